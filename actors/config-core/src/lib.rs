@@ -1,0 +1,1 @@
+//! Configuration text to checked values: spans, suggestions, environment as a map, secrets.

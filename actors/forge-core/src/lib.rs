@@ -1,0 +1,1 @@
+//! Forge facts without I/O: signatures, typed events, ids, the mention grammar.

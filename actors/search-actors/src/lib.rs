@@ -1,0 +1,1 @@
+//! The search server's actors: index keepers, watchers, the search desk.

@@ -1,0 +1,1 @@
+//! Search without I/O: roles, text analysis, query, snippets, relevance measures.

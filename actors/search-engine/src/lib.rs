@@ -1,0 +1,1 @@
+//! Blocking search work without actors: walking, extraction, the tantivy index, excerpts.

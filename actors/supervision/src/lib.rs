@@ -1,0 +1,1 @@
+//! Supervision of actors: child specs, restart policy, supervisors, child references, ticks.

@@ -1,0 +1,3 @@
+//! The whole platform in one process: the quick start.
+
+fn main() {}

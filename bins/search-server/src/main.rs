@@ -1,0 +1,3 @@
+//! The search server.
+
+fn main() {}

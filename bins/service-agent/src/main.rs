@@ -1,0 +1,3 @@
+//! The search server's terminal client.
+
+fn main() {}

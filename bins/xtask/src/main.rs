@@ -1,0 +1,3 @@
+//! Build, test, benchmark and document the project.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The search server's routes and JSON shapes.

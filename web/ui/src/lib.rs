@@ -1,0 +1,1 @@
+//! The web interface: its sources, embedded in the binaries.
