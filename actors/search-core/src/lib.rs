@@ -1,1 +1,3 @@
 //! Search without I/O: roles, text analysis, query, snippets, relevance measures.
+
+pub mod document;
