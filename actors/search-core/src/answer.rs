@@ -1,0 +1,234 @@
+//! What a search is answered with: the JSON shapes of `POST /api/documents/search` and their parts,
+//! shared by the server, the terminal clients and the OpenAPI document.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Whether every source of the role answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerStatus {
+    /// All sources answered.
+    Success,
+    /// At least one source did not; its report says why. The others' results are complete.
+    PartialSuccess,
+}
+
+/// The answer to one search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SearchAnswer {
+    /// Whether every source answered.
+    pub status: AnswerStatus,
+    /// The page asked for, best first.
+    pub results: Vec<SearchResult>,
+    /// Documents that matched in all, not just those returned.
+    pub total: usize,
+    /// Milliseconds from receiving the request to having the results.
+    pub took_ms: f64,
+    /// The role that was searched.
+    pub role: String,
+    /// The relevance function that ranked the results.
+    pub relevance_function: String,
+    /// One report a source of the role, in the order of the configuration.
+    pub sources: Vec<SourceReport>,
+    /// Notes a person should see: query words that were left out, for instance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One found document.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SearchResult {
+    /// Names the document for `GET /api/documents/{id}`; the same after a restart or a re-index.
+    pub id: String,
+    /// Title, never empty.
+    pub title: String,
+    /// Where the document lives, as a URL (`file:` for local files).
+    pub url: String,
+    /// Path of a local file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Name of the source it was found in.
+    pub source: String,
+    /// Service kind of that source.
+    pub service: String,
+    /// 1 for the best result of the whole list (not of the page).
+    pub rank: usize,
+    /// Higher is better; comparable within one answer only.
+    pub score: f32,
+    /// An excerpt as plain text. It may hold any character: escape it before showing it as HTML.
+    pub snippet: String,
+    /// Matches in `snippet`: `[start, end)` in characters (Unicode scalar values), ascending.
+    pub highlights: Vec<[usize; 2]>,
+    /// 1-based line of the excerpt in the file, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Tags of the document.
+    pub tags: Vec<String>,
+    /// Last modification, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
+    /// Concepts that led to the result; empty without a concept graph.
+    pub concepts: Vec<String>,
+    /// Text of the document, with `include_body` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// The parts of the score, with `explain` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+}
+
+/// How one score came about.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Explanation {
+    /// The formula in one sentence.
+    pub formula: String,
+    /// What each query term contributed.
+    pub parts: Vec<ScorePart>,
+}
+
+/// One addend of a score.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ScorePart {
+    /// The query term, as analysed.
+    pub term: String,
+    /// Its share of the score.
+    pub score: f32,
+}
+
+/// How one source fared in a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SourceReport {
+    /// Display name of the haystack.
+    pub name: String,
+    /// Service kind.
+    pub service: String,
+    /// Milliseconds until the source had answered.
+    pub took_ms: f64,
+    /// Documents of this source that matched.
+    pub hits: usize,
+    /// Why the source did not answer, or not completely.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The answer of `GET /api/documents/{id}`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DocumentView {
+    /// The id asked for.
+    pub id: String,
+    /// Title, never empty.
+    pub title: String,
+    /// Where the document lives, as a URL.
+    pub url: String,
+    /// Path of a local file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Name of its source.
+    pub source: String,
+    /// Text of the document without markup, as it was indexed.
+    pub body: String,
+    /// Whether `body` holds only the beginning.
+    pub truncated: bool,
+    /// Matches of the query in `body`, as in `SearchResult::highlights`.
+    pub highlights: Vec<[usize; 2]>,
+    /// Last modification, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
+}
+
+/// The answer of `GET /api/roles`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RoleList {
+    /// The role that is searched when a request names none.
+    pub default_role: String,
+    /// All roles in the order of the configuration.
+    pub roles: Vec<RoleSummary>,
+}
+
+/// One role, without its secrets.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RoleSummary {
+    /// Name, as used in `role` of a request.
+    pub name: String,
+    /// Relevance function.
+    pub relevance_function: String,
+    /// Theme of the web interface.
+    pub theme: String,
+    /// Its sources.
+    pub haystacks: Vec<HaystackSummary>,
+}
+
+/// One source of a role.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HaystackSummary {
+    /// Display name.
+    pub name: String,
+    /// Service kind.
+    pub service: String,
+    /// Folder or URL.
+    pub location: String,
+}
+
+/// The state of one source, in `GET /health`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SourceHealth {
+    /// Role the source belongs to.
+    pub role: String,
+    /// Display name of the haystack.
+    pub name: String,
+    /// Service kind.
+    pub service: String,
+    /// What the source is doing.
+    pub state: SourceState,
+    /// Documents that can be found now.
+    pub documents: u64,
+    /// When the index last changed, RFC 3339 in UTC.
+    pub updated_at: Option<String>,
+    /// Why the source is not (completely) searchable.
+    pub error: Option<String>,
+    /// How far indexing is, while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<IndexProgress>,
+    /// Files that were not indexed, by reason.
+    #[serde(default)]
+    pub skipped: std::collections::BTreeMap<String, u64>,
+}
+
+/// What a source is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceState {
+    /// Its index is being opened.
+    Starting,
+    /// Files are being read; what is indexed already can be found.
+    Indexing,
+    /// Up to date and watched.
+    Ready,
+    /// It cannot be searched; `error` says why.
+    Failed,
+}
+
+/// How far indexing is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct IndexProgress {
+    /// Files looked at so far.
+    pub done: u64,
+    /// Files to look at.
+    pub total: u64,
+    /// Bytes read so far.
+    pub bytes: u64,
+}
+
+/// The answer of `GET /health`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HealthAnswer {
+    /// `ok`, or `degraded` when a source has failed. The server answers either way.
+    pub status: String,
+    /// Version of the server.
+    pub version: String,
+    /// Seconds since the server started.
+    pub uptime_seconds: u64,
+    /// One entry a source of every role.
+    pub sources: Vec<SourceHealth>,
+}

@@ -1,0 +1,40 @@
+// Calls to the server. Every failure becomes an Error whose message a person can act on.
+
+async function answer(response) {
+  const body = await response.json().catch(() => null);
+  if (response.ok) return body;
+  const detail = body && (body.detail || body.title);
+  throw new Error(detail ? `${detail}` : `the server answered ${response.status}`);
+}
+
+async function call(path, options) {
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("the server cannot be reached; is it still running?");
+  }
+  return answer(response);
+}
+
+export const roles = () => call("/api/roles");
+
+export const health = () => call("/health");
+
+export const document_ = (id, role, query) =>
+  call(`/api/documents/${id.split("/").map(encodeURIComponent).join("/")}?` +
+       new URLSearchParams({ ...(role && { role }), ...(query && { q: query }) }));
+
+export function search({ query, role, operator, sources, skip, limit }, signal) {
+  const body = { search_term: query, skip, limit };
+  if (role) body.role = role;
+  if (operator) body.operator = operator;
+  if (sources.length) body.sources = sources;
+  return call("/api/documents/search", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal,
+  });
+}
