@@ -1,4 +1,7 @@
 //! Search without I/O: roles, text analysis, query, snippets, relevance measures.
 
+pub mod analysis;
 pub mod answer;
 pub mod document;
+pub mod measures;
+pub mod query;
