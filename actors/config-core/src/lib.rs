@@ -1,1 +1,62 @@
 //! Configuration text to checked values: spans, suggestions, environment as a map, secrets.
+//!
+//! ```text
+//! bytes ── source ──> text ── syntax (JSON | TOML) ──> spanned tree ── expand ${VAR} ──> decode ──> checked struct
+//!              └────────────────────┴──────────── findings ──┴──────────┴──> Diagnostics (all of them at once)
+//! ```
+//!
+//! A product describes its file once, as a function from an [`Item`] to its checked struct; this
+//! crate finds every mistake of the text in one pass and shows each with its line, a caret and,
+//! where a name is nearly right, the name that was meant. Nothing here reads a file, the process
+//! environment or a clock.
+//!
+//! ```
+//! use config_core::{Environment, Input};
+//!
+//! #[derive(Debug, PartialEq)]
+//! struct Tick { seconds: i64 }
+//!
+//! let environment = Environment::default();
+//! let input = Input::toml("orchestrator.toml", "tick_interval_sec = 300\n", &environment);
+//! let wrong = input.decode(|item| {
+//!     item.fields("the file", &["tick_interval_secs"], |fields| {
+//!         let seconds = fields.required("tick_interval_secs", |item| item.integer(1..=86_400));
+//!         Some(Tick { seconds: seconds? })
+//!     })
+//! });
+//! let message = wrong.expect_err("the key is misspelt").to_string();
+//! assert!(message.contains("orchestrator.toml:1:1: unknown key `tick_interval_sec`"));
+//! assert!(message.contains("did you mean `tick_interval_secs`?"));
+//! ```
+
+mod bytes;
+mod decode;
+mod diagnostic;
+mod duration;
+mod environment;
+mod expand;
+mod input;
+mod layered;
+mod link;
+mod redact;
+mod secret;
+mod snippet;
+mod source;
+mod suggest;
+mod syntax;
+mod tree;
+mod value_error;
+
+pub use bytes::ByteSize;
+pub use decode::{Choices, Fields, Item};
+pub use diagnostic::{Colours, Diagnostic, Diagnostics, Severity};
+pub use duration::{format_duration, parse_duration};
+pub use environment::{Environment, NotUnicode};
+pub use input::{Decoded, Input, UnknownKeys};
+pub use layered::{Layered, Origin, Setting};
+pub use link::parse_http_url;
+pub use secret::Secret;
+pub use source::{MAX_DEPTH, MAX_FILE_BYTES};
+pub use suggest::{quoted, suggestion};
+pub use syntax::Format;
+pub use value_error::ValueError;

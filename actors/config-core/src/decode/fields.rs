@@ -1,0 +1,109 @@
+//! The keys of one object (table).
+
+use std::collections::HashMap;
+
+use super::item::Item;
+use crate::diagnostic::Severity;
+use crate::input::UnknownKeys;
+use crate::source::{Finding, Span};
+use crate::suggest::{quoted, suggestion};
+use crate::tree::Entry;
+use crate::value_error::ValueError;
+
+/// Reads the keys of an object. Made by [`Item::fields`], which reports unknown and repeated keys.
+pub struct Fields<'d> {
+    item: Item<'d>,
+    entries: &'d [Entry],
+    what: String,
+    keys: Vec<String>,
+}
+
+impl<'d> Fields<'d> {
+    pub(super) fn new(item: Item<'d>, entries: &'d [Entry], what: &str, keys: &[&str]) -> Self {
+        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        Self { item, entries, what: what.to_owned(), keys }
+    }
+
+    /// Reads a key that may be absent. `None` also when its value is wrong: that is reported, and
+    /// decoding as a whole fails.
+    pub fn optional<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
+        debug_assert!(self.keys.iter().any(|known| known == key), "{key} is not listed as known");
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        read(&self.item.child(key, &entry.node))
+    }
+
+    /// Reads a key that must be there; `None` after its absence or its value was reported.
+    pub fn required<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
+        if !self.has(key) && !self.is_misspelt(key) {
+            self.error(ValueError::new(format!("missing key `{key}` in {}", self.what)));
+        }
+        self.optional(key, read)
+    }
+
+    /// Whether the key is written.
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key)
+    }
+
+    /// Reports what is wrong with the object as a whole.
+    pub fn error(&self, error: impl Into<ValueError>) {
+        self.item.error(error);
+    }
+
+    /// Reports what is wrong with the value of `key`, or with the object when it is absent.
+    pub fn error_at(&self, key: &str, error: impl Into<ValueError>) {
+        match self.entries.iter().find(|entry| entry.key == key) {
+            Some(entry) => self.item.child(key, &entry.node).error(error),
+            None => self.item.error(error),
+        }
+    }
+
+    /// An unknown key that most likely stands for `key` is reported as such: to call `key` missing
+    /// as well would be the same mistake told twice.
+    fn is_misspelt(&self, key: &str) -> bool {
+        let strict = self.item.session.unknown_keys == UnknownKeys::Refuse;
+        strict && self.unknown().any(|entry| self.meant(&entry.key) == Some(key))
+    }
+
+    fn unknown(&self) -> impl Iterator<Item = &'d Entry> {
+        let known = |entry: &&Entry| !self.keys.contains(&entry.key);
+        self.entries.iter().filter(known)
+    }
+
+    fn meant(&self, key: &str) -> Option<&str> {
+        suggestion(key, self.keys.iter().map(String::as_str).filter(|known| !self.has(known)))
+    }
+
+    pub(super) fn check_keys(&self) {
+        self.check_duplicates();
+        self.unknown().for_each(|entry| self.report_unknown(entry));
+    }
+
+    fn report_unknown(&self, entry: &Entry) {
+        let message = format!("unknown key {} in {}", quoted(&entry.key), self.what);
+        let severity = match self.item.session.unknown_keys {
+            UnknownKeys::Refuse => Severity::Error,
+            UnknownKeys::Warn => Severity::Warning,
+        };
+        let help = match self.meant(&entry.key) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if self.keys.is_empty() => format!("{} has no keys", self.what),
+            None => format!("known keys: {}", self.keys.join(", ")),
+        };
+        let finding = Finding { severity, ..Finding::error(entry.key_span, message) }.help(help);
+        self.item.child(&entry.key, &entry.node).report(finding);
+    }
+
+    /// JSON leaves open what a repeated key means (RFC 8259 section 4), so it is refused.
+    pub(super) fn check_duplicates(&self) {
+        let mut seen: HashMap<&str, Span> = HashMap::new();
+        for entry in self.entries {
+            let Some(first) = seen.insert(&entry.key, entry.key_span) else { continue };
+            let line = self.item.session.source.position(first.start).line;
+            let message = format!("key {} is written twice", quoted(&entry.key));
+            let finding = Finding::error(entry.key_span, message);
+            let help = format!("it is on line {line} already");
+            self.item.child(&entry.key, &entry.node).report(finding.help(help));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! One value of the file, as decoders see it.
+
+use std::ops::Range;
+
+use super::Session;
+use super::fields::Fields;
+use crate::expand::span_within;
+use crate::source::Finding;
+use crate::suggest::quoted;
+use crate::syntax::Format;
+use crate::tree::{Node, Value};
+use crate::value_error::ValueError;
+
+/// A value, its place, and the means to say what is wrong with it.
+#[derive(Clone)]
+pub struct Item<'d> {
+    pub(super) session: &'d Session<'d>,
+    pub(super) node: &'d Node,
+    /// For example `roles[1].name`.
+    pub(super) path: String,
+}
+
+impl<'d> Item<'d> {
+    pub(super) fn root(session: &'d Session<'d>, node: &'d Node) -> Self {
+        Self { session, node, path: String::new() }
+    }
+
+    pub(super) fn child(&self, key: &str, node: &'d Node) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        Self { session: self.session, node, path: format!("{}{dot}{key}", self.path) }
+    }
+
+    fn element(&self, index: usize, node: &'d Node) -> Self {
+        Self { session: self.session, node, path: format!("{}[{index}]", self.path) }
+    }
+
+    /// The path of the value, for example `roles[1].name`; empty for the root.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether this is an object (a table) that has `key`; to tell apart forms of one file.
+    pub fn has_key(&self, key: &str) -> bool {
+        match &self.node.value {
+            Value::Table(entries) => entries.iter().any(|entry| entry.key == key),
+            _ => false,
+        }
+    }
+
+    /// Reports what is wrong with this value.
+    pub fn error(&self, error: impl Into<ValueError>) {
+        let error = error.into();
+        let finding = Finding::error(self.node.pointer(), error.message);
+        self.report(Finding { help: error.help, ..finding });
+    }
+
+    /// Reports what is wrong with a part of this string: a range of bytes of its value. The place
+    /// is exact unless the string has escapes or variables.
+    pub fn error_within(&self, part: Range<usize>, error: impl Into<ValueError>) {
+        let error = error.into();
+        let span = match &self.node.value {
+            Value::String(text) if !text.is_expanded() => {
+                span_within(self.session.source, self.node.span, &text.written, part)
+            }
+            _ => self.node.pointer(),
+        };
+        self.report(Finding { help: error.help, ..Finding::error(span, error.message) });
+    }
+
+    pub(super) fn report(&self, finding: Finding) {
+        self.session.report(Finding { key_path: self.path.clone(), ..finding });
+    }
+
+    /// Reports that a value of another type stands here.
+    pub(super) fn expected<T>(&self, expected: &str) -> Option<T> {
+        let error = ValueError::new(format!("expected {expected}, found {}", self.description()));
+        self.error(if matches!(self.node.value, Value::Null) {
+            error.help("leave the key out instead")
+        } else {
+            error
+        });
+        None
+    }
+
+    /// What stands here, in words.
+    fn description(&self) -> String {
+        match &self.node.value {
+            Value::Null => "null".to_owned(),
+            Value::Boolean(boolean) => format!("boolean {boolean}"),
+            Value::Integer(integer) => format!("integer {integer}"),
+            Value::Float(_) | Value::Huge => {
+                let literal = self.session.source.slice(self.node.span);
+                format!("number {}", quoted(literal).trim_matches('`'))
+            }
+            Value::String(text) => format!("string {}", quoted(&text.written)),
+            Value::DateTime => "a date or time".to_owned(),
+            Value::Array(_) => "an array".to_owned(),
+            Value::Table(_) => self.session.format.table().to_owned(),
+        }
+    }
+
+    /// The language of the file.
+    pub fn format(&self) -> Format {
+        self.session.format
+    }
+
+    /// Reads an object (a table). `what` names it in messages ("a role"), `keys` are all keys it
+    /// may have; any other is reported, as is a key written twice.
+    pub fn fields<T>(
+        &self,
+        what: &str,
+        keys: &[&str],
+        read: impl FnOnce(&Fields<'d>) -> Option<T>,
+    ) -> Option<T> {
+        let Value::Table(entries) = &self.node.value else {
+            return self.expected(self.session.format.table());
+        };
+        let fields = Fields::new(self.clone(), entries, what, keys);
+        fields.check_keys();
+        read(&fields)
+    }
+
+    /// Reads each element of an array; `None` when one of them is wrong.
+    pub fn list<T>(&self, mut read: impl FnMut(&Self) -> Option<T>) -> Option<Vec<T>> {
+        let Value::Array(items) = &self.node.value else {
+            return self.expected("an array");
+        };
+        let elements = items.iter().enumerate().map(|(index, node)| self.element(index, node));
+        let read: Vec<Option<T>> = elements.map(|element| read(&element)).collect();
+        read.into_iter().collect()
+    }
+
+    /// The same for an array that must not be empty; `missing` says what it lacks ("needs at least
+    /// one haystack").
+    pub fn non_empty_list<T>(
+        &self,
+        missing: &str,
+        read: impl FnMut(&Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let list = self.list(read)?;
+        if list.is_empty() {
+            self.error(ValueError::new(missing));
+            return None;
+        }
+        Some(list)
+    }
+
+    /// The keys of an object (a table) whose keys are free, each with its value; a key written
+    /// twice is reported.
+    pub fn entries<T>(
+        &self,
+        mut read: impl FnMut(&str, &Self) -> Option<T>,
+    ) -> Option<Vec<(String, T)>> {
+        let Value::Table(entries) = &self.node.value else {
+            return self.expected(self.session.format.table());
+        };
+        Fields::new(self.clone(), entries, "", &[]).check_duplicates();
+        let each = entries.iter().map(|entry| {
+            let value = read(&entry.key, &self.child(&entry.key, &entry.node));
+            value.map(|value| (entry.key.clone(), value))
+        });
+        let read: Vec<Option<(String, T)>> = each.collect();
+        read.into_iter().collect()
+    }
+}
+
+impl From<&str> for ValueError {
+    fn from(message: &str) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<String> for ValueError {
+    fn from(message: String) -> Self {
+        Self::new(message)
+    }
+}

@@ -1,0 +1,85 @@
+//! The environment variables as a map that programs fill once and tests write down.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+
+use thiserror::Error;
+
+/// The variable is set, but its bytes are not Unicode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the value is not valid Unicode")]
+pub struct NotUnicode;
+
+/// The environment variables of the process, as an argument.
+///
+/// `Debug` shows the names only: many values are secrets.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// Value by name; `None` stands for bytes that are not Unicode.
+    variables: BTreeMap<String, Option<String>>,
+}
+
+impl Environment {
+    /// Takes what `std::env::vars_os()` gives. Variables whose name is not Unicode are left out,
+    /// because no configuration can name them.
+    pub fn from_os(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let unicode = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()))
+        };
+        Self { variables: variables.into_iter().filter_map(unicode).collect() }
+    }
+
+    /// The value of `name`; `None` when it is not set.
+    ///
+    /// # Errors
+    /// [`NotUnicode`] when the variable holds bytes that are not Unicode.
+    pub fn get(&self, name: &str) -> Result<Option<&str>, NotUnicode> {
+        match self.variables.get(name) {
+            None => Ok(None),
+            Some(Some(value)) => Ok(Some(value)),
+            Some(None) => Err(NotUnicode),
+        }
+    }
+
+    /// The names that are set, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
+        let set = |(name, value): (N, V)| (name.into(), Some(value.into()));
+        Self { variables: variables.into_iter().map(set).collect() }
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.variables.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_and_never_shown() {
+        let environment = Environment::from_iter([("TOKEN", "sk-123"), ("EMPTY", "")]);
+        assert_eq!(environment.get("TOKEN"), Ok(Some("sk-123")));
+        assert_eq!(environment.get("EMPTY"), Ok(Some("")));
+        assert_eq!(environment.get("OTHER"), Ok(None));
+        assert_eq!(format!("{environment:?}"), r#"{"EMPTY", "TOKEN"}"#);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn bytes_that_are_not_unicode_are_an_error_when_used() {
+        use std::os::unix::ffi::OsStringExt;
+        let value = OsString::from_vec(vec![0xff]);
+        let environment = Environment::from_os([(OsString::from("BAD"), value)]);
+        assert_eq!(environment.get("BAD"), Err(NotUnicode));
+    }
+}

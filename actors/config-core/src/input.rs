@@ -1,0 +1,121 @@
+//! One file to decode: its bytes, its language and the environment it may refer to.
+
+use crate::decode::{Item, Session};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::environment::Environment;
+use crate::expand::expand;
+use crate::source::{Finding, Source, Span};
+use crate::syntax::Format;
+
+/// What to do with a key nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnknownKeys {
+    /// An error: it is a misspelt key, or one that has no effect.
+    #[default]
+    Refuse,
+    /// A warning: the file may have been written for a newer version.
+    Warn,
+}
+
+/// A configuration text and how to read it.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    name: &'a str,
+    bytes: &'a [u8],
+    format: Format,
+    environment: &'a Environment,
+    unknown_keys: UnknownKeys,
+}
+
+/// A checked value, and what is odd about the text it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decoded<T> {
+    /// The value.
+    pub value: T,
+    /// Warnings only.
+    pub warnings: Diagnostics,
+}
+
+impl<'a> Input<'a> {
+    /// A text in `format`; `name` is what messages call it.
+    pub fn new(
+        name: &'a str,
+        text: &'a (impl AsRef<[u8]> + ?Sized),
+        format: Format,
+        environment: &'a Environment,
+    ) -> Self {
+        let unknown_keys = UnknownKeys::default();
+        Self { name, bytes: text.as_ref(), format, environment, unknown_keys }
+    }
+
+    /// A JSON text.
+    pub fn json(
+        name: &'a str,
+        text: &'a (impl AsRef<[u8]> + ?Sized),
+        environment: &'a Environment,
+    ) -> Self {
+        Self::new(name, text, Format::Json, environment)
+    }
+
+    /// A TOML text.
+    pub fn toml(
+        name: &'a str,
+        text: &'a (impl AsRef<[u8]> + ?Sized),
+        environment: &'a Environment,
+    ) -> Self {
+        Self::new(name, text, Format::Toml, environment)
+    }
+
+    /// The same text, unknown keys treated as told.
+    #[must_use]
+    pub fn unknown_keys(mut self, unknown_keys: UnknownKeys) -> Self {
+        self.unknown_keys = unknown_keys;
+        self
+    }
+
+    /// Reads the text and hands its root to `read`.
+    ///
+    /// # Errors
+    /// Every mistake of the text, in its order. `read` returns `None` after it has reported why.
+    pub fn decode<T>(
+        &self,
+        read: impl FnOnce(&Item<'_>) -> Option<T>,
+    ) -> Result<Decoded<T>, Diagnostics> {
+        let (source, mut findings, readable) = Source::read(self.name, self.bytes);
+        let root = readable.then(|| self.format.parse(&source, &mut findings)).flatten();
+        let Some(mut root) = root else {
+            return Err(diagnostics(&source, findings, &[]));
+        };
+        expand(&mut root, &source, self.environment, &mut findings);
+        let session = Session::new(&source, self.format, self.unknown_keys, findings);
+        let value = read(&session.root(&root));
+        let (mut findings, secrets) = session.finish();
+        let wrong = findings.iter().any(|finding| finding.severity == Severity::Error);
+        match value {
+            Some(value) if !wrong => {
+                Ok(Decoded { value, warnings: diagnostics(&source, findings, &secrets) })
+            }
+            Some(_) => Err(diagnostics(&source, findings, &secrets)),
+            None => {
+                if !wrong {
+                    findings.push(Finding::error(Span::default(), "the file cannot be used"));
+                }
+                Err(diagnostics(&source, findings, &secrets))
+            }
+        }
+    }
+}
+
+/// In the order of the text, each once, not more than anyone would read.
+fn diagnostics(source: &Source, mut findings: Vec<Finding>, secrets: &[Span]) -> Diagnostics {
+    findings.sort_by_key(|finding| finding.span.start);
+    findings.dedup();
+    let more = findings.len().saturating_sub(Diagnostics::MAX);
+    if more > 0 {
+        findings.truncate(Diagnostics::MAX);
+        let span = findings.last().map_or(Span::default(), |last| last.span);
+        findings.push(Finding::error(span, format!("and {more} further errors")));
+    }
+    let shown = |finding| Diagnostic::new(source, finding, secrets);
+    findings.into_iter().map(shown).collect()
+}
