@@ -1,1 +1,51 @@
 //! What every HTTP edge of the platform shares: errors, request ids, limits, signed bodies, guards, health, metrics.
+//!
+//! ```text
+//!  TCP ─▶ strict::StrictStream ─▶ actix-http ─▶ Edge (one middleware) ─▶ Routes ─▶ handler
+//!         bare LF, read bound      framing       id, host, origin, token,           │
+//!                                                panic, metrics, log, headers       ▼
+//!                                                                            Problem or answer
+//! ```
+//!
+//! A server is put together from [`Routes`], one [`Edge`] around the application and [`serve`];
+//! a handler takes [`ApiJson`] or [`SignedBody`] and fails with [`Problem`].
+
+mod admin;
+mod assets;
+mod body;
+mod edge;
+mod escape;
+pub mod guard;
+mod headers;
+mod health;
+mod json;
+mod limit;
+mod log_gate;
+mod metrics;
+mod openapi;
+mod problem;
+mod range;
+mod request_id;
+mod routes;
+mod serve;
+mod signed;
+mod strict;
+
+pub use admin::actor_tree;
+pub use assets::Asset;
+pub use body::{BodyError, BodyLimits, read_body};
+pub use edge::{Edge, EdgeConfig, EdgeService};
+pub use escape::Escaped;
+pub use headers::STRICT_CSP;
+pub use health::{Health, livez, metrics_text, readyz};
+pub use json::ApiJson;
+pub use limit::{ConcurrencyLimit, Permit};
+pub use log_gate::LogGate;
+pub use metrics::{Metrics, RouteMetrics};
+pub use openapi::{ApiCoverage, coverage, openapi_document, share_problem};
+pub use problem::{FieldError, PROBLEM_JSON, Problem, ProblemDocument};
+pub use range::{ByteRange, byte_range};
+pub use request_id::RequestId;
+pub use routes::Routes;
+pub use serve::{BindError, ServeOptions, bind, serve, shutdown_signal};
+pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};

@@ -1,0 +1,2 @@
+//! Benchmark of the edge (see below).
+fn main() {}

@@ -1,0 +1,11 @@
+//! Who may talk to this server: which hosts it answers for, which pages, with which token.
+
+mod exposure;
+mod host;
+mod origin;
+mod token;
+
+pub use exposure::{Exposure, ExposureError, exposure};
+pub use host::{HostPolicy, HostRefusal};
+pub use origin::{OriginPolicy, OriginPolicyError, OriginVerdict, RequestSource};
+pub use token::{ApiToken, PublicPaths};
