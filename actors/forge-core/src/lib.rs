@@ -1,1 +1,45 @@
-//! Forge facts without I/O: signatures, typed events, ids, the mention grammar.
+//! Forge facts without I/O: signatures, typed events, ids, the mention grammar, commit statuses.
+//!
+//! ```text
+//! raw request ──WebhookHeaders──▶ SecretBook::verify ──VerifiedBody──▶ delivery() ──▶ Delivery { id, event }
+//!                                      │ 403                               │ 403 other repository, 400 the rest
+//! comment body ──mention::scan──▶ Mention { project, agent, rest of the line }
+//! agent output ──Marker::attach──▶ text to post (no mention in it, run id and depth hidden in it)
+//! run result   ──CommitStatus──▶ JSON body for GitHub, Gitea or Forgejo
+//! ```
+//!
+//! Nothing here reads a clock, a file, the network or the environment, and no input panics: what the
+//! outside world sends becomes a typed value or a typed error.
+
+mod delivery;
+mod event;
+mod forge;
+mod headers;
+mod id;
+mod json;
+mod marker;
+pub mod mention;
+mod signature;
+mod status;
+pub mod text;
+
+pub use delivery::{BodyDigest, Delivery, DeliveryError, ParseOptions};
+pub use event::{
+    ChangedPaths, Comment, CommentAction, Event, EventError, EventKind, Issue, IssueCommentEvent,
+    IssueState, Origin, OtherEvent, PingEvent, PullRequest, PullRequestAction, PullRequestBase,
+    PullRequestEvent, PullRequestHead, PushEvent, PushedCommit, RefChange, Repository,
+};
+pub use forge::Forge;
+pub use headers::{HeaderError, WebhookHeaders};
+pub use id::{
+    AgentName, BranchName, CommentId, CommitSha, DeliveryId, EventName, GitRef, IdError,
+    IssueNumber, Login, ObjectFormats, ProjectId, PullRequestNumber, RefName, RepoName, RunId,
+    StatusContext, TagName,
+};
+pub use json::JsonError;
+pub use marker::Marker;
+pub use signature::{
+    EmptySecret, SecretAge, SecretBook, Signature, SignatureError, SignatureHeader, VerifiedBody,
+    VerifiedBy, WebhookSecrets, sign,
+};
+pub use status::{CommitState, CommitStatus, StatusBody};

@@ -1,0 +1,97 @@
+//! One webhook delivery: its id, the digest of its body, and the event in it.
+
+use std::fmt;
+
+use ring::digest;
+use serde::{Deserialize, Serialize};
+
+use crate::{DeliveryId, Event, EventError, Forge, ObjectFormats, RepoName, WebhookHeaders};
+
+/// How bodies are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ParseOptions {
+    /// Which commit names are accepted.
+    pub object_formats: ObjectFormats,
+}
+
+/// A delivery that has been read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// The forge's id for it, or `sha256:` and the body's digest where no header names one.
+    pub id: DeliveryId,
+    /// Digest of the raw body: the same event sent under another id has the same.
+    pub body: BodyDigest,
+    /// The kind of forge its headers speak of.
+    pub forge: Option<Forge>,
+    /// What happened.
+    pub event: Event,
+}
+
+/// A signed body that is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// Not a readable event: 400.
+    #[error(transparent)]
+    Event(#[from] EventError),
+    /// The body names a repository that the secret may not speak for: 403.
+    #[error("this secret may not speak for {repository}; sign with that repository's own")]
+    OtherRepository {
+        /// The repository the body names.
+        repository: RepoName,
+    },
+}
+
+impl Delivery {
+    /// Reads a delivery. This does **not** verify a signature: receivers go through
+    /// [`crate::SecretBook::verify`], whose result calls this and checks the repository.
+    pub fn parse(
+        headers: &WebhookHeaders,
+        raw_body: &[u8],
+        options: ParseOptions,
+    ) -> Result<Self, EventError> {
+        let event = Event::parse(headers, raw_body, options.object_formats)?;
+        let body = BodyDigest::of(raw_body);
+        let id = headers
+            .delivery_id()?
+            .unwrap_or_else(|| body.as_delivery_id());
+        Ok(Self {
+            id,
+            body,
+            forge: headers.forge(),
+            event,
+        })
+    }
+}
+
+/// SHA-256 of a raw body.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BodyDigest([u8; 32]);
+
+impl BodyDigest {
+    /// Digests a raw body.
+    pub fn of(raw_body: &[u8]) -> Self {
+        let digest = digest::digest(&digest::SHA256, raw_body);
+        Self(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
+    }
+
+    /// The digest's bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    fn as_delivery_id(&self) -> DeliveryId {
+        DeliveryId::try_from(format!("sha256:{self}")).expect("71 visible characters are an id")
+    }
+}
+
+impl fmt::Display for BodyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for BodyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BodyDigest({self})")
+    }
+}

@@ -1,0 +1,185 @@
+//! Typed events from the payloads of GitHub, Gitea and Forgejo.
+//!
+//! Unknown fields are ignored. What the platform cannot do without is required and named when it is
+//! missing; what only some consumers need is an `Option`, since a hand-made or command-line payload
+//! holds no more than the interface asks for. Sources:
+//! <https://docs.github.com/en/webhooks/webhook-events-and-payloads>,
+//! <https://docs.gitea.com/usage/webhooks>, <https://forgejo.org/docs/latest/user/webhooks/>.
+
+mod common;
+mod issue_comment;
+mod pull_request;
+mod push;
+mod shape;
+
+pub use common::Repository;
+pub use issue_comment::{Comment, CommentAction, Issue, IssueCommentEvent, IssueState};
+pub use pull_request::{
+    Origin, PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent, PullRequestHead,
+};
+pub use push::{ChangedPaths, PushEvent, PushedCommit, RefChange};
+pub use shape::EventKind;
+
+use crate::json::Node;
+use crate::{EventName, HeaderError, IdError, JsonError, ObjectFormats, RepoName, WebhookHeaders};
+use shape::Shape;
+
+/// One event of a forge. The larger ones are boxed, so that messages stay small.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Commits, a branch or a tag were pushed, or a reference deleted.
+    Push(Box<PushEvent>),
+    /// Something happened to a pull request.
+    PullRequest(Box<PullRequestEvent>),
+    /// A comment on an issue or in a pull request's conversation.
+    IssueComment(Box<IssueCommentEvent>),
+    /// GitHub's greeting when a webhook is created.
+    Ping(PingEvent),
+    /// Any other event its header names: acknowledged, not acted on.
+    Other(OtherEvent),
+}
+
+/// GitHub's greeting when a webhook is created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PingEvent {
+    /// The hook's number on the forge.
+    pub hook_id: Option<u64>,
+    /// The repository it belongs to; hooks of organisations have none.
+    pub repository: Option<RepoName>,
+}
+
+/// An event that nothing here acts on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherEvent {
+    /// The name its header gave.
+    pub name: EventName,
+    /// The repository it is about, if it names one.
+    pub repository: Option<RepoName>,
+}
+
+/// Why a signed body is not an event. Every one of these is answered with 400.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EventError {
+    /// The body is not acceptable JSON.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// The headers contradict themselves.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// A required field is absent or null.
+    #[error("{path} is missing")]
+    Missing {
+        /// Where, e.g. `pull_request.head.sha`.
+        path: String,
+    },
+    /// A field of the wrong type, or a number out of range.
+    #[error("{path} is {found}, expected {expected}")]
+    WrongType {
+        /// Where.
+        path: String,
+        /// What stands there; texts are not repeated.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+    /// A text that is not an id of its kind.
+    #[error("{path}: {reason}")]
+    Invalid {
+        /// Where.
+        path: String,
+        /// Which rule it breaks.
+        reason: IdError,
+    },
+    /// Two fields that must agree do not.
+    #[error("{path} contradicts {other}")]
+    Contradiction {
+        /// One field.
+        path: String,
+        /// The other.
+        other: &'static str,
+    },
+    /// No header names the event, and the body looks like none that is known.
+    #[error("no header names the event and the body has the shape of none; send X-GitHub-Event")]
+    Unrecognised,
+    /// The header names one event, the body is another.
+    #[error("the headers declare the event {declared}, but the body is {body}")]
+    Mismatch {
+        /// From the header.
+        declared: EventKind,
+        /// What the body looks like.
+        body: &'static str,
+    },
+}
+
+impl Event {
+    /// Reads the event in a body. `headers` choose how to read it; without an event header its shape
+    /// does. This does **not** verify a signature: see [`crate::SecretBook::verify`].
+    pub fn parse(
+        headers: &WebhookHeaders,
+        raw_body: &[u8],
+        formats: ObjectFormats,
+    ) -> Result<Self, EventError> {
+        let declared = headers.event()?;
+        let tree = crate::json::parse(raw_body)?;
+        let body = Node::root(&tree);
+        body.object()?;
+        match declared.map(EventKind::from_name) {
+            Some(Err(name)) => Self::other(name, &body),
+            Some(Ok(kind)) => Self::known(shape::confirm(kind, &body)?, headers, &body, formats),
+            None => match Shape::of(&body) {
+                Shape::Known(kind) => Self::known(kind, headers, &body, formats),
+                Shape::Review | Shape::Unknown => Err(EventError::Unrecognised),
+            },
+        }
+    }
+
+    fn known(
+        kind: EventKind,
+        headers: &WebhookHeaders,
+        body: &Node<'_>,
+        formats: ObjectFormats,
+    ) -> Result<Self, EventError> {
+        Ok(match kind {
+            EventKind::Push => Self::Push(Box::new(PushEvent::read(body, formats)?)),
+            EventKind::PullRequest => {
+                Self::PullRequest(Box::new(PullRequestEvent::read(body, formats)?))
+            }
+            EventKind::IssueComment => {
+                Self::IssueComment(Box::new(IssueCommentEvent::read(body, headers)?))
+            }
+            EventKind::Ping => Self::Ping(PingEvent {
+                hook_id: body.field("hook_id").opt_number("a positive integer")?,
+                repository: common::repository_name(body)?,
+            }),
+        })
+    }
+
+    fn other(name: EventName, body: &Node<'_>) -> Result<Self, EventError> {
+        Ok(Self::Other(OtherEvent {
+            name,
+            repository: common::repository_name(body)?,
+        }))
+    }
+
+    /// The repository the event is about, if it names one.
+    pub fn repository(&self) -> Option<&RepoName> {
+        match self {
+            Self::Push(event) => Some(&event.repository.name),
+            Self::PullRequest(event) => Some(&event.repository.name),
+            Self::IssueComment(event) => Some(&event.repository.name),
+            Self::Ping(event) => event.repository.as_ref(),
+            Self::Other(event) => event.repository.as_ref(),
+        }
+    }
+
+    /// The event's name as its header has it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Push(_) => EventKind::Push.name(),
+            Self::PullRequest(_) => EventKind::PullRequest.name(),
+            Self::IssueComment(_) => EventKind::IssueComment.name(),
+            Self::Ping(_) => EventKind::Ping.name(),
+            Self::Other(event) => event.name.as_str(),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! `pull_request`: opened, pushed to, closed, …
+
+use super::EventError;
+use super::common::{Repository, action, login};
+use super::issue_comment::IssueState;
+use crate::json::Node;
+use crate::{BranchName, CommitSha, Login, ObjectFormats, PullRequestNumber, RepoName};
+
+/// Something happened to a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequestEvent {
+    /// What happened.
+    pub action: PullRequestAction,
+    /// Its number.
+    pub number: PullRequestNumber,
+    /// The pull request as it was when the event was sent.
+    pub pull_request: PullRequest,
+    /// The repository it is to be merged into.
+    pub repository: Repository,
+    /// Who caused the event, if the payload says so.
+    pub sender: Option<Login>,
+}
+
+/// What happened to a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PullRequestAction {
+    /// It was opened.
+    Opened,
+    /// It was opened again.
+    Reopened,
+    /// Its head moved: GitHub's `synchronize`, Gitea's and Forgejo's `synchronized`.
+    Synchronized,
+    /// It is no draft any more.
+    ReadyForReview,
+    /// It was closed; [`PullRequest::merged`] says how.
+    Closed,
+    /// Title, text or base branch changed.
+    Edited,
+    /// An action that nothing acts on (`labeled`, `assigned`, …).
+    Other(String),
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequest {
+    /// Its title.
+    pub title: Option<String>,
+    /// Its description, Markdown.
+    pub body: Option<String>,
+    /// Its address for people.
+    pub html_url: Option<String>,
+    /// Whether it is open, if the payload says so.
+    pub state: Option<IssueState>,
+    /// Whether it is marked as not ready.
+    pub draft: bool,
+    /// Whether it has been merged.
+    pub merged: bool,
+    /// Who opened it.
+    pub author: Option<Login>,
+    /// What is to be merged. A payload that holds only the interface's fields has none.
+    pub head: Option<PullRequestHead>,
+    /// What it is to be merged into.
+    pub base: Option<PullRequestBase>,
+}
+
+/// The branch that is to be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequestHead {
+    /// Its branch.
+    pub branch: BranchName,
+    /// Its newest commit when the event was sent.
+    pub sha: CommitSha,
+    /// The repository it lies in; a deleted fork has none.
+    pub repository: Option<RepoName>,
+    /// Where that repository can be cloned from, as sent.
+    pub clone_url: Option<String>,
+}
+
+/// The branch a pull request is to be merged into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequestBase {
+    /// Its branch.
+    pub branch: BranchName,
+    /// Its commit, if the payload says so.
+    pub sha: Option<CommitSha>,
+}
+
+/// Where a pull request's commits come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// From a branch of the same repository, so from somebody who may push to it.
+    SameRepository,
+    /// From another repository, or from one that is gone: not to be trusted with secrets.
+    Fork,
+    /// The payload does not say; to be treated as a fork.
+    Unknown,
+}
+
+impl PullRequestEvent {
+    pub(super) fn read(body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+        let pull_request = body.field("pull_request");
+        let pull_request = pull_request.object()?;
+        Ok(Self {
+            action: PullRequestAction::from_word(action(body)?),
+            number: number(body, pull_request)?,
+            pull_request: PullRequest::read(pull_request, formats)?,
+            repository: Repository::read(body)?,
+            sender: login(body, "sender")?,
+        })
+    }
+
+    /// The commit to work on, for consumers that cannot do without one.
+    pub fn head_sha(&self) -> Result<&CommitSha, EventError> {
+        let head = self.pull_request.head.as_ref();
+        head.map(|head| &head.sha)
+            .ok_or_else(|| EventError::Missing {
+                path: "pull_request.head.sha".to_owned(),
+            })
+    }
+
+    /// Where the commits come from.
+    pub fn origin(&self) -> Origin {
+        match &self.pull_request.head {
+            None => Origin::Unknown,
+            Some(head) if head.repository.as_ref() == Some(&self.repository.name) => {
+                Origin::SameRepository
+            }
+            Some(_) => Origin::Fork,
+        }
+    }
+}
+
+/// The number at the top; beside it every forge repeats it in the pull request, and they must agree.
+fn number(body: &Node<'_>, pull_request: &Node<'_>) -> Result<PullRequestNumber, EventError> {
+    let number = body.field("number").number(PullRequestNumber::EXPECTED)?;
+    let inner = pull_request.field("number");
+    match inner.opt_number::<PullRequestNumber>(PullRequestNumber::EXPECTED)? {
+        Some(other) if other != number => Err(EventError::Contradiction {
+            path: inner.path(),
+            other: "number",
+        }),
+        _ => Ok(number),
+    }
+}
+
+impl PullRequestAction {
+    fn from_word(word: String) -> Self {
+        match word.as_str() {
+            "opened" => Self::Opened,
+            "reopened" => Self::Reopened,
+            "synchronize" | "synchronized" => Self::Synchronized,
+            "ready_for_review" => Self::ReadyForReview,
+            "closed" => Self::Closed,
+            "edited" => Self::Edited,
+            _ => Self::Other(word),
+        }
+    }
+}
+
+impl PullRequest {
+    fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+        Ok(Self {
+            title: node.field("title").opt_string()?,
+            body: node.field("body").opt_string()?,
+            html_url: node.field("html_url").opt_string()?,
+            state: IssueState::read(&node.field("state"))?,
+            draft: node.field("draft").opt_bool()?.unwrap_or(false),
+            merged: node.field("merged").opt_bool()?.unwrap_or(false),
+            author: login(node, "user")?,
+            head: PullRequestHead::read(&node.field("head"), formats)?,
+            base: PullRequestBase::read(&node.field("base"), formats)?,
+        })
+    }
+}
+
+impl PullRequestHead {
+    fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Option<Self>, EventError> {
+        let Some(head) = node.opt_object()? else {
+            return Ok(None);
+        };
+        let repository = head.field("repo");
+        repository.opt_object()?;
+        Ok(Some(Self {
+            branch: head.field("ref").id()?,
+            sha: head.field("sha").commit(formats)?,
+            repository: repository.field("full_name").opt_id()?,
+            clone_url: repository.field("clone_url").opt_string()?,
+        }))
+    }
+}
+
+impl PullRequestBase {
+    fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Option<Self>, EventError> {
+        let Some(base) = node.opt_object()? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            branch: base.field("ref").id()?,
+            sha: base.field("sha").opt_commit(formats)?,
+        }))
+    }
+}

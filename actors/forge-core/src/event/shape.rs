@@ -1,0 +1,95 @@
+//! Which event a body is, by the fields it has.
+
+use super::EventError;
+use crate::EventName;
+use crate::json::Node;
+
+/// The events that are acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// `push`
+    Push,
+    /// `pull_request`
+    PullRequest,
+    /// `issue_comment`
+    IssueComment,
+    /// `ping`
+    Ping,
+}
+
+impl EventKind {
+    /// The name in the event header.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Push => "push",
+            Self::PullRequest => "pull_request",
+            Self::IssueComment => "issue_comment",
+            Self::Ping => "ping",
+        }
+    }
+
+    /// The kind of that name; other names are given back.
+    pub(super) fn from_name(name: EventName) -> Result<Self, EventName> {
+        let all = [
+            Self::Push,
+            Self::PullRequest,
+            Self::IssueComment,
+            Self::Ping,
+        ];
+        all.into_iter()
+            .find(|kind| kind.name() == name.as_str())
+            .ok_or(name)
+    }
+}
+
+impl std::fmt::Display for EventKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a body looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Known(EventKind),
+    /// A pull request's review or review comment.
+    Review,
+    Unknown,
+}
+
+impl Shape {
+    /// A comment's payload may also hold its pull request (Gitea since 1.23), so it is looked for
+    /// first; a review's holds `pull_request` beside `review` or a `comment` without an `issue`.
+    pub(super) fn of(body: &Node<'_>) -> Self {
+        let has = |name| body.field(name).is_present();
+        if has("comment") && has("issue") {
+            Self::Known(EventKind::IssueComment)
+        } else if has("pull_request") && (has("comment") || has("review")) {
+            Self::Review
+        } else if has("pull_request") {
+            Self::Known(EventKind::PullRequest)
+        } else if has("ref") && (has("after") || has("before")) {
+            Self::Known(EventKind::Push)
+        } else if has("zen") || body.field("hook").is_object() {
+            Self::Known(EventKind::Ping)
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
+/// The declared kind, unless the body is recognisably another. A body that looks like nothing goes on
+/// to be read, so that the error names the missing field.
+pub(super) fn confirm(declared: EventKind, body: &Node<'_>) -> Result<EventKind, EventError> {
+    match Shape::of(body) {
+        Shape::Known(kind) if kind != declared => Err(EventError::Mismatch {
+            declared,
+            body: kind.name(),
+        }),
+        Shape::Review => Err(EventError::Mismatch {
+            declared,
+            body: "a pull request review",
+        }),
+        Shape::Known(_) | Shape::Unknown => Ok(declared),
+    }
+}

@@ -1,0 +1,8 @@
+//! JSON read strictly: what two readers could understand in two ways is refused.
+
+mod node;
+mod value;
+
+pub(crate) use node::Node;
+pub use value::JsonError;
+pub(crate) use value::{Json, parse};

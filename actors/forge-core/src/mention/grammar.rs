@@ -1,0 +1,103 @@
+//! `@orch:[project/]agent` in a stretch of visible text.
+
+use std::ops::Range;
+
+use super::{Mention, PREFIX, rest_of_line};
+use crate::id::{AGENT_NAME_MAX, PROJECT_ID_MAX, is_agent_byte, is_project_byte};
+use crate::{AgentName, ProjectId};
+
+/// A mention's names and its place.
+pub(super) struct Named {
+    project: Option<ProjectId>,
+    agent: AgentName,
+    pub(super) range: Range<usize>,
+}
+
+impl Named {
+    pub(super) fn into_mention(self, comment: &str, line_bytes: usize) -> Mention {
+        let rest_of_line = rest_of_line(comment, self.range.end, line_bytes);
+        Mention {
+            project: self.project,
+            agent: self.agent,
+            range: self.range,
+            rest_of_line,
+        }
+    }
+}
+
+/// The mentions in `visible`, a stretch of `comment` without mark-up.
+pub(super) fn names(comment: &str, visible: Range<usize>) -> impl Iterator<Item = Named> {
+    let text = &comment[visible.clone()];
+    text.match_indices(PREFIX).filter_map(move |(at, _)| {
+        let start = visible.start + at;
+        let begins = may_precede(comment, visible.start, start);
+        begins.then(|| named(comment, start, visible.end)).flatten()
+    })
+}
+
+/// Reads the names of a mention whose `@` is at `start`.
+fn named(comment: &str, start: usize, end: usize) -> Option<Named> {
+    let text = &comment[start + PREFIX.len()..end];
+    let first = leading(text, is_project_byte, PROJECT_ID_MAX.max(AGENT_NAME_MAX))?;
+    let (project, name) = match text[first.len()..].strip_prefix('/') {
+        None => (
+            None,
+            &first[..first.bytes().take_while(|b| is_agent_byte(*b)).count()],
+        ),
+        Some(rest) => (
+            Some(first.parse().ok()?),
+            leading(rest, is_agent_byte, AGENT_NAME_MAX)?,
+        ),
+    };
+    let name_at = name.as_ptr() as usize - comment.as_ptr() as usize;
+    let range = start..name_at + name.len();
+    let agent = name.parse().ok()?;
+    may_follow(&comment[range.end..]).then_some(Named {
+        project,
+        agent,
+        range,
+    })
+}
+
+/// The longest prefix of `text` whose bytes are `allowed`; nothing if that is longer than `max`.
+fn leading(text: &str, allowed: fn(u8) -> bool, max: usize) -> Option<&str> {
+    let length = text
+        .bytes()
+        .take(max + 1)
+        .take_while(|byte| allowed(*byte))
+        .count();
+    (length <= max).then(|| &text[..length])
+}
+
+/// Whether a mention may begin at `at`: not behind a word, an e-mail's local part, a URL or a
+/// backslash. Mark-up in front of the stretch (`visible_from`) is no such thing.
+fn may_precede(comment: &str, visible_from: usize, at: usize) -> bool {
+    let Some(before) = comment[..at].chars().next_back() else {
+        return true;
+    };
+    if is_word(before) || before == '\\' {
+        return false;
+    }
+    at == visible_from || !"_.+-%@/=&#:".contains(before)
+}
+
+/// Whether a mention may end in front of `rest`: no more of a word, path, address or host name.
+fn may_follow(rest: &str) -> bool {
+    let mut chars = rest.chars();
+    match chars.next() {
+        None => true,
+        Some('.' | ':') => !chars.next().is_some_and(is_word),
+        Some(next) => !is_word(next) && !"_-/@\\".contains(next),
+    }
+}
+
+/// Letters and digits of any script, and what attaches to them unseen or as an accent: a name must
+/// not look like another by what stands beside it.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric()
+        || matches!(c,
+            '\u{00ad}' | '\u{0300}'..='\u{036f}' | '\u{1ab0}'..='\u{1aff}'
+            | '\u{1dc0}'..='\u{1dff}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{fe20}'..='\u{fe2f}' | '\u{feff}')
+}

@@ -1,0 +1,111 @@
+//! Secrets of their own for single repositories.
+//!
+//! The body names the repository, but must not be read before its signature holds. So a body is
+//! checked against every secret, the scope of the secret that fits is remembered, and the repository
+//! the parsed body names has to lie within it.
+
+use std::collections::BTreeMap;
+
+use super::header::SignatureError;
+use super::secrets::{VerifiedBy, WebhookSecrets};
+use crate::{Delivery, DeliveryError, ParseOptions, RepoName, WebhookHeaders};
+
+/// All secrets of a receiver: one shared by most repositories, and those of repositories that have
+/// their own. It cannot be empty.
+///
+/// A repository with a secret of its own accepts that one only; the shared secret does not open it.
+/// A wrong signature costs one HMAC of the body for each secret in the book.
+#[derive(Debug, Clone)]
+pub struct SecretBook {
+    shared: Option<WebhookSecrets>,
+    own: BTreeMap<RepoName, WebhookSecrets>,
+}
+
+impl SecretBook {
+    /// One secret for every repository.
+    pub fn shared(secrets: WebhookSecrets) -> Self {
+        Self {
+            shared: Some(secrets),
+            own: BTreeMap::new(),
+        }
+    }
+
+    /// A secret for one repository; no other repository is accepted.
+    pub fn only(repository: RepoName, secrets: WebhookSecrets) -> Self {
+        Self {
+            shared: None,
+            own: BTreeMap::from([(repository, secrets)]),
+        }
+    }
+
+    /// Adds or replaces one repository's own secret.
+    #[must_use]
+    pub fn with_repository(mut self, repository: RepoName, secrets: WebhookSecrets) -> Self {
+        self.own.insert(repository, secrets);
+        self
+    }
+
+    /// Checks a request's signature over its raw body. Every error means 403.
+    pub fn verify<'a>(
+        &'a self,
+        headers: &WebhookHeaders,
+        raw_body: &'a [u8],
+    ) -> Result<VerifiedBody<'a>, SignatureError> {
+        let (header, digest) = headers.signatures().digest()?;
+        let signer = |secrets: &WebhookSecrets| secrets.signer(raw_body, &digest);
+        let shared = self.shared.as_ref().and_then(signer);
+        let fits = |(name, secrets)| Some((name, signer(secrets)?));
+        let own: Vec<_> = self.own.iter().filter_map(fits).collect();
+        let secret = shared
+            .or(own.first().map(|(_, age)| *age))
+            .ok_or(SignatureError::Mismatch)?;
+        Ok(VerifiedBody {
+            book: self,
+            raw_body,
+            by: VerifiedBy { header, secret },
+            shared: shared.is_some(),
+            repositories: own.into_iter().map(|(name, _)| name).collect(),
+        })
+    }
+}
+
+/// A raw body whose signature holds, and what that signature may speak for. Only
+/// [`SecretBook::verify`] makes one.
+#[derive(Debug)]
+pub struct VerifiedBody<'a> {
+    book: &'a SecretBook,
+    raw_body: &'a [u8],
+    by: VerifiedBy,
+    shared: bool,
+    repositories: Vec<&'a RepoName>,
+}
+
+impl VerifiedBody<'_> {
+    /// What the signature was made with.
+    pub fn verified_by(&self) -> VerifiedBy {
+        self.by
+    }
+
+    /// Whether the secret that signed this body may speak for `repository`.
+    pub fn permits(&self, repository: &RepoName) -> bool {
+        if self.book.own.contains_key(repository) {
+            return self.repositories.contains(&repository);
+        }
+        self.shared
+    }
+
+    /// Reads the delivery, and refuses one that names a repository outside the secret's scope.
+    pub fn delivery(
+        &self,
+        headers: &WebhookHeaders,
+        options: ParseOptions,
+    ) -> Result<Delivery, DeliveryError> {
+        let delivery = Delivery::parse(headers, self.raw_body, options)?;
+        match delivery.event.repository() {
+            Some(name) if !self.permits(name) => Err(DeliveryError::OtherRepository {
+                repository: name.clone(),
+            }),
+            _ => Ok(delivery),
+        }
+    }
+}
