@@ -1,0 +1,168 @@
+//! What a supervisor and one life of a child share: orders, signs of life, and why it ended.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+};
+
+use actix::{Actor, Context};
+use parking_lot::Mutex;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::{mailbox::Post, monitor::Ending, tree::Node};
+
+/// One life of an actor: the sending end of its mailbox and its [`Pulse`].
+///
+/// The counter of waiting messages belongs to the life, not to the child: a life that crashes, or
+/// hangs and is given up, takes its queue and its count with it, and no permit is ever lost.
+pub(crate) struct Life<A: Actor<Context = Context<A>>> {
+    /// Counted from 1.
+    pub(crate) incarnation: u64,
+    /// The mailbox's sending end.
+    pub(crate) posts: UnboundedSender<Post<A>>,
+    /// Messages in the mailbox.
+    pub(crate) waiting: AtomicUsize,
+    pub(crate) pulse: Pulse,
+}
+
+/// A [`Life`] without the actor's type.
+pub(crate) trait Vital: Send + Sync {
+    fn pulse(&self) -> &Pulse;
+    /// Messages in the mailbox.
+    fn waiting(&self) -> usize;
+    /// Makes the actor's event loop turn once.
+    fn nudge(&self);
+}
+
+impl<A: Actor<Context = Context<A>>> Vital for Life<A> {
+    fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    fn nudge(&self) {
+        // A closed mailbox has no event loop to turn any more: nothing to do.
+        let _ = self.posts.send(None);
+    }
+}
+
+/// Orders to a life and its signs of life. The event loop looks at it before each message, so an
+/// order overtakes the queue, and a ping is answered however long the queue is.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    stop: AtomicBool,
+    turned: AtomicBool,
+    pinged: AtomicU32,
+    ponged: AtomicU32,
+    reason: Mutex<Option<String>>,
+}
+
+impl Pulse {
+    /// Takes the order to stop, if there is one. An actor that refuses it (`Running::Continue`)
+    /// has heard it once and is not asked again.
+    pub(crate) fn take_stop(&self) -> bool {
+        self.stop.load(Ordering::Acquire) && self.stop.swap(false, Ordering::AcqRel)
+    }
+
+    fn order_stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// The event loop turned: answers the last ping. True the first time.
+    pub(crate) fn turn(&self) -> bool {
+        let pinged = self.pinged.load(Ordering::Acquire);
+        if self.ponged.load(Ordering::Relaxed) != pinged {
+            self.ponged.store(pinged, Ordering::Release);
+        }
+        !self.turned.load(Ordering::Relaxed) && !self.turned.swap(true, Ordering::AcqRel)
+    }
+
+    /// Whether the event loop ever turned, that is whether the actor started.
+    pub(crate) fn has_turned(&self) -> bool {
+        self.turned.load(Ordering::Acquire)
+    }
+
+    /// Whether the last ping was answered.
+    pub(crate) fn answered(&self) -> bool {
+        self.ponged.load(Ordering::Acquire) == self.pinged.load(Ordering::Acquire)
+    }
+
+    fn fail(&self, reason: String) {
+        self.reason.lock().get_or_insert(reason);
+        self.order_stop();
+    }
+
+    /// How the life ended, seen from its own end.
+    pub(crate) fn ending(&self) -> Ending {
+        match self.reason.lock().take() {
+            None => Ending::Normal,
+            Some(reason) if self.has_turned() => Ending::Failed(reason),
+            Some(reason) => Ending::FailedToStart(reason),
+        }
+    }
+}
+
+/// Sends a ping.
+pub(crate) fn ping(life: &dyn Vital) {
+    life.pulse().pinged.fetch_add(1, Ordering::AcqRel);
+    life.nudge();
+}
+
+/// Orders a stop: after the message in work; what waits behind it is not handled any more.
+pub(crate) fn stop(life: &dyn Vital) {
+    life.pulse().order_stop();
+    life.nudge();
+}
+
+/// A child's line to its supervisor, given to the factory with each life.
+///
+/// Cheap to clone and free to send to other threads; keep it in the actor.
+#[derive(Clone)]
+pub struct ChildContext {
+    pub(crate) life: Arc<dyn Vital>,
+    pub(crate) node: Arc<Node>,
+    pub(crate) incarnation: u64,
+}
+
+impl ChildContext {
+    /// The child's id, as its spec has it.
+    pub fn id(&self) -> &str {
+        self.node.name()
+    }
+
+    /// The path of ids from the root, for logs: `root/search/keeper`.
+    pub fn path(&self) -> String {
+        self.node.path()
+    }
+
+    /// Which life this is, counted from 1.
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+
+    /// Ends this life as [`Exit::Failed`](crate::Exit::Failed) with this reason: after the message
+    /// in work, ahead of all that wait. The first reason given is kept. May be called from any
+    /// task or thread; when the life is over already, nothing happens.
+    pub fn fail(&self, reason: impl Into<String>) {
+        self.life.pulse().fail(reason.into());
+        self.life.nudge();
+    }
+
+    /// Ends this life as [`Exit::Normal`](crate::Exit::Normal), as `ctx.stop()` does, from any
+    /// task or thread.
+    pub fn stop(&self) {
+        stop(&*self.life);
+    }
+}
+
+impl std::fmt::Debug for ChildContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChildContext")
+            .field("path", &self.path())
+            .field("incarnation", &self.incarnation)
+            .finish_non_exhaustive()
+    }
+}

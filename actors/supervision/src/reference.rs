@@ -1,0 +1,366 @@
+//! References to children: what peers hold instead of an address.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use actix::{Actor, Context, Handler, Message};
+use arc_swap::ArcSwapOption;
+use tokio::sync::{oneshot, watch};
+
+use crate::{
+    deadline::{self, Elapsed},
+    life::Life,
+    mailbox::Parcel,
+    tree::Node,
+};
+
+/// Why a message was not accepted; it was not and will not be handled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TellError {
+    /// The child is between two lives, parked, or gone.
+    #[error("{actor} is not running")]
+    Unavailable {
+        /// The child's id.
+        actor: Arc<str>,
+    },
+    /// Every permit is out.
+    #[error("{actor} is full, try again in {retry_after:?}")]
+    Full {
+        /// The child's id.
+        actor: Arc<str>,
+        /// When to try again, for `Retry-After`.
+        retry_after: Duration,
+    },
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The child is between two lives, parked, or gone; the message was not and will not be
+    /// handled.
+    #[error("{actor} is not running")]
+    Unavailable {
+        /// The child's id.
+        actor: Arc<str>,
+    },
+    /// Every permit is out; the message was not and will not be handled.
+    #[error("{actor} is full, try again in {retry_after:?}")]
+    Full {
+        /// The child's id.
+        actor: Arc<str>,
+        /// When to try again, for `Retry-After`.
+        retry_after: Duration,
+    },
+    /// No reply in time. If the handler has not begun it never will; if it has, its effects may
+    /// still happen.
+    #[error("{actor} did not reply within {after:?}")]
+    TimedOut {
+        /// The child's id.
+        actor: Arc<str>,
+        /// The timeout.
+        after: Duration,
+    },
+    /// The child ended (or dropped the reply) after it accepted the message: whether it was
+    /// handled is unknown.
+    #[error("{actor} ended before it replied")]
+    NoReply {
+        /// The child's id.
+        actor: Arc<str>,
+    },
+}
+
+impl From<TellError> for AskError {
+    fn from(error: TellError) -> Self {
+        match error {
+            TellError::Unavailable { actor } => Self::Unavailable { actor },
+            TellError::Full { actor, retry_after } => Self::Full { actor, retry_after },
+        }
+    }
+}
+
+/// A reference to a supervised child: stays good across its lives.
+///
+/// Two bounds hold, both [`capacity`](Self::capacity): the messages that wait in the mailbox, and
+/// the questions that are not answered yet (waiting or in work, so that handlers which reply later
+/// are bounded too). Cheap to clone; `Send` and `Sync`.
+pub struct ChildRef<A: Actor<Context = Context<A>>> {
+    shared: Arc<Shared<A>>,
+}
+
+impl<A: Actor<Context = Context<A>>> Clone for ChildRef<A> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<A: Actor<Context = Context<A>>> std::fmt::Debug for ChildRef<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChildRef")
+            .field("id", &self.id())
+            .field("incarnation", &self.incarnation())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<A: Actor<Context = Context<A>>> ChildRef<A> {
+    pub(crate) fn new(shared: Arc<Shared<A>>) -> Self {
+        Self { shared }
+    }
+
+    /// The child's id.
+    pub fn id(&self) -> &str {
+        self.shared.node.name()
+    }
+
+    /// Asks, and waits for the reply as long as the child's spec says
+    /// ([`ChildSpec::ask_timeout`](crate::ChildSpec::ask_timeout)).
+    ///
+    /// # Errors
+    /// [`AskError`] says whether the message may have been handled.
+    pub async fn ask<M>(&self, message: M) -> Result<M::Result, AskError>
+    where
+        A: Handler<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.ask_within(message, self.shared.node.settings.ask_timeout())
+            .await
+    }
+
+    /// Asks, with a timeout of one's own. It is kept to about 20 ms and never early.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub async fn ask_within<M>(&self, message: M, timeout: Duration) -> Result<M::Result, AskError>
+    where
+        A: Handler<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        let shared = &*self.shared;
+        let question = Question::begin(shared)?;
+        let (reply, answer) = oneshot::channel();
+        shared.post(Parcel {
+            message,
+            reply: Some(reply),
+        })?;
+        let answer = deadline::within(timeout, answer).await;
+        drop(question);
+        match answer {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(_)) => Err(AskError::NoReply {
+                actor: shared.node.shared_name(),
+            }),
+            Err(Elapsed) => Err(AskError::TimedOut {
+                actor: shared.node.shared_name(),
+                after: timeout,
+            }),
+        }
+    }
+
+    /// Sends without waiting for a reply. `Ok` means: it is in the mailbox of a running life,
+    /// which a crash empties; what must not be lost is written down first.
+    ///
+    /// # Errors
+    /// [`TellError`]: the message was not accepted.
+    pub fn tell<M>(&self, message: M) -> Result<(), TellError>
+    where
+        A: Handler<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.shared.post(Parcel {
+            message,
+            reply: None,
+        })
+    }
+
+    /// Waits until the child runs; returns at once when it does. Pending for ever when it never
+    /// runs again, so put a timeout around it.
+    pub async fn ready(&self) {
+        let mut running = self.shared.running.subscribe();
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = running.wait_for(|incarnation| *incarnation != 0).await;
+    }
+
+    /// Waits until a life after `incarnation` runs, and says which.
+    pub async fn ready_after(&self, incarnation: u64) -> u64 {
+        let mut running = self.shared.running.subscribe();
+        running
+            .wait_for(|now| *now > incarnation)
+            .await
+            .map_or(0, |now| *now)
+    }
+
+    /// Which life runs now, counted from 1; `None` between two lives.
+    pub fn incarnation(&self) -> Option<u64> {
+        Some(*self.shared.running.borrow()).filter(|incarnation| *incarnation != 0)
+    }
+
+    /// Messages that wait in the mailbox now.
+    pub fn waiting(&self) -> usize {
+        self.shared
+            .life
+            .load()
+            .as_ref()
+            .map_or(0, |life| life.waiting.load(Ordering::Relaxed))
+    }
+
+    /// Questions that are not answered yet.
+    pub fn unanswered(&self) -> usize {
+        self.shared.asking.load(Ordering::Relaxed)
+    }
+
+    /// Permits: the bound on [`waiting`](Self::waiting) and on [`unanswered`](Self::unanswered).
+    pub fn capacity(&self) -> usize {
+        self.shared.node.settings.capacity()
+    }
+}
+
+/// What a spec sets and references read with each message. Atomics, because a reference may be
+/// given out before the spec is complete.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) capacity: AtomicUsize,
+    pub(crate) ask_timeout_ms: AtomicU64,
+    pub(crate) retry_after_ms: AtomicU64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            capacity: AtomicUsize::new(64),
+            ask_timeout_ms: AtomicU64::new(5_000),
+            retry_after_ms: AtomicU64::new(1_000),
+        }
+    }
+}
+
+impl Settings {
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity.load(Ordering::Relaxed)
+    }
+
+    fn ask_timeout(&self) -> Duration {
+        Duration::from_millis(self.ask_timeout_ms.load(Ordering::Relaxed))
+    }
+}
+
+/// What all references to a child and its supervisor share.
+pub(crate) struct Shared<A: Actor<Context = Context<A>>> {
+    pub(crate) node: Arc<Node>,
+    /// The life that takes messages.
+    life: ArcSwapOption<Life<A>>,
+    /// Its incarnation, 0 for none; its lock orders the changes of `life`.
+    running: watch::Sender<u64>,
+    /// Questions not answered yet, over all lives: each is given back by whoever asked.
+    asking: AtomicUsize,
+}
+
+impl<A: Actor<Context = Context<A>>> Shared<A> {
+    pub(crate) fn new(node: Arc<Node>) -> Self {
+        Self {
+            node,
+            life: ArcSwapOption::empty(),
+            running: watch::Sender::new(0),
+            asking: AtomicUsize::new(0),
+        }
+    }
+
+    /// Gives the child's reference to this life.
+    pub(crate) fn occupy(&self, life: Arc<Life<A>>) {
+        self.running.send_modify(|running| {
+            *running = life.incarnation;
+            self.life.store(Some(life));
+        });
+    }
+
+    /// Takes the reference from this life; nothing happens when a later one has it already.
+    pub(crate) fn vacate(&self, incarnation: u64) {
+        self.running.send_if_modified(|running| {
+            let current = *running == incarnation;
+            if current {
+                *running = 0;
+                self.life.store(None);
+            }
+            current
+        });
+    }
+
+    /// The event loop of this life turned for the first time.
+    pub(crate) fn started(&self, incarnation: u64) {
+        self.node.started(incarnation);
+    }
+
+    /// Takes a permit and puts the message into the mailbox.
+    fn post<M>(&self, parcel: Parcel<M>) -> Result<(), TellError>
+    where
+        A: Handler<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        let life = self.life.load();
+        let Some(life) = life.as_deref() else {
+            return Err(self.unavailable());
+        };
+        if !admit(&life.waiting, self.node.settings.capacity()) {
+            return Err(self.full());
+        }
+        life.posts
+            .send(Some(Box::new(parcel)))
+            .map_err(|_| self.unavailable())
+    }
+
+    #[cold]
+    fn unavailable(&self) -> TellError {
+        TellError::Unavailable {
+            actor: self.node.shared_name(),
+        }
+    }
+
+    #[cold]
+    fn full(&self) -> TellError {
+        let retry_after = self.node.settings.retry_after_ms.load(Ordering::Relaxed);
+        TellError::Full {
+            actor: self.node.shared_name(),
+            retry_after: Duration::from_millis(retry_after),
+        }
+    }
+}
+
+/// Takes one of `capacity` permits: exact under contention, unlike add-then-take-back.
+fn admit(count: &AtomicUsize, capacity: usize) -> bool {
+    let take = |out: usize| (out < capacity).then_some(out + 1);
+    count
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+        .is_ok()
+}
+
+/// A question that is not answered yet; dropped with its answer, or when nobody waits any more.
+struct Question<'a>(&'a AtomicUsize);
+
+impl<'a> Question<'a> {
+    fn begin<A>(shared: &'a Shared<A>) -> Result<Self, TellError>
+    where
+        A: Actor<Context = Context<A>>,
+    {
+        if admit(&shared.asking, shared.node.settings.capacity()) {
+            Ok(Self(&shared.asking))
+        } else {
+            Err(shared.full())
+        }
+    }
+}
+
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,341 @@
+//! The supervisor: starts its children, hears how they end, and does what the policy says.
+//!
+//! ```text
+//!  parent ── Order::Stop ─▶ Supervisor ── Order::Stop ─▶ Monitor ── ping, stop, abort ─▶ child
+//!                               ▲                           │
+//!                               └──────── ChildExited ──────┘   (one monitor for each life)
+//!  peers ── StartChild, StopChild, ResumeChild ─▶ Supervisor
+//! ```
+
+use std::{sync::Arc, time::Duration};
+
+use actix::{
+    Actor, ActorContext, AsyncContext, Context, Handler, Message, ResponseFuture, Running,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+
+use crate::{
+    ActorState, ChildContext, Exit, PastLimit, Restart,
+    child::Child,
+    messages::{NoSuchChild, ResumeChild, StartChild, StartRefused, StopChild},
+    monitor::{Monitor, Order},
+    plan::{self, Fate, Phase, Slot, Step},
+    policy::Decision,
+    spec::ChildCell,
+    supervisor_spec::Config,
+};
+
+/// An actor whose work is its children. Built from a
+/// [`SupervisorSpec`](crate::SupervisorSpec); peers hold a
+/// [`ChildRef<Supervisor>`](crate::ChildRef) to start children at run time.
+pub struct Supervisor {
+    /// The line to the supervisor above.
+    context: ChildContext,
+    config: Arc<Config>,
+    /// The origin of the times the policy and the plan see.
+    origin: Instant,
+    /// In start order; those started at run time after the others.
+    children: Vec<Child>,
+    /// Set when this supervisor is to end as soon as its children are down.
+    finishing: Option<Finish>,
+    next_key: u64,
+}
+
+/// Why a supervisor ends.
+enum Finish {
+    Ordered,
+    Escalates(String),
+}
+
+/// Sent by a monitor to its supervisor: the life is over (or given up).
+#[derive(Message)]
+#[rtype(result = "()")]
+struct ChildExited {
+    key: u64,
+    incarnation: u64,
+    exit: Exit,
+}
+
+impl Supervisor {
+    pub(crate) fn new(context: ChildContext, config: Arc<Config>) -> Self {
+        Self {
+            context,
+            config,
+            origin: Instant::now(),
+            children: Vec::new(),
+            finishing: None,
+            next_key: 0,
+        }
+    }
+}
+
+impl Actor for Supervisor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.context.node.orphan_all();
+        let config = Arc::clone(&self.config);
+        for cell in &config.children {
+            self.adopt(Arc::clone(cell), false);
+        }
+        self.proceed(ctx);
+    }
+
+    /// Refuses to stop before the children are down; when they are, it stops itself.
+    fn stopping(&mut self, ctx: &mut Context<Self>) -> Running {
+        self.finish(Finish::Ordered);
+        if self.next_step() == Step::Finished {
+            return Running::Stop;
+        }
+        self.proceed(ctx);
+        Running::Continue
+    }
+}
+
+impl Handler<ChildExited> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, message: ChildExited, ctx: &mut Context<Self>) {
+        let ChildExited {
+            key,
+            incarnation,
+            exit,
+        } = message;
+        let found = self
+            .children
+            .iter()
+            .position(|child| child.runs(key, incarnation));
+        // A life that was given up as hung may end much later: it is known to be over already.
+        if let Some(index) = found {
+            self.on_exit(index, &exit);
+            self.proceed(ctx);
+        }
+    }
+}
+
+impl Handler<StartChild> for Supervisor {
+    type Result = Result<(), StartRefused>;
+
+    fn handle(&mut self, message: StartChild, ctx: &mut Context<Self>) -> Self::Result {
+        let StartChild { cell } = message;
+        let limit = self.config.max_dynamic;
+        if self.finishing.is_some() {
+            return Err(StartRefused::Stopping);
+        }
+        if self.find(cell.node().name()).is_some() {
+            return Err(StartRefused::Duplicate {
+                id: cell.node().shared_name(),
+            });
+        }
+        if self
+            .children
+            .iter()
+            .filter(|child| child.slot.dynamic)
+            .count()
+            >= limit
+        {
+            return Err(StartRefused::Full { limit });
+        }
+        self.adopt(cell, true);
+        self.proceed(ctx);
+        Ok(())
+    }
+}
+
+impl Handler<StopChild> for Supervisor {
+    type Result = ResponseFuture<Result<(), NoSuchChild>>;
+
+    fn handle(&mut self, message: StopChild, ctx: &mut Context<Self>) -> Self::Result {
+        let Some(index) = self.find(&message.id) else {
+            return Box::pin(async { Err(NoSuchChild { id: message.id }) });
+        };
+        let (done, stopped) = oneshot::channel();
+        let child = &mut self.children[index];
+        child.slot.fate = Some(Fate::End);
+        child.when_down.push(done);
+        if !matches!(child.slot.phase, Phase::Up | Phase::Stopping) {
+            self.end(index);
+        }
+        self.proceed(ctx);
+        Box::pin(async {
+            // Dropped unsent when this supervisor ends, which stops the child as well.
+            let _ = stopped.await;
+            Ok(())
+        })
+    }
+}
+
+impl Handler<ResumeChild> for Supervisor {
+    type Result = Result<(), NoSuchChild>;
+
+    fn handle(&mut self, message: ResumeChild, ctx: &mut Context<Self>) -> Self::Result {
+        let index = self
+            .find(&message.id)
+            .ok_or(NoSuchChild { id: message.id })?;
+        let child = &mut self.children[index];
+        if self.finishing.is_none() && matches!(child.slot.phase, Phase::Parked | Phase::Ended) {
+            child.history.clear();
+            child.slot = Slot::new(child.slot.dynamic);
+            self.proceed(ctx);
+        }
+        Ok(())
+    }
+}
+
+impl Supervisor {
+    fn find(&self, id: &str) -> Option<usize> {
+        self.children
+            .iter()
+            .position(|child| child.cell.node().name() == id)
+    }
+
+    fn adopt(&mut self, cell: Arc<dyn ChildCell>, dynamic: bool) {
+        self.context.node.adopt(cell.node(), cell.facts().restart);
+        self.next_key += 1;
+        self.children.push(Child::new(self.next_key, cell, dynamic));
+    }
+
+    fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    fn next_step(&self) -> Step {
+        let slots: Vec<Slot> = self.children.iter().map(|child| child.slot).collect();
+        plan::next(
+            &slots,
+            self.config.strategy,
+            self.finishing.is_some(),
+            self.now(),
+        )
+    }
+
+    /// Takes steps until there is something to wait for.
+    fn proceed(&mut self, ctx: &mut Context<Self>) {
+        loop {
+            match self.next_step() {
+                Step::Start(index) => self.start_child(index, ctx),
+                Step::Stop(index) => self.children[index].order_stop(),
+                Step::Wait(None) => return,
+                Step::Wait(Some(until)) => return self.proceed_at(until, ctx),
+                Step::Finished => return self.finished(ctx),
+            }
+        }
+    }
+
+    fn proceed_at(&self, until: Duration, ctx: &mut Context<Self>) {
+        ctx.run_later(until.saturating_sub(self.now()), Self::proceed);
+    }
+
+    fn finished(&mut self, ctx: &mut Context<Self>) {
+        match &self.finishing {
+            Some(Finish::Escalates(reason)) => self.context.fail(reason.as_str()),
+            _ => ctx.stop(),
+        }
+    }
+
+    fn start_child(&mut self, index: usize, ctx: &mut Context<Self>) {
+        let child = &mut self.children[index];
+        let (orders, receive) = mpsc::unbounded_channel::<Order>();
+        let started = child.start(orders);
+        let monitor = Monitor {
+            life: started.life,
+            task: started.task,
+            pings: child.cell.facts().pings,
+            orders: receive,
+        };
+        let (key, incarnation, supervisor) = (child.key, started.incarnation, ctx.address());
+        actix_rt::spawn(async move {
+            let exit = monitor.watch().await;
+            // A supervisor that is gone has nothing to do for a child any more.
+            supervisor.do_send(ChildExited {
+                key,
+                incarnation,
+                exit,
+            });
+        });
+    }
+
+    fn on_exit(&mut self, index: usize, exit: &Exit) {
+        let now = self.now();
+        let config = Arc::clone(&self.config);
+        let child = &mut self.children[index];
+        child.exited(exit);
+        match child.slot.fate.take() {
+            Some(Fate::Again) if child.restart() != Restart::Temporary => child.idle(),
+            Some(_) => self.end(index),
+            None if !child.restart().wants(exit) => self.end(index),
+            None => match child.decide(config.policy, now) {
+                Decision::Restart { after } => {
+                    child.back_off(now, after);
+                    self.condemn_rest(index);
+                }
+                Decision::GiveUp { failures } => self.give_up(index, failures, exit),
+            },
+        }
+    }
+
+    fn give_up(&mut self, index: usize, failures: u32, exit: &Exit) {
+        let child = &mut self.children[index];
+        let node = Arc::clone(child.cell.node());
+        match child
+            .cell
+            .facts()
+            .past_limit
+            .unwrap_or(self.config.past_limit)
+        {
+            PastLimit::Park => {
+                child.slot.phase = Phase::Parked;
+                node.parked(failures);
+                self.condemn_rest(index);
+            }
+            PastLimit::Escalate => {
+                child.slot.phase = Phase::Ended;
+                node.escalated(failures);
+                let id = node.name();
+                self.finish(Finish::Escalates(format!(
+                    "{id} failed {failures} times, last: {exit}"
+                )));
+            }
+        }
+    }
+
+    /// Nothing follows the last life; a child started at run time leaves the tree.
+    fn end(&mut self, index: usize) {
+        let child = &mut self.children[index];
+        child.slot = Slot {
+            phase: Phase::Ended,
+            fate: None,
+            ..child.slot
+        };
+        child.cell.node().set_state(ActorState::Ended);
+        child.release();
+        if child.slot.dynamic {
+            self.context.node.orphan(child.cell.node());
+            self.children.remove(index);
+        }
+    }
+
+    fn condemn_rest(&mut self, index: usize) {
+        let strategy = self.config.strategy;
+        self.change_slots(|slots| plan::condemn_rest(slots, index, strategy));
+    }
+
+    /// The first reason to end is kept.
+    fn finish(&mut self, finish: Finish) {
+        if self.finishing.is_none() {
+            self.finishing = Some(finish);
+            self.change_slots(plan::condemn_all);
+        }
+    }
+
+    fn change_slots(&mut self, change: impl FnOnce(&mut [Slot])) {
+        let mut slots: Vec<Slot> = self.children.iter().map(|child| child.slot).collect();
+        change(&mut slots);
+        for (child, slot) in self.children.iter_mut().zip(slots) {
+            child.slot = slot;
+        }
+    }
+}
