@@ -5,3 +5,4 @@ pub mod answer;
 pub mod document;
 pub mod measures;
 pub mod query;
+pub mod snippet;

@@ -1,0 +1,28 @@
+//! Snippets: where in a text the query's words stand closest together, and that place as one line
+//! with its matches marked.
+//!
+//! ```text
+//! text ── TermFinder ──► hits ── best_window ──► hits close together ── cut ──► Snippet
+//! ```
+//!
+//! Everything here is plain text: markup in a text is returned as it stands, and whoever shows it
+//! escapes it first and marks the highlights after.
+
+mod cut;
+mod finder;
+mod window;
+
+pub use cut::{Snippet, cut};
+pub use finder::TermFinder;
+pub use window::{best_window, covers};
+
+/// A word of a text that the query looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit {
+    /// Offset of its first byte.
+    pub start: usize,
+    /// Offset behind its last byte.
+    pub end: usize,
+    /// The query terms it stands for, a bit each: an identifier stands for its parts too.
+    pub terms: u64,
+}
