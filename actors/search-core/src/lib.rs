@@ -6,3 +6,4 @@ pub mod document;
 pub mod measures;
 pub mod query;
 pub mod snippet;
+pub mod role;

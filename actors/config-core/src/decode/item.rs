@@ -41,10 +41,22 @@ impl<'d> Item<'d> {
 
     /// Whether this is an object (a table) that has `key`; to tell apart forms of one file.
     pub fn has_key(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The string here, if it is one and its variables are right; reports nothing.
+    pub fn peek(&self) -> Option<&'d str> {
         match &self.node.value {
-            Value::Table(entries) => entries.iter().any(|entry| entry.key == key),
-            _ => false,
+            Value::String(text) => text.value.as_deref(),
+            _ => None,
         }
+    }
+
+    /// The value of `key`, if this is an object (a table) that has it; reports nothing.
+    pub fn get(&self, key: &str) -> Option<Self> {
+        let Value::Table(entries) = &self.node.value else { return None };
+        let entry = entries.iter().find(|entry| entry.key == key)?;
+        Some(self.child(key, &entry.node))
     }
 
     /// Reports what is wrong with this value.

@@ -1,0 +1,306 @@
+//! The role file, decoded.
+
+use config_core::{
+    ByteSize, Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, ValueError, quoted,
+    suggestion,
+};
+
+use super::enumerations::{LanguageModelProvider, RelevanceFunction, Service, THEMES, Theme};
+use super::file::RoleFile;
+use super::filter::FileFilter;
+use super::haystack::{Haystack, LocalFiles, Source};
+use super::model::{Extra, Role};
+use super::paths::folder;
+use super::source_location::{community, mcp, tasks};
+
+/// Reads a role file: one role, or `{"roles": […], "default_role": …}`.
+///
+/// `name` is what messages call the file. Strings may hold `${VARIABLE}`; folders may begin with
+/// `~`, which is `HOME` (`USERPROFILE` on Windows) of `environment`.
+///
+/// # Errors
+/// Every mistake of the file, each with its place.
+pub fn parse(
+    name: &str,
+    text: &(impl AsRef<[u8]> + ?Sized),
+    environment: &Environment,
+) -> Result<RoleFile, Diagnostics> {
+    let input = Input::json(name, text, environment);
+    let decoded = input.decode(|item| Decoder { environment }.file(item))?;
+    let Decoded { value: (roles, default_role), warnings } = decoded;
+    Ok(RoleFile::checked(roles, default_role, warnings))
+}
+
+/// What decoding needs beside the file.
+struct Decoder<'e> {
+    environment: &'e Environment,
+}
+
+/// The keys of a role.
+const ROLE: [&str; 5] = ["name", "relevance_function", "theme", "haystacks", "extra"];
+
+impl Decoder<'_> {
+    fn file(&self, item: &Item<'_>) -> Option<(Vec<Role>, String)> {
+        if !item.has_key("roles") && !item.has_key("default_role") {
+            let role = self.role(item)?;
+            let name = role.name.clone();
+            return Some((vec![role], name));
+        }
+        item.fields("the role file", &["roles", "default_role"], |fields| {
+            let roles = fields.required("roles", |item| self.roles(item));
+            let default = fields.optional("default_role", |item| {
+                let name = item.string()?;
+                check_default(item, &name, roles.as_deref()?);
+                Some(name)
+            });
+            let roles = roles?;
+            let first = roles.first()?.name.clone();
+            Some((roles, default.unwrap_or(first)))
+        })
+    }
+
+    fn roles(&self, item: &Item<'_>) -> Option<Vec<Role>> {
+        let mut names = Names::new("role", "a role file");
+        item.non_empty_list("a role file needs at least one role", |item| {
+            let role = self.role(item);
+            names.check(item);
+            role
+        })
+    }
+
+    fn role(&self, item: &Item<'_>) -> Option<Role> {
+        item.fields("a role", &ROLE, |fields| {
+            let name = fields.required("name", name);
+            let relevance_function = fields.optional("relevance_function", |item| {
+                item.choice("relevance function", RelevanceFunction::CHOICES)
+            });
+            let theme = fields.optional("theme", theme);
+            let haystacks = fields.required("haystacks", |item| self.haystacks(item));
+            let extra = fields.optional("extra", extra);
+            Some(Role {
+                name: name?,
+                relevance_function: relevance_function.unwrap_or_default(),
+                theme: theme.unwrap_or_default(),
+                haystacks: haystacks?,
+                extra: extra.unwrap_or_default(),
+            })
+        })
+    }
+
+    fn haystacks(&self, item: &Item<'_>) -> Option<Vec<Haystack>> {
+        let mut names = Names::new("haystack", "a role");
+        item.non_empty_list("a role needs at least one haystack", |item| {
+            let haystack = self.haystack(item);
+            names.check(item);
+            haystack
+        })
+    }
+
+    fn haystack(&self, item: &Item<'_>) -> Option<Haystack> {
+        const KEYS: [&str; 4] = ["name", "service", "location", "extra_parameters"];
+        item.fields("a haystack", &KEYS, |fields| {
+            let name = fields.required("name", name);
+            let service =
+                fields.required("service", |item| item.choice("service", Service::CHOICES));
+            let location = fields.required("location", Item::string);
+            // What stands in the other keys depends on the service.
+            let source = self.source(fields, service?);
+            Some(Haystack { name: name?, location: location?, source: source? })
+        })
+    }
+
+    fn source(&self, fields: &Fields<'_>, service: Service) -> Option<Source> {
+        match service {
+            Service::LocalFiles => self.local_files(fields).map(Source::LocalFiles),
+            Service::AtomicData => {
+                let server = fields.optional("location", Item::http_url);
+                let agent_secret = secret_parameter(fields, "AtomicData", "agent_secret");
+                Some(Source::AtomicData { server: server?, agent_secret })
+            }
+            Service::CommunityDocs => {
+                let place = fields.optional("location", |item| item.parsed(community));
+                no_parameters(fields, "CommunityDocs");
+                place.map(Source::CommunityDocs)
+            }
+            Service::TaskTracker => {
+                let tasks = fields.optional("location", |item| item.parsed(tasks));
+                let api_token = secret_parameter(fields, "TaskTracker", "api_token");
+                Some(Source::TaskTracker { tasks: tasks?, api_token })
+            }
+            Service::NotesGraph => {
+                let folder = fields.optional("location", |item| self.folder(item));
+                no_parameters(fields, "NotesGraph");
+                Some(Source::NotesGraph { folder: folder? })
+            }
+            Service::Mcp => {
+                let server = fields.optional("location", |item| item.parsed(mcp));
+                let api_token = secret_parameter(fields, "MCP", "api_token");
+                Some(Source::Mcp { server: server?, api_token })
+            }
+        }
+    }
+
+    fn folder(&self, item: &Item<'_>) -> Option<std::path::PathBuf> {
+        item.parsed(|text| folder(text, self.environment))
+    }
+
+    fn local_files(&self, fields: &Fields<'_>) -> Option<LocalFiles> {
+        const KEYS: [&str; 4] = ["glob", "follow_symlinks", "max_file_size", "respect_gitignore"];
+        let folder = fields.optional("location", |item| self.folder(item));
+        let parameters = fields.optional("extra_parameters", |item| {
+            item.fields("the parameters of LocalFiles", &KEYS, |fields| {
+                let defaults = LocalFiles::of("");
+                let follow_symlinks = fields.optional("follow_symlinks", Item::boolean);
+                let respect_gitignore = fields.optional("respect_gitignore", Item::boolean);
+                Some(LocalFiles {
+                    filter: fields.optional("glob", filter).unwrap_or(defaults.filter),
+                    follow_symlinks: follow_symlinks.unwrap_or(defaults.follow_symlinks),
+                    max_file_size: fields
+                        .optional("max_file_size", max_file_size)
+                        .unwrap_or(defaults.max_file_size),
+                    respect_gitignore: respect_gitignore.unwrap_or(defaults.respect_gitignore),
+                    folder: defaults.folder,
+                })
+            })
+        });
+        let folder = folder?;
+        Some(match parameters {
+            Some(parameters) => LocalFiles { folder, ..parameters },
+            None => LocalFiles::of(folder),
+        })
+    }
+}
+
+/// A name people type and addresses hold: no blanks around it, not endless.
+fn name(item: &Item<'_>) -> Option<String> {
+    const MAX: usize = 100;
+    item.parsed(|name| {
+        if name.trim() != name {
+            return Err(ValueError::new("a name must not begin or end with a blank"));
+        }
+        if name.chars().count() > MAX {
+            return Err(ValueError::new(format!("a name has at most {MAX} characters")));
+        }
+        Ok(name.to_owned())
+    })
+}
+
+fn theme(item: &Item<'_>) -> Option<Theme> {
+    item.parsed(|name| {
+        let error = || ValueError::new(format!("unknown theme {}", quoted(name)));
+        Theme::named(name).ok_or_else(|| match suggestion(name, THEMES) {
+            Some(near) => error().help(format!("did you mean `{near}`?")),
+            None => error().help(format!("one of: {}", THEMES.join(", "))),
+        })
+    })
+}
+
+fn check_default(item: &Item<'_>, name: &str, roles: &[Role]) {
+    if roles.iter().any(|role| role.name == name) {
+        return;
+    }
+    let known: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
+    let error = ValueError::new(format!("no role is called {}", quoted(name)));
+    item.error(match suggestion(name, known.iter().copied()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!("the roles are: {}", known.join(", "))),
+    });
+}
+
+/// Finds names used twice, also in elements that are wrong otherwise.
+struct Names {
+    what: &'static str,
+    place: &'static str,
+    seen: std::collections::HashSet<String>,
+}
+
+impl Names {
+    fn new(what: &'static str, place: &'static str) -> Self {
+        Self { what, place, seen: Default::default() }
+    }
+
+    fn check(&mut self, item: &Item<'_>) {
+        let Some(item) = item.get("name") else { return };
+        let Some(name) = item.peek().filter(|name| !name.trim().is_empty()) else { return };
+        if !self.seen.insert(name.to_owned()) {
+            let message = format!("a {} called {} exists already", self.what, quoted(name));
+            let help = format!("each {} of {} has a name of its own", self.what, self.place);
+            item.error(ValueError::new(message).help(help));
+        }
+    }
+}
+
+fn extra(item: &Item<'_>) -> Option<Extra> {
+    const KEYS: [&str; 5] = [
+        "llm_provider", "localllm_base_url", "localllm_model", "cloudllm_api_key", "cloudllm_model",
+    ];
+    item.fields("extra", &KEYS, |fields| {
+        let extra = Extra {
+            llm_provider: fields.optional("llm_provider", |item| {
+                item.choice("language-model provider", LanguageModelProvider::CHOICES)
+            }),
+            localllm_base_url: fields.optional("localllm_base_url", Item::http_url),
+            localllm_model: fields.optional("localllm_model", Item::string),
+            cloudllm_api_key: fields.optional("cloudllm_api_key", Item::secret),
+            cloudllm_model: fields.optional("cloudllm_model", Item::string),
+        };
+        check_provider(fields, &KEYS);
+        Some(extra)
+    })
+}
+
+/// A provider needs its address or key and its model; without a provider they have no effect,
+/// which nobody who wrote them meant.
+fn check_provider(fields: &Fields<'_>, keys: &[&str]) {
+    let provider = fields.optional("llm_provider", |item| item.peek().map(str::to_owned));
+    let needed: &[&str] = match provider.as_deref() {
+        Some("localllm") => &["localllm_base_url", "localllm_model"],
+        Some("cloudllm") => &["cloudllm_api_key", "cloudllm_model"],
+        _ => &[],
+    };
+    for key in needed.iter().filter(|key| !fields.has(key)) {
+        let provider = provider.as_deref().unwrap_or_default();
+        fields.error_at("llm_provider", format!("provider `{provider}` needs the key `{key}`"));
+    }
+    let without_effect = keys.iter().find(|key| fields.has(key));
+    if let (false, Some(key)) = (fields.has("llm_provider"), without_effect) {
+        let error = ValueError::new(format!("`{key}` has no effect without `llm_provider`"));
+        fields.error_at(key, error.help("add `\"llm_provider\": \"localllm\"` or `\"cloudllm\"`"));
+    }
+}
+
+fn filter(item: &Item<'_>) -> Option<FileFilter> {
+    let text = item.string()?;
+    match FileFilter::parse(&text) {
+        Ok(filter) => Some(filter),
+        Err(error) => {
+            let help = error.help;
+            item.error_within(error.range, ValueError { message: error.message, help });
+            None
+        }
+    }
+}
+
+fn max_file_size(item: &Item<'_>) -> Option<ByteSize> {
+    const MAX: u64 = 1_000_000_000;
+    item.parsed(|text| {
+        let size = ByteSize::parse(text)?;
+        if size.bytes() == 0 || size.bytes() > MAX {
+            return Err(ValueError::new("the size must be from 1B to 1GB"));
+        }
+        Ok(size)
+    })
+}
+
+/// The one secret some services take.
+fn secret_parameter(fields: &Fields<'_>, service: &str, key: &str) -> Option<Secret<String>> {
+    let what = format!("the parameters of {service}");
+    fields.optional("extra_parameters", |item| {
+        item.fields(&what, &[key], |fields| fields.optional(key, Item::secret))
+    })
+}
+
+fn no_parameters(fields: &Fields<'_>, service: &str) {
+    let what = format!("the parameters of {service}");
+    fields.optional("extra_parameters", |item| item.fields(&what, &[], |_| Some(())));
+}

@@ -1,0 +1,135 @@
+//! Which files of a folder are meant: the `glob` parameter of a `LocalFiles` haystack.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+use globset::{Candidate, GlobSet, GlobSetBuilder};
+use thiserror::Error;
+
+use super::filter_pattern::{Pattern, split};
+
+/// A list of patterns between commas, compiled.
+///
+/// A path is meant when it matches a pattern (any path, when there are only patterns with `!`) and
+/// no pattern with `!`; the order of the patterns does not count.
+///
+/// - `*` and `?` stay within a folder, `**` crosses folders.
+/// - `[a-z]` and `[!a-z]` are one character, `{md,txt}` alternatives, `\` takes the next one as it is.
+/// - A pattern without `/` is matched against the base name, in any folder.
+/// - A pattern that ends in `/` means everything below folders of that name.
+/// - Upper and lower case differ.
+#[derive(Clone)]
+pub struct FileFilter {
+    text: String,
+    included: GlobSet,
+    excluded: GlobSet,
+    /// Folders below which everything is excluded.
+    excluded_folders: GlobSet,
+    only_excludes: bool,
+}
+
+/// Why a pattern cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct FilterError {
+    /// The bytes of the text that are wrong.
+    pub range: Range<usize>,
+    /// What is wrong: lowercase, no full stop.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl FilterError {
+    pub(super) fn new(range: Range<usize>, message: String) -> Self {
+        Self { range, message, help: None }
+    }
+
+    pub(super) fn help(mut self, help: &str) -> Self {
+        self.help = Some(help.to_owned());
+        self
+    }
+}
+
+impl FileFilter {
+    /// Compiles a list such as `*.md, docs/**, !target/`.
+    ///
+    /// # Errors
+    /// The first pattern that is wrong: empty, absolute, with `..`, unbalanced, or more than the
+    /// bounds that keep compiling fast (attack case S08).
+    pub fn parse(text: &str) -> Result<Self, FilterError> {
+        let patterns = split(text)?;
+        let mut included = GlobSetBuilder::new();
+        let mut excluded = GlobSetBuilder::new();
+        let mut folders = GlobSetBuilder::new();
+        for pattern in &patterns {
+            let full = pattern.full();
+            let glob = pattern.compile(&full)?;
+            if !pattern.excludes {
+                included.add(glob);
+                continue;
+            }
+            excluded.add(glob);
+            if let Some(folder) = full.strip_suffix("/**") {
+                folders.add(pattern.compile(folder)?);
+            }
+        }
+        let build = |builder: GlobSetBuilder| {
+            let error = FilterError::new(0..text.len(), "the patterns are too complex".to_owned());
+            builder.build().map_err(|_| error)
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            included: build(included)?,
+            excluded: build(excluded)?,
+            excluded_folders: build(folders)?,
+            only_excludes: patterns.iter().all(|Pattern { excludes, .. }| *excludes),
+        })
+    }
+
+    /// Whether the file is meant; `path` is relative to the haystack's folder.
+    pub fn matches(&self, path: &Path) -> bool {
+        let candidate = Candidate::new(path);
+        (self.only_excludes || self.included.is_match_candidate(&candidate))
+            && !self.excluded.is_match_candidate(&candidate)
+    }
+
+    /// Whether nothing below the folder can be meant, so that it need not be walked; `path` is
+    /// relative to the haystack's folder.
+    pub fn skips_folder(&self, path: &Path) -> bool {
+        self.excluded_folders.is_match(path)
+    }
+
+    /// The patterns as they were written; empty when every file is meant.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Default for FileFilter {
+    /// Every file.
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            included: GlobSet::empty(),
+            excluded: GlobSet::empty(),
+            excluded_folders: GlobSet::empty(),
+            only_excludes: true,
+        }
+    }
+}
+
+impl fmt::Debug for FileFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FileFilter").field(&self.text).finish()
+    }
+}
+
+impl PartialEq for FileFilter {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for FileFilter {}

@@ -1,0 +1,165 @@
+//! Haystacks: the sources a role searches.
+
+use std::path::{Path, PathBuf};
+
+use config_core::{ByteSize, Secret};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use url::Url;
+
+use super::enumerations::Service;
+use super::filter::FileFilter;
+use super::source_location::{Community, Mcp, Tasks};
+
+/// One source of a role.
+///
+/// Serialised, it has the shape of the role file with secrets as `***`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Haystack {
+    /// The display name: unique in its role, never empty.
+    pub name: String,
+    /// The location as the file has it, variables put in.
+    pub location: String,
+    /// What is read there.
+    pub source: Source,
+}
+
+/// What a haystack reads, by service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Files of a folder.
+    LocalFiles(LocalFiles),
+    /// An Atomic Data server.
+    AtomicData {
+        /// The server's address.
+        server: Url,
+        /// The secret of the agent to sign in as.
+        agent_secret: Option<Secret<String>>,
+    },
+    /// Community posts and language documentation.
+    CommunityDocs(Community),
+    /// Tasks and issues.
+    TaskTracker {
+        /// The tracker.
+        tasks: Tasks,
+        /// The token its API wants.
+        api_token: Option<Secret<String>>,
+    },
+    /// A folder of linked notes (Logseq, Obsidian).
+    NotesGraph {
+        /// The folder; relative to the role file's folder.
+        folder: PathBuf,
+    },
+    /// A server of the Model Context Protocol.
+    Mcp {
+        /// How it is reached.
+        server: Mcp,
+        /// The bearer token it wants.
+        api_token: Option<Secret<String>>,
+    },
+}
+
+/// Which files of a folder are searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalFiles {
+    /// The folder; see [`LocalFiles::folder_in`] for a relative one.
+    pub folder: PathBuf,
+    /// The files meant (`glob`).
+    pub filter: FileFilter,
+    /// Whether symbolic links are followed; off by default. Links that lead out of the folder are
+    /// the business of whoever walks it.
+    pub follow_symlinks: bool,
+    /// Larger files are skipped and reported.
+    pub max_file_size: ByteSize,
+    /// Whether `.gitignore` files hide files; on by default.
+    pub respect_gitignore: bool,
+}
+
+impl LocalFiles {
+    /// 10 MB: larger texts are logs and data, and cost more than they give.
+    pub const DEFAULT_MAX_FILE_SIZE: ByteSize = ByteSize::new(10_000_000);
+
+    /// All files of `folder`, with the defaults.
+    pub fn of(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            filter: FileFilter::default(),
+            follow_symlinks: false,
+            max_file_size: Self::DEFAULT_MAX_FILE_SIZE,
+            respect_gitignore: true,
+        }
+    }
+
+    /// The folder, where a relative one is meant from `base`: the folder of the role file.
+    pub fn folder_in(&self, base: &Path) -> PathBuf {
+        base.join(&self.folder)
+    }
+}
+
+impl Haystack {
+    /// The kind of the haystack.
+    pub fn service(&self) -> Service {
+        match self.source {
+            Source::LocalFiles(_) => Service::LocalFiles,
+            Source::AtomicData { .. } => Service::AtomicData,
+            Source::CommunityDocs(_) => Service::CommunityDocs,
+            Source::TaskTracker { .. } => Service::TaskTracker,
+            Source::NotesGraph { .. } => Service::NotesGraph,
+            Source::Mcp { .. } => Service::Mcp,
+        }
+    }
+
+    /// The files of a `LocalFiles` haystack.
+    pub fn local_files(&self) -> Option<&LocalFiles> {
+        match &self.source {
+            Source::LocalFiles(files) => Some(files),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Haystack {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("service", &self.service())?;
+        map.serialize_entry("location", &self.location)?;
+        map.serialize_entry("extra_parameters", &ExtraParameters(&self.source))?;
+        map.end()
+    }
+}
+
+/// The `extra_parameters` of a source: those that differ from their default.
+struct ExtraParameters<'a>(&'a Source);
+
+impl Serialize for ExtraParameters<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.0 {
+            Source::LocalFiles(files) => {
+                let default = LocalFiles::of("");
+                if files.filter != default.filter {
+                    map.serialize_entry("glob", files.filter.as_str())?;
+                }
+                if files.follow_symlinks {
+                    map.serialize_entry("follow_symlinks", &true)?;
+                }
+                if files.max_file_size != default.max_file_size {
+                    map.serialize_entry("max_file_size", &files.max_file_size)?;
+                }
+                if !files.respect_gitignore {
+                    map.serialize_entry("respect_gitignore", &false)?;
+                }
+            }
+            Source::AtomicData { agent_secret: Some(secret), .. } => {
+                map.serialize_entry("agent_secret", secret)?;
+            }
+            Source::TaskTracker { api_token: Some(token), .. }
+            | Source::Mcp { api_token: Some(token), .. } => {
+                map.serialize_entry("api_token", token)?;
+            }
+            _ => {}
+        }
+        map.end()
+    }
+}

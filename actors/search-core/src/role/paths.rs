@@ -1,0 +1,88 @@
+//! Folders as people write them, and the default places of each operating system.
+
+use std::path::{Component, Path, PathBuf};
+
+use config_core::{Environment, ValueError};
+
+/// The operating system, as far as default places differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Os {
+    /// Linux and other Unix systems.
+    Linux,
+    /// macOS.
+    MacOs,
+    /// Windows.
+    Windows,
+}
+
+impl Os {
+    /// The system this program was built for.
+    pub const fn current() -> Self {
+        if cfg!(target_os = "macos") {
+            Self::MacOs
+        } else if cfg!(windows) {
+            Self::Windows
+        } else {
+            Self::Linux
+        }
+    }
+
+    /// The default path of the role file (contract, section 2.1).
+    pub(super) fn settings_path(self, environment: &Environment) -> Result<PathBuf, ValueError> {
+        Ok(match self {
+            Self::Linux => home(environment)?.join(".config/service/config.json"),
+            Self::MacOs => {
+                home(environment)?.join("Library/Application Support/Service/config.json")
+            }
+            Self::Windows => app_data(environment)?.join("Service").join("config.json"),
+        })
+    }
+
+    /// The default data folder.
+    pub(super) fn data_path(self, environment: &Environment) -> Result<PathBuf, ValueError> {
+        Ok(match self {
+            Self::Linux => home(environment)?.join(".local/share/service"),
+            Self::MacOs => home(environment)?.join("Library/Application Support/Service/data"),
+            Self::Windows => app_data(environment)?.join("Service").join("data"),
+        })
+    }
+}
+
+fn folder_variable(environment: &Environment, name: &str) -> Result<Option<PathBuf>, ValueError> {
+    let value = environment.get(name).map_err(|error| ValueError::new(format!("{name}: {error}")))?;
+    Ok(value.filter(|value| !value.is_empty()).map(PathBuf::from))
+}
+
+/// The user's home folder.
+fn home(environment: &Environment) -> Result<PathBuf, ValueError> {
+    let home = match folder_variable(environment, "HOME")? {
+        Some(home) => Some(home),
+        None => folder_variable(environment, "USERPROFILE")?,
+    };
+    home.ok_or_else(|| ValueError::new("the home folder is unknown: HOME is not set"))
+}
+
+fn app_data(environment: &Environment) -> Result<PathBuf, ValueError> {
+    let folder = folder_variable(environment, "APPDATA")?;
+    folder.ok_or_else(|| ValueError::new("the folder for settings is unknown: APPDATA is not set"))
+}
+
+/// A path with `~` for the home folder.
+pub(super) fn with_home(text: &str, environment: &Environment) -> Result<PathBuf, ValueError> {
+    match text.strip_prefix('~') {
+        Some("") => home(environment),
+        Some(rest) if rest.starts_with(['/', '\\']) => Ok(home(environment)?.join(&rest[1..])),
+        Some(_) => Err(ValueError::new("another user's home folder is not supported")
+            .help("write the whole path; `./~name` is a folder of that name")),
+        None => Ok(PathBuf::from(text)),
+    }
+}
+
+/// The folder of a haystack. It cannot climb (`..`): what a role may read is seen at a glance.
+pub(super) fn folder(text: &str, environment: &Environment) -> Result<PathBuf, ValueError> {
+    if Path::new(text).components().any(|component| component == Component::ParentDir) {
+        let error = ValueError::new("a location must not hold `..`");
+        return Err(error.help("write the whole path, or one below the role file's folder"));
+    }
+    with_home(text, environment)
+}

@@ -1,0 +1,171 @@
+//! Values of the server's settings.
+
+use std::fmt;
+
+use config_core::{Choices, ValueError, quoted, suggestion};
+use url::Host;
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum LogLevel {
+    /// Everything, for developers.
+    Debug,
+    /// What the server does.
+    #[default]
+    Info,
+    /// What is odd.
+    Warn,
+    /// What failed.
+    Error,
+}
+
+impl LogLevel {
+    /// All spellings.
+    pub const CHOICES: &Choices<Self> = &[
+        ("debug", Self::Debug),
+        ("info", Self::Info),
+        ("warn", Self::Warn),
+        ("error", Self::Error),
+    ];
+
+    /// The name of the level.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, ValueError> {
+        let lower = text.to_ascii_lowercase();
+        let found = Self::CHOICES.iter().find(|(name, _)| *name == lower);
+        found.map(|(_, level)| *level).ok_or_else(|| {
+            let error = ValueError::new(format!("unknown level {}", quoted(text)));
+            let near = suggestion(text, Self::CHOICES.iter().map(|(name, _)| *name));
+            match near {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help("one of: debug, info, warn, error"),
+            }
+        })
+    }
+}
+
+/// Where the server listens: a host and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenAddress {
+    /// An IP address or a name to resolve.
+    pub host: Host,
+    /// The port; 0 lets the system choose one.
+    pub port: u16,
+}
+
+impl ListenAddress {
+    /// The contract's default port.
+    pub const DEFAULT_PORT: u16 = 8000;
+
+    /// Whether only this machine can reach it.
+    pub fn is_loopback(&self) -> bool {
+        match &self.host {
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => {
+                address.is_loopback()
+                    || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
+            }
+            // RFC 6761 section 6.3: `localhost` and names below it are loopback.
+            Host::Domain(name) => {
+                let name = name.trim_end_matches('.');
+                name == "localhost" || name.ends_with(".localhost")
+            }
+        }
+    }
+
+    /// The host as sockets want it: without the brackets of an IPv6 address.
+    pub fn host_name(&self) -> String {
+        match &self.host {
+            Host::Ipv6(address) => address.to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Reads `<host>:<port>`.
+    ///
+    /// # Errors
+    /// The host or the port is missing or wrong.
+    pub fn parse(text: &str) -> Result<Self, ValueError> {
+        const EXAMPLE: &str = "write `<host>:<port>`, for example `127.0.0.1:8000`";
+        let wrong = |what: &str| {
+            ValueError::new(format!("{} is not an address: {what}", quoted(text))).help(EXAMPLE)
+        };
+        if text.contains("://") {
+            return Err(wrong("it is a URL"));
+        }
+        let (host, port) = text.rsplit_once(':').ok_or_else(|| wrong("the port is missing"))?;
+        if host.is_empty() {
+            return Err(wrong("the host is missing"));
+        }
+        if host.contains(':') && !host.starts_with('[') {
+            return Err(wrong("an IPv6 address stands in brackets"));
+        }
+        let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let port = port.parse().ok().filter(|_| digits);
+        let port = port.ok_or_else(|| wrong("the port is a number from 0 to 65535"))?;
+        let host = Host::parse(host).map_err(|error| wrong(&error.to_string()))?;
+        Ok(Self { host, port })
+    }
+}
+
+impl Default for ListenAddress {
+    /// `127.0.0.1:8000`.
+    fn default() -> Self {
+        Self { host: Host::Ipv4(std::net::Ipv4Addr::LOCALHOST), port: Self::DEFAULT_PORT }
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        for (text, shown, loopback) in [
+            ("127.0.0.1:8000", "127.0.0.1:8000", true),
+            ("127.8.8.8:0", "127.8.8.8:0", true),
+            ("localhost:80", "localhost:80", true),
+            ("LOCALHOST.:80", "localhost.:80", true),
+            ("[::1]:8000", "[::1]:8000", true),
+            ("[::ffff:127.0.0.1]:1", "[::ffff:7f00:1]:1", true),
+            ("0.0.0.0:8000", "0.0.0.0:8000", false),
+            ("[::]:8000", "[::]:8000", false),
+            ("search.example.org:65535", "search.example.org:65535", false),
+            ("localhost.example.org:1", "localhost.example.org:1", false),
+        ] {
+            let address = ListenAddress::parse(text).unwrap();
+            assert_eq!((address.to_string().as_str(), address.is_loopback()), (shown, loopback));
+        }
+        assert_eq!(ListenAddress::parse("[::1]:1").unwrap().host_name(), "::1");
+    }
+
+    #[test]
+    fn wrong_addresses_are_explained() {
+        for (text, message) in [
+            ("8000", "`8000` is not an address: the port is missing"),
+            (":8000", "`:8000` is not an address: the host is missing"),
+            ("localhost:", "`localhost:` is not an address: the port is a number from 0 to 65535"),
+            ("a:65536", "`a:65536` is not an address: the port is a number from 0 to 65535"),
+            ("a:+1", "`a:+1` is not an address: the port is a number from 0 to 65535"),
+            ("::1:80", "`::1:80` is not an address: an IPv6 address stands in brackets"),
+            ("http://a:80", "`http://a:80` is not an address: it is a URL"),
+            ("a b:80", "`a b:80` is not an address: invalid international domain name"),
+        ] {
+            assert_eq!(ListenAddress::parse(text).unwrap_err().message, message, "{text}");
+        }
+    }
+}

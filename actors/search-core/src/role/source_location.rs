@@ -1,0 +1,211 @@
+//! The `location` of the services that are not plain folders: a kind, a colon, an address.
+
+use std::path::PathBuf;
+
+use config_core::{ValueError, parse_http_url, quoted, suggestion};
+use url::Url;
+
+/// A folder on this machine or an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FolderOrUrl {
+    /// A folder; a relative one is meant from the role file's folder.
+    Folder(PathBuf),
+    /// An address.
+    Url(Url),
+}
+
+/// Where community posts and language documentation come from (`CommunityDocs`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Community {
+    /// `discourse:URL`: a Discourse forum.
+    Discourse(Url),
+    /// `stackexchange:SITE`: a site of the Stack Exchange network, by its API name.
+    StackExchange(String),
+    /// `devdocs:FOLDER-OR-URL`: a DevDocs documentation.
+    DevDocs(FolderOrUrl),
+    /// `rustdoc:FOLDER-OR-URL`: pages made by rustdoc.
+    Rustdoc(FolderOrUrl),
+    /// `sphinx:FOLDER-OR-URL`: pages made by Sphinx.
+    Sphinx(FolderOrUrl),
+    /// `query.rs`: the search over Rust documentation of that name.
+    QueryRs,
+}
+
+/// Where tasks come from (`TaskTracker`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tasks {
+    /// `taskwarrior`: the `task export` of this machine.
+    Taskwarrior,
+    /// `todo.txt:FILE`: a todo.txt file; a relative one is meant from the role file's folder.
+    TodoTxt(PathBuf),
+    /// `gitea:URL`: the issues of a repository on a Gitea server.
+    Gitea(Url),
+    /// `forgejo:URL`: the issues of a repository on a Forgejo server.
+    Forgejo(Url),
+    /// `github:OWNER/REPOSITORY`: the issues of a repository on GitHub.
+    GitHub(String),
+    /// `vikunja:URL`: a Vikunja server.
+    Vikunja(Url),
+    /// `clickup:TEAM`: a ClickUp workspace by its number.
+    ClickUp(String),
+}
+
+/// How a server of the Model Context Protocol is reached (`MCP`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mcp {
+    /// `stdio:COMMAND ARGUMENTS`: a program that talks over its standard streams.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments, split at blanks.
+        arguments: Vec<String>,
+    },
+    /// `http://…` or `https://…`: the streamable HTTP transport.
+    Http(Url),
+}
+
+const COMMUNITY: [&str; 6] =
+    ["discourse", "stackexchange", "devdocs", "rustdoc", "sphinx", "query.rs"];
+const TASKS: [&str; 7] =
+    ["taskwarrior", "todo.txt", "gitea", "forgejo", "github", "vikunja", "clickup"];
+
+/// Reads the location of a `CommunityDocs` haystack.
+pub(super) fn community(location: &str) -> Result<Community, ValueError> {
+    let (kind, rest) = split(location);
+    match kind {
+        "discourse" => Ok(Community::Discourse(parse_http_url(rest)?)),
+        "stackexchange" => Ok(Community::StackExchange(site(rest)?)),
+        "devdocs" => Ok(Community::DevDocs(folder_or_url(rest)?)),
+        "rustdoc" => Ok(Community::Rustdoc(folder_or_url(rest)?)),
+        "sphinx" => Ok(Community::Sphinx(folder_or_url(rest)?)),
+        "query.rs" if rest.is_empty() => Ok(Community::QueryRs),
+        _ => Err(unknown_kind(location, kind, &COMMUNITY)),
+    }
+}
+
+/// Reads the location of a `TaskTracker` haystack.
+pub(super) fn tasks(location: &str) -> Result<Tasks, ValueError> {
+    let (kind, rest) = split(location);
+    match kind {
+        "taskwarrior" if rest.is_empty() => Ok(Tasks::Taskwarrior),
+        "todo.txt" => Ok(Tasks::TodoTxt(path(rest)?)),
+        "gitea" => Ok(Tasks::Gitea(parse_http_url(rest)?)),
+        "forgejo" => Ok(Tasks::Forgejo(parse_http_url(rest)?)),
+        "github" => Ok(Tasks::GitHub(repository(rest)?)),
+        "vikunja" => Ok(Tasks::Vikunja(parse_http_url(rest)?)),
+        "clickup" => Ok(Tasks::ClickUp(number(rest)?)),
+        _ => Err(unknown_kind(location, kind, &TASKS)),
+    }
+}
+
+/// Reads the location of an `MCP` haystack.
+pub(super) fn mcp(location: &str) -> Result<Mcp, ValueError> {
+    let Some(command_line) = location.strip_prefix("stdio:") else {
+        return parse_http_url(location).map(Mcp::Http).map_err(|error| {
+            error.help("write `stdio:` and a command, or an http or https URL")
+        });
+    };
+    let mut words = command_line.split_whitespace().map(str::to_owned);
+    match words.next() {
+        Some(command) => Ok(Mcp::Stdio { command, arguments: words.collect() }),
+        None => Err(ValueError::new("`stdio:` needs a command").help("for example `stdio:notes-server --read-only`")),
+    }
+}
+
+fn split(location: &str) -> (&str, &str) {
+    location.split_once(':').unwrap_or((location, ""))
+}
+
+fn unknown_kind(location: &str, kind: &str, known: &[&'static str]) -> ValueError {
+    let error = ValueError::new(format!("unknown location {}", quoted(location)));
+    match suggestion(kind, known.iter().copied()).filter(|near| *near != kind) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!("it begins with one of: {}", known.join(", "))),
+    }
+}
+
+fn folder_or_url(text: &str) -> Result<FolderOrUrl, ValueError> {
+    if text.starts_with("http:") || text.starts_with("https:") {
+        return parse_http_url(text).map(FolderOrUrl::Url);
+    }
+    path(text).map(FolderOrUrl::Folder)
+}
+
+fn path(text: &str) -> Result<PathBuf, ValueError> {
+    if text.trim().is_empty() {
+        return Err(ValueError::new("a path is missing after `:`"));
+    }
+    Ok(PathBuf::from(text))
+}
+
+fn site(text: &str) -> Result<String, ValueError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    if text.is_empty() || !text.chars().all(plain) {
+        let error = ValueError::new(format!("{} is not the name of a site", quoted(text)));
+        return Err(error.help("for example `stackexchange:unix`"));
+    }
+    Ok(text.to_owned())
+}
+
+fn repository(text: &str) -> Result<String, ValueError> {
+    let plain = |part: &str| {
+        !part.is_empty()
+            && part != "."
+            && part != ".."
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+    };
+    match text.split_once('/') {
+        Some((owner, name)) if plain(owner) && plain(name) => Ok(text.to_owned()),
+        _ => Err(ValueError::new(format!("{} is not `<owner>/<repo>`", quoted(text)))),
+    }
+}
+
+fn number(text: &str) -> Result<String, ValueError> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(ValueError::new(format!("{} is not the number of a workspace", quoted(text))));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn right_locations() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let folder = |text: &str| FolderOrUrl::Folder(text.into());
+        assert_eq!(community("query.rs"), Ok(Community::QueryRs));
+        assert_eq!(
+            community("discourse:https://a.org"),
+            Ok(Community::Discourse(url("https://a.org")))
+        );
+        assert_eq!(community("rustdoc:/usr/doc"), Ok(Community::Rustdoc(folder("/usr/doc"))));
+        assert_eq!(
+            community("sphinx:https://a.org/x"),
+            Ok(Community::Sphinx(FolderOrUrl::Url(url("https://a.org/x"))))
+        );
+        assert_eq!(tasks("github:a/b.c"), Ok(Tasks::GitHub("a/b.c".into())));
+        assert_eq!(tasks("todo.txt:~/todo.txt"), Ok(Tasks::TodoTxt("~/todo.txt".into())));
+        assert_eq!(tasks("taskwarrior"), Ok(Tasks::Taskwarrior));
+        let arguments = vec!["--a".to_owned(), "b".to_owned()];
+        assert_eq!(mcp("stdio:s --a  b"), Ok(Mcp::Stdio { command: "s".into(), arguments }));
+        assert_eq!(mcp("http://a"), Ok(Mcp::Http(url("http://a"))));
+    }
+
+    #[test]
+    fn wrong_locations() {
+        for (error, message) in [
+            (community("discurse:http://a").err(), "unknown location `discurse:http://a` (did you mean `discourse`?)"),
+            (community("discourse:").err(), "`` is not a URL: relative URL without a base (for example `http://127.0.0.1:8000`)"),
+            (community("query.rs:x").err(), "unknown location `query.rs:x` (it begins with one of: discourse, stackexchange, devdocs, rustdoc, sphinx, query.rs)"),
+            (community("sphinx:").err(), "a path is missing after `:`"),
+            (tasks("github:a/../b").err(), "`a/../b` is not `<owner>/<repo>`"),
+            (tasks("clickup:x").err(), "`x` is not the number of a workspace"),
+            (mcp("stdio: ").err(), "`stdio:` needs a command (for example `stdio:notes-server --read-only`)"),
+            (mcp("notes").err(), "`notes` is not a URL: relative URL without a base (write `stdio:` and a command, or an http or https URL)"),
+        ] {
+            assert_eq!(error.unwrap().to_string(), message);
+        }
+    }
+}
