@@ -1,1 +1,105 @@
-//! Durable local state: the only user of redb; group commit on its own thread, and the other storage backends.
+//! Durable local state: the only user of redb, with group commit on a thread of its own, and the
+//! other storage backends behind [`LocalState`].
+//!
+//! ```text
+//! actor ──write(closure)──▶ bounded queue ──▶ writer thread ──▶ one transaction, two fsyncs
+//!   ▲                                            │                    for all that waited
+//!   └───────────── answer, after the commit ─────┘
+//! actor ──read(closure)───▶ reader threads (snapshots, never behind the writer)
+//! ```
+//!
+//! # Guarantees
+//!
+//! - **Answered means durable.** [`Store::write`] answers only after the transaction that holds
+//!   its rows was committed in two phases and synchronised. A kill or a power cut at any point
+//!   loses no answered request (tests `f01_*` and `f02_*`).
+//! - **All or nothing, each for itself.** Requests that wait together share one commit. One that
+//!   returns an error or panics leaves no trace, and does not disturb the others.
+//! - **In order.** Requests are applied in the order of the calls; each sees the rows of those
+//!   before it. An answer that was *derived* from such rows, a refusal for instance, is also
+//!   held back until they are durable.
+//! - **Refused, never dropped.** A full queue is [`StoreError::Busy`] at once. A full disk is
+//!   [`StoreError::Full`]: nothing of the request was stored. The store probes the disk and
+//!   recovers by itself; [`Store::health`] tells meanwhile.
+//! - **One process.** A second one on the same folder is refused, and told who is there
+//!   ([`LockError::Held`]).
+//! - **Unreadable rows do not stop anything.** They are moved to quarantine, counted and kept.
+//!
+//! # Not promised
+//!
+//! - A write whose future is dropped before it resolved may or may not be carried out.
+//! - [`StoreError::Unknown`] (the disk failed within the commit and could not be read back) means
+//!   just that: ask again when the store is healthy. Requests should carry an id to be told apart.
+//! - Disks that lie about `fsync`.
+//! - Reads are snapshots of committed groups: a read may start before a write that is under way.
+//!
+//! # Example
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use store::{Options, ReadRows, Row, Store, StoreError, Table};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Delivery {
+//!     event: String,
+//! }
+//! impl Row for Delivery {
+//!     const SCHEMA: u16 = 1;
+//! }
+//!
+//! const DELIVERIES: Table<String, Delivery> = Table::new("deliveries");
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let store = Store::open(folder.path(), &Options::new("example"))?;
+//! let id = "72d3162e".to_owned();
+//! let new = store.write_blocking(move |rows| {
+//!     if rows.contains(&DELIVERIES, &id)? {
+//!         return Ok(false);
+//!     }
+//!     rows.put(&DELIVERIES, &id, &Delivery { event: "push".into() })?;
+//!     Ok::<_, StoreError>(true)
+//! })?;
+//! assert!(new);
+//! let count = store.read_blocking(|rows| rows.len(&DELIVERIES))?;
+//! assert_eq!(count, 1);
+//! # Ok(())
+//! # }
+//! ```
+
+mod backend;
+mod codec;
+mod engine;
+mod error;
+mod handle;
+mod health;
+mod job;
+mod key;
+pub mod local;
+mod lock;
+mod migrate;
+mod options;
+mod quarantine;
+mod read;
+mod retention;
+mod rows;
+mod table;
+mod write;
+mod writer;
+
+pub use backend::{BackendFactory, StorageBackend};
+pub use codec::{Blob, Row, Unreadable, decode_row, encode_row};
+pub use error::{OpenError, StoreError};
+pub use handle::Store;
+pub use health::{Health, State};
+pub use key::{Key, StartsWith};
+pub use local::{LocalState, LocalStateKind};
+pub use lock::{FolderLock, Holder, LockError};
+pub use migrate::Migration;
+pub use options::Options;
+pub use quarantine::{QuarantineKey, QuarantinedRow};
+pub use read::ReadTxn;
+pub use retention::{Removed, Retention};
+pub use rows::ReadRows;
+pub use table::{MAX_KEY_BYTES, MAX_ROW_BYTES, Table};
+pub use write::WriteTxn;

@@ -1,0 +1,177 @@
+//! Where the bytes go: a file, memory, or what a test puts in between.
+
+use crate::error::OpenError;
+use redb::{BackendError, Builder, Database};
+use std::fmt;
+use std::io;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use redb::StorageBackend;
+
+/// Opens the storage, again after each failure: it must find what was synchronised before.
+pub type BackendFactory = Arc<dyn Fn() -> io::Result<Box<dyn StorageBackend>> + Send + Sync>;
+
+/// Where a store lives.
+#[derive(Clone)]
+pub(crate) enum Place {
+    /// A file of its own.
+    File(PathBuf),
+    /// Storage made by the caller, with a name for messages.
+    Custom(String, BackendFactory),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Custom(name, _) => f.write_str(name),
+        }
+    }
+}
+
+impl Place {
+    /// Opens or creates the database.
+    pub(crate) fn open(&self, cache_bytes: usize) -> Result<Database, OpenError> {
+        let mut builder = Builder::new();
+        builder.set_cache_size(cache_bytes);
+        match self {
+            Self::File(path) => self.open_file(&builder, path),
+            Self::Custom(name, factory) => {
+                let storage = factory().map_err(|source| OpenError::Io {
+                    path: name.into(),
+                    source,
+                })?;
+                builder
+                    .create_with_backend(Boxed(storage))
+                    .map_err(|e| self.open_error(e))
+            }
+        }
+    }
+
+    fn open_file(&self, builder: &Builder, path: &Path) -> Result<Database, OpenError> {
+        let new = !path.exists();
+        let db = builder.create(path).map_err(|e| self.open_error(e))?;
+        if new {
+            // The file's name is durable only when its folder is: redb synchronises the file.
+            let folder = path.parent().unwrap_or(Path::new("."));
+            sync_folder(folder).map_err(|source| OpenError::Io {
+                path: folder.into(),
+                source,
+            })?;
+        }
+        Ok(db)
+    }
+
+    fn open_error(&self, error: redb::DatabaseError) -> OpenError {
+        match redb::Error::from(error) {
+            redb::Error::Io(source) => OpenError::Io {
+                path: self.to_string().into(),
+                source,
+            },
+            other => OpenError::Damaged {
+                place: self.to_string(),
+                reason: other.to_string(),
+            },
+        }
+    }
+}
+
+/// Makes the names in a folder durable.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// redb takes a backend by type; the factory gives a box.
+#[derive(Debug)]
+struct Boxed(Box<dyn StorageBackend>);
+
+type Answer<T> = Result<T, BackendError>;
+
+impl StorageBackend for Boxed {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+    fn close(&self) -> io::Result<()> {
+        self.0.close()
+    }
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<bool> {
+        self.0.try_lock_range(start, end)
+    }
+    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<bool> {
+        self.0.try_lock_shared_range(start, end)
+    }
+    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<()> {
+        self.0.lock_range(start, end)
+    }
+    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<()> {
+        self.0.lock_shared_range(start, end)
+    }
+    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<()> {
+        self.0.unlock_range(start, end)
+    }
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<bool> {
+        self.0.query_lock_range(start, end)
+    }
+}
+
+/// Memory that outlives its database, so that a reopened store finds its rows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Memory(Arc<parking_lot::RwLock<Vec<u8>>>);
+
+impl Memory {
+    /// A factory over one fresh piece of memory.
+    pub(crate) fn factory() -> BackendFactory {
+        let memory = Self::default();
+        Arc::new(move || Ok(Box::new(memory.clone())))
+    }
+}
+
+/// An offset or length as an index; a store in memory never comes near the limit.
+fn index(at: u64) -> io::Result<usize> {
+    usize::try_from(at).map_err(|_| io::ErrorKind::FileTooLarge.into())
+}
+
+impl StorageBackend for Memory {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.read().len() as u64)
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let start = index(offset)?;
+        let bytes = self.0.read();
+        let part = bytes.get(start..start + out.len());
+        out.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.write().resize(index(len)?, 0);
+        Ok(())
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let start = index(offset)?;
+        let mut bytes = self.0.write();
+        let part = bytes.get_mut(start..start + data.len());
+        part.ok_or(io::ErrorKind::UnexpectedEof)?
+            .copy_from_slice(data);
+        Ok(())
+    }
+}

@@ -1,0 +1,345 @@
+//! The database and its recovery: commits groups, finds out what became of a failed one, reopens.
+//!
+//! redb refuses everything after an I/O error until it is opened anew, and says of a failed commit
+//! only that it happened whole or not at all. Each commit therefore carries a number: after the
+//! reopening the number tells which. See docs/adr/0003 for why that is safe in spite of `fsync`'s
+//! manners.
+
+use crate::backend::Place;
+use crate::error::{OpenError, StoreError};
+use crate::health::{Counters, State};
+use crate::lock::FolderLock;
+use crate::migrate::migrate;
+use crate::options::Options;
+use crate::quarantine::QUARANTINE;
+use crate::read::ReadTxn;
+use crate::rows::raw::RawRead;
+use crate::write::{BALLAST, GROUP, META, Sealed, WriteTxn};
+use parking_lot::RwLock;
+use redb::{CommitError, Database, WriteTransaction};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// The least and the most a probe writes.
+const PROBE_BYTES: std::ops::RangeInclusive<usize> = 4096..=1024 * 1024;
+
+/// What the writer, the readers and the handles share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The store's file, for messages.
+    pub(crate) place: String,
+    /// The database; empty while it cannot be opened, and after closing.
+    pub(crate) db: RwLock<Option<Database>>,
+    pub(crate) state: watch::Sender<State>,
+    pub(crate) counters: Counters,
+}
+
+impl Shared {
+    /// Why there is no database.
+    pub(crate) fn refusal(&self) -> StoreError {
+        let place = self.place.clone();
+        match &*self.state.borrow() {
+            State::Closed => StoreError::Closed,
+            State::Full => StoreError::Full { place },
+            State::Failing(reason) => StoreError::Storage {
+                place,
+                reason: reason.clone(),
+            },
+            State::Ready => StoreError::Storage {
+                place,
+                reason: "it is being reopened".to_owned(),
+            },
+        }
+    }
+}
+
+/// The writer's side of a store.
+pub(crate) struct Engine {
+    pub(crate) shared: Arc<Shared>,
+    place: Place,
+    cache_bytes: usize,
+    /// Number of the last committed group.
+    last_group: u64,
+    /// What the group that failed wanted to write: what the probe tries.
+    probe_bytes: usize,
+    probe_every: Duration,
+    next_probe: Instant,
+    /// Held as long as the database may be open.
+    _lock: Option<FolderLock>,
+}
+
+/// A group that was not committed, or perhaps was.
+struct Failure {
+    error: StoreError,
+    /// The commit itself failed, so it may have happened.
+    in_commit: bool,
+}
+
+impl Engine {
+    /// Opens the store and brings its schema up to date.
+    pub(crate) fn open(
+        place: Place,
+        lock: Option<FolderLock>,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        let db = place.open(options.cache_bytes)?;
+        let shared = Shared {
+            place: place.to_string(),
+            db: RwLock::new(Some(db)),
+            state: watch::Sender::new(State::Ready),
+            counters: Counters::default(),
+        };
+        let mut engine = Self {
+            shared: Arc::new(shared),
+            place,
+            cache_bytes: options.cache_bytes,
+            last_group: 0,
+            probe_bytes: *PROBE_BYTES.start(),
+            probe_every: options.probe_every,
+            next_probe: Instant::now(),
+            _lock: lock,
+        };
+        engine.read_numbers()?;
+        migrate(&mut engine, options.migrations)?;
+        Ok(engine)
+    }
+
+    pub(crate) fn place(&self) -> String {
+        self.shared.place.clone()
+    }
+
+    /// Runs requests as one group: all are durable on `Ok`, none on an error but `Unknown`.
+    pub(crate) fn group(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<(), StoreError> {
+        if !self.is_ready() {
+            return Err(self.shared.refusal());
+        }
+        let mut written = 0;
+        let outcome = self.attempt(|txn| {
+            body(txn);
+            written = txn.written();
+        });
+        outcome.or_else(|failure| self.recover(failure, written))
+    }
+
+    /// One request as a group of its own, before there is a writer thread.
+    pub(crate) fn alone<T>(
+        &mut self,
+        work: impl FnOnce(&mut WriteTxn<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut result = Err(StoreError::Closed);
+        self.group(|txn| result = txn.scope(work))?;
+        result
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        *self.shared.state.borrow() == State::Ready
+    }
+
+    /// One try at a transaction.
+    fn attempt(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<(), Failure> {
+        let txn = self.begin().map_err(Failure::before)?;
+        let number = self.last_group + 1;
+        let mut rows = WriteTxn::new(&txn, &self.shared.place, number);
+        body(&mut rows);
+        let sealed = rows.seal().map_err(Failure::before)?;
+        if !sealed.changed {
+            let ended = txn.abort();
+            return ended.map_err(|e| Failure::before(self.failure(e)));
+        }
+        let began = Instant::now();
+        txn.commit().map_err(|e| self.commit_failure(e))?;
+        self.note_commit(number, sealed, began.elapsed());
+        Ok(())
+    }
+
+    /// A transaction. A failure that a reader met blocks redb, but concerns no request of the
+    /// writer's: the database is reopened before the group begins.
+    fn begin(&mut self) -> Result<WriteTransaction, StoreError> {
+        if let Ok(txn) = self.try_begin() {
+            return Ok(txn);
+        }
+        self.reopen().map_err(|e| self.open_failure(e))?;
+        self.try_begin()
+    }
+
+    fn try_begin(&self) -> Result<WriteTransaction, StoreError> {
+        let db = self.shared.db.read_recursive();
+        let db = db.as_ref().ok_or_else(|| self.shared.refusal())?;
+        let mut txn = db.begin_write().map_err(|e| self.failure(e))?;
+        txn.set_two_phase_commit(true);
+        txn.set_quick_repair(true);
+        Ok(txn)
+    }
+
+    fn note_commit(&mut self, number: u64, sealed: Sealed, took: Duration) {
+        self.last_group = number;
+        let counters = &self.shared.counters;
+        counters.groups.add(1);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        counters.last_commit_micros.set(micros);
+        if let Some(rows) = sealed.quarantined {
+            counters.quarantined.set(rows);
+        }
+    }
+
+    /// Reopens after a failure and finds out what became of the group.
+    fn recover(&mut self, failure: Failure, written: usize) -> Result<(), StoreError> {
+        let Failure { error, in_commit } = failure;
+        self.probe_bytes = written.clamp(*PROBE_BYTES.start(), *PROBE_BYTES.end());
+        self.halt(&error);
+        let number = self.last_group + 1;
+        let reopened = self.reopen();
+        if !in_commit {
+            return Err(error);
+        }
+        match reopened {
+            Ok(()) if self.last_group < number => Err(error),
+            Ok(()) => self.confirm(&error),
+            Err(_) => Err(self.unknown(&error)),
+        }
+    }
+
+    /// The group is there, but perhaps in the page cache only: its pages are on disk since the
+    /// first phase, the header that names them may not be. A further commit writes the header
+    /// anew and synchronises it.
+    fn confirm(&mut self, error: &StoreError) -> Result<(), StoreError> {
+        if self.write_ballast(1).is_ok() {
+            self.set_state(&State::Ready);
+            return Ok(());
+        }
+        let _ = self.reopen();
+        Err(self.unknown(error))
+    }
+
+    fn unknown(&self, error: &StoreError) -> StoreError {
+        StoreError::Unknown {
+            place: self.place(),
+            reason: error.to_string(),
+        }
+    }
+
+    /// Tries a disk that was full or failing, if it is time to.
+    pub(crate) fn probe(&mut self) {
+        if self.is_ready() || Instant::now() < self.next_probe {
+            return;
+        }
+        self.next_probe = Instant::now() + self.probe_every;
+        let tried = self
+            .write_ballast(self.probe_bytes)
+            .and_then(|()| self.attempt(|txn| drop(txn.scope(remove_ballast))));
+        match tried {
+            Ok(()) => self.set_state(&State::Ready),
+            Err(failure) => {
+                self.halt(&failure.error);
+                // The next probe opens again if this fails.
+                let _ = self.reopen();
+            }
+        }
+    }
+
+    fn write_ballast(&mut self, bytes: usize) -> Result<(), Failure> {
+        let ballast = vec![0x5A; bytes];
+        self.attempt(|txn| {
+            // A failure is noted in the transaction, and the attempt fails with it.
+            let _ = txn.scope(|txn| txn.raw_put(META, BALLAST.to_vec(), &ballast));
+        })
+    }
+
+    /// When the writer should look after the disk, if it must.
+    pub(crate) fn probe_in(&self) -> Option<Duration> {
+        let wait = || self.next_probe.saturating_duration_since(Instant::now());
+        (!self.is_ready()).then(wait)
+    }
+
+    /// Closes the database, waiting for readers to end, and opens it again.
+    fn reopen(&mut self) -> Result<(), OpenError> {
+        let mut slot = self.shared.db.write();
+        *slot = None;
+        let db = self.place.open(self.cache_bytes)?;
+        *slot = Some(db);
+        drop(slot);
+        self.shared.counters.reopened.add(1);
+        self.read_numbers()?;
+        Ok(())
+    }
+
+    /// Reads what the engine keeps in memory: the last group's number and the quarantine's size.
+    fn read_numbers(&mut self) -> Result<(), StoreError> {
+        let slot = self.shared.db.read_recursive();
+        let db = slot.as_ref().ok_or_else(|| self.shared.refusal())?;
+        let mut rows = ReadTxn::new(db, &self.shared.place)?;
+        let number = rows.raw_get(META, GROUP)?.and_then(|n| n.try_into().ok());
+        self.last_group = number.map_or(0, u64::from_be_bytes);
+        let quarantined = rows.raw_len(QUARANTINE.name())?;
+        self.shared.counters.quarantined.set(quarantined);
+        Ok(())
+    }
+
+    fn halt(&mut self, error: &StoreError) {
+        self.next_probe = Instant::now() + self.probe_every;
+        self.set_state(&match error {
+            StoreError::Full { .. } => State::Full,
+            other => State::Failing(other.to_string()),
+        });
+    }
+
+    fn set_state(&self, state: &State) {
+        let changed = self.shared.state.send_if_modified(|now| {
+            let changed = now != state;
+            now.clone_from(state);
+            changed
+        });
+        if changed {
+            let place = &self.shared.place;
+            match state {
+                State::Ready => tracing::info!(event = "store_ready", %place, "works again"),
+                State::Closed => tracing::debug!(event = "store_closed", %place),
+                State::Full => tracing::error!(event = "store_full", %place, "no space left"),
+                State::Failing(why) => tracing::error!(event = "store_failing", %place, %why),
+            }
+        }
+    }
+
+    /// Closes the database; the folder's lock goes with the engine.
+    pub(crate) fn close(&mut self) {
+        self.set_state(&State::Closed);
+        *self.shared.db.write() = None;
+    }
+
+    fn failure(&self, error: impl Into<redb::Error>) -> StoreError {
+        StoreError::from_redb(&self.shared.place, &error.into())
+    }
+
+    fn open_failure(&self, error: OpenError) -> StoreError {
+        match error {
+            OpenError::Store(error) => error,
+            OpenError::Io { source, .. } => self.failure(redb::Error::Io(source)),
+            other => StoreError::Storage {
+                place: self.place(),
+                reason: other.to_string(),
+            },
+        }
+    }
+
+    fn commit_failure(&self, error: CommitError) -> Failure {
+        Failure {
+            // A poisoned transaction was rolled back, says redb: nothing of it is there.
+            in_commit: !matches!(error, CommitError::TransactionPoisoned),
+            error: self.failure(error),
+        }
+    }
+}
+
+fn remove_ballast(txn: &mut WriteTxn<'_>) -> Result<bool, StoreError> {
+    txn.raw_delete(META, BALLAST.to_vec())
+}
+
+impl Failure {
+    fn before(error: StoreError) -> Self {
+        Self {
+            error,
+            in_commit: false,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What can go wrong: while opening ([`OpenError`]) and while serving ([`StoreError`]).
+
+use crate::lock::LockError;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a request was not carried out. `Clone`, because all requests of a failed group get it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The queue in front of the writer or the readers is full. Nothing was done; try again soon.
+    #[error("the store is busy: {waiting} requests are waiting already; try again in a moment")]
+    Busy {
+        /// Requests in the queue, which is its capacity.
+        waiting: usize,
+    },
+    /// No space left. Nothing of the request was stored; the store recovers when space returns.
+    #[error("no space left for the store in {place}; free some, it recovers by itself")]
+    Full {
+        /// The store's file.
+        place: String,
+    },
+    /// Reading or writing failed for another reason. Nothing of the request was stored.
+    #[error("the store in {place} failed: {reason}; it is reopened by itself")]
+    Storage {
+        /// The store's file.
+        place: String,
+        /// The operating system's or redb's words.
+        reason: String,
+    },
+    /// The disk failed within the commit and could not be read back: stored or not, nobody knows.
+    #[error("the store in {place} failed within a commit, outcome unknown: {reason}; look again")]
+    Unknown {
+        /// The store's file.
+        place: String,
+        /// The operating system's or redb's words.
+        reason: String,
+    },
+    /// The request panicked. Its rows were undone, the others of its group were not touched.
+    #[error("the request panicked: {message}")]
+    Panicked {
+        /// The panic's text.
+        message: String,
+    },
+    /// A row or key is larger than the store takes ([`crate::MAX_ROW_BYTES`],
+    /// [`crate::MAX_KEY_BYTES`]).
+    #[error("a {what} of {bytes} bytes in table {table} is above the limit of {limit}")]
+    TooLarge {
+        /// `row` or `key`.
+        what: &'static str,
+        /// The table written to.
+        table: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// The most that is taken.
+        limit: usize,
+    },
+    /// A row could not be turned into bytes, e.g. a map of unknown length.
+    #[error("a row of table {table} cannot be encoded: {reason}")]
+    Encode {
+        /// The table written to.
+        table: &'static str,
+        /// What the encoder said.
+        reason: String,
+    },
+    /// A read or a write asked the store to write, and would have waited for itself.
+    #[error("a request to the store must not wait for another; use the rows it was given")]
+    Reentrant,
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    /// Whether asking again later can help: 503 with `Retry-After` at the edge.
+    pub fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            Self::Busy { .. } | Self::Full { .. } | Self::Storage { .. } | Self::Unknown { .. }
+        )
+    }
+
+    /// Sorts a failure of redb by what an operator can do about it.
+    pub(crate) fn from_redb(place: &str, error: &redb::Error) -> Self {
+        let place = place.to_owned();
+        match error {
+            redb::Error::Io(e) if is_full(e) => Self::Full { place },
+            other => Self::Storage {
+                place,
+                reason: other.to_string(),
+            },
+        }
+    }
+}
+
+/// No space, over quota, or over the file-size limit: all end when somebody makes room.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The folder is in use, or its lock file cannot be had.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The folder or file cannot be made or read.
+    #[error("cannot open the store in {}: {source}", path.display())]
+    Io {
+        /// The folder or file.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// The file is not a store, or damaged beyond what recovery repairs.
+    #[error(
+        "the store in {place} cannot be read: {reason}; move the file away or restore a backup"
+    )]
+    Damaged {
+        /// The store's file.
+        place: String,
+        /// What redb said.
+        reason: String,
+    },
+    /// A later version of the program wrote this store.
+    #[error(
+        "the store in {place} has schema {stored}, this program knows {known}; \
+         use the version that wrote it, or a later one"
+    )]
+    SchemaTooNew {
+        /// The store's file.
+        place: String,
+        /// The version found.
+        stored: u32,
+        /// The newest version this program knows.
+        known: u32,
+    },
+    /// The list of migrations is not 1, 2, 3, …: a mistake in the program.
+    #[error("migration {name} has version {found}, expected {expected}; keep them in order")]
+    MigrationOrder {
+        /// The migration out of order.
+        name: &'static str,
+        /// Its version.
+        found: u32,
+        /// The version that should stand there.
+        expected: u32,
+    },
+    /// A migration failed; the store is as it was before it.
+    #[error("migration {version} ({name}) of the store in {place} failed: {source}")]
+    Migration {
+        /// The store's file.
+        place: String,
+        /// The version it should have reached.
+        version: u32,
+        /// The migration's name.
+        name: &'static str,
+        /// What went wrong within.
+        source: StoreError,
+    },
+    /// The first transaction failed: disk full or failing.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,323 @@
+//! The store as its users see it: a handle to clone, with an asynchronous and a blocking front.
+
+use crate::backend::{BackendFactory, Memory, Place};
+use crate::engine::{Engine, Shared};
+use crate::error::{OpenError, StoreError};
+use crate::health::{Health, State};
+use crate::job::{Job, Reply, Request, inside};
+use crate::lock::FolderLock;
+use crate::options::Options;
+use crate::read::ReadTxn;
+use crate::rows::raw::Found;
+use crate::write::{WriteTxn, panic_text};
+use crate::writer::{Limits, Message, Writer};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use parking_lot::Mutex;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use tokio::sync::{oneshot, watch};
+
+/// The store's file within its folder.
+const FILE: &str = "store.redb";
+
+/// A durable store. Clones are handles to the same one; with the last of them it finishes what
+/// waits, closes, and gives the folder free.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    writes: Sender<Message>,
+    reads: Sender<ReadJob>,
+    queue: usize,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+type ReadJob = Box<dyn FnOnce(&Shared) + Send>;
+
+impl Store {
+    /// Opens the store in `folder`, both made if missing, and brings its schema up to date.
+    /// Blocks: for milliseconds, whatever the size and however it ended before, plus migrations.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; a folder in use names its holder.
+    pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
+        let lock = FolderLock::take(folder, &options.program)?;
+        let place = Place::File(folder.join(FILE));
+        Self::start(Engine::open(place, Some(lock), options)?, options)
+    }
+
+    /// A store in memory, gone with its last handle: for tests and dry runs.
+    ///
+    /// # Errors
+    /// Those of the migrations.
+    pub fn in_memory(options: &Options) -> Result<Self, OpenError> {
+        Self::open_with("memory", Memory::factory(), options)
+    }
+
+    /// A store over storage of the caller's making, named `name` in messages. There is no lock on
+    /// a folder: the storage must see to it that it is opened once.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_with(
+        name: &str,
+        storage: BackendFactory,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        let place = Place::Custom(name.to_owned(), storage);
+        Self::start(Engine::open(place, None, options)?, options)
+    }
+
+    fn start(engine: Engine, options: &Options) -> Result<Self, OpenError> {
+        let shared = engine.shared.clone();
+        let (writes, queue) = bounded(options.queue.max(1));
+        let (reads, read_queue) = bounded::<ReadJob>(options.queue.max(1));
+        for n in 0..options.readers.max(1) {
+            let (queue, shared) = (read_queue.clone(), shared.clone());
+            spawn(
+                &shared.place.clone(),
+                format!("store-read-{n}"),
+                move || {
+                    serve_reads(&queue, &shared);
+                },
+            )?;
+        }
+        let limits = Limits {
+            requests: options.group_requests.max(1),
+            bytes: options.group_bytes.max(1),
+            linger: options.linger,
+        };
+        let writer = Writer::new(engine, queue, limits);
+        let writer = spawn(&shared.place, "store-write".to_owned(), || writer.run())?;
+        let inner = Inner {
+            writer: Mutex::new(Some(writer)),
+            queue: options.queue.max(1),
+            shared,
+            writes,
+            reads,
+        };
+        let inner = Arc::new(inner);
+        Ok(Self { inner })
+    }
+
+    /// Runs `work` in the next group's transaction. Resolves when that is durable.
+    ///
+    /// The request is queued by the call itself, so calls are carried out in their order even if
+    /// their futures are not polled in it. `work` runs on the writer's thread: it should only
+    /// look at rows and change them. A future dropped before it resolved may leave the request
+    /// undone.
+    ///
+    /// # Errors
+    /// What `work` returned, its changes undone; or [`StoreError`] as `E`: [`StoreError::Busy`] at
+    /// once if the queue is full.
+    pub fn write<T, E, F>(
+        &self,
+        work: F,
+    ) -> impl Future<Output = Result<T, E>> + Send + 'static + use<T, E, F>
+    where
+        F: FnOnce(&mut WriteTxn<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let queued = self.enqueue(Box::new(Request::new(work, Reply::Future(reply))));
+        async move {
+            queued?;
+            answer
+                .await
+                .unwrap_or_else(|_| Err(StoreError::Closed.into()))
+        }
+    }
+
+    /// [`Store::write`] for threads that may block.
+    ///
+    /// # Errors
+    /// As there; [`StoreError::Reentrant`] from within a read or a write.
+    pub fn write_blocking<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: FnOnce(&mut WriteTxn<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        if inside::is_inside() {
+            return Err(StoreError::Reentrant.into());
+        }
+        let (reply, answer) = bounded(1);
+        self.enqueue(Box::new(Request::new(work, Reply::Thread(reply))))?;
+        answer
+            .recv()
+            .unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    }
+
+    /// Runs `work` over a snapshot of the committed rows, on a reader's thread.
+    ///
+    /// # Errors
+    /// What `work` returned; or [`StoreError`] as `E`.
+    pub fn read<T, E, F>(
+        &self,
+        work: F,
+    ) -> impl Future<Output = Result<T, E>> + Send + 'static + use<T, E, F>
+    where
+        F: FnOnce(&mut ReadTxn<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let writes = self.inner.writes.clone();
+        let job: ReadJob = Box::new(move |shared| {
+            let (result, found) = snapshot(shared, work);
+            report(&writes, found);
+            Reply::Future(reply).send(result);
+        });
+        let queued = self.admitted(&self.inner.reads.try_send(job));
+        async move {
+            queued?;
+            answer
+                .await
+                .unwrap_or_else(|_| Err(StoreError::Closed.into()))
+        }
+    }
+
+    /// [`Store::read`] on the calling thread, which may block for the disk.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_blocking<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: FnOnce(&mut ReadTxn<'_>) -> Result<T, E>,
+        E: From<StoreError>,
+    {
+        let (result, found) = snapshot(&self.inner.shared, work);
+        report(&self.inner.writes, found);
+        result
+    }
+
+    /// State and counters: what `/readyz` and `/metrics` ask.
+    pub fn health(&self) -> Health {
+        let Shared {
+            state, counters, ..
+        } = &*self.inner.shared;
+        Health {
+            state: state.borrow().clone(),
+            waiting: self.inner.writes.len(),
+            requests: counters.requests.get(),
+            groups: counters.groups.get(),
+            refused_busy: counters.refused_busy.get(),
+            reopened: counters.reopened.get(),
+            last_commit_micros: counters.last_commit_micros.get(),
+            quarantined: counters.quarantined.get(),
+        }
+    }
+
+    /// The state, to be told of its changes.
+    pub fn watch_state(&self) -> watch::Receiver<State> {
+        self.inner.shared.state.subscribe()
+    }
+
+    /// Carries out what is queued, closes the file and gives the folder free; blocks until then.
+    /// All handles get [`StoreError::Closed`] afterwards. Does nothing the second time.
+    ///
+    /// Called from within a read or a write it returns at once, and the rest follows.
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
+    fn enqueue(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        self.admitted(&self.inner.writes.try_send(Message::Job(job)))
+    }
+
+    fn admitted<M>(&self, sent: &Result<(), TrySendError<M>>) -> Result<(), StoreError> {
+        match sent {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Disconnected(_)) => Err(StoreError::Closed),
+            Err(TrySendError::Full(_)) => {
+                self.inner.shared.counters.refused_busy.add(1);
+                let waiting = self.inner.queue;
+                Err(StoreError::Busy { waiting })
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn close(&self) {
+        // An error of sending means that the writer has ended already.
+        if inside::is_inside() {
+            // The writer would wait for this request to end, and this request for the writer.
+            let _ = self.writes.try_send(Message::Close);
+            return;
+        }
+        let _ = self.writes.send(Message::Close);
+        if let Some(writer) = self.writer.lock().take() {
+            // A panic of the writer was printed by the panic hook; there is nothing to add.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn spawn(
+    place: &str,
+    name: String,
+    body: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, OpenError> {
+    let thread = thread::Builder::new().name(name).spawn(body);
+    thread.map_err(|source| OpenError::Io {
+        path: place.into(),
+        source,
+    })
+}
+
+/// A reader's thread.
+fn serve_reads(queue: &Receiver<ReadJob>, shared: &Shared) {
+    for job in queue {
+        job(shared);
+    }
+}
+
+/// Runs `work` over a snapshot; also gives the rows it could not decode.
+fn snapshot<T, E: From<StoreError>>(
+    shared: &Shared,
+    work: impl FnOnce(&mut ReadTxn<'_>) -> Result<T, E>,
+) -> (Result<T, E>, Vec<Found>) {
+    // Recursive, because `work` may read again while a reopening waits for the lock.
+    let db = shared.db.read_recursive();
+    let rows = match db.as_ref() {
+        Some(db) => ReadTxn::new(db, &shared.place),
+        None => Err(shared.refusal()),
+    };
+    let mut rows = match rows {
+        Ok(rows) => rows,
+        Err(error) => return (Err(error.into()), Vec::new()),
+    };
+    let result = inside::run(|| catch_unwind(AssertUnwindSafe(|| work(&mut rows))));
+    let result = result.unwrap_or_else(|panic| {
+        let message = panic_text(panic.as_ref());
+        Err(StoreError::Panicked { message }.into())
+    });
+    (result, rows.into_found())
+}
+
+/// Has the writer move unreadable rows to quarantine. With a full queue it is left to the next
+/// reader that meets them.
+fn report(writes: &Sender<Message>, found: Vec<Found>) {
+    if found.is_empty() {
+        return;
+    }
+    let (reply, _) = bounded(1);
+    let work = move |txn: &mut WriteTxn<'_>| found.iter().try_for_each(|row| txn.quarantine(row));
+    let request = Request::<_, (), StoreError>::new(work, Reply::Thread(reply));
+    let _ = writes.try_send(Message::Job(Box::new(request)));
+}

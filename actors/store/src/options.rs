@@ -1,0 +1,52 @@
+//! How a store is opened.
+
+use crate::migrate::Migration;
+use std::time::Duration;
+
+/// How a store is opened; [`Options::new`] has the defaults.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The program's name, told to a second process that wants the same folder.
+    pub program: String,
+    /// Steps from an empty store to today's schema, in order.
+    pub migrations: &'static [Migration],
+    /// Requests that may wait for the writer; one more is `Busy`. The readers have as much again.
+    pub queue: usize,
+    /// Most requests that share one commit.
+    pub group_requests: usize,
+    /// A group is closed once its requests have written this many bytes: bounds memory and delay.
+    pub group_bytes: usize,
+    /// Longest wait for requests that are expected back after the last group's answers.
+    /// Never waits for a lone writer.
+    pub linger: Duration,
+    /// Memory for cached pages, in bytes.
+    pub cache_bytes: usize,
+    /// Threads that serve [`crate::Store::read`].
+    pub readers: usize,
+    /// How often a full or failing disk is tried.
+    pub probe_every: Duration,
+}
+
+impl Options {
+    /// The defaults, for the program of this name.
+    pub fn new(program: impl Into<String>) -> Self {
+        Self {
+            program: program.into(),
+            migrations: &[],
+            queue: 1024,
+            group_requests: 512,
+            group_bytes: 16 * 1024 * 1024,
+            linger: Duration::from_micros(500),
+            cache_bytes: 64 * 1024 * 1024,
+            readers: 2,
+            probe_every: Duration::from_millis(250),
+        }
+    }
+
+    /// With these migrations.
+    #[must_use]
+    pub fn migrations(mut self, migrations: &'static [Migration]) -> Self {
+        self.migrations = migrations;
+        self
+    }
+}

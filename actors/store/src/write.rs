@@ -1,0 +1,307 @@
+//! The rows of a write: one transaction, lent to the requests of a group in turn.
+//!
+//! redb undoes whole transactions only, and a group's requests share one. So each change leaves a
+//! note of what was there before, and a request that fails is undone by its notes alone.
+
+use crate::codec::{Row, encode_row};
+use crate::error::StoreError;
+use crate::job::inside;
+use crate::key::Key;
+use crate::quarantine::QUARANTINE;
+use crate::rows::raw::{Found, RawRead, RawRow, Stretch};
+use crate::table::{MAX_KEY_BYTES, MAX_ROW_BYTES, Table};
+use redb::{ReadableTable, ReadableTableMetadata, TableDefinition, WriteTransaction};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub(crate) type RawTable<'db> = redb::Table<'db, &'static [u8], &'static [u8]>;
+
+/// The definition of any table: bytes to bytes; types are this crate's business.
+pub(crate) const fn raw_table(name: &str) -> TableDefinition<'_, &'static [u8], &'static [u8]> {
+    TableDefinition::new(name)
+}
+
+/// Rows to read and change. What a request did is undone if it returns an error or panics.
+pub struct WriteTxn<'db> {
+    txn: &'db WriteTransaction,
+    /// The store's file, for messages.
+    place: &'db str,
+    /// Tables opened by this group: opening one twice is an error in redb, and not free.
+    open: HashMap<&'static str, RawTable<'db>>,
+    /// How to undo the request under way, oldest first.
+    notes: Vec<Note>,
+    /// The number this group will have once committed.
+    group: u64,
+    /// Bytes written by the group's requests.
+    written: usize,
+    /// Whether there is anything to commit.
+    changed: bool,
+    /// The storage failed: the whole group is lost.
+    failed: Option<StoreError>,
+}
+
+/// What a key held before it was changed.
+#[derive(Debug)]
+struct Note {
+    table: &'static str,
+    key: Vec<u8>,
+    before: Option<Vec<u8>>,
+}
+
+/// What a group that may be committed did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sealed {
+    pub(crate) changed: bool,
+    pub(crate) quarantined: Option<u64>,
+}
+
+impl<'db> WriteTxn<'db> {
+    pub(crate) fn new(txn: &'db WriteTransaction, place: &'db str, group: u64) -> Self {
+        Self {
+            txn,
+            place,
+            group,
+            open: HashMap::new(),
+            notes: Vec::new(),
+            written: 0,
+            changed: false,
+            failed: None,
+        }
+    }
+
+    /// Puts a row in place of the one that `key` may have had.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`], [`StoreError::Encode`]; otherwise the storage's, which fail the
+    /// whole group even if the request goes on.
+    pub fn put<K: Key, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &K,
+        row: &V,
+    ) -> Result<(), StoreError> {
+        let table = table.name();
+        let row = encode_row(row).map_err(|reason| StoreError::Encode { table, reason })?;
+        let key = key.to_bytes();
+        check(table, "key", key.len(), MAX_KEY_BYTES)?;
+        check(table, "row", row.len(), MAX_ROW_BYTES)?;
+        self.raw_put(table, key, &row)
+    }
+
+    /// Removes the row of `key`; `false` if there was none.
+    ///
+    /// # Errors
+    /// The storage's, which fail the whole group.
+    pub fn delete<K: Key, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &K,
+    ) -> Result<bool, StoreError> {
+        self.raw_delete(table.name(), key.to_bytes())
+    }
+
+    /// The number of the commit these rows will be part of: one more than that of the last.
+    /// Requests that waited together share it.
+    pub fn group(&self) -> u64 {
+        self.group
+    }
+
+    /// Runs one request; its changes stay only if it returns `Ok`.
+    pub(crate) fn scope<T, E: From<StoreError>>(
+        &mut self,
+        work: impl FnOnce(&mut WriteTxn<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let outcome = inside::run(|| catch_unwind(AssertUnwindSafe(|| work(self))));
+        let result = outcome.unwrap_or_else(|panic| {
+            let message = panic_text(panic.as_ref());
+            Err(StoreError::Panicked { message }.into())
+        });
+        if result.is_err() {
+            self.undo();
+        }
+        self.changed |= !self.notes.is_empty();
+        self.notes.clear();
+        result
+    }
+
+    /// Puts back what the notes say, the latest change first.
+    fn undo(&mut self) {
+        while let Some(Note { table, key, before }) = self.notes.pop() {
+            let done = match before {
+                Some(row) => self.insert(table, &key, &row).map(drop),
+                None => self.remove(table, &key).map(drop),
+            };
+            if done.is_err() {
+                // `failed` is set: nothing of the group will be committed.
+                self.notes.clear();
+            }
+        }
+    }
+
+    pub(crate) fn raw_put(
+        &mut self,
+        table: &'static str,
+        key: Vec<u8>,
+        row: &[u8],
+    ) -> Result<(), StoreError> {
+        self.written += key.len() + row.len();
+        let before = self.insert(table, &key, row)?;
+        self.notes.push(Note { table, key, before });
+        Ok(())
+    }
+
+    pub(crate) fn raw_delete(
+        &mut self,
+        table: &'static str,
+        key: Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        let Some(before) = self.remove(table, &key)? else {
+            return Ok(false);
+        };
+        let before = Some(before);
+        self.notes.push(Note { table, key, before });
+        Ok(true)
+    }
+
+    fn insert(
+        &mut self,
+        table: &'static str,
+        key: &[u8],
+        row: &[u8],
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let before = self.table(table)?.insert(key, row);
+        let before = before.map(|row| row.map(|row| row.value().to_vec()));
+        before.map_err(|e| self.fail(e))
+    }
+
+    fn remove(&mut self, table: &'static str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let before = self.table(table)?.remove(key);
+        let before = before.map(|row| row.map(|row| row.value().to_vec()));
+        before.map_err(|e| self.fail(e))
+    }
+
+    fn table(&mut self, name: &'static str) -> Result<&mut RawTable<'db>, StoreError> {
+        if !self.open.contains_key(name) {
+            let table = self.txn.open_table(raw_table(name));
+            let table = table.map_err(|e| self.fail(e))?;
+            self.open.insert(name, table);
+        }
+        Ok(self.open.get_mut(name).expect("inserted just above"))
+    }
+
+    /// Notes that the storage failed; the error for the request at hand.
+    fn fail(&mut self, error: impl Into<redb::Error>) -> StoreError {
+        let error = StoreError::from_redb(self.place, &error.into());
+        self.failed.get_or_insert_with(|| error.clone());
+        error
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    pub(crate) fn written(&self) -> usize {
+        self.written
+    }
+
+    /// Ends the group: all its tables are closed, and its number is written if it changed rows.
+    pub(crate) fn seal(mut self) -> Result<Sealed, StoreError> {
+        if self.changed && self.failed.is_none() {
+            let number = self.group.to_be_bytes();
+            // A failure is noted in `failed`, like any other.
+            let _ = self.insert(META, GROUP, &number);
+        }
+        let quarantined = match self.open.contains_key(QUARANTINE.name()) {
+            true => self.raw_len(QUARANTINE.name()).ok(),
+            false => None,
+        };
+        match self.failed {
+            Some(error) => Err(error),
+            None => Ok(Sealed {
+                changed: self.changed,
+                quarantined,
+            }),
+        }
+    }
+}
+
+/// The store's own numbers.
+pub(crate) const META: &str = "_meta";
+/// In [`META`]: the number of the last committed group.
+pub(crate) const GROUP: &[u8] = b"group";
+/// In [`META`]: the schema's version.
+pub(crate) const SCHEMA: &[u8] = b"schema";
+/// In [`META`]: bytes written to try a disk that was full.
+pub(crate) const BALLAST: &[u8] = b"ballast";
+
+impl RawRead for WriteTxn<'_> {
+    fn raw_get(&mut self, table: &'static str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let row = self.table(table)?.get(key);
+        let row = row.map(|row| row.map(|row| row.value().to_vec()));
+        row.map_err(|e| self.fail(e))
+    }
+
+    fn raw_scan(
+        &mut self,
+        table: &'static str,
+        stretch: &Stretch,
+        limit: usize,
+    ) -> Result<Vec<RawRow>, StoreError> {
+        let range = self.table(table)?.range::<&[u8]>(stretch.edges());
+        let rows = range.and_then(|range| page(range, stretch.backward, limit));
+        rows.map_err(|e| self.fail(e))
+    }
+
+    fn raw_len(&mut self, table: &'static str) -> Result<u64, StoreError> {
+        let len = self.table(table)?.len();
+        len.map_err(|e| self.fail(e))
+    }
+
+    fn found_unreadable(&mut self, found: Found) -> Result<(), StoreError> {
+        self.quarantine(&found)
+    }
+}
+
+/// The first `limit` rows of a range, or the last, last first.
+pub(crate) fn page(
+    mut range: redb::Range<'_, &'static [u8], &'static [u8]>,
+    backward: bool,
+    limit: usize,
+) -> Result<Vec<RawRow>, redb::StorageError> {
+    let mut rows = Vec::new();
+    while rows.len() < limit {
+        let next = if backward {
+            range.next_back()
+        } else {
+            range.next()
+        };
+        let Some(row) = next else { break };
+        let (key, row) = row?;
+        rows.push((key.value().to_vec(), row.value().to_vec()));
+    }
+    Ok(rows)
+}
+
+fn check(
+    table: &'static str,
+    what: &'static str,
+    bytes: usize,
+    limit: usize,
+) -> Result<(), StoreError> {
+    if bytes <= limit {
+        return Ok(());
+    }
+    Err(StoreError::TooLarge {
+        what,
+        table,
+        bytes,
+        limit,
+    })
+}
+
+/// The text of a panic, if it has one.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no text".to_owned())
+}
