@@ -1,3 +1,71 @@
-//! Build, test, benchmark and document the project.
+//! `cargo xtask`: start, test, benchmark, check, fuzz and document the project.
 
-fn main() {}
+mod bench;
+mod docs;
+mod fuzz;
+mod install;
+mod project;
+mod say;
+mod shell;
+mod test;
+mod tidy;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::project::Project;
+
+/// Start, test, benchmark, check, fuzz and document the project.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_help_subcommand = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+/// One module per task.
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Build the platform, start it on this machine, index real folders and search them once
+    Up(up::Options),
+    /// Run every check the project has; this is what CI runs
+    Test(test::Options),
+    /// Measure, and record the figures that the documentation shows
+    Bench(bench::Options),
+    /// Check the rules that no compiler checks: layers, owners, headers, links, samples
+    Tidy(tidy::Options),
+    /// Run the fuzz targets
+    Fuzz(fuzz::Options),
+    /// Write the generated pages anew and build the API documentation
+    Docs(docs::Options),
+}
+
+impl Task {
+    fn run(&self, project: &Project) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Up(options) => up::run(project, options),
+            Self::Test(options) => test::run(project, options),
+            Self::Bench(options) => bench::run(project, options),
+            Self::Tidy(options) => tidy::run(project, options),
+            Self::Fuzz(options) => fuzz::run(project, options),
+            Self::Docs(options) => docs::run(project, options),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match Project::find().and_then(|project| arguments.task.run(&project)) {
+        Ok(code) => code,
+        Err(error) => {
+            say::error(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

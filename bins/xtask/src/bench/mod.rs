@@ -1,0 +1,337 @@
+//! `cargo xtask bench`: the benchmarks, with the machine they ran on; `--record` keeps the figures.
+
+mod machine;
+pub(crate) mod record;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+
+use self::machine::Machine;
+use self::record::Record;
+use crate::project::Project;
+use crate::{docs, say, shell};
+
+/// What to measure.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    which: Which,
+    /// Keep the output in docs/benchmarks/ and write docs/BENCHMARKS.md from it
+    #[arg(long, global = true)]
+    record: bool,
+}
+
+/// The benchmarks.
+#[derive(Debug, Subcommand)]
+enum Which {
+    /// Messages between actors under supervision against plain addresses, and restarts
+    Supervision,
+    /// Durable appends at several numbers of writers against bare write and fdatasync
+    Store,
+    /// Requests through the HTTP edge
+    Edge,
+    /// Indexing the files of a folder
+    Index {
+        /// Folder with the files
+        folder: PathBuf,
+    },
+    /// Ranking quality on judged collections
+    Relevance {
+        /// A collection in BEIR layout, or a folder of such
+        folder: PathBuf,
+    },
+    /// The whole search server beside its alternatives, on the files of a folder
+    Search {
+        /// Folder with the files
+        folder: PathBuf,
+    },
+    /// All that need no folder, and those whose folder is given
+    All {
+        /// Folder with files for `index` and `search`
+        #[arg(long, value_name = "FOLDER")]
+        files: Option<PathBuf>,
+        /// Folder of judged collections for `relevance`
+        #[arg(long, value_name = "FOLDER")]
+        collections: Option<PathBuf>,
+    },
+}
+
+/// One benchmark to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Job {
+    name: String,
+    title: String,
+    package: &'static str,
+    bench: &'static str,
+    folder: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a folder is missing, or a benchmark cannot be built or fails.
+pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    let jobs = jobs(&options.which)?;
+    let machine = Machine::this(project);
+    say::heading("the machine");
+    machine.lines().iter().for_each(|line| say::line(line));
+    for job in &jobs {
+        say::heading(&job.title);
+        let record = measure(project, job, &machine)?;
+        if options.record {
+            record.save(&record::folder(&project.root))?;
+        }
+    }
+    if options.record {
+        docs::write_benchmarks(project)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn jobs(which: &Which) -> Result<Vec<Job>> {
+    Ok(match which {
+        Which::Supervision => vec![job("supervision", "Supervision", "supervision", "messages")],
+        Which::Store => vec![job("store", "Durable appends", "store", "appends")],
+        Which::Edge => vec![job("edge", "The HTTP edge", "edge-web", "edge")],
+        Which::Index { folder } => {
+            vec![job("index", "Indexing", "search-engine", "index").on(folder)?]
+        }
+        Which::Search { folder } => {
+            vec![
+                job(
+                    "search",
+                    "The whole search server",
+                    "integration-tests",
+                    "search",
+                )
+                .on(folder)?,
+            ]
+        }
+        Which::Relevance { folder } => {
+            let all = collections(folder)?
+                .into_iter()
+                .map(|folder| relevance(&folder));
+            all.collect::<Result<_>>()?
+        }
+        Which::All { files, collections } => {
+            let mut jobs = Vec::new();
+            for which in [Which::Supervision, Which::Store, Which::Edge] {
+                jobs.extend(self::jobs(&which)?);
+            }
+            if let Some(folder) = collections {
+                jobs.extend(self::jobs(&Which::Relevance {
+                    folder: folder.clone(),
+                })?);
+            }
+            if let Some(folder) = files {
+                jobs.extend(self::jobs(&Which::Index {
+                    folder: folder.clone(),
+                })?);
+                jobs.extend(self::jobs(&Which::Search {
+                    folder: folder.clone(),
+                })?);
+            }
+            jobs
+        }
+    })
+}
+
+fn job(name: &str, title: &str, package: &'static str, bench: &'static str) -> Job {
+    Job {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        package,
+        bench,
+        folder: None,
+    }
+}
+
+fn relevance(folder: &Path) -> Result<Job> {
+    let label = label(folder);
+    let job = job(
+        &format!("relevance-{label}"),
+        &format!("Relevance: {label}"),
+        "search-engine",
+        "relevance",
+    );
+    job.on(folder)
+}
+
+impl Job {
+    fn on(mut self, folder: &Path) -> Result<Self> {
+        let folder = folder
+            .canonicalize()
+            .with_context(|| format!("{} cannot be opened", folder.display()))?;
+        self.folder = Some(folder);
+        Ok(self)
+    }
+
+    /// The arguments of cargo; `folder` as it is, or by its name only.
+    fn arguments(&self, folder: Option<&str>) -> Vec<String> {
+        let mut arguments = vec!["bench", "-p", self.package, "--bench", self.bench];
+        if let Some(folder) = folder {
+            arguments.extend(["--", folder]);
+        }
+        arguments.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// The folder itself when it is a collection, else the collections in it.
+fn collections(folder: &Path) -> Result<Vec<PathBuf>> {
+    let is_collection = |folder: &Path| {
+        ["corpus.jsonl", "corpus.jsonl.gz"]
+            .iter()
+            .any(|name| folder.join(name).is_file())
+    };
+    if is_collection(folder) {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("{} cannot be read", folder.display()))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut found: Vec<PathBuf> = paths.filter(|path| is_collection(path)).collect();
+    found.sort();
+    if found.is_empty() {
+        bail!(
+            "{} holds no collection: corpus.jsonl, queries.jsonl, qrels/ (BEIR layout)",
+            folder.display()
+        );
+    }
+    Ok(found)
+}
+
+fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
+    if job.bench == "search" {
+        // It starts the real server, and looks for it beside itself.
+        shell::run(&mut shell::cargo(
+            &project.root,
+            &["build", "--release", "-p", "search-server"],
+        ))?;
+    }
+    let folder = job
+        .folder
+        .as_ref()
+        .map(|folder| folder.to_string_lossy().into_owned());
+    let arguments = job.arguments(folder.as_deref());
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let load_before = machine::load();
+    let mut command = shell::cargo(&project.root, &arguments);
+    command.env_remove("CARGO_TERM_COLOR");
+    let finished = shell::tee(&mut command)?;
+    let load_after = machine::load();
+    say::line(&format!(
+        "load average before: {load_before}; after: {load_after}"
+    ));
+    if !finished.status.success() {
+        bail!("the benchmark {} failed: {}", job.name, finished.status);
+    }
+    let label = job.folder.as_deref().map(label);
+    Ok(Record {
+        name: job.name.clone(),
+        title: job.title.clone(),
+        command: format!("cargo {}", job.arguments(label.as_deref()).join(" ")),
+        date: shell::first_line("date", &["-u", "+%Y-%m-%d"]).unwrap_or_default(),
+        machine: machine.lines(),
+        load_before,
+        load_after,
+        output: without_places(&finished.out, project, job.folder.as_deref()),
+    })
+}
+
+/// The folder's own name: what a published record says instead of its path.
+fn label(folder: &Path) -> String {
+    folder
+        .file_name()
+        .unwrap_or(folder.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The output without the paths of this machine.
+fn without_places(output: &str, project: &Project, folder: Option<&Path>) -> String {
+    let mut text = output.to_owned();
+    if let Some(folder) = folder {
+        text = text.replace(&*folder.to_string_lossy(), &label(folder));
+    }
+    let home = std::env::var("HOME").unwrap_or_default();
+    for (place, name) in [(&*project.root.to_string_lossy(), "."), (&*home, "~")] {
+        if place.len() > 1 {
+            text = text.replace(place, name);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collections_are_found_alone_and_together() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        assert!(
+            collections(folder.path()).is_err(),
+            "an empty folder holds none"
+        );
+        for name in ["b", "a"] {
+            std::fs::create_dir(folder.path().join(name)).expect("own folder");
+            std::fs::write(folder.path().join(name).join("corpus.jsonl.gz"), "").expect("own file");
+        }
+        let names = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.name).collect::<Vec<_>>();
+        let all = jobs(&Which::Relevance {
+            folder: folder.path().to_owned(),
+        })
+        .expect("two");
+        assert_eq!(names(all), ["relevance-a", "relevance-b"]);
+        let one = jobs(&Which::Relevance {
+            folder: folder.path().join("b"),
+        })
+        .expect("one");
+        assert_eq!(names(one), ["relevance-b"]);
+    }
+
+    #[test]
+    fn all_runs_what_it_can() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let without = jobs(&Which::All {
+            files: None,
+            collections: None,
+        })
+        .expect("no folder needed");
+        assert_eq!(without.len(), 3);
+        let with = Which::All {
+            files: Some(folder.path().to_owned()),
+            collections: None,
+        };
+        let with = jobs(&with).expect("the folder is there");
+        assert_eq!(
+            with.iter().map(|job| job.bench).collect::<Vec<_>>(),
+            ["messages", "appends", "edge", "index", "search"]
+        );
+        assert_eq!(
+            with[3].arguments(Some("files")).join(" "),
+            "bench -p search-engine --bench index -- files"
+        );
+        let missing = Which::Index {
+            folder: folder.path().join("nowhere"),
+        };
+        assert!(jobs(&missing).is_err());
+    }
+
+    #[test]
+    fn a_record_names_no_place_of_this_machine() {
+        let project = Project {
+            root: PathBuf::from("/a/checkout"),
+            cache: PathBuf::from("/a/cache"),
+        };
+        let text = without_places(
+            "/a/checkout/x of /data/linux/fs",
+            &project,
+            Some(Path::new("/data/linux")),
+        );
+        assert_eq!(text, "./x of linux/fs");
+    }
+}

@@ -1,0 +1,149 @@
+//! `cargo xtask docs`: the pages that are made of something else, and the API documentation.
+
+mod programs;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::bench::record;
+use crate::project::Project;
+use crate::{say, shell};
+
+/// What to do with the pages.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Write nothing; fail when a generated page is not what it would be
+    #[arg(long)]
+    check: bool,
+}
+
+/// Words above the recorded runs, when the page is begun.
+const BENCHMARKS_HEAD: &str = "# Benchmarks\n\nEvery figure below was written by `cargo xtask bench … --record`; \
+                               the records are in [benchmarks](benchmarks).\n";
+
+/// A generated page: where it is, and what it should hold.
+struct Page {
+    path: PathBuf,
+    text: String,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a program does not build, a page is stale (`--check`), or rustdoc warns.
+pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    if options.check {
+        check(project)?;
+    } else {
+        for page in pages(project)? {
+            page.write()?;
+        }
+    }
+    build_api(project)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fails when a generated page is not what it would be now.
+///
+/// # Errors
+/// With the stale pages' names.
+pub(crate) fn check(project: &Project) -> Result<()> {
+    let stale: Vec<String> = pages(project)?
+        .iter()
+        .filter(|page| page.stale())
+        .map(Page::name)
+        .collect();
+    if !stale.is_empty() {
+        bail!("stale: {}; run `cargo xtask docs`", stale.join(", "));
+    }
+    Ok(())
+}
+
+/// Builds the API documentation with warnings as errors.
+///
+/// # Errors
+/// When rustdoc finds something wrong.
+pub(crate) fn build_api(project: &Project) -> Result<()> {
+    let mut doc = shell::cargo(&project.root, &["doc", "--no-deps", "--workspace"]);
+    // RUSTDOCFLAGS is not part of what makes cargo build dependencies again.
+    shell::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Writes docs/BENCHMARKS.md from the records.
+///
+/// # Errors
+/// When a record or the page cannot be read or written.
+pub(crate) fn write_benchmarks(project: &Project) -> Result<()> {
+    match benchmarks(project)? {
+        Some(page) => page.write(),
+        None => Ok(()),
+    }
+}
+
+fn pages(project: &Project) -> Result<Vec<Page>> {
+    let mut pages: Vec<Page> = benchmarks(project)?.into_iter().collect();
+    pages.push(Page {
+        path: project.root.join("docs/CLI.md"),
+        text: programs::page(project)?,
+    });
+    Ok(pages)
+}
+
+/// The page of the recorded runs; none while nothing is recorded.
+fn benchmarks(project: &Project) -> Result<Option<Page>> {
+    let records = record::read_all(&project.root)?;
+    if records.is_empty() {
+        return Ok(None);
+    }
+    let path = project.root.join("docs/BENCHMARKS.md");
+    let now = std::fs::read_to_string(&path).unwrap_or_else(|_| BENCHMARKS_HEAD.to_owned());
+    Ok(Some(Page {
+        path,
+        text: record::page(&now, &records),
+    }))
+}
+
+impl Page {
+    fn name(&self) -> String {
+        self.path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    fn stale(&self) -> bool {
+        std::fs::read_to_string(&self.path).map_or(true, |now| now != self.text)
+    }
+
+    fn write(&self) -> Result<()> {
+        if self.stale() {
+            say::line(&format!("writing {}", self.path.display()));
+            std::fs::write(&self.path, &self.text)
+                .with_context(|| format!("{} cannot be written", self.path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_stale_until_it_is_written() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let page = Page {
+            path: folder.path().join("A.md"),
+            text: "# A\n".to_owned(),
+        };
+        assert!(page.stale(), "it is missing");
+        page.write().expect("it is writable");
+        assert!(!page.stale());
+        std::fs::write(&page.path, "# A, changed by hand\n").expect("own file");
+        assert!(page.stale());
+    }
+}

@@ -1,0 +1,152 @@
+//! `cargo xtask fuzz`: the fuzz targets, each for a given time, on the stable toolchain.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::project::Project;
+use crate::{install, say, shell};
+
+/// What to fuzz, and for how long.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The target to run; all of them when not given
+    target: Option<String>,
+    /// Seconds for each target
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    seconds: u32,
+    /// List the targets and stop
+    #[arg(long)]
+    list: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a target is unknown, cannot be built, or finds an input that breaks it.
+pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    let targets = targets(project)?;
+    if options.list {
+        targets.iter().for_each(|target| say::line(target));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let chosen = match &options.target {
+        Some(name) if targets.contains(name) => vec![name.clone()],
+        Some(name) => bail!("no fuzz target `{name}`; there are: {}", targets.join(", ")),
+        None => targets,
+    };
+    let broken = run_targets(project, &chosen, options.seconds)?;
+    if broken.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    bail!("broken by an input: {}", broken.join(", "))
+}
+
+/// The targets' names, in the order of their manifest.
+///
+/// # Errors
+/// When there is no fuzz package, or its manifest cannot be read.
+pub(crate) fn targets(project: &Project) -> Result<Vec<String>> {
+    let manifest = folder(project).join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest)
+        .with_context(|| format!("{} cannot be read", manifest.display()))?;
+    target_names(&text)
+}
+
+/// Builds all targets once, then runs those given; returns those that an input broke.
+///
+/// # Errors
+/// When the tool cannot be installed or a target does not build.
+pub(crate) fn run_targets(
+    project: &Project,
+    targets: &[String],
+    seconds: u32,
+) -> Result<Vec<String>> {
+    install::cargo_tool(project, "cargo-fuzz")?;
+    // libFuzzer is C++ and is built from source.
+    install::program(&["c++", "g++", "clang++"], "g++")?;
+    shell::run(&mut cargo_fuzz(project, "build"))?;
+    let mut broken = Vec::new();
+    for target in targets {
+        if shell::run(&mut run_one(project, target, seconds)?).is_err() {
+            broken.push(target.clone());
+        }
+    }
+    Ok(broken)
+}
+
+/// Whether the project has fuzz targets at all.
+pub(crate) fn exists(project: &Project) -> bool {
+    folder(project).join("Cargo.toml").is_file()
+}
+
+fn folder(project: &Project) -> PathBuf {
+    project.root.join("integration-tests/fuzz")
+}
+
+fn cargo_fuzz(project: &Project, task: &str) -> Command {
+    let mut command = shell::cargo(&project.root, &["fuzz", task]);
+    command.arg("--fuzz-dir").arg(folder(project));
+    command.arg("--target-dir").arg(project.cache.join("fuzz"));
+    // Sanitizers and coverage are unstable flags; this makes the stable compiler accept them, so
+    // that no second toolchain is needed.
+    command.env("RUSTC_BOOTSTRAP", "1");
+    command
+}
+
+/// The corpus grows in the cache folder; inputs kept in the tree are read as well.
+fn run_one(project: &Project, target: &str, seconds: u32) -> Result<Command> {
+    let corpus = project.cache.join("fuzz-corpus").join(target);
+    std::fs::create_dir_all(&corpus)?;
+    let mut command = cargo_fuzz(project, "run");
+    command.arg(target).arg(corpus);
+    let seeds = folder(project).join("seeds").join(target);
+    if seeds.is_dir() {
+        command.arg(seeds);
+    }
+    command.args([
+        "--",
+        &format!("-max_total_time={seconds}"),
+        "-timeout=10",
+        "-print_final_stats=1",
+    ]);
+    Ok(command)
+}
+
+fn target_names(manifest: &str) -> Result<Vec<String>> {
+    let manifest: toml::Table = manifest.parse().context("the fuzz manifest is not TOML")?;
+    let bins = manifest
+        .get("bin")
+        .and_then(toml::Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let name = |bin: &toml::Value| {
+        bin.get("name")
+            .and_then(toml::Value::as_str)
+            .map(str::to_owned)
+    };
+    let names: Vec<String> = bins.iter().filter_map(name).collect();
+    if names.is_empty() {
+        bail!("the fuzz manifest names no [[bin]] target");
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_the_bins_of_the_manifest() {
+        let manifest =
+            "[package]\nname = 'fuzz'\n[[bin]]\nname = 'a'\npath = 'a.rs'\n[[bin]]\nname = 'b'\n";
+        assert_eq!(target_names(manifest).expect("two targets"), ["a", "b"]);
+        assert!(
+            target_names("[package]\nname = 'fuzz'\n").is_err(),
+            "no target is no success"
+        );
+        assert!(target_names("[[bin]\n").is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! `cargo xtask test`: every check of the project, one after the other, with a summary.
+
+mod counts;
+mod steps;
+mod summary;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use self::counts::Counts;
+use self::steps::{STEPS, Setting, Step};
+use self::summary::{Outcome, Row};
+use crate::project::Project;
+use crate::say;
+
+/// Which checks to run, and how.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Run only these steps, in their usual order
+    #[arg(long, value_delimiter = ',', value_name = "STEP[,STEP]")]
+    only: Vec<String>,
+    /// Leave these steps out
+    #[arg(long, value_delimiter = ',', value_name = "STEP[,STEP]")]
+    skip: Vec<String>,
+    /// List the steps and stop
+    #[arg(long)]
+    list: bool,
+    /// Run the browser tests even when nothing under web/ has changed
+    #[arg(long)]
+    browser: bool,
+    /// Seconds for each fuzz target
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    fuzz_seconds: u32,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a step is unknown; failed steps are a failing exit code.
+pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    if options.list {
+        STEPS
+            .iter()
+            .for_each(|step| say::line(&format!("{:9} {}", step.name, step.about)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let chosen = choose(&options.only, &options.skip)?;
+    let setting = Setting {
+        project,
+        fuzz_seconds: options.fuzz_seconds,
+        browser: options.browser || std::env::var_os("CI").is_some_and(|value| !value.is_empty()),
+    };
+    let rows: Vec<Row> = chosen
+        .into_iter()
+        .map(|step| run_step(step, &setting))
+        .collect();
+    say::heading("summary");
+    say::line(summary::table(&rows).trim_end());
+    let failed: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.failed())
+        .map(|row| row.name)
+        .collect();
+    if !failed.is_empty() {
+        say::line(&format!(
+            "\nfailed: {}; again: cargo xtask test --only {}",
+            failed.join(", "),
+            failed.join(",")
+        ));
+    }
+    let total: Counts = rows.iter().map(|row| row.counts).sum();
+    // The last line, plain and alone: machines that run this count by it.
+    say::line(&format!("\n{total}"));
+    Ok(if failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn run_step(step: &Step, setting: &Setting<'_>) -> Row {
+    say::heading(&format!("{}: {}", step.name, step.about));
+    let start = Instant::now();
+    let (counts, outcome) = match (step.run)(setting) {
+        Ok(done) => done,
+        Err(error) => (Counts::default(), Outcome::Failed(format!("{error:#}"))),
+    };
+    let row = Row {
+        name: step.name,
+        counts,
+        outcome,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    say::line(&format!("━━ {}", row.verdict()));
+    row
+}
+
+fn choose(only: &[String], skip: &[String]) -> Result<Vec<&'static Step>> {
+    let known = |name: &String| STEPS.iter().any(|step| step.name == name);
+    if let Some(unknown) = only.iter().chain(skip).find(|name| !known(name)) {
+        let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        bail!(
+            "there is no step `{unknown}`; there are: {}",
+            names.join(", ")
+        );
+    }
+    let names = |list: &[String], step: &Step| list.iter().any(|name| name == step.name);
+    let wanted = |step: &&Step| (only.is_empty() || names(only, step)) && !names(skip, step);
+    Ok(STEPS.iter().filter(wanted).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(only: &[&str], skip: &[&str]) -> Result<Vec<&'static str>> {
+        let owned = |list: &[&str]| {
+            list.iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>()
+        };
+        Ok(choose(&owned(only), &owned(skip))?
+            .into_iter()
+            .map(|step| step.name)
+            .collect())
+    }
+
+    #[test]
+    fn steps_are_chosen_by_name_and_keep_their_order() {
+        assert_eq!(
+            names(&["tidy", "fmt"], &[]).expect("both exist"),
+            ["fmt", "tidy"]
+        );
+        assert_eq!(names(&[], &[]).expect("all").len(), STEPS.len());
+        assert!(!names(&[], &["fuzz"]).expect("it exists").contains(&"fuzz"));
+        let error = names(&["fmtt"], &[])
+            .expect_err("there is no such step")
+            .to_string();
+        assert!(
+            error.starts_with("there is no step `fmtt`; there are: fmt, "),
+            "{error}"
+        );
+    }
+}

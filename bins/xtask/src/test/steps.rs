@@ -1,0 +1,311 @@
+//! The steps of a test run, cheap ones first.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use super::counts::{self, Counts};
+use super::summary::Outcome;
+use crate::project::Project;
+use crate::{docs, fuzz, install, say, shell, tidy, up};
+
+/// The version that web/ui/tests are written for.
+const PLAYWRIGHT: (&str, &str) = ("playwright-core", "1.64.1");
+
+/// What the steps are run with.
+#[derive(Debug)]
+pub(super) struct Setting<'a> {
+    pub(super) project: &'a Project,
+    /// Seconds for each fuzz target.
+    pub(super) fuzz_seconds: u32,
+    /// Run the browser tests whatever has changed.
+    pub(super) browser: bool,
+}
+
+/// What a step gives: the tests it counted, and its verdict.
+type Done = Result<(Counts, Outcome)>;
+
+/// One step.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// What `--only` calls it.
+    pub(super) name: &'static str,
+    /// What it checks.
+    pub(super) about: &'static str,
+    /// Runs it.
+    pub(super) run: fn(&Setting<'_>) -> Done,
+}
+
+/// All steps in their order.
+pub(super) const STEPS: [Step; 10] = [
+    Step {
+        name: "fmt",
+        about: "the formatting",
+        run: fmt,
+    },
+    Step {
+        name: "tidy",
+        about: "layers, owners, headers, links, samples",
+        run: check_tidy,
+    },
+    Step {
+        name: "deny",
+        about: "licences, bans, sources, advisories",
+        run: deny,
+    },
+    Step {
+        name: "clippy",
+        about: "lints of all targets, warnings denied",
+        run: clippy,
+    },
+    Step {
+        name: "test",
+        about: "unit and integration tests",
+        run: test,
+    },
+    Step {
+        name: "doctest",
+        about: "examples in the documentation",
+        run: doctest,
+    },
+    Step {
+        name: "docs",
+        about: "generated pages, and warnings of rustdoc",
+        run: check_docs,
+    },
+    Step {
+        name: "up",
+        about: "the quick start, once",
+        run: quick_start,
+    },
+    Step {
+        name: "fuzz",
+        about: "each fuzz target for a short time",
+        run: short_fuzz,
+    },
+    Step {
+        name: "browser",
+        about: "the page in a real Chromium",
+        run: browser,
+    },
+];
+
+fn fmt(setting: &Setting<'_>) -> Done {
+    let root = &setting.project.root;
+    shell::run(&mut shell::cargo(root, &["fmt", "--all", "--check"]))?;
+    if fuzz::exists(setting.project) {
+        let manifest = "integration-tests/fuzz/Cargo.toml";
+        shell::run(&mut shell::cargo(
+            root,
+            &["fmt", "--check", "--manifest-path", manifest],
+        ))?;
+    }
+    passed()
+}
+
+fn check_tidy(setting: &Setting<'_>) -> Done {
+    match tidy::report(&tidy::check(setting.project)?, true) {
+        0 => passed(),
+        errors => bail!("{errors} rules are broken"),
+    }
+}
+
+fn deny(setting: &Setting<'_>) -> Done {
+    install::cargo_tool(setting.project, "cargo-deny")?;
+    let root = &setting.project.root;
+    shell::run(&mut shell::cargo(
+        root,
+        &["deny", "--offline", "check", "licenses", "bans", "sources"],
+    ))?;
+    // The database of advisories is no package: many machines that build this cannot reach it.
+    let mut fetch = shell::command("timeout", root);
+    fetch.args(["30", "cargo", "deny", "fetch", "db"]);
+    let fetched = shell::quiet(&mut fetch)?;
+    if !fetched.status.success() {
+        let reason = fetched
+            .err
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty());
+        let reason = reason.unwrap_or("no answer in 30 s").trim();
+        say::line(&format!(
+            "advisories skipped: their database cannot be fetched: {reason}"
+        ));
+        return Ok((Counts::default(), Outcome::Passed));
+    }
+    shell::run(&mut shell::cargo(
+        root,
+        &["deny", "check", "--disable-fetch", "advisories"],
+    ))?;
+    passed()
+}
+
+fn clippy(setting: &Setting<'_>) -> Done {
+    // After `--`: as RUSTFLAGS it would build every dependency a second time.
+    let arguments = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    shell::run(&mut shell::cargo(&setting.project.root, &arguments))?;
+    passed()
+}
+
+/// The programs are built too, with the same features: integration tests and later steps start them.
+fn build_programs(setting: &Setting<'_>) -> Result<()> {
+    shell::run(&mut shell::cargo(
+        &setting.project.root,
+        &["build", "--workspace", "--bins", "--tests"],
+    ))
+}
+
+fn test(setting: &Setting<'_>) -> Done {
+    build_programs(setting)?;
+    let root = &setting.project.root;
+    if shell::which("cargo-nextest").is_some() {
+        let arguments = [
+            "nextest",
+            "run",
+            "--workspace",
+            "--no-fail-fast",
+            "--status-level",
+            "fail",
+        ];
+        return counted(&mut shell::cargo(root, &arguments), counts::of_nextest);
+    }
+    let arguments = [
+        "test",
+        "--workspace",
+        "--lib",
+        "--bins",
+        "--tests",
+        "--no-fail-fast",
+    ];
+    counted(&mut shell::cargo(root, &arguments), counts::of_cargo_test)
+}
+
+fn doctest(setting: &Setting<'_>) -> Done {
+    let arguments = ["test", "--workspace", "--doc", "--no-fail-fast"];
+    counted(
+        &mut shell::cargo(&setting.project.root, &arguments),
+        counts::of_cargo_test,
+    )
+}
+
+fn check_docs(setting: &Setting<'_>) -> Done {
+    docs::check(setting.project)?;
+    docs::build_api(setting.project)?;
+    passed()
+}
+
+fn quick_start(setting: &Setting<'_>) -> Done {
+    build_programs(setting)?;
+    up::demonstrate(setting.project)?;
+    passed()
+}
+
+fn short_fuzz(setting: &Setting<'_>) -> Done {
+    if !fuzz::exists(setting.project) {
+        return skipped("there are no fuzz targets");
+    }
+    let targets = fuzz::targets(setting.project)?;
+    let broken = fuzz::run_targets(setting.project, &targets, setting.fuzz_seconds)?;
+    if !broken.is_empty() {
+        bail!("broken by an input: {}", broken.join(", "));
+    }
+    passed()
+}
+
+fn browser(setting: &Setting<'_>) -> Done {
+    let project = setting.project;
+    let tests = project.root.join("web/ui/tests");
+    if !tests.is_dir() {
+        return skipped("there are no browser tests");
+    }
+    if !setting.browser && !web_changed(project)? {
+        return skipped("nothing under web/ differs from HEAD; --browser runs them all the same");
+    }
+    let node = install::program(&["node"], "nodejs")?;
+    let chromium = install::program(
+        &["chromium", "chromium-browser", "google-chrome"],
+        "chromium",
+    )?;
+    let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
+    build_programs(setting)?;
+    let mut files: Vec<_> = std::fs::read_dir(&tests)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    files.retain(|file| file.to_string_lossy().ends_with(".test.mjs"));
+    files.sort();
+    let mut command = shell::command(&node.to_string_lossy(), &project.root);
+    command.args(["--test", "--test-reporter=spec"]).args(files);
+    command.env("NODE_PATH", modules).env("CHROMIUM", chromium);
+    command.env(
+        "SEARCH_SERVER",
+        project.target()?.join("debug/search-server"),
+    );
+    counted(&mut command, counts::of_node)
+}
+
+fn web_changed(project: &Project) -> Result<bool> {
+    let mut git = shell::command("git", &project.root);
+    let status = shell::quiet(git.args(["status", "--porcelain", "--", "web"]))?;
+    Ok(!status.status.success() || !status.out.trim().is_empty())
+}
+
+/// Runs a test runner: its exit code decides, its closing line is counted.
+fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Done {
+    let finished = shell::tee(command)?;
+    let counts = read(&finished.text());
+    let outcome = match (finished.status.success(), counts) {
+        (true, Some(_)) => Outcome::Passed,
+        (true, None) => Outcome::Failed("it ended well, but without its closing line".to_owned()),
+        (false, _) => Outcome::Failed(format!("`{}`: {}", shell::shown(command), finished.status)),
+    };
+    Ok((counts.unwrap_or_default(), outcome))
+}
+
+fn passed() -> Done {
+    Ok((Counts::default(), Outcome::Passed))
+}
+
+fn skipped(reason: &str) -> Done {
+    Ok((Counts::default(), Outcome::Skipped(reason.to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn outcome_of(script: &str) -> (Counts, Outcome) {
+        let mut sh = shell::command("sh", Path::new("/"));
+        counted(sh.args(["-c", script]), counts::of_node).expect("sh starts")
+    }
+
+    #[test]
+    fn a_runner_passes_only_with_its_exit_code_and_its_closing_line() {
+        let both = "echo '# pass 2'; echo '# fail 0'";
+        assert_eq!(
+            outcome_of(both),
+            (
+                Counts {
+                    passed: 2,
+                    failed: 0
+                },
+                Outcome::Passed
+            )
+        );
+        assert!(
+            matches!(outcome_of("true").1, Outcome::Failed(_)),
+            "no closing line"
+        );
+        let (counts, outcome) = outcome_of(&format!("{both}; exit 1"));
+        assert!(matches!(outcome, Outcome::Failed(_)), "a bad exit");
+        assert_eq!(counts.passed, 2);
+    }
+}

@@ -1,0 +1,95 @@
+//! The table at the end of a test run.
+
+use std::fmt::Write as _;
+
+use super::counts::Counts;
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// As it should.
+    Passed,
+    /// Not, and why.
+    Failed(String),
+    /// It had nothing to do, or could not be done here, and why.
+    Skipped(String),
+}
+
+/// One step of the run.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// The step.
+    pub(super) name: &'static str,
+    /// Its tests, where it has any.
+    pub(super) counts: Counts,
+    /// How it ended.
+    pub(super) outcome: Outcome,
+    /// How long it took.
+    pub(super) seconds: f64,
+}
+
+impl Row {
+    /// Whether the whole run fails because of it.
+    pub(super) fn failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(_))
+    }
+
+    /// One line: step, verdict, time, tests, reason.
+    pub(super) fn verdict(&self) -> String {
+        let (word, reason) = match &self.outcome {
+            Outcome::Passed => ("ok", ""),
+            Outcome::Failed(reason) => ("FAILED", reason.lines().next().unwrap_or_default()),
+            Outcome::Skipped(reason) => ("skipped", reason.as_str()),
+        };
+        let tests = if self.counts == Counts::default() {
+            String::new()
+        } else {
+            self.counts.to_string()
+        };
+        let line = format!(
+            "{:9} {word:8} {:>7.1} s  {tests:24} {reason}",
+            self.name, self.seconds
+        );
+        line.trim_end().to_owned()
+    }
+}
+
+/// All rows, then the whole time.
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let _ = writeln!(text, "{}", row.verdict());
+    }
+    let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
+    let _ = writeln!(text, "{:9} {:8} {seconds:>7.1} s", "all", "");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_shows_every_step_with_its_reason() {
+        let row = |name, outcome, passed| Row {
+            name,
+            counts: Counts { passed, failed: 0 },
+            outcome,
+            seconds: 1.25,
+        };
+        let rows = [
+            row("fmt", Outcome::Passed, 0),
+            row("test", Outcome::Failed("2 tests\nand more".to_owned()), 40),
+            row("deny", Outcome::Skipped("no database".to_owned()), 0),
+        ];
+        let expected = "fmt       ok           1.2 s\n\
+                        test      FAILED       1.2 s  40 passed, 0 failed      2 tests\n\
+                        deny      skipped      1.2 s                           no database\n\
+                        all                    3.8 s\n";
+        assert_eq!(table(&rows), expected);
+        assert_eq!(
+            rows.iter().map(Row::failed).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! `cargo xtask tidy`: the rules of the project that no compiler checks.
+//!
+//! Every rule is a function from texts and names to [`Finding`]s, with examples that it must
+//! refuse; this file reads the checkout and calls them. The unit test at the end runs them over
+//! the checkout itself, so that a plain test run cannot forget them.
+
+mod commands;
+mod documents;
+mod finding;
+mod layers;
+mod layout;
+mod links;
+mod manifests;
+mod markdown;
+mod owners;
+mod packages;
+mod purity;
+mod rust_text;
+mod samples;
+mod secrets;
+mod sources;
+mod tree;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use self::commands::Known;
+use self::finding::{Finding, Weight};
+use self::packages::Package;
+use self::tree::Tree;
+use crate::project::Project;
+use crate::say;
+
+/// What to check.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Print errors only, no warnings
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the checkout cannot be read; broken rules are a failing exit code.
+pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    let findings = check(project)?;
+    let errors = report(&findings, !options.quiet);
+    Ok(if errors == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Prints the findings and returns how many of them are errors.
+pub(crate) fn report(findings: &[Finding], warnings: bool) -> usize {
+    let shown = |finding: &&Finding| warnings || finding.weight == Weight::Error;
+    findings
+        .iter()
+        .filter(shown)
+        .for_each(|finding| say::line(&finding.to_string()));
+    let errors = findings
+        .iter()
+        .filter(|finding| finding.weight == Weight::Error)
+        .count();
+    say::line(&format!(
+        "tidy: {errors} errors, {} warnings",
+        findings.len() - errors
+    ));
+    errors
+}
+
+/// All rules over the checkout, errors first.
+///
+/// # Errors
+/// When a file, git or cargo's metadata cannot be read.
+pub(crate) fn check(project: &Project) -> Result<Vec<Finding>> {
+    let tree = Tree::read(&project.root)?;
+    let packages = packages::read(project)?;
+    let mut findings = layout::check(tree.paths());
+    findings.extend(layers::check(&packages));
+    findings.extend(owners::check(&packages));
+    findings.extend(check_manifests(&tree, &packages)?);
+    findings.extend(check_sources(&tree, &packages));
+    findings.extend(check_documents(&tree, &packages));
+    findings.extend(samples::check(tree.paths()));
+    findings.extend(
+        tree.texts()
+            .flat_map(|(path, text)| secrets::check(path, text)),
+    );
+    findings.sort_by(|a, b| (a.weight, &a.place).cmp(&(b.weight, &b.place)));
+    Ok(findings)
+}
+
+fn check_manifests(tree: &Tree, packages: &[Package]) -> Result<Vec<Finding>> {
+    let root = manifests::parse("Cargo.toml", tree.text("Cargo.toml").unwrap_or_default())?;
+    let mut findings = manifests::check_root(&root);
+    let mut used = std::collections::BTreeSet::new();
+    for package in packages {
+        let path = format!("{}/Cargo.toml", package.folder);
+        let manifest = manifests::parse(&path, tree.text(&path).unwrap_or_default())?;
+        findings.extend(manifests::check_member(&path, &manifest));
+        used.extend(manifests::dependency_names(&manifest));
+    }
+    findings.extend(manifests::check_unused(&root, &used));
+    Ok(findings)
+}
+
+fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
+    let core = |path: &str| {
+        let of = |package: &&Package| path.starts_with(&format!("{}/src/", package.folder));
+        packages
+            .iter()
+            .find(of)
+            .is_some_and(|package| package.name.ends_with("-core"))
+    };
+    let rust = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
+    let mut findings = Vec::new();
+    for (path, text) in rust {
+        findings.extend(sources::check(path, text));
+        if core(path) {
+            findings.extend(purity::check(path, text));
+        }
+    }
+    findings
+}
+
+fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
+    let known = Known::new(packages);
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts().filter(|(path, _)| path.ends_with(".md")) {
+        findings.extend(commands::check(path, text, &known));
+        findings.extend(links::check(path, text, tree));
+    }
+    let architecture = tree.text(documents::ARCHITECTURE).unwrap_or_default();
+    findings.extend(documents::check_named(packages, architecture));
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checkout_is_tidy() {
+        let project = Project::find().expect("tests run inside the checkout");
+        let findings = check(&project).expect("the checkout can be read");
+        let errors = findings
+            .iter()
+            .filter(|finding| finding.weight == Weight::Error);
+        let errors: Vec<String> = errors.map(ToString::to_string).collect();
+        assert!(
+            errors.is_empty(),
+            "run `cargo xtask tidy`:\n{}",
+            errors.join("\n")
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! The workspace's packages as the rules see them.
+
+use anyhow::{Context, Result};
+use cargo_metadata::DependencyKind;
+
+use crate::project::Project;
+
+/// Why a package needs another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// To run or to build.
+    Normal,
+    /// For its tests, examples and benchmarks.
+    Dev,
+}
+
+/// One package of the workspace.
+#[derive(Debug, Clone)]
+pub(super) struct Package {
+    /// Its name in Cargo.toml.
+    pub(super) name: String,
+    /// Its folder from the root, as `actors/store`.
+    pub(super) folder: String,
+    /// What it needs, by the other package's real name.
+    pub(super) dependencies: Vec<(String, Kind)>,
+    /// The names of its binaries.
+    pub(super) bins: Vec<String>,
+    /// The names of its benchmarks.
+    pub(super) benches: Vec<String>,
+}
+
+/// The packages that `cargo metadata` lists.
+///
+/// # Errors
+/// When a manifest is broken.
+pub(super) fn read(project: &Project) -> Result<Vec<Package>> {
+    let metadata = project.metadata()?;
+    metadata
+        .packages
+        .iter()
+        .map(|package| of(project, package))
+        .collect()
+}
+
+fn of(project: &Project, package: &cargo_metadata::Package) -> Result<Package> {
+    let folder = package
+        .manifest_path
+        .parent()
+        .context("a manifest has a folder")?;
+    let folder = folder.as_std_path().strip_prefix(&project.root);
+    let folder = folder.with_context(|| format!("{} is outside the checkout", package.name))?;
+    let dependencies = package.dependencies.iter().map(|dependency| {
+        let dev = dependency.kind == DependencyKind::Development;
+        (
+            dependency.name.clone(),
+            if dev { Kind::Dev } else { Kind::Normal },
+        )
+    });
+    let targets = |wanted: fn(&cargo_metadata::Target) -> bool| {
+        package
+            .targets
+            .iter()
+            .filter(move |target| wanted(target))
+            .map(|target| target.name.clone())
+            .collect()
+    };
+    Ok(Package {
+        name: package.name.to_string(),
+        folder: folder.to_string_lossy().replace('\\', "/"),
+        dependencies: dependencies.collect(),
+        bins: targets(cargo_metadata::Target::is_bin),
+        benches: targets(cargo_metadata::Target::is_bench),
+    })
+}
+
+#[cfg(test)]
+impl Package {
+    /// A package in `folder` (its last part is the name) that needs `dependencies`.
+    pub(super) fn example(folder: &str, dependencies: &[(&str, Kind)]) -> Self {
+        let name = folder.rsplit('/').next().unwrap_or(folder);
+        Self {
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            dependencies: dependencies
+                .iter()
+                .map(|(name, kind)| ((*name).to_owned(), *kind))
+                .collect(),
+            bins: if folder.starts_with("bins/") {
+                vec![name.to_owned()]
+            } else {
+                Vec::new()
+            },
+            benches: Vec::new(),
+        }
+    }
+}
