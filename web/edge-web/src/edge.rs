@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use actix_http::ConnectionType;
 use actix_web::body::BoxBody;
 use actix_web::dev::{RequestHead, Service, ServiceRequest, ServiceResponse, Transform};
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
@@ -26,6 +27,7 @@ use crate::headers::{STRICT_CSP, secure};
 use crate::metrics::{Metrics, RouteMetrics};
 use crate::problem::{PROBLEM_JSON, Problem, problem_of};
 use crate::request_id::{RequestId, X_REQUEST_ID};
+use crate::strict::Connection;
 
 /// What the edge of one server allows.
 #[derive(Debug, Clone)]
@@ -308,6 +310,7 @@ impl Exchange {
     fn complete(&self, answer: ServiceResponse) -> ServiceResponse {
         let mut answer = self.as_problem(answer);
         self.stamp(answer.headers_mut());
+        end_unread(&mut answer);
         let status = answer.status();
         let request = answer.request();
         let metrics = request.app_data::<RouteMetrics>();
@@ -370,6 +373,24 @@ impl Exchange {
 
     fn milliseconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64() * 1_000.0
+    }
+}
+
+/// Ends the connection after an answer that did not wait for the whole of a chunked body.
+fn end_unread(answer: &mut ServiceResponse) {
+    let request = answer.request();
+    if !request.headers().contains_key(header::TRANSFER_ENCODING) {
+        return;
+    }
+    if let Some(connection) = request
+        .conn_data::<Connection>()
+        .filter(|it| it.is_inside_body())
+    {
+        connection.end();
+        answer
+            .response_mut()
+            .head_mut()
+            .set_connection_type(ConnectionType::Close);
     }
 }
 

@@ -27,6 +27,7 @@ pub struct Metrics {
     durations: HistogramVec,
     in_flight: IntGauge,
     panics: IntCounter,
+    good_signatures: IntCounter,
     bad_signatures: IntCounter,
     unmatched: RouteMetrics,
 }
@@ -63,6 +64,10 @@ impl Metrics {
         let metrics = Self {
             in_flight: gauge("http_requests_in_flight", "Requests being answered."),
             panics: counter("http_handler_panics_total", "Handlers that panicked."),
+            good_signatures: counter(
+                "http_signed_bodies_total",
+                "Signed bodies whose signature held, whatever was in them.",
+            ),
             bad_signatures: counter(
                 "http_bad_signatures_total",
                 "Signed bodies refused because the signature did not hold.",
@@ -74,6 +79,7 @@ impl Metrics {
         metrics.register(metrics.durations.clone());
         metrics.register(metrics.in_flight.clone());
         metrics.register(metrics.panics.clone());
+        metrics.register(metrics.good_signatures.clone());
         metrics.register(metrics.bad_signatures.clone());
         metrics
     }
@@ -108,6 +114,11 @@ impl Metrics {
 
     pub(crate) fn panics(&self) -> &IntCounter {
         &self.panics
+    }
+
+    /// How many signed bodies were accepted.
+    pub fn good_signatures(&self) -> &IntCounter {
+        &self.good_signatures
     }
 
     /// How many signed bodies were refused.

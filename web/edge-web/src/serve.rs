@@ -14,7 +14,7 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{AppConfig, Server, Service};
 use actix_web::rt::net::TcpStream;
 
-use crate::strict::StrictStream;
+use crate::strict::{StrictStream, StrictTimeouts};
 
 /// How a server treats its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,14 +124,20 @@ where
             .keep_alive(KeepAlive::Timeout(options.keep_alive))
             .client_request_timeout(options.client_request_timeout)
             .client_disconnect_timeout(options.client_disconnect_timeout)
-            .local_addr(address);
+            .local_addr(address)
+            .on_connect_ext(|stream: &StrictStream<TcpStream>, data| {
+                data.insert(stream.connection());
+            });
         let application = factory().into_factory().map_err(into_response);
-        let head_timeout = options.client_request_timeout;
+        let timeouts = StrictTimeouts {
+            head: options.client_request_timeout,
+            end: options.client_disconnect_timeout,
+        };
         fn_service(move |stream: TcpStream| async move {
             let peer = stream.peer_addr().ok();
             // Answers are written whole; waiting for more would only delay them.
             stream.set_nodelay(true).ok();
-            Ok((StrictStream::new(stream, head_timeout), peer))
+            Ok((StrictStream::new(stream, timeouts), peer))
         })
         .and_then(http.h1(map_config(application, |()| AppConfig::default())))
     })?;

@@ -1,5 +1,7 @@
 //! Signed webhook bodies: the signature is checked over the raw bytes, before anything is parsed.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,49 +18,48 @@ use crate::log_gate::LogGate;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 
-/// Checks the signature of a raw body; a closure will do.
+/// Checks the signature of a raw body.
 pub trait VerifyBody: Send + Sync + 'static {
-    /// Whether `headers` carry a valid signature of `body`. The comparison must take constant time.
+    /// What is known of a body whose signature holds.
+    type Verified: 'static;
+
+    /// Takes a raw body whose signature, found in `headers`, holds. The comparison must take
+    /// constant time, and nothing of the body may be believed before it.
     ///
     /// # Errors
     /// The reason, for the log and never for the client. It must not quote the signature.
-    fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<(), &'static str>;
-}
-
-impl<F> VerifyBody for F
-where
-    F: Fn(&HeaderMap, &[u8]) -> Result<(), &'static str> + Send + Sync + 'static,
-{
-    fn verify(&self, headers: &HeaderMap, body: &[u8]) -> Result<(), &'static str> {
-        self(headers, body)
-    }
+    fn verify(&self, headers: &HeaderMap, body: Bytes)
+    -> Result<Self::Verified, Cow<'static, str>>;
 }
 
 /// What [`SignedBody`] needs; put into the application's data. Clones share it.
-#[derive(Clone)]
-pub struct SignedBodyConfig {
-    verifier: Arc<dyn VerifyBody>,
+pub struct SignedBodyConfig<V>(Arc<Shared<V>>);
+
+struct Shared<V> {
+    verifier: V,
     limits: BodyLimits,
-    gate: Arc<LogGate>,
+    gate: LogGate,
     metrics: Metrics,
 }
 
-impl SignedBodyConfig {
-    /// Bodies within `limits` whose signature `verifier` confirms; refusals are counted in `metrics`.
-    pub fn new(verifier: impl VerifyBody, limits: BodyLimits, metrics: &Metrics) -> Self {
-        Self {
-            verifier: Arc::new(verifier),
+impl<V: VerifyBody> SignedBodyConfig<V> {
+    /// Bodies within `limits` whose signature `verifier` confirms; both outcomes are counted.
+    pub fn new(verifier: V, limits: BodyLimits, metrics: &Metrics) -> Self {
+        let (gate, metrics) = (LogGate::default(), metrics.clone());
+        Self(Arc::new(Shared {
+            verifier,
             limits,
-            gate: Arc::new(LogGate::default()),
-            metrics: metrics.clone(),
-        }
+            gate,
+            metrics,
+        }))
     }
 
-    /// Counts and (once a second per source) logs a refusal.
-    fn refuse(&self, request: &HttpRequest, reason: &'static str) -> Problem {
-        self.metrics.bad_signatures().inc();
+    /// Refuses a request as if its signature did not hold: counted, logged once a second per source,
+    /// and the same answer whatever the reason, so that there is nothing to probe with.
+    pub fn refuse(&self, request: &HttpRequest, reason: &str) -> Problem {
+        self.0.metrics.bad_signatures().inc();
         let source = request.peer_addr().map(|peer| peer.ip());
-        if let Some(suppressed) = self.gate.admit(source, Instant::now()) {
+        if let Some(suppressed) = self.0.gate.admit(source, Instant::now()) {
             tracing::warn!(
                 event = "http.bad_signature",
                 source = source.map(tracing::field::display),
@@ -67,29 +68,50 @@ impl SignedBodyConfig {
                 "a signed body was refused"
             );
         }
-        // One answer for all causes: nothing to probe with.
         Problem::forbidden("the signature of the body does not hold")
             .kind("invalid-signature", "Invalid signature")
     }
+
+    async fn receive(
+        &self,
+        request: &HttpRequest,
+        payload: Payload,
+    ) -> Result<V::Verified, Problem> {
+        require_json(request.headers())?;
+        let body = read_body(request, payload, self.0.limits).await?;
+        match self.0.verifier.verify(request.headers(), body) {
+            Ok(verified) => {
+                self.0.metrics.good_signatures().inc();
+                Ok(verified)
+            }
+            Err(reason) => Err(self.refuse(request, &reason)),
+        }
+    }
 }
 
-impl std::fmt::Debug for SignedBodyConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<V> Clone for SignedBodyConfig<V> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<V> fmt::Debug for SignedBodyConfig<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SignedBodyConfig")
-            .field("limits", &self.limits)
+            .field("limits", &self.0.limits)
             .finish_non_exhaustive()
     }
 }
 
-/// A JSON body with a valid signature, as the bytes that were signed; not parsed yet.
+/// What the verifier `V` made of a JSON body whose signature holds.
 ///
-/// Refused in this order: a content coding (415), a content type other than JSON (415), a declared
+/// Refused in this order: a content type other than JSON (415), a content coding (415), a declared
 /// length over the limit (413), more bytes than the limit (413), the deadline (408), a signature
 /// that does not hold (403).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignedBody(pub Bytes);
+pub struct SignedBody<V: VerifyBody>(pub V::Verified);
 
-impl FromRequest for SignedBody {
+impl<V: VerifyBody> FromRequest for SignedBody<V> {
     type Error = Problem;
     type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
 
@@ -97,19 +119,14 @@ impl FromRequest for SignedBody {
         let request = request.clone();
         let payload = payload.take();
         Box::pin(async move {
-            let Some(config) = request.app_data::<SignedBodyConfig>() else {
+            let Some(config) = request.app_data::<SignedBodyConfig<V>>() else {
                 tracing::error!(
                     event = "http.failed",
                     "no SignedBodyConfig in the application's data"
                 );
                 return Err(Problem::internal());
             };
-            require_json(request.headers())?;
-            let body = read_body(&request, payload, config.limits).await?;
-            match config.verifier.verify(request.headers(), &body) {
-                Ok(()) => Ok(Self(body)),
-                Err(reason) => Err(config.refuse(&request, reason)),
-            }
+            config.receive(&request, payload).await.map(Self)
         })
     }
 }

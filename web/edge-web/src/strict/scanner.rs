@@ -55,6 +55,11 @@ impl Scanner {
         self.state == State::Head && (self.head.started || !self.line.is_empty())
     }
 
+    /// Whether a body has begun and is not complete.
+    pub(crate) fn is_inside_body(&self) -> bool {
+        !matches!(self.state, State::Head | State::Opaque | State::Spoiled)
+    }
+
     /// Looks at the next bytes, and spoils them if need be.
     pub(crate) fn scan(&mut self, bytes: &mut [u8]) {
         let mut at = 0;

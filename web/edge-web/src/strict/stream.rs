@@ -9,11 +9,20 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-use super::Scanner;
+use super::{Connection, Scanner};
 
 /// How much is handed over before the parser gets its turn, in bytes. The parser alone would read
 /// 128 KiB ahead of a handler that has refused the body already.
 const READ_AHEAD: usize = 16 * 1024;
+
+/// How long the parts of a request that actix-http does not time may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StrictTimeouts {
+    /// From the first byte of a head to its last.
+    pub(crate) head: Duration,
+    /// From the answer that ends a connection to its end.
+    pub(crate) end: Duration,
+}
 
 /// A connection whose bytes pass a [`Scanner`], in bounded helpings, and whose heads must be complete
 /// in time.
@@ -21,35 +30,43 @@ const READ_AHEAD: usize = 16 * 1024;
 pub(crate) struct StrictStream<T> {
     inner: T,
     scanner: Scanner,
+    connection: Connection,
     /// What was handed over in this turn, in bytes.
     helping: usize,
-    /// How long a head may take once its first byte is there.
-    head_timeout: Duration,
-    /// Runs while a head is incomplete.
-    head_timer: Option<Pin<Box<Sleep>>>,
+    timeouts: StrictTimeouts,
+    /// Runs while a head is incomplete, or while the connection is ending.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<T> StrictStream<T> {
-    pub(crate) fn new(inner: T, head_timeout: Duration) -> Self {
+    pub(crate) fn new(inner: T, timeouts: StrictTimeouts) -> Self {
         Self {
             inner,
             scanner: Scanner::default(),
+            connection: Connection::default(),
             helping: 0,
-            head_timeout,
-            head_timer: None,
+            timeouts,
+            timer: None,
         }
     }
 
-    /// Whether the head that has begun is overdue; the parser's own timer knows only the first head.
+    /// What requests use to end the connection.
+    pub(crate) fn connection(&self) -> Connection {
+        self.connection.clone()
+    }
+
+    /// Whether time is up, for the head that has begun or for a connection that is ending. The
+    /// parser's own timer knows only the first head.
     fn is_overdue(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.scanner.is_inside_head() {
-            self.head_timer = None;
-            return false;
-        }
-        let timeout = self.head_timeout;
-        let timer = self
-            .head_timer
-            .get_or_insert_with(|| Box::pin(sleep(timeout)));
+        let timeout = match (self.connection.is_ending(), self.scanner.is_inside_head()) {
+            (true, _) => self.timeouts.end,
+            (false, true) => self.timeouts.head,
+            (false, false) => {
+                self.timer = None;
+                return false;
+            }
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
         timer.as_mut().poll(cx).is_ready()
     }
 }
@@ -60,6 +77,11 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        // Overdue is the end of the stream: the connection is closed without a word. An ending
+        // connection is asked before it is read, as its client may never pause.
+        if self.connection.is_ending() && self.is_overdue(cx) {
+            return Poll::Ready(Ok(()));
+        }
         if self.helping >= READ_AHEAD {
             self.helping = 0;
             cx.waker().wake_by_ref();
@@ -69,7 +91,6 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
         match Pin::new(&mut self.inner).poll_read(cx, buffer) {
             Poll::Pending => {
                 self.helping = 0;
-                // The end of the stream: the connection is closed without a word.
                 if self.is_overdue(cx) {
                     Poll::Ready(Ok(()))
                 } else {
@@ -80,6 +101,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
                 let fresh = &mut buffer.filled_mut()[before..];
                 self.helping += fresh.len();
                 self.scanner.scan(fresh);
+                self.connection.note_body(self.scanner.is_inside_body(), cx);
                 Poll::Ready(outcome)
             }
         }

@@ -1,0 +1,48 @@
+//! The log of a program: for people on a terminal, JSON lines elsewhere. Always on standard error,
+//! so that data on standard output stays data. Rules: docs/LOGGING.md.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging at `level` (`debug`, `info`, `warn`, `error`); `filter` (the value of `RUST_LOG`)
+/// wins where it is set. Called once, by programs; a second call changes nothing.
+pub fn init(level: &str, filter: Option<&str>) {
+    let filter = filter.filter(|text| !text.trim().is_empty());
+    let filter = filter.map_or_else(|| EnvFilter::new(quiet(level)), EnvFilter::new);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    let started = if std::io::stderr().is_terminal() {
+        builder.with_target(false).try_init()
+    } else {
+        builder
+            .json()
+            .flatten_event(true)
+            .with_current_span(true)
+            .with_span_list(false)
+            .try_init()
+    };
+    // A second start, in tests: the first one stays.
+    drop(started);
+}
+
+/// Libraries whose `info` is about their own inside.
+fn quiet(level: &str) -> String {
+    match level {
+        "info" => "info,tantivy=warn,actix_server=warn".to_owned(),
+        level => level.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_is_a_filter() {
+        for level in ["debug", "info", "warn", "error"] {
+            assert!(EnvFilter::try_new(quiet(level)).is_ok(), "{level}");
+        }
+    }
+}

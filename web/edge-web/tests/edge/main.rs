@@ -1,0 +1,10 @@
+//! The edge over real connections. Tests of attack cases are named by their id.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod api;
+mod framing;
+mod guards;
+mod serving;
+mod support;
+mod webhooks;

@@ -1,0 +1,412 @@
+//! W: what a receiver of signed webhooks must survive.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use edge_web::BodyLimits;
+
+use crate::support::{Answer, SECRET, Setup, TestServer, post};
+
+const PING: &str =
+    r#"{"zen":"Keep it simple.","hook_id":1,"repository":{"full_name":"acme/rocket"}}"#;
+
+/// The headers of a signed delivery.
+fn signed(body: &[u8]) -> String {
+    let signature = forge_core::sign(SECRET, body).unwrap().hub();
+    format!(
+        "Content-Type: application/json\r\nX-GitHub-Event: ping\r\nX-Hub-Signature-256: {signature}\r\n"
+    )
+}
+
+fn with_signature(value: &str) -> String {
+    format!(
+        "Content-Type: application/json\r\nX-GitHub-Event: ping\r\nX-Hub-Signature-256: {value}\r\n"
+    )
+}
+
+#[track_caller]
+fn assert_refused(answer: &Answer) {
+    let mut problem = answer.problem(403);
+    problem.as_object_mut().unwrap().remove("request_id");
+    let expected = serde_json::json!({
+        "type": "urn:orrery:problem:invalid-signature",
+        "title": "Invalid signature",
+        "status": 403,
+        "detail": "the signature of the body does not hold",
+    });
+    assert_eq!(problem, expected, "one answer for all causes");
+}
+
+#[test]
+fn a_signed_body_is_accepted() {
+    let server = TestServer::start();
+    let answer = server.post("/webhook", &signed(PING.as_bytes()), PING);
+    assert_eq!(answer.status, 202, "{answer:?}");
+    assert_eq!(server.metrics.good_signatures().get(), 1);
+}
+
+#[test]
+fn w01_w02_no_signature_or_that_of_another_body() {
+    let server = TestServer::start();
+    assert_refused(&server.post("/webhook", "Content-Type: application/json\r\n", PING));
+    assert_refused(&server.post("/webhook", &signed(b"{}"), PING));
+    assert_eq!(server.metrics.bad_signatures().get(), 2);
+    assert_eq!(server.metrics.good_signatures().get(), 0);
+}
+
+#[test]
+fn w03_malformed_signatures_are_refused_alike() {
+    let server = TestServer::start();
+    let hex = forge_core::sign(SECRET, PING.as_bytes())
+        .unwrap()
+        .hex()
+        .to_owned();
+    let cases = [
+        format!("sha1={hex}"),
+        hex.clone(),
+        format!("sha256={}", hex.to_uppercase()),
+        format!("sha256={}", &hex[1..]),
+        format!("sha256={hex}0"),
+        format!("sha256={}g", &hex[1..]),
+        format!("SHA256={hex}"),
+        format!("sha256= {hex}"),
+        format!("sha256={hex},sha256={hex}"),
+        "sha256=".to_owned(),
+        String::new(),
+    ];
+    for case in &cases {
+        assert_refused(&server.post("/webhook", &with_signature(case), PING));
+    }
+    assert_eq!(server.metrics.bad_signatures().get(), cases.len() as u64);
+}
+
+#[test]
+fn w04_of_two_signatures_both_must_hold() {
+    let server = TestServer::start();
+    let good = forge_core::sign(SECRET, PING.as_bytes()).unwrap();
+    let bad = "0".repeat(64);
+    let base = with_signature(&good.hub());
+    assert_refused(&server.post(
+        "/webhook",
+        &format!("{base}X-Hub-Signature-256: sha256={bad}\r\n"),
+        PING,
+    ));
+    let mixed = format!(
+        "{}X-Gitea-Signature: {}\r\n",
+        with_signature(&format!("sha256={bad}")),
+        good.hex()
+    );
+    assert_refused(&server.post("/webhook", &mixed, PING));
+}
+
+#[test]
+fn w05_the_same_json_written_otherwise_is_another_body() {
+    let server = TestServer::start();
+    let headers = signed(PING.as_bytes());
+    for other in [
+        PING.replace(':', ": "),
+        PING.replace("simple", "s\\u0069mple"),
+        format!("{PING}\n"),
+        r#"{"hook_id":1,"zen":"Keep it simple.","repository":{"full_name":"acme/rocket"}}"#
+            .to_owned(),
+    ] {
+        assert_refused(&server.post("/webhook", &headers, other));
+    }
+}
+
+#[test]
+fn w06_a_content_coding_is_refused_before_the_body_is_read() {
+    let server = TestServer::start();
+    for coding in ["gzip", "br", "zstd", "deflate", "identity, gzip", "GZIP"] {
+        let headers = format!("{}Content-Encoding: {coding}\r\n", signed(PING.as_bytes()));
+        server.post("/webhook", &headers, PING).problem(415);
+    }
+    let headers = format!(
+        "{}Content-Encoding: identity\r\nContent-Encoding: gzip\r\n",
+        signed(PING.as_bytes())
+    );
+    server.post("/webhook", &headers, PING).problem(415);
+    let headers = format!("{}Content-Encoding: identity\r\n", signed(PING.as_bytes()));
+    assert_eq!(server.post("/webhook", &headers, PING).status, 202);
+    assert_eq!(
+        server.metrics.bad_signatures().get(),
+        0,
+        "no signature was looked at"
+    );
+}
+
+#[test]
+fn w09_a_declared_length_over_the_limit_is_refused_unread() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    // Not one byte of the body is ever sent.
+    client.write(format!(
+        "POST /webhook HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65537\r\n{}\r\n",
+        signed(b"")
+    ));
+    client.answer().problem(413);
+    client.closed();
+    for length in ["18446744073709551615", "9223372036854775808"] {
+        let mut client = server.connect();
+        client.write(format!(
+            "POST /webhook HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n{}\r\n",
+            signed(b"")
+        ));
+        client.answer().problem(413);
+    }
+    assert_eq!(
+        server.metrics.bad_signatures().get(),
+        0,
+        "before any signature is looked at"
+    );
+}
+
+#[test]
+fn w09_a_body_at_the_limit_is_read_whole() {
+    let server = TestServer::start();
+    let body = vec![b' '; 64 * 1024];
+    assert_refused(&server.post("/webhook", &with_signature("x"), &body));
+    server.post("/webhook", &signed(&body), &body).problem(400);
+    server
+        .post("/webhook", &signed(&body), [body.as_slice(), b" "].concat())
+        .problem(413);
+    assert_eq!(server.metrics.good_signatures().get(), 1);
+}
+
+#[test]
+fn w09_a_chunked_body_over_the_limit_is_refused_as_soon_as_it_passes() {
+    let server = TestServer::start();
+    let mut client = server.connect();
+    let head = format!(
+        "POST /webhook HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n{}\r\n",
+        signed(b"")
+    );
+    client.write(head);
+    let chunk = [b"2000\r\n".as_slice(), &[b'x'; 0x2000], b"\r\n"].concat();
+    for _ in 0..8 {
+        client.write(&chunk);
+    }
+    client.write("1\r\nx\r\n");
+    // The last chunk never comes: the answer does not wait for it.
+    client.answer().problem(413);
+    client.closed();
+    assert_eq!(server.metrics.bad_signatures().get(), 0);
+}
+
+#[test]
+fn w09_an_endless_body_that_nobody_reads_ends_the_connection() {
+    let server = TestServer::start();
+    for path in ["/nowhere", "/webhook", "/livez"] {
+        let mut client = server.connect();
+        client.write(format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        ));
+        let mut writer = client.stream.try_clone().unwrap();
+        let endless = std::thread::spawn(move || {
+            let chunk = [b"2000\r\n".as_slice(), &[b'x'; 0x2000], b"\r\n"].concat();
+            while writer.write_all(&chunk).is_ok() {}
+        });
+        let answer = client.answer();
+        assert!(matches!(answer.status, 404 | 405 | 415), "{answer:?}");
+        assert_eq!(answer.header("connection"), Some("close"));
+        client.closed();
+        endless.join().unwrap();
+    }
+}
+
+#[test]
+fn w09_many_endless_bodies_cost_bounded_memory() {
+    const LIMIT: usize = 1024 * 1024;
+    const CLIENTS: usize = 40;
+    let limits = BodyLimits {
+        max_bytes: LIMIT,
+        deadline: Duration::from_secs(60),
+    };
+    let server = TestServer::with(Setup {
+        limits,
+        ..Setup::default()
+    });
+    server.post("/webhook", &signed(PING.as_bytes()), PING);
+    let before = resident();
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
+    let chunk = [b"8000\r\n".as_slice(), &[b'x'; 0x8000], b"\r\n"].concat();
+    for client in &mut clients {
+        client.write(format!(
+            "POST /webhook HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n{}\r\n",
+            signed(b"")
+        ));
+    }
+    // All bodies grow at the same time, each to just below the limit.
+    for _ in 0..LIMIT / 0x8000 {
+        clients.iter_mut().for_each(|client| client.write(&chunk));
+    }
+    let peak = resident().max(before);
+    for client in &mut clients {
+        client.write("1\r\nx\r\n");
+        client.answer().problem(413);
+    }
+    let each = (peak - before) / CLIENTS;
+    assert!(each <= LIMIT + 64 * 1024, "{each} bytes per connection");
+}
+
+/// Resident memory of this process, in bytes.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    line.split_ascii_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<usize>()
+        .unwrap()
+        * 1024
+}
+
+#[test]
+fn w10_a_trickling_body_is_closed_at_the_deadline_and_others_go_on() {
+    let limits = BodyLimits {
+        max_bytes: 64 * 1024,
+        deadline: Duration::from_secs(2),
+    };
+    let server = TestServer::with(Setup {
+        limits,
+        ..Setup::default()
+    });
+    let mut slow = server.connect();
+    slow.write(format!(
+        "POST /webhook HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n{}\r\n",
+        signed(b"")
+    ));
+    let mut writer = slow.stream.try_clone().unwrap();
+    let trickle = std::thread::spawn(move || {
+        // Byte by byte until the server has had enough of it.
+        let (pause, _keep) = std::sync::mpsc::channel::<()>();
+        drop(pause);
+        let mut sent = 0;
+        while sent < 999 && writer.write_all(b"x").is_ok() {
+            sent += 1;
+            _keep.recv_timeout(Duration::from_millis(50)).ok();
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+        sent
+    });
+    let mut answered = 0;
+    while answered < 200 {
+        assert_eq!(
+            server
+                .post("/webhook", &signed(PING.as_bytes()), PING)
+                .status,
+            202
+        );
+        answered += 1;
+    }
+    slow.answer().problem(408);
+    slow.closed();
+    assert!(
+        trickle.join().unwrap() < 999,
+        "closed before the body was complete"
+    );
+}
+
+#[test]
+fn w12_hostile_json_with_a_valid_signature_is_a_400_and_counted() {
+    let server = TestServer::start();
+    let long_key = format!(r#"{{"{}":1}}"#, "k".repeat(60_000));
+    let deep = "[".repeat(60_000);
+    let cases: &[&[u8]] = &[
+        deep.as_bytes(),
+        br#"{"number":1e999}"#,
+        br#"{"repository":{"full_name":"\ud800"}}"#,
+        b"\xef\xbb\xbf{}",
+        b"{\"a\":\"\0\"}",
+        b"{\"a\":\"\xff\"}",
+        long_key.as_bytes(),
+        b"",
+        b"null",
+        b"{} {}",
+    ];
+    for (index, body) in cases.iter().enumerate() {
+        let answer = server.post("/webhook", &signed(body).replace("ping", "push"), body);
+        answer.problem(400);
+        assert_eq!(server.metrics.good_signatures().get(), index as u64 + 1);
+    }
+    assert_eq!(
+        server
+            .post("/webhook", &signed(PING.as_bytes()), PING)
+            .status,
+        202
+    );
+}
+
+#[test]
+fn w30_a_flood_of_bad_signatures_leaves_the_good_ones_alone() {
+    const BAD: u64 = 5_000;
+    let server = TestServer::start();
+    let address = server.address;
+    let flood = std::thread::spawn(move || {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let request = post(
+            "/webhook",
+            &with_signature(&format!("sha256={}", "0".repeat(64))),
+            PING.as_bytes(),
+        );
+        let mut reader = stream.try_clone().unwrap();
+        let drain =
+            std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()).unwrap());
+        (0..BAD).for_each(|_| stream.write_all(&request).unwrap());
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        drain.join().unwrap()
+    });
+    for _ in 0..200 {
+        assert_eq!(
+            server
+                .post("/webhook", &signed(PING.as_bytes()), PING)
+                .status,
+            202
+        );
+    }
+    assert!(flood.join().unwrap() > 0);
+    assert_eq!(server.metrics.bad_signatures().get(), BAD);
+}
+
+#[test]
+fn w31_other_methods_and_content_types_are_refused() {
+    let server = TestServer::start();
+    for method in ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"] {
+        let answer = server.ask(format!(
+            "{method} /webhook HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        ));
+        answer.problem(405);
+        assert_eq!(answer.header("allow"), Some("POST"));
+    }
+    for kind in [
+        "application/x-www-form-urlencoded",
+        "text/plain",
+        "multipart/form-data; boundary=x",
+        "application/jsonp",
+        "",
+    ] {
+        let headers = signed(PING.as_bytes()).replace("application/json", kind);
+        server.post("/webhook", &headers, PING).problem(415);
+    }
+    let without = signed(PING.as_bytes()).replace("Content-Type: application/json\r\n", "");
+    server.post("/webhook", &without, PING).problem(415);
+    let charset =
+        signed(PING.as_bytes()).replace("application/json", "Application/JSON; charset=utf-8");
+    assert_eq!(server.post("/webhook", &charset, PING).status, 202);
+}
+
+#[test]
+fn w31_a_missing_event_header_is_a_400_or_read_from_the_shape() {
+    let server = TestServer::start();
+    let headers = signed(PING.as_bytes()).replace("X-GitHub-Event: ping\r\n", "");
+    let answer = server.post("/webhook", &headers, PING);
+    assert!(matches!(answer.status, 202 | 400), "{answer:?}");
+    assert_eq!(
+        server.metrics.good_signatures().get(),
+        1,
+        "the signature was checked all the same"
+    );
+}
