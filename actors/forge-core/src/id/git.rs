@@ -11,7 +11,7 @@ text_id! {
     /// Text from outside becomes one by [`CommitSha::parse`] with the configured
     /// [`ObjectFormats`]; `FromStr` takes 40 digits only. Deserialising takes 40 or 64, because
     /// a stored row holds what `parse` accepted when it was written.
-    CommitSha, "commit", check_sha1
+    CommitSha, "commit", check_sha1, check_any_sha
 }
 text_id! {
     /// A branch's short name, e.g. `feature/x`, by the rules of `git check-ref-format --branch`, at
@@ -42,8 +42,10 @@ impl CommitSha {
     /// Reads a commit name in one of the allowed formats.
     pub fn parse(text: &str, formats: ObjectFormats) -> Result<Self, IdError> {
         if formats == ObjectFormats::Sha1AndSha256 && text.len() == 64 {
-            check_digits(text).map_err(|reason| IdError::new("commit", text, reason))?;
-            return Ok(Self(text.into()));
+            return match check_any_sha(text) {
+                Ok(()) => Ok(Self(text.into())),
+                Err(reason) => Err(IdError::new("commit", text, reason)),
+            };
         }
         text.parse()
     }
@@ -61,6 +63,14 @@ impl CommitSha {
 
 fn check_sha1(text: &str) -> Check {
     ensure(text.len() == 40, "use all 40 hexadecimal digits")?;
+    check_digits(text)
+}
+
+fn check_any_sha(text: &str) -> Check {
+    ensure(
+        matches!(text.len(), 40 | 64),
+        "use all 40 or 64 hexadecimal digits",
+    )?;
     check_digits(text)
 }
 

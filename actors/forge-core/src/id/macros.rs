@@ -1,6 +1,6 @@
 //! What every textual id has in common.
 
-/// Everything but equality: construction by check, display, serde through the same check.
+/// Everything but equality and deserialising: construction by check, display, serialising.
 macro_rules! text_id_body {
     ($name:ident, $kind:literal, $check:path) => {
         impl $name {
@@ -55,23 +55,35 @@ macro_rules! text_id_body {
                 serializer.serialize_str(&self.0)
             }
         }
+    };
+}
 
+/// Deserialising through a check.
+macro_rules! deserialize_by {
+    ($name:ident, $kind:literal, $check:path) => {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(from)?;
-                Self::try_from(text).map_err(serde::de::Error::custom)
+                $check(&text).map_err(|reason| {
+                    serde::de::Error::custom($crate::IdError::new($kind, &text, reason))
+                })?;
+                Ok(Self(text.into()))
             }
         }
     };
 }
 
-/// An id compared byte by byte.
+/// An id compared byte by byte. A second check, if given, is the one for deserialising.
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $kind:literal, $check:path) => {
+        $crate::id::macros::text_id!($(#[$doc])* $name, $kind, $check, $check);
+    };
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $check:path, $stored:path) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Box<str>);
         $crate::id::macros::text_id_body!($name, $kind, $check);
+        $crate::id::macros::deserialize_by!($name, $kind, $stored);
     };
 }
 
@@ -83,6 +95,7 @@ macro_rules! folded_id {
         #[derive(Clone)]
         pub struct $name(Box<str>);
         $crate::id::macros::text_id_body!($name, $kind, $check);
+        $crate::id::macros::deserialize_by!($name, $kind, $check);
 
         impl $name {
             fn folded(&self) -> impl Iterator<Item = u8> + '_ {
@@ -119,4 +132,4 @@ macro_rules! folded_id {
     };
 }
 
-pub(crate) use {folded_id, text_id, text_id_body};
+pub(crate) use {deserialize_by, folded_id, text_id, text_id_body};

@@ -52,7 +52,7 @@ fn named(comment: &str, start: usize, end: usize) -> Option<Named> {
     let name_at = name.as_ptr() as usize - comment.as_ptr() as usize;
     let range = start..name_at + name.len();
     let agent = name.parse().ok()?;
-    may_follow(&comment[range.end..]).then_some(Named {
+    may_follow(comment, range.end, end).then_some(Named {
         project,
         agent,
         range,
@@ -69,8 +69,8 @@ fn leading(text: &str, allowed: fn(u8) -> bool, max: usize) -> Option<&str> {
     (length <= max).then(|| &text[..length])
 }
 
-/// Whether a mention may begin at `at`: not behind a word, an e-mail's local part, a URL or a
-/// backslash. Mark-up in front of the stretch (`visible_from`) is no such thing.
+/// Whether a mention may begin at `at`: not behind a word, an e-mail's local part, a URL, a character
+/// reference or a backslash. Mark-up in front of the stretch (`visible_from`) is none of these.
 fn may_precede(comment: &str, visible_from: usize, at: usize) -> bool {
     let Some(before) = comment[..at].chars().next_back() else {
         return true;
@@ -78,16 +78,18 @@ fn may_precede(comment: &str, visible_from: usize, at: usize) -> bool {
     if is_word(before) || before == '\\' {
         return false;
     }
-    at == visible_from || !"_.+-%@/=&#:".contains(before)
+    at == visible_from || !"_.+-%@/=&#:;".contains(before)
 }
 
-/// Whether a mention may end in front of `rest`: no more of a word, path, address or host name.
-fn may_follow(rest: &str) -> bool {
-    let mut chars = rest.chars();
+/// Whether a mention may end at `at`: not in front of more of a word, path, address or host name.
+/// Mark-up behind the stretch (`visible_to`) is none of these.
+fn may_follow(comment: &str, at: usize, visible_to: usize) -> bool {
+    let mut chars = comment[at..].chars();
     match chars.next() {
         None => true,
+        Some(next) if at == visible_to => !is_word(next) && next != '\\',
         Some('.' | ':') => !chars.next().is_some_and(is_word),
-        Some(next) => !is_word(next) && !"_-/@\\".contains(next),
+        Some(next) => !is_word(next) && !"_-/@\\&".contains(next),
     }
 }
 

@@ -1,0 +1,393 @@
+//! Typed events from the payloads of three forges and of the interface; W21.
+
+use forge_core::{
+    BodyDigest, CommentAction, Delivery, Event, EventError, Forge, GitRef, IssueCommentEvent,
+    IssueState, ObjectFormats, Origin, ParseOptions, PullRequestAction, PullRequestEvent,
+    PushEvent, RefChange,
+};
+use serde_json::{Value, json};
+
+use crate::support::{headers, payload, raw, read, refusal, with};
+
+fn push(body: &Value) -> PushEvent {
+    match read("push", body) {
+        Ok(Event::Push(event)) => *event,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn pull_request(body: &Value) -> PullRequestEvent {
+    match read("pull_request", body) {
+        Ok(Event::PullRequest(event)) => *event,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn comment(body: &Value) -> IssueCommentEvent {
+    match read("issue_comment", body) {
+        Ok(Event::IssueComment(event)) => *event,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn github_push() {
+    let event = push(&payload("github_push"));
+    assert_eq!(event.repository.name.owner(), "Acme");
+    assert_eq!(event.repository.name.repo(), "rocket");
+    assert_eq!(event.reference.branch().unwrap().as_str(), "main");
+    let RefChange::Updated { before, after } = &event.change else {
+        panic!("{:?}", event.change)
+    };
+    assert!(before.as_str().starts_with('1') && after.as_str().starts_with('2'));
+    assert_eq!(event.commit(), Some(after));
+    assert_eq!(event.pusher.as_ref().unwrap().as_str(), "ada");
+    assert!(event.compare_url.as_ref().unwrap().contains("/compare/"));
+    assert!(
+        event
+            .head_commit
+            .as_ref()
+            .unwrap()
+            .message
+            .starts_with("Correct the nozzle")
+    );
+    assert!(!event.skips_ci());
+    let changed = event.changed_paths();
+    let paths: Vec<_> = changed.paths.iter().map(String::as_str).collect();
+    assert_eq!(paths, ["Cargo.toml", "docs/nozzle.md", "src/nozzle.rs"]);
+    assert!(changed.complete);
+}
+
+#[test]
+fn gitea_push_of_an_annotated_tag() {
+    let event = push(&payload("gitea_push"));
+    assert_eq!(event.reference.tag().unwrap().as_str(), "v1.2.0");
+    let RefChange::Created { after } = &event.change else {
+        panic!("{:?}", event.change)
+    };
+    assert!(after.as_str().starts_with('5'), "the tag's own object");
+    assert!(
+        event.commit().unwrap().as_str().starts_with('6'),
+        "the commit it points to"
+    );
+    assert!(event.skips_ci());
+    assert!(
+        !event.changed_paths().complete,
+        "a new reference lists no difference"
+    );
+}
+
+#[test]
+fn push_that_deletes_has_no_commit() {
+    let mut body = with("github_push", "/after", json!("0".repeat(40)));
+    body["head_commit"] = Value::Null;
+    body["commits"] = json!([]);
+    let event = push(&body);
+    assert!(matches!(event.change, RefChange::Deleted { .. }));
+    assert_eq!(event.commit(), None);
+    let nothing = with("gitea_push", "/after", json!("0".repeat(40)));
+    assert_eq!(refusal("push", &nothing), "after contradicts before");
+}
+
+#[test]
+fn push_to_a_reference_that_is_neither_branch_nor_tag() {
+    let event = push(&with("github_push", "/ref", json!("refs/notes/commits")));
+    assert!(matches!(event.reference, GitRef::Other(_)));
+    let refused = refusal(
+        "push",
+        &with("github_push", "/ref", json!("refs/heads/a..b")),
+    );
+    assert!(
+        refused.starts_with("ref: branch name \"a..b\" is not valid"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn changed_paths_admit_when_the_list_is_cut() {
+    let cut = |change: fn(&mut Value)| {
+        let mut body = payload("github_push");
+        change(&mut body);
+        push(&body).changed_paths().complete
+    };
+    assert!(cut(|_| {}));
+    assert!(
+        !cut(|body| body["total_commits"] = json!(2)),
+        "Gitea says there are more"
+    );
+    assert!(
+        !cut(|body| body["forced"] = json!(true)),
+        "rewritten history"
+    );
+    assert!(
+        !cut(|body| body["commits"] = json!([])),
+        "no commits listed"
+    );
+    assert!(
+        !cut(|body| body["commits"][0]["added"] = json!(vec!["x"; 3000])),
+        "GitHub's limit"
+    );
+    assert!(!cut(|body| {
+        let commit = body["commits"][0].clone();
+        body["commits"] = Value::Array(vec![commit; 2048]);
+    }));
+    assert!(!cut(|body| {
+        let commit = body["commits"][0].as_object_mut().unwrap();
+        commit.retain(|field, _| !["added", "removed", "modified"].contains(&field.as_str()));
+    }));
+}
+
+#[test]
+fn words_that_ask_for_no_automation() {
+    let says = |message: &str| {
+        push(&with("github_push", "/head_commit/message", json!(message))).skips_ci()
+    };
+    for message in [
+        "x [skip ci]",
+        "[CI Skip] x",
+        "x\n\n[no ci]",
+        "[skip actions]",
+        "a\n\n\nskip-checks: true",
+    ] {
+        assert!(says(message), "{message}");
+    }
+    for message in [
+        "skip ci",
+        "[skip-ci]",
+        "skip-checks: true",
+        "a\n\nskip-checks: false",
+        "",
+    ] {
+        assert!(!says(message), "{message}");
+    }
+}
+
+#[test]
+fn github_pull_request_from_a_fork() {
+    let event = pull_request(&payload("github_pull_request"));
+    assert_eq!(event.action, PullRequestAction::Synchronized);
+    assert_eq!(event.number.get(), 12);
+    assert_eq!(event.head_sha().unwrap().as_str(), "4".repeat(40));
+    assert_eq!(event.origin(), Origin::Fork);
+    let pull = &event.pull_request;
+    assert_eq!(pull.title.as_deref(), Some("Second stage"));
+    assert_eq!(pull.body, None);
+    assert_eq!(pull.author.as_ref().unwrap().as_str(), "grace");
+    assert_eq!(pull.base.as_ref().unwrap().branch.as_str(), "main");
+    assert_eq!(pull.state, Some(IssueState::Open));
+}
+
+#[test]
+fn gitea_pull_request_from_a_branch() {
+    let event = pull_request(&payload("gitea_pull_request"));
+    assert_eq!(event.action, PullRequestAction::Synchronized);
+    assert_eq!(event.origin(), Origin::SameRepository);
+    assert_eq!(
+        event.pull_request.head.as_ref().unwrap().branch.as_str(),
+        "parachute"
+    );
+}
+
+#[test]
+fn forgejo_merged_pull_request_of_a_deleted_fork() {
+    let event = pull_request(&payload("forgejo_pull_request_closed"));
+    assert_eq!(event.action, PullRequestAction::Closed);
+    assert!(event.pull_request.merged);
+    assert_eq!(
+        event.origin(),
+        Origin::Fork,
+        "a fork that is gone is a fork"
+    );
+}
+
+#[test]
+fn pull_request_actions() {
+    let action =
+        |word: &str| pull_request(&with("gitea_pull_request", "/action", json!(word))).action;
+    assert_eq!(action("opened"), PullRequestAction::Opened);
+    assert_eq!(action("reopened"), PullRequestAction::Reopened);
+    assert_eq!(action("synchronize"), PullRequestAction::Synchronized);
+    assert_eq!(action("synchronized"), PullRequestAction::Synchronized);
+    assert_eq!(
+        action("ready_for_review"),
+        PullRequestAction::ReadyForReview
+    );
+    assert_eq!(action("edited"), PullRequestAction::Edited);
+    assert_eq!(
+        action("labeled"),
+        PullRequestAction::Other("labeled".to_owned())
+    );
+    let nonsense = with("gitea_pull_request", "/action", json!("Opened now!"));
+    assert!(refusal("pull_request", &nonsense).starts_with("action: event name"));
+}
+
+#[test]
+fn the_interface_s_runner_payload_without_a_head() {
+    let Ok(Event::PullRequest(event)) = read("", &payload("interface_runner")) else {
+        panic!()
+    };
+    assert_eq!(event.action, PullRequestAction::Opened);
+    assert_eq!(
+        event.repository.clone_url.as_deref(),
+        Some("https://forge.example/owner/repo.git")
+    );
+    assert_eq!(event.pull_request.title.as_deref(), Some("A change"));
+    assert_eq!(
+        event.head_sha().unwrap_err().to_string(),
+        "pull_request.head.sha is missing"
+    );
+    assert_eq!(event.origin(), Origin::Unknown);
+}
+
+#[test]
+fn the_interface_s_mention_payload_without_an_event_header() {
+    let Ok(Event::IssueComment(event)) = read("", &payload("interface_mention")) else {
+        panic!()
+    };
+    assert_eq!(event.action, CommentAction::Created);
+    assert!(event.issue.number.is_cli());
+    assert_eq!(event.comment.author.as_str(), "operator");
+    assert!(!event.issue.is_pull_request);
+}
+
+#[test]
+fn github_comment_on_a_pull_request() {
+    let event = comment(&payload("github_issue_comment"));
+    assert!(event.issue.is_pull_request);
+    assert_eq!(event.issue.number.get(), 12);
+    assert_eq!(event.comment.id.get(), 99001);
+    assert_eq!(event.comment.author_association.as_deref(), Some("MEMBER"));
+    assert_eq!(
+        event.comment.created_at.as_deref(),
+        Some("2026-11-20T10:05:00Z")
+    );
+}
+
+#[test]
+fn gitea_comment_on_a_pull_request() {
+    let event = comment(&payload("gitea_pull_request_comment"));
+    assert!(event.issue.is_pull_request);
+    let mentions = forge_core::mention::scan(&event.comment.body, Default::default());
+    let mention = &mentions.found[0];
+    assert_eq!(mention.project.as_ref().unwrap().as_str(), "shop");
+    assert_eq!(mention.agent.as_str(), "developer");
+    assert_eq!(mention.rest_of_line, "add a test, please");
+}
+
+#[test]
+fn the_event_type_header_speaks_only_where_the_body_is_silent() {
+    let typed = headers(&[
+        ("X-Gitea-Event", "issue_comment"),
+        ("X-Gitea-Event-Type", "pull_request_comment"),
+    ]);
+    let is_pull = |body: Value| match Event::parse(
+        &typed,
+        body.to_string().as_bytes(),
+        ObjectFormats::Sha1,
+    ) {
+        Ok(Event::IssueComment(event)) => event.issue.is_pull_request,
+        other => panic!("{other:?}"),
+    };
+    assert!(
+        is_pull(payload("interface_mention")),
+        "the body does not say"
+    );
+    assert!(
+        !is_pull(payload("forgejo_issue_comment")),
+        "the signed body says no"
+    );
+}
+
+#[test]
+fn github_ping() {
+    let Ok(Event::Ping(event)) = read("ping", &payload("github_ping")) else {
+        panic!()
+    };
+    assert_eq!(event.hook_id, Some(4711));
+    assert_eq!(event.repository.unwrap().as_str(), "Acme/rocket");
+    assert!(matches!(
+        read("", &payload("github_ping")),
+        Ok(Event::Ping(_))
+    ));
+}
+
+#[test]
+fn other_events_are_named_and_not_acted_on() {
+    let body = json!({"action": "published", "repository": {"full_name": "acme/rocket"}});
+    let Ok(Event::Other(event)) = read("release", &body) else {
+        panic!()
+    };
+    assert_eq!(event.name.as_str(), "release");
+    assert_eq!(event.repository.unwrap().as_str(), "acme/rocket");
+}
+
+#[test]
+fn shapes_are_recognised_without_a_header() {
+    for (name, expected) in [
+        ("github_push", "push"),
+        ("gitea_push", "push"),
+        ("github_pull_request", "pull_request"),
+        ("gitea_pull_request", "pull_request"),
+        ("forgejo_pull_request_closed", "pull_request"),
+        ("github_issue_comment", "issue_comment"),
+        ("gitea_pull_request_comment", "issue_comment"),
+        ("forgejo_issue_comment", "issue_comment"),
+        ("github_ping", "ping"),
+    ] {
+        assert_eq!(read("", &payload(name)).unwrap().name(), expected, "{name}");
+    }
+    assert_eq!(
+        read("", &json!({"hello": 1})),
+        Err(EventError::Unrecognised)
+    );
+    assert_eq!(
+        read("", &json!({"ref": "v1", "ref_type": "tag"})),
+        Err(EventError::Unrecognised)
+    );
+}
+
+#[test]
+fn w21_edited_and_deleted_comments_and_closed_issues_are_told_apart() {
+    let event = comment(&payload("forgejo_issue_comment"));
+    assert_eq!(event.action, CommentAction::Edited);
+    assert_eq!(event.issue.state, Some(IssueState::Closed));
+    assert!(!event.issue.is_pull_request);
+    let deleted = comment(&with("forgejo_issue_comment", "/action", json!("deleted")));
+    assert_eq!(deleted.action, CommentAction::Deleted);
+    let other = comment(&with("forgejo_issue_comment", "/action", json!("pinned")));
+    assert_eq!(other.action, CommentAction::Other("pinned".to_owned()));
+}
+
+#[test]
+fn a_delivery_without_an_id_is_known_by_its_body() {
+    let body = raw("interface_mention");
+    let delivery = Delivery::parse(&headers(&[]), &body, ParseOptions::default()).unwrap();
+    assert_eq!(
+        delivery.id.as_str(),
+        format!("sha256:{}", BodyDigest::of(&body))
+    );
+    assert_eq!(delivery.forge, None);
+    let known = BodyDigest::of(b"abc").to_string();
+    assert_eq!(
+        known,
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    );
+}
+
+#[test]
+fn the_forge_is_told_by_its_own_headers() {
+    let of = |names: &[&str]| {
+        let list: Vec<_> = names.iter().map(|name| (*name, "push")).collect();
+        headers(&list).forge()
+    };
+    assert_eq!(of(&["X-GitHub-Event"]), Some(Forge::GitHub));
+    assert_eq!(
+        of(&["X-GitHub-Event", "X-Gogs-Event", "X-Gitea-Event"]),
+        Some(Forge::Gitea)
+    );
+    assert_eq!(
+        of(&["X-GitHub-Event", "X-Gitea-Event", "X-Forgejo-Event"]),
+        Some(Forge::Forgejo)
+    );
+    assert_eq!(of(&["X-Request-Id"]), None);
+}
