@@ -9,6 +9,8 @@ use super::counts::Counts;
 pub(super) enum Outcome {
     /// As it should.
     Passed,
+    /// As it should, but for a part that could not be done here, and why.
+    Partly(String),
     /// Not, and why.
     Failed(String),
     /// It had nothing to do, or could not be done here, and why.
@@ -39,6 +41,7 @@ impl Row {
         let (word, reason) = match &self.outcome {
             Outcome::Passed => ("ok", ""),
             Outcome::Failed(reason) => ("FAILED", reason.lines().next().unwrap_or_default()),
+            Outcome::Partly(reason) => ("ok", reason.as_str()),
             Outcome::Skipped(reason) => ("skipped", reason.as_str()),
         };
         let tests = if self.counts == Counts::default() {
@@ -79,17 +82,19 @@ mod tests {
         };
         let rows = [
             row("fmt", Outcome::Passed, 0),
+            row("deny", Outcome::Partly("but for one".to_owned()), 0),
             row("test", Outcome::Failed("2 tests\nand more".to_owned()), 40),
-            row("deny", Outcome::Skipped("no database".to_owned()), 0),
+            row("fuzz", Outcome::Skipped("no targets".to_owned()), 0),
         ];
         let expected = "fmt       ok           1.2 s\n\
+                        deny      ok           1.2 s                           but for one\n\
                         test      FAILED       1.2 s  40 passed, 0 failed      2 tests\n\
-                        deny      skipped      1.2 s                           no database\n\
-                        all                    3.8 s\n";
+                        fuzz      skipped      1.2 s                           no targets\n\
+                        all                    5.0 s\n";
         assert_eq!(table(&rows), expected);
         assert_eq!(
             rows.iter().map(Row::failed).collect::<Vec<_>>(),
-            [false, true, false]
+            [false, false, true, false]
         );
     }
 }

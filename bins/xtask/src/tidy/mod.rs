@@ -6,6 +6,7 @@
 
 mod commands;
 mod documents;
+mod events;
 mod finding;
 mod layers;
 mod layout;
@@ -137,6 +138,13 @@ fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     }
     let architecture = tree.text(documents::ARCHITECTURE).unwrap_or_default();
     findings.extend(documents::check_named(packages, architecture));
+    let programs = tree
+        .texts()
+        .filter(|(path, _)| path.ends_with(".rs") && !path.starts_with("bins/xtask/"));
+    findings.extend(events::check(
+        programs,
+        tree.text(events::PAGE).unwrap_or_default(),
+    ));
     findings
 }
 

@@ -66,7 +66,7 @@ const OWNED: [Owned; 9] = [
     },
     Owned {
         library: "tracing-subscriber",
-        packages: &[],
+        packages: &["edge-web"],
         layers: &[Layer::Bin],
         reason: "the program decides where its log goes",
     },
