@@ -50,18 +50,20 @@ impl Place {
         }
     }
 
+    /// A new file gets its name only when it is whole: a power cut while redb lays it out would
+    /// leave one that redb takes for foreign, and no later start would succeed.
     fn open_file(&self, builder: &Builder, path: &Path) -> Result<Database, OpenError> {
-        let new = !path.exists();
-        let db = builder.create(path).map_err(|e| self.open_error(e))?;
-        if new {
-            // The file's name is durable only when its folder is: redb synchronises the file.
-            let folder = path.parent().unwrap_or(Path::new("."));
-            sync_folder(folder).map_err(|source| OpenError::Io {
-                path: folder.into(),
+        if !path.exists() {
+            let draft = path.with_extension("new");
+            let failed = |source| OpenError::Io {
+                path: draft.clone(),
                 source,
-            })?;
+            };
+            remove_if_there(&draft).map_err(failed)?;
+            drop(builder.create(&draft).map_err(|e| self.open_error(e))?);
+            publish(&draft, path).map_err(failed)?;
         }
-        Ok(db)
+        builder.create(path).map_err(|e| self.open_error(e))
     }
 
     fn open_error(&self, error: redb::DatabaseError) -> OpenError {
@@ -78,9 +80,19 @@ impl Place {
     }
 }
 
-/// Makes the names in a folder durable.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a whole file its name, durably: the folder is synchronised as well as the file.
+fn publish(draft: &Path, path: &Path) -> io::Result<()> {
+    std::fs::File::open(draft)?.sync_all()?;
+    std::fs::rename(draft, path)?;
     if cfg!(unix) {
+        let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::File::open(folder)?.sync_all()?;
     }
     Ok(())
@@ -173,5 +185,33 @@ impl StorageBackend for Memory {
         part.ok_or(io::ErrorKind::UnexpectedEof)?
             .copy_from_slice(data);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_cut_while_the_file_was_laid_out_does_not_stop_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.redb");
+        std::fs::write(path.with_extension("new"), vec![0; 5000]).unwrap();
+        let place = Place::File(path.clone());
+        drop(place.open(1024 * 1024).unwrap());
+        assert!(!path.with_extension("new").exists());
+        drop(place.open(1024 * 1024).unwrap());
+    }
+
+    #[test]
+    fn a_foreign_file_is_named_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.redb");
+        std::fs::write(&path, "not a database, but somebody's thesis").unwrap();
+        let error = Place::File(path.clone()).open(1024 * 1024).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("store.redb"), "{text}");
+        let kept = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(kept, "not a database, but somebody's thesis");
     }
 }

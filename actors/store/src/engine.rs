@@ -14,9 +14,10 @@ use crate::options::Options;
 use crate::quarantine::QUARANTINE;
 use crate::read::ReadTxn;
 use crate::rows::raw::RawRead;
-use crate::write::{BALLAST, GROUP, META, Sealed, WriteTxn};
+use crate::write::{BALLAST, GROUP, META, Sealed, WriteTxn, panic_text};
 use parking_lot::RwLock;
 use redb::{CommitError, Database, WriteTransaction};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -69,6 +70,13 @@ pub(crate) struct Engine {
     _lock: Option<FolderLock>,
 }
 
+/// A transaction that went well.
+enum Outcome {
+    Committed,
+    /// There was nothing to commit.
+    Unchanged,
+}
+
 /// A group that was not committed, or perhaps was.
 struct Failure {
     error: StoreError,
@@ -83,7 +91,7 @@ impl Engine {
         lock: Option<FolderLock>,
         options: &Options,
     ) -> Result<Self, OpenError> {
-        let db = place.open(options.cache_bytes)?;
+        let db = open(&place, options.cache_bytes)?;
         let shared = Shared {
             place: place.to_string(),
             db: RwLock::new(Some(db)),
@@ -111,15 +119,21 @@ impl Engine {
 
     /// Runs requests as one group: all are durable on `Ok`, none on an error but `Unknown`.
     pub(crate) fn group(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<(), StoreError> {
-        if !self.is_ready() {
+        if !self.is_ready() && Instant::now() < self.next_probe {
             return Err(self.shared.refusal());
         }
+        // Otherwise the requests are the probe: some of them may be what makes room.
         let mut written = 0;
         let outcome = self.attempt(|txn| {
             body(txn);
             written = txn.written();
         });
-        outcome.or_else(|failure| self.recover(failure, written))
+        match outcome {
+            Ok(Outcome::Committed) => self.set_state(&State::Ready),
+            Ok(Outcome::Unchanged) => {}
+            Err(failure) => return self.recover(failure, written),
+        }
+        Ok(())
     }
 
     /// One request as a group of its own, before there is a writer thread.
@@ -136,8 +150,21 @@ impl Engine {
         *self.shared.state.borrow() == State::Ready
     }
 
-    /// One try at a transaction.
-    fn attempt(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<(), Failure> {
+    /// One try at a transaction. A panic of redb's, as damaged pages can cause, is a failure like
+    /// others; those of requests do not come this far.
+    fn attempt(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<Outcome, Failure> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.transaction(body)));
+        outcome.unwrap_or_else(|panic| {
+            let reason = panic_text(panic.as_ref());
+            let place = self.place();
+            Err(Failure {
+                error: StoreError::Storage { place, reason },
+                in_commit: true,
+            })
+        })
+    }
+
+    fn transaction(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<Outcome, Failure> {
         let txn = self.begin().map_err(Failure::before)?;
         let number = self.last_group + 1;
         let mut rows = WriteTxn::new(&txn, &self.shared.place, number);
@@ -145,12 +172,13 @@ impl Engine {
         let sealed = rows.seal().map_err(Failure::before)?;
         if !sealed.changed {
             let ended = txn.abort();
-            return ended.map_err(|e| Failure::before(self.failure(e)));
+            ended.map_err(|e| Failure::before(self.failure(e)))?;
+            return Ok(Outcome::Unchanged);
         }
         let began = Instant::now();
         txn.commit().map_err(|e| self.commit_failure(e))?;
         self.note_commit(number, sealed, began.elapsed());
-        Ok(())
+        Ok(Outcome::Committed)
     }
 
     /// A transaction. A failure that a reader met blocks redb, but concerns no request of the
@@ -227,9 +255,9 @@ impl Engine {
         self.next_probe = Instant::now() + self.probe_every;
         let tried = self
             .write_ballast(self.probe_bytes)
-            .and_then(|()| self.attempt(|txn| drop(txn.scope(remove_ballast))));
+            .and_then(|_| self.attempt(|txn| drop(txn.scope(remove_ballast))));
         match tried {
-            Ok(()) => self.set_state(&State::Ready),
+            Ok(_) => self.set_state(&State::Ready),
             Err(failure) => {
                 self.halt(&failure.error);
                 // The next probe opens again if this fails.
@@ -238,7 +266,7 @@ impl Engine {
         }
     }
 
-    fn write_ballast(&mut self, bytes: usize) -> Result<(), Failure> {
+    fn write_ballast(&mut self, bytes: usize) -> Result<Outcome, Failure> {
         let ballast = vec![0x5A; bytes];
         self.attempt(|txn| {
             // A failure is noted in the transaction, and the attempt fails with it.
@@ -256,8 +284,7 @@ impl Engine {
     fn reopen(&mut self) -> Result<(), OpenError> {
         let mut slot = self.shared.db.write();
         *slot = None;
-        let db = self.place.open(self.cache_bytes)?;
-        *slot = Some(db);
+        *slot = Some(open(&self.place, self.cache_bytes)?);
         drop(slot);
         self.shared.counters.reopened.add(1);
         self.read_numbers()?;
@@ -329,6 +356,17 @@ impl Engine {
             error: self.failure(error),
         }
     }
+}
+
+/// Opens the database; a panic of redb's over damaged pages is an error like others.
+fn open(place: &Place, cache_bytes: usize) -> Result<Database, OpenError> {
+    let opened = catch_unwind(AssertUnwindSafe(|| place.open(cache_bytes)));
+    opened.unwrap_or_else(|panic| {
+        Err(OpenError::Damaged {
+            place: place.to_string(),
+            reason: panic_text(panic.as_ref()),
+        })
+    })
 }
 
 fn remove_ballast(txn: &mut WriteTxn<'_>) -> Result<bool, StoreError> {

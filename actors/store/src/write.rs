@@ -101,7 +101,7 @@ impl<'db> WriteTxn<'db> {
     }
 
     /// The number of the commit these rows will be part of: one more than that of the last.
-    /// Requests that waited together share it.
+    /// Requests that waited together share it; a group that changes nothing does not use it up.
     pub fn group(&self) -> u64 {
         self.group
     }
