@@ -40,17 +40,24 @@ impl ByteSize {
     /// # Errors
     /// Not a number, no unit or an unknown one, more than 2^64 bytes.
     pub fn parse(text: &str) -> Result<Self, ValueError> {
-        let wrong = |help: &str| Err(ValueError::new(format!("{} is not a size", quoted(text))).help(help));
+        let wrong =
+            |help: &str| Err(ValueError::new(format!("{} is not a size", quoted(text))).help(help));
         let digits = text.trim().trim_end_matches(|c: char| !c.is_ascii_digit());
         let unit = text.trim()[digits.len()..].trim();
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return wrong("write a whole number and a unit, for example `64MB`");
         }
-        let Some((_, factor)) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))
+        let Some((_, factor)) = UNITS
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(unit))
         else {
             return wrong(&unit_help(digits, unit));
         };
-        match digits.parse::<u64>().ok().and_then(|number| number.checked_mul(*factor)) {
+        match digits
+            .parse::<u64>()
+            .ok()
+            .and_then(|number| number.checked_mul(*factor))
+        {
             Some(bytes) => Ok(Self(bytes)),
             None => Err(ValueError::new(format!("{} is too large", quoted(text)))),
         }
@@ -58,11 +65,16 @@ impl ByteSize {
 }
 
 fn unit_help(digits: &str, unit: &str) -> String {
-    let letter = unit.chars().next().map(|letter| letter.to_ascii_uppercase());
+    let letter = unit
+        .chars()
+        .next()
+        .map(|letter| letter.to_ascii_uppercase());
     match letter {
         None => format!("give a unit, for example `{digits}MB`"),
         Some(letter @ ('K' | 'M' | 'G' | 'T')) if unit.len() == 1 => {
-            format!("write `{digits}{letter}B` (powers of 1000) or `{digits}{letter}iB` (powers of 1024)")
+            format!(
+                "write `{digits}{letter}B` (powers of 1000) or `{digits}{letter}iB` (powers of 1024)"
+            )
         }
         Some(_) => "units: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB".to_owned(),
     }
@@ -70,9 +82,12 @@ fn unit_help(digits: &str, unit: &str) -> String {
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = |(_, factor): &&(&str, u64)| self.0 > 0 && self.0 % factor == 0;
-        let (unit, factor) =
-            UNITS.iter().filter(whole).max_by_key(|(_, factor)| *factor).unwrap_or(&UNITS[0]);
+        let whole = |(_, factor): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*factor);
+        let (unit, factor) = UNITS
+            .iter()
+            .filter(whole)
+            .max_by_key(|(_, factor)| *factor)
+            .unwrap_or(&UNITS[0]);
         write!(f, "{}{unit}", self.0 / factor)
     }
 }
@@ -105,13 +120,31 @@ mod tests {
     #[test]
     fn wrong_sizes_are_explained() {
         for (text, message) in [
-            ("", "`` is not a size (write a whole number and a unit, for example `64MB`)"),
-            ("MB", "`MB` is not a size (write a whole number and a unit, for example `64MB`)"),
-            ("-1MB", "`-1MB` is not a size (write a whole number and a unit, for example `64MB`)"),
-            ("1.5GB", "`1.5GB` is not a size (write a whole number and a unit, for example `64MB`)"),
+            (
+                "",
+                "`` is not a size (write a whole number and a unit, for example `64MB`)",
+            ),
+            (
+                "MB",
+                "`MB` is not a size (write a whole number and a unit, for example `64MB`)",
+            ),
+            (
+                "-1MB",
+                "`-1MB` is not a size (write a whole number and a unit, for example `64MB`)",
+            ),
+            (
+                "1.5GB",
+                "`1.5GB` is not a size (write a whole number and a unit, for example `64MB`)",
+            ),
             ("64", "`64` is not a size (give a unit, for example `64MB`)"),
-            ("64m", "`64m` is not a size (write `64MB` (powers of 1000) or `64MiB` (powers of 1024))"),
-            ("64XB", "`64XB` is not a size (units: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)"),
+            (
+                "64m",
+                "`64m` is not a size (write `64MB` (powers of 1000) or `64MiB` (powers of 1024))",
+            ),
+            (
+                "64XB",
+                "`64XB` is not a size (units: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)",
+            ),
             ("99999999999TB", "`99999999999TB` is too large"),
         ] {
             assert_eq!(ByteSize::parse(text).unwrap_err().to_string(), message);

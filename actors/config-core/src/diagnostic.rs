@@ -4,8 +4,8 @@ use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 
-use crate::snippet::Snippet;
-use crate::source::{Finding, Source, Span};
+use crate::snippet::{Secrets, Snippet};
+use crate::source::{Finding, Source};
 use crate::value_error::ValueError;
 
 /// Whether the configuration can be used.
@@ -36,11 +36,11 @@ pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
     /// The file as it was named; for a flag or a variable, its name.
-    pub file: String,
+    pub file: Box<str>,
     /// The line, from 1; nothing for a flag or a variable.
-    pub line: Option<usize>,
+    pub line: Option<u32>,
     /// The column in characters, from 1; nothing for a flag or a variable.
-    pub col: Option<usize>,
+    pub col: Option<u32>,
     /// What is wrong: lowercase, no full stop.
     pub message: String,
     /// What to write instead.
@@ -49,7 +49,7 @@ pub struct Diagnostic {
     pub key_path: String,
     /// The source line.
     #[serde(skip)]
-    snippet: Option<Snippet>,
+    snippet: Option<Box<Snippet>>,
 }
 
 impl Diagnostic {
@@ -57,7 +57,7 @@ impl Diagnostic {
     pub fn of_setting(name: &str, error: ValueError) -> Self {
         Self {
             severity: Severity::Error,
-            file: name.to_owned(),
+            file: name.into(),
             line: None,
             col: None,
             message: error.message,
@@ -74,18 +74,18 @@ impl Diagnostic {
         self
     }
 
-    pub(crate) fn new(source: &Source, finding: Finding, secrets: &[Span]) -> Self {
+    pub(crate) fn new(source: &Source, finding: Finding, secrets: &mut Secrets) -> Self {
         let position = source.position(finding.span.start);
         let snippet = Snippet::new(source, finding.span, secrets);
         Self {
             severity: finding.severity,
-            file: source.name.clone(),
+            file: source.name.as_str().into(),
             line: Some(position.line),
             col: Some(position.column),
             message: finding.message,
             help: finding.help,
             key_path: finding.key_path,
-            snippet: (!source.text().is_empty()).then_some(snippet),
+            snippet: (!source.text().trim().is_empty()).then(|| Box::new(snippet)),
         }
     }
 
@@ -95,7 +95,12 @@ impl Diagnostic {
     }
 
     fn headline_in(&self, palette: Palette) -> String {
-        let Palette { bold, accent, reset, .. } = palette.for_severity(self.severity);
+        let Palette {
+            bold,
+            accent,
+            reset,
+            ..
+        } = palette.for_severity(self.severity);
         let mut place: String = self.file.chars().map(printable).collect();
         if let (Some(line), Some(col)) = (self.line, self.col) {
             let _ = write!(place, ":{line}:{col}");
@@ -110,17 +115,30 @@ impl Diagnostic {
     /// The headline, the source line with carets, the advice; ends with a line end.
     pub fn render(&self, colours: Colours) -> String {
         let palette = Palette::of(colours);
-        let Palette { accent, frame, reset, .. } = palette.for_severity(self.severity);
+        let Palette {
+            accent,
+            frame,
+            reset,
+            ..
+        } = palette.for_severity(self.severity);
         let mut text = self.headline_in(palette);
         text.push('\n');
         let number = self.line.map(|line| line.to_string()).unwrap_or_default();
         let gutter = " ".repeat(number.len());
-        if let Some(Snippet { text: line, indent, carets }) = &self.snippet {
+        if let Some(snippet) = &self.snippet {
+            let Snippet {
+                text: line,
+                indent,
+                carets,
+            } = snippet.as_ref();
             let shown = format!("{frame}{number} |{reset} {line}");
             let _ = writeln!(text, "{frame}{gutter} |{reset}");
             let _ = writeln!(text, "{}", shown.trim_end());
             let (indent, carets) = (" ".repeat(*indent), "^".repeat(*carets));
-            let _ = writeln!(text, "{frame}{gutter} |{reset} {indent}{accent}{carets}{reset}");
+            let _ = writeln!(
+                text,
+                "{frame}{gutter} |{reset} {indent}{accent}{carets}{reset}"
+            );
         }
         if let Some(help) = &self.help {
             let _ = writeln!(text, "{gutter} {frame}= help:{reset} {help}");
@@ -129,9 +147,21 @@ impl Diagnostic {
     }
 }
 
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render(Colours::Off).trim_end())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
 /// A file name may hold anything; a message must not.
 fn printable(character: char) -> char {
-    if character.is_control() { '\u{fffd}' } else { character }
+    if character.is_control() {
+        '\u{fffd}'
+    } else {
+        character
+    }
 }
 
 /// The escape sequences in use.
@@ -147,10 +177,20 @@ struct Palette {
 impl Palette {
     fn of(colours: Colours) -> Self {
         match colours {
-            Colours::Off => Self { bold: "", accent: "", frame: "", reset: "", on: false },
-            Colours::On => {
-                Self { bold: "\x1b[1m", accent: "", frame: "\x1b[34m", reset: "\x1b[0m", on: true }
-            }
+            Colours::Off => Self {
+                bold: "",
+                accent: "",
+                frame: "",
+                reset: "",
+                on: false,
+            },
+            Colours::On => Self {
+                bold: "\x1b[1m",
+                accent: "",
+                frame: "\x1b[34m",
+                reset: "\x1b[0m",
+                on: true,
+            },
         }
     }
 
@@ -175,14 +215,18 @@ impl Diagnostics {
 
     /// One after the other, a blank line between them.
     pub fn render(&self, colours: Colours) -> String {
-        let rendered: Vec<String> =
-            self.0.iter().map(|diagnostic| diagnostic.render(colours)).collect();
+        let rendered: Vec<String> = self
+            .0
+            .iter()
+            .map(|diagnostic| diagnostic.render(colours))
+            .collect();
         rendered.join("\n")
     }
 
     /// Whether one of them is an error.
     pub fn has_errors(&self) -> bool {
-        self.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// Whether there are none.
@@ -253,11 +297,16 @@ impl std::error::Error for Diagnostics {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Span;
 
     fn diagnostic() -> Diagnostic {
         let source = Source::new("config.json", "{\n  \"haystack\": []\n}".to_owned());
         let finding = Finding::error(Span::new(4, 14), "unknown key `haystack` in a role");
-        Diagnostic::new(&source, finding.help("did you mean `haystacks`?"), &[])
+        Diagnostic::new(
+            &source,
+            finding.help("did you mean `haystacks`?"),
+            &mut Secrets::default(),
+        )
     }
 
     #[test]
@@ -275,7 +324,7 @@ mod tests {
     #[test]
     fn colours_add_nothing_but_escapes() {
         let coloured = diagnostic().render(Colours::On);
-        let mut plain = coloured.clone();
+        let mut plain = coloured;
         for escape in ["\x1b[0m", "\x1b[1m", "\x1b[34m", "\x1b[1;31m"] {
             assert!(plain.contains(escape), "{escape:?} is in use");
             plain = plain.replace(escape, "");
@@ -298,7 +347,8 @@ mod tests {
     fn a_variable_has_no_line() {
         let error = ValueError::new("`x` is not a size").help("for example `64MB`");
         let diagnostic = Diagnostic::of_setting("SERVICE_CACHE_SIZE", error).into_warning();
-        let expected = "SERVICE_CACHE_SIZE: warning: `x` is not a size\n = help: for example `64MB`\n";
+        let expected =
+            "SERVICE_CACHE_SIZE: warning: `x` is not a size\n = help: for example `64MB`\n";
         assert_eq!(diagnostic.render(Colours::Off), expected);
     }
 }

@@ -6,8 +6,13 @@ use crate::suggest::quoted;
 use crate::value_error::ValueError;
 
 /// Units in milliseconds, largest first, in the order they may follow each other.
-const UNITS: [(&str, u64); 5] =
-    [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+const UNITS: [(&str, u64); 5] = [
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("m", 60_000),
+    ("s", 1_000),
+    ("ms", 1),
+];
 
 /// Reads `300s`, `250ms`, `1h30m`, `2d`: whole numbers with units, the larger unit first.
 ///
@@ -37,9 +42,13 @@ pub fn parse_duration(text: &str) -> Result<Duration, ValueError> {
             return Err(wrong().help("the larger unit stands first, each once"));
         }
         next_unit = index + 1;
-        let added = number.parse::<u64>().ok().and_then(|number| number.checked_mul(UNITS[index].1));
+        let added = number
+            .parse::<u64>()
+            .ok()
+            .and_then(|number| number.checked_mul(UNITS[index].1));
         let sum = added.and_then(|added| milliseconds.checked_add(added));
-        milliseconds = sum.ok_or_else(|| ValueError::new(format!("{} is too long", quoted(text))))?;
+        milliseconds =
+            sum.ok_or_else(|| ValueError::new(format!("{} is too long", quoted(text))))?;
         rest = after.trim_start();
     }
     Ok(Duration::from_millis(milliseconds))
@@ -59,7 +68,11 @@ pub fn format_duration(duration: Duration) -> String {
             left %= size;
         }
     }
-    if text.is_empty() { "0s".to_owned() } else { text }
+    if text.is_empty() {
+        "0s".to_owned()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -85,13 +98,34 @@ mod tests {
     #[test]
     fn wrong_durations_are_explained() {
         for (text, message) in [
-            ("", "`` is not a duration (for example `300s`, `250ms` or `1h30m`)"),
-            ("-1s", "`-1s` is not a duration (for example `300s`, `250ms` or `1h30m`)"),
-            ("300", "`300` is not a duration (give a unit, for example `300s`)"),
-            ("5 weeks", "`5 weeks` is not a duration (give a unit, for example `5s`)"),
-            ("5weeks", "`5weeks` is not a duration (units: d, h, m (minutes), s, ms)"),
-            ("5m1h", "`5m1h` is not a duration (the larger unit stands first, each once)"),
-            ("99999999999999999999s", "`99999999999999999999s` is too long"),
+            (
+                "",
+                "`` is not a duration (for example `300s`, `250ms` or `1h30m`)",
+            ),
+            (
+                "-1s",
+                "`-1s` is not a duration (for example `300s`, `250ms` or `1h30m`)",
+            ),
+            (
+                "300",
+                "`300` is not a duration (give a unit, for example `300s`)",
+            ),
+            (
+                "5 weeks",
+                "`5 weeks` is not a duration (give a unit, for example `5s`)",
+            ),
+            (
+                "5weeks",
+                "`5weeks` is not a duration (units: d, h, m (minutes), s, ms)",
+            ),
+            (
+                "5m1h",
+                "`5m1h` is not a duration (the larger unit stands first, each once)",
+            ),
+            (
+                "99999999999999999999s",
+                "`99999999999999999999s` is too long",
+            ),
         ] {
             assert_eq!(parse_duration(text).unwrap_err().to_string(), message);
         }

@@ -27,7 +27,9 @@ impl Environment {
         let unicode = |(name, value): (OsString, OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()))
         };
-        Self { variables: variables.into_iter().filter_map(unicode).collect() }
+        Self {
+            variables: variables.into_iter().filter_map(unicode).collect(),
+        }
     }
 
     /// The value of `name`; `None` when it is not set.
@@ -51,7 +53,9 @@ impl Environment {
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
         let set = |(name, value): (N, V)| (name.into(), Some(value.into()));
-        Self { variables: variables.into_iter().map(set).collect() }
+        Self {
+            variables: variables.into_iter().map(set).collect(),
+        }
     }
 }
 

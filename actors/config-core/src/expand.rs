@@ -22,7 +22,9 @@ pub(crate) fn expand(
     match &mut node.value {
         Value::String(text) => expand_text(text, node.span, source, environment, findings),
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| expand(item, source, environment, findings));
+            items
+                .iter_mut()
+                .for_each(|item| expand(item, source, environment, findings));
         }
         Value::Table(entries) => {
             for Entry { node, .. } in entries {
@@ -46,7 +48,10 @@ fn expand_text(
     for (range, error) in errors {
         let place = span_within(source, span, &text.written, range);
         let finding = Finding::error(place, error.message);
-        findings.push(Finding { help: error.help, ..finding });
+        findings.push(Finding {
+            help: error.help,
+            ..finding
+        });
     }
 }
 
@@ -56,7 +61,10 @@ pub(crate) fn span_within(source: &Source, span: Span, written: &str, part: Rang
     let literal = source.slice(span);
     let quote = literal.len().saturating_sub(written.len()) / 2;
     if literal.get(quote..quote + written.len()) == Some(written) {
-        Span::new(span.start + quote + part.start, span.start + quote + part.end)
+        Span::new(
+            span.start + quote + part.start,
+            span.start + quote + part.end,
+        )
     } else {
         span
     }
@@ -94,22 +102,25 @@ fn expanded(
 }
 
 /// The variable whose name begins `inner`, and how many bytes it takes with its closing brace.
-fn variable<'e>(
-    inner: &str,
-    environment: &'e Environment,
-) -> (usize, Result<&'e str, ValueError>) {
+fn variable<'e>(inner: &str, environment: &'e Environment) -> (usize, Result<&'e str, ValueError>) {
     let Some(close) = inner.find('}') else {
         let error = ValueError::new("`${` is not closed").help("write `$$` for a plain `$`");
         return (inner.len(), Err(error));
     };
     let name = &inner[..close];
-    let value = if is_name(name) { lookup(name, environment) } else { Err(no_name(name)) };
+    let value = if is_name(name) {
+        lookup(name, environment)
+    } else {
+        Err(no_name(name))
+    };
     (close + 1, value)
 }
 
 fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
-    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
@@ -129,9 +140,9 @@ fn lookup<'e>(name: &str, environment: &'e Environment) -> Result<&'e str, Value
                 None => error.help("set it, or write `$$` for a plain `$`"),
             })
         }
-        Err(not_unicode) => {
-            Err(ValueError::new(format!("environment variable `{name}`: {not_unicode}")))
-        }
+        Err(not_unicode) => Err(ValueError::new(format!(
+            "environment variable `{name}`: {not_unicode}"
+        ))),
     }
 }
 
@@ -146,7 +157,11 @@ mod tests {
         let result = expanded(written, &environment, &mut errors);
         let message =
             |(range, error): (Range<usize>, ValueError)| format!("{}: {error}", &written[range]);
-        if errors.is_empty() { Ok(result) } else { Err(errors.into_iter().map(message).collect()) }
+        if errors.is_empty() {
+            Ok(result)
+        } else {
+            Err(errors.into_iter().map(message).collect())
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::decode::{Item, Session};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::environment::Environment;
 use crate::expand::expand;
+use crate::snippet::Secrets;
 use crate::source::{Finding, Source, Span};
 use crate::syntax::Format;
 
@@ -45,7 +46,13 @@ impl<'a> Input<'a> {
         environment: &'a Environment,
     ) -> Self {
         let unknown_keys = UnknownKeys::default();
-        Self { name, bytes: text.as_ref(), format, environment, unknown_keys }
+        Self {
+            name,
+            bytes: text.as_ref(),
+            format,
+            environment,
+            unknown_keys,
+        }
     }
 
     /// A JSON text.
@@ -82,32 +89,37 @@ impl<'a> Input<'a> {
         read: impl FnOnce(&Item<'_>) -> Option<T>,
     ) -> Result<Decoded<T>, Diagnostics> {
         let (source, mut findings, readable) = Source::read(self.name, self.bytes);
-        let root = readable.then(|| self.format.parse(&source, &mut findings)).flatten();
+        let root = readable
+            .then(|| self.format.parse(&source, &mut findings))
+            .flatten();
         let Some(mut root) = root else {
-            return Err(diagnostics(&source, findings, &[]));
+            return Err(diagnostics(&source, findings, Vec::new()));
         };
         expand(&mut root, &source, self.environment, &mut findings);
         let session = Session::new(&source, self.format, self.unknown_keys, findings);
         let value = read(&session.root(&root));
         let (mut findings, secrets) = session.finish();
-        let wrong = findings.iter().any(|finding| finding.severity == Severity::Error);
+        let wrong = findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Error);
         match value {
-            Some(value) if !wrong => {
-                Ok(Decoded { value, warnings: diagnostics(&source, findings, &secrets) })
-            }
-            Some(_) => Err(diagnostics(&source, findings, &secrets)),
+            Some(value) if !wrong => Ok(Decoded {
+                value,
+                warnings: diagnostics(&source, findings, secrets),
+            }),
+            Some(_) => Err(diagnostics(&source, findings, secrets)),
             None => {
                 if !wrong {
                     findings.push(Finding::error(Span::default(), "the file cannot be used"));
                 }
-                Err(diagnostics(&source, findings, &secrets))
+                Err(diagnostics(&source, findings, secrets))
             }
         }
     }
 }
 
 /// In the order of the text, each once, not more than anyone would read.
-fn diagnostics(source: &Source, mut findings: Vec<Finding>, secrets: &[Span]) -> Diagnostics {
+fn diagnostics(source: &Source, mut findings: Vec<Finding>, secrets: Vec<Span>) -> Diagnostics {
     findings.sort_by_key(|finding| finding.span.start);
     findings.dedup();
     let more = findings.len().saturating_sub(Diagnostics::MAX);
@@ -116,6 +128,7 @@ fn diagnostics(source: &Source, mut findings: Vec<Finding>, secrets: &[Span]) ->
         let span = findings.last().map_or(Span::default(), |last| last.span);
         findings.push(Finding::error(span, format!("and {more} further errors")));
     }
-    let shown = |finding| Diagnostic::new(source, finding, secrets);
+    let mut secrets = Secrets::new(secrets);
+    let shown = |finding| Diagnostic::new(source, finding, &mut secrets);
     findings.into_iter().map(shown).collect()
 }

@@ -50,7 +50,11 @@ pub struct Layered<'a, T> {
 
 impl<'a, T> Default for Layered<'a, T> {
     fn default() -> Self {
-        Self { flag: None, variable: None, file: None }
+        Self {
+            flag: None,
+            variable: None,
+            file: None,
+        }
     }
 }
 
@@ -95,7 +99,10 @@ impl<'a, T> Layered<'a, T> {
                 return parsed(name, Origin::Variable(name), text, parse);
             }
         }
-        Ok(self.file.map(|value| Setting { value, origin: Origin::File }))
+        Ok(self.file.map(|value| Setting {
+            value,
+            origin: Origin::File,
+        }))
     }
 
     /// The value in force, or `default`.
@@ -108,7 +115,10 @@ impl<'a, T> Layered<'a, T> {
         parse: impl FnOnce(&str) -> Result<T, ValueError>,
     ) -> Result<Setting<T>, Diagnostic> {
         let set = self.resolve(parse)?;
-        Ok(set.unwrap_or(Setting { value: default, origin: Origin::Default }))
+        Ok(set.unwrap_or(Setting {
+            value: default,
+            origin: Origin::Default,
+        }))
     }
 }
 
@@ -138,7 +148,8 @@ mod tests {
     ) -> Result<Setting<u32>, String> {
         let environment: Environment = variable.map(|value| ("SIZE", value)).into_iter().collect();
         let parse = |text: &str| {
-            text.parse().map_err(|_| ValueError::new(format!("`{text}` is not a number")))
+            text.parse()
+                .map_err(|_| ValueError::new(format!("`{text}` is not a number")))
         };
         Layered::default()
             .flag("--size", flag)
@@ -164,7 +175,11 @@ mod tests {
             (Some("1"), Some("x"), None, 1, FLAG),
         ] {
             let row = format!("{flag:?} {variable:?} {file:?}");
-            assert_eq!(resolve(flag, variable, file), Ok(Setting { value, origin }), "{row}");
+            assert_eq!(
+                resolve(flag, variable, file),
+                Ok(Setting { value, origin }),
+                "{row}"
+            );
         }
     }
 

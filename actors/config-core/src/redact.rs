@@ -2,7 +2,7 @@
 //!
 //! A line is shown for any mistake on it, also when the text cannot be parsed; so secrets are
 //! found by the look of the line, not by the meaning of the file: the value after a name that ends
-//! in `key`, `token`, `secret` or `password`.
+//! in `key`, `token`, `secret` or `password`, and the user and password of a URL.
 
 use std::ops::Range;
 
@@ -23,7 +23,30 @@ pub(crate) fn secret_ranges(line: &str) -> Vec<Range<usize>> {
             ranges.push(range);
         }
     }
+    ranges.extend(user_infos(line));
     ranges
+}
+
+/// The user names and passwords of URLs.
+fn user_infos(line: &str) -> impl Iterator<Item = Range<usize>> {
+    line.match_indices("://").filter_map(|(at, separator)| {
+        let start = at + separator.len();
+        let rest = &line[start..];
+        let authority = &rest[..rest
+            .find(['/', '?', '#', '"', '\'', ' '])
+            .unwrap_or(rest.len())];
+        authority.rfind('@').map(|length| start..start + length)
+    })
+}
+
+/// The text with secrets of URLs masked, for messages.
+pub(crate) fn without_user_info(text: &str) -> String {
+    let mut masked = text.to_owned();
+    let ranges: Vec<Range<usize>> = user_infos(text).collect();
+    for range in ranges.into_iter().rev() {
+        masked.replace_range(range, "***");
+    }
+    masked
 }
 
 /// Whether the text in front of a separator ends in the name of a secret.
@@ -33,7 +56,7 @@ fn names_a_secret(before: &str) -> bool {
         let tail = name.len().checked_sub(ending.len()).map(|at| &name[at..]);
         tail.is_some_and(|tail| tail.eq_ignore_ascii_case(ending.as_bytes()))
     };
-    ENDINGS.iter().any(|ending| ends_in(&ending))
+    ENDINGS.iter().any(|ending| ends_in(ending))
 }
 
 /// The value that begins after `start`, without its quotes; a mere `${VARIABLE}` is no secret.
@@ -75,14 +98,24 @@ mod tests {
     use super::*;
 
     fn masked(line: &str) -> Vec<&str> {
-        secret_ranges(line).into_iter().map(|range| &line[range]).collect()
+        secret_ranges(line)
+            .into_iter()
+            .map(|range| &line[range])
+            .collect()
     }
 
     #[test]
     fn values_of_secret_names_are_found() {
-        assert_eq!(masked(r#"{"cloudllm_api_key": "sk-1\"2", "name": "x"}"#), [r#"sk-1\"2"#]);
+        assert_eq!(
+            masked(r#"{"cloudllm_api_key": "sk-1\"2", "name": "x"}"#),
+            [r#"sk-1\"2"#]
+        );
         assert_eq!(masked(r#"API_TOKEN = 'abc' # c"#), ["abc"]);
         assert_eq!(masked(r#""a_key":"1","b_secret":"2""#), ["1", "2"]);
+        assert_eq!(
+            masked(r#"["http://u:p@a/@b", "https://c/@d", "x://e@f"]"#),
+            ["u:p", "e"]
+        );
         assert_eq!(masked(r#""api_key": "never closed"#), ["never closed"]);
         assert_eq!(masked(r#""api_key": 12345, "x": 1"#), ["12345"]);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 /// What stands in the place of a secret wherever it would be printed.
-const MASK: &str = "***";
+pub(crate) const MASK: &str = "***";
 
 /// A password, token or key: `Debug`, `Display` and `Serialize` give `***`.
 ///
@@ -52,7 +52,10 @@ mod tests {
     fn a_secret_never_prints() {
         let secret = Secret::new(String::from("sk-123"));
         let json = serde_json::to_string(&secret).unwrap();
-        assert_eq!(format!("{secret} {secret:?} {secret:#?} {json}"), r#"*** *** *** "***""#);
+        assert_eq!(
+            format!("{secret} {secret:?} {secret:#?} {json}"),
+            r#"*** *** *** "***""#
+        );
         assert_eq!(format!("{:?}", Some(secret.clone())), "Some(***)");
         assert_eq!(secret.expose(), "sk-123");
     }

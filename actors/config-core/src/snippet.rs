@@ -5,6 +5,7 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthChar;
 
 use crate::redact::secret_ranges;
+use crate::secret::MASK;
 use crate::source::{Source, Span};
 use crate::suggest::is_direction_mark;
 
@@ -26,6 +27,29 @@ pub(crate) struct Snippet {
     pub(crate) carets: usize,
 }
 
+/// What must not be shown.
+#[derive(Debug, Default)]
+pub(crate) struct Secrets {
+    /// Places of values that are secret by their meaning.
+    known: Vec<Span>,
+    /// What looks like a secret on the line that was asked for last: a minified file has one line
+    /// and many mistakes.
+    line: Option<(usize, Vec<Range<usize>>)>,
+}
+
+impl Secrets {
+    pub(crate) fn new(known: Vec<Span>) -> Self {
+        Self { known, line: None }
+    }
+
+    fn of_line(&mut self, start: usize, line: &str) -> Vec<Range<usize>> {
+        match &self.line {
+            Some((known, ranges)) if *known == start => ranges.clone(),
+            _ => self.line.insert((start, secret_ranges(line))).1.clone(),
+        }
+    }
+}
+
 /// Of a longer line only this many bytes on each side of the mistake are looked at.
 const MAX_BYTES: usize = 1024;
 
@@ -33,21 +57,29 @@ const MAX_BYTES: usize = 1024;
 struct Cell {
     text: String,
     width: usize,
+    /// Whether the mistake begins here or before.
+    reached: bool,
     marked: bool,
 }
 
 impl Snippet {
     /// The line that holds the start of `span`; `secrets` are spans to mask beside those found by
     /// their name.
-    pub(crate) fn new(source: &Source, span: Span, secrets: &[Span]) -> Self {
+    pub(crate) fn new(source: &Source, span: Span, secrets: &mut Secrets) -> Self {
         let (line_start, line) = source.line_at(span.start.min(source.text().len()));
-        let mut masked = secret_ranges(line);
         let local = |span: &Span| {
             span.start.saturating_sub(line_start)..span.end.saturating_sub(line_start)
         };
-        masked.extend(secrets.iter().map(local).filter(|range| !range.is_empty()));
         let marked = local(&span);
         let near = near(line, &marked);
+        let mut masked = secrets.of_line(line_start, line);
+        masked.extend(
+            secrets
+                .known
+                .iter()
+                .map(local)
+                .filter(|range| !range.is_empty()),
+        );
         masked.retain(|range| range.start < near.end && range.end > near.start);
         let (before, after) = (near.start > 0, near.end < line.len());
         cut(&cells(line, near, &masked, &marked), before, after)
@@ -72,12 +104,22 @@ fn cells(
     let mut cells = Vec::new();
     for (index, character) in line[near.clone()].char_indices() {
         let index = near.start + index;
-        let hidden = masked.iter().any(|range| range.contains(&index));
-        let (text, width) = if hidden { ("*".to_owned(), 1) } else { shown(character, column) };
+        let (text, width) = match masked.iter().find(|range| range.contains(&index)) {
+            // Of the same width for every secret: its length is nobody's business either.
+            Some(range) if range.start.max(near.start) == index => (MASK.to_owned(), MASK.len()),
+            Some(_) => (String::new(), 0),
+            None => shown(character, column),
+        };
         column += width;
         // A span may begin inside a character (a wrong byte); it marks that character.
-        let marked = index < marked.end && index + character.len_utf8() > marked.start;
-        cells.push(Cell { text, width, marked });
+        let reached = index + character.len_utf8() > marked.start;
+        let marked = index < marked.end && reached;
+        cells.push(Cell {
+            text,
+            width,
+            reached,
+            marked,
+        });
     }
     cells
 }
@@ -97,7 +139,10 @@ fn shown(character: char, column: usize) -> (String, usize) {
 /// Puts the pieces together, leaving out what is far from the mistake on a long line.
 fn cut(cells: &[Cell], more_before: bool, more_after: bool) -> Snippet {
     let width = |cells: &[Cell]| cells.iter().map(|cell| cell.width).sum::<usize>();
-    let first = cells.iter().position(|cell| cell.marked).unwrap_or(cells.len());
+    let first = cells
+        .iter()
+        .position(|cell| cell.reached)
+        .unwrap_or(cells.len());
     let carets = cells[first..].iter().take_while(|cell| cell.marked).count();
     let mut from = 0;
     let mut to = cells.len();
@@ -106,7 +151,10 @@ fn cut(cells: &[Cell], more_before: bool, more_after: bool) -> Snippet {
         to = from + forwards(&cells[from..], MAX_WIDTH);
     }
     let marked_end = (first + carets).min(to);
-    let mut text: String = cells[from..to].iter().map(|cell| cell.text.as_str()).collect();
+    let mut text: String = cells[from..to]
+        .iter()
+        .map(|cell| cell.text.as_str())
+        .collect();
     let mut indent = width(&cells[from..first]);
     if from > 0 || more_before {
         text.insert(0, '…');
@@ -115,7 +163,11 @@ fn cut(cells: &[Cell], more_before: bool, more_after: bool) -> Snippet {
     if to < cells.len() || more_after {
         text.push('…');
     }
-    Snippet { text, indent, carets: width(&cells[first..marked_end]).max(1) }
+    Snippet {
+        text,
+        indent,
+        carets: width(&cells[first..marked_end]).max(1),
+    }
 }
 
 /// The index of the first of the last cells that fit into `columns`.
@@ -147,7 +199,11 @@ mod tests {
     fn shown(text: &str, word: &str) -> String {
         let source = Source::new("file", text.to_owned());
         let start = text.find(word).unwrap();
-        let snippet = Snippet::new(&source, Span::new(start, start + word.len()), &[]);
+        let snippet = Snippet::new(
+            &source,
+            Span::new(start, start + word.len()),
+            &mut Secrets::default(),
+        );
         let carets = "^".repeat(snippet.carets);
         format!("{}\n{}{carets}", snippet.text, " ".repeat(snippet.indent))
     }
@@ -164,7 +220,10 @@ mod tests {
 
     #[test]
     fn nothing_on_the_line_can_steer_the_terminal() {
-        assert_eq!(shown("\u{1b}[31m\u{202e} bad", "bad"), "\u{fffd}[31m\u{fffd} bad\n       ^^^");
+        assert_eq!(
+            shown("\u{1b}[31m\u{202e} bad", "bad"),
+            "\u{fffd}[31m\u{fffd} bad\n       ^^^"
+        );
     }
 
     #[test]
@@ -174,14 +233,21 @@ mod tests {
         let (text, carets) = shown.split_once('\n').unwrap();
         assert_eq!(text.chars().count(), MAX_WIDTH + 2);
         assert!(text.starts_with("…x") && text.ends_with("y…"));
-        assert_eq!(text.find("bad"), carets.find('^').map(|at| at + "…".len() - 1));
+        assert_eq!(
+            text.find("bad"),
+            carets.find('^').map(|at| at + "…".len() - 1)
+        );
     }
 
     #[test]
     fn secrets_are_masked() {
-        assert_eq!(shown("token = \"abc\" bad", "bad"), "token = \"***\" bad\n              ^^^");
+        assert_eq!(
+            shown("token = \"sk-1234\" bad", "bad"),
+            "token = \"***\" bad\n              ^^^"
+        );
         let source = Source::new("file", "word bad".to_owned());
-        let snippet = Snippet::new(&source, Span::new(5, 8), &[Span::new(0, 4)]);
-        assert_eq!(snippet.text, "**** bad");
+        let mut secrets = Secrets::new(vec![Span::new(0, 4)]);
+        let snippet = Snippet::new(&source, Span::new(5, 8), &mut secrets);
+        assert_eq!(snippet.text, "*** bad");
     }
 }

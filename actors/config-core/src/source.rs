@@ -25,15 +25,18 @@ impl Span {
 
     /// The first byte only: for objects that go over many lines.
     pub(crate) const fn opening(self) -> Self {
-        Self { start: self.start, end: self.start + 1 }
+        Self {
+            start: self.start,
+            end: self.start + 1,
+        }
     }
 }
 
 /// Line and column, both counted from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
-    pub(crate) line: usize,
-    pub(crate) column: usize,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
 }
 
 /// A mistake at a place of the text, not yet shown.
@@ -49,7 +52,13 @@ pub(crate) struct Finding {
 impl Finding {
     pub(crate) fn error(span: Span, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { span, severity: Severity::Error, message, help: None, key_path: String::new() }
+        Self {
+            span,
+            severity: Severity::Error,
+            message,
+            help: None,
+            key_path: String::new(),
+        }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -75,7 +84,10 @@ impl Source {
             (Self::new(name, text.to_owned()), vec![finding], false)
         };
         if bytes.len() > MAX_FILE_BYTES {
-            let message = format!("the file has {} bytes, more than {MAX_FILE_BYTES}", bytes.len());
+            let message = format!(
+                "the file has {} bytes, more than {MAX_FILE_BYTES}",
+                bytes.len()
+            );
             return wrong("", Span::default(), message, "is it the right file?");
         }
         if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
@@ -88,7 +100,12 @@ impl Source {
                 let at = error.valid_up_to();
                 let message = format!("byte 0x{:02x} is not valid UTF-8", bytes[at]);
                 let text = String::from_utf8_lossy(bytes);
-                wrong(&text, Span::new(at, at + 1), message, "save the file as UTF-8")
+                wrong(
+                    &text,
+                    Span::new(at, at + 1),
+                    message,
+                    "save the file as UTF-8",
+                )
             }
         }
     }
@@ -99,7 +116,8 @@ impl Source {
         // file is still checked.
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => {
-                let finding = Finding::error(Span::new(0, 3), "the file begins with a byte-order mark");
+                let finding =
+                    Finding::error(Span::new(0, 3), "the file begins with a byte-order mark");
                 findings.push(finding.help("save it as UTF-8 without a mark"));
                 format!("   {rest}")
             }
@@ -120,9 +138,14 @@ impl Source {
 
     pub(crate) fn new(name: &str, text: String) -> Self {
         let after_newline = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts =
-            std::iter::once(0).chain(after_newline.map(|(index, _)| index + 1)).collect();
-        Self { name: name.to_owned(), text, line_starts }
+        let line_starts = std::iter::once(0)
+            .chain(after_newline.map(|(index, _)| index + 1))
+            .collect();
+        Self {
+            name: name.to_owned(),
+            text,
+            line_starts,
+        }
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -136,14 +159,19 @@ impl Source {
 
     /// The index (from 0) of the line that holds `offset`.
     fn line_index(&self, offset: usize) -> usize {
-        self.line_starts.partition_point(|start| *start <= offset).saturating_sub(1)
+        self.line_starts
+            .partition_point(|start| *start <= offset)
+            .saturating_sub(1)
     }
 
     /// Where the line that holds `offset` begins, and its text without the line end.
     pub(crate) fn line_at(&self, offset: usize) -> (usize, &str) {
         let index = self.line_index(offset);
         let start = self.line_starts[index];
-        let end = self.line_starts.get(index + 1).map_or(self.text.len(), |next| next - 1);
+        let end = self
+            .line_starts
+            .get(index + 1)
+            .map_or(self.text.len(), |next| next - 1);
         let line = &self.text[start..end];
         (start, line.strip_suffix('\r').unwrap_or(line))
     }
@@ -153,11 +181,14 @@ impl Source {
     pub(crate) fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let (start, line) = self.line_at(offset);
-        let before = line.char_indices().filter(|(index, _)| start + index < offset).count();
         // An offset inside a character belongs to that character.
-        let inside = !self.text.is_char_boundary(offset);
-        let column = before + usize::from(!inside);
-        Position { line: self.line_index(offset) + 1, column }
+        let within = line.floor_char_boundary(offset - start);
+        // Both fit: a file has at most MAX_FILE_BYTES.
+        let counted = |count: usize| u32::try_from(count).unwrap_or(u32::MAX - 1) + 1;
+        Position {
+            line: counted(self.line_index(offset)),
+            column: counted(line[..within].chars().count()),
+        }
     }
 }
 
@@ -167,7 +198,13 @@ mod tests {
 
     fn read(bytes: &[u8]) -> (Vec<String>, bool) {
         let (_, findings, usable) = Source::read("file", bytes);
-        (findings.into_iter().map(|finding| finding.message).collect(), usable)
+        (
+            findings
+                .into_iter()
+                .map(|finding| finding.message)
+                .collect(),
+            usable,
+        )
     }
 
     #[test]
@@ -189,12 +226,21 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_named() {
-        assert_eq!(read(b"\xff\xfe{\0}\0"), (vec!["the file is UTF-16".to_owned()], false));
-        assert_eq!(read(b"{\0}"), (vec!["the file holds a NUL byte".to_owned()], false));
+        assert_eq!(
+            read(b"\xff\xfe{\0}\0"),
+            (vec!["the file is UTF-16".to_owned()], false)
+        );
+        assert_eq!(
+            read(b"{\0}"),
+            (vec!["the file holds a NUL byte".to_owned()], false)
+        );
         assert_eq!(read(b" \n"), (vec!["the file is empty".to_owned()], false));
         let (messages, usable) = read(b"\xef\xbb\xbf{}");
         assert_eq!((messages.len(), usable), (1, true));
-        assert_eq!(read(b"ab\xc3("), (vec!["byte 0xc3 is not valid UTF-8".to_owned()], false));
+        assert_eq!(
+            read(b"ab\xc3("),
+            (vec!["byte 0xc3 is not valid UTF-8".to_owned()], false)
+        );
         assert_eq!(read(&vec![b' '; MAX_FILE_BYTES + 1]).0.len(), 1);
     }
 }

@@ -11,10 +11,7 @@ const MAX_QUOTED: usize = 60;
 ///
 /// Case, `-` and `_` do not count; else at most a third of the letters may differ
 /// (Damerau–Levenshtein: a swapped pair is one mistake).
-pub fn suggestion<'k>(
-    written: &str,
-    known: impl IntoIterator<Item = &'k str>,
-) -> Option<&'k str> {
+pub fn suggestion<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let wanted = folded(written)?;
     let distance = |name: &'k str| {
         let candidate = folded(name)?;
@@ -22,7 +19,10 @@ pub fn suggestion<'k>(
         let distance = damerau_levenshtein(&wanted, &candidate);
         (distance <= allowed && distance < wanted.chars().count()).then_some((distance, name))
     };
-    let nearest = known.into_iter().filter_map(distance).min_by_key(|(distance, _)| *distance);
+    let nearest = known
+        .into_iter()
+        .filter_map(distance)
+        .min_by_key(|(distance, _)| *distance);
     nearest.map(|(_, name)| name)
 }
 
@@ -31,8 +31,11 @@ fn folded(name: &str) -> Option<String> {
     if name.len() > MAX_COMPARED {
         return None;
     }
-    let folded: String =
-        name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect();
+    let folded: String = name
+        .chars()
+        .filter(|c| !matches!(c, '-' | '_' | ' '))
+        .flat_map(char::to_lowercase)
+        .collect();
     (!folded.is_empty()).then_some(folded)
 }
 

@@ -19,6 +19,8 @@ pub(crate) enum Value {
     Float(f64),
     /// A number no type can hold (`1e999`).
     Huge,
+    /// What stands here is wrong and has been reported.
+    Reported,
     String(Text),
     /// TOML only; a date or time as it was written.
     DateTime,
@@ -46,7 +48,10 @@ pub(crate) struct Text {
 impl Text {
     pub(crate) fn new(written: impl Into<String>) -> Self {
         let written = written.into();
-        Self { value: Some(written.clone()), written }
+        Self {
+            value: Some(written.clone()),
+            written,
+        }
     }
 
     /// Whether a variable was put in, so that messages must not show the value.

@@ -17,7 +17,10 @@ pub struct ValueError {
 impl ValueError {
     /// An error without advice.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None }
+        Self {
+            message: message.into(),
+            help: None,
+        }
     }
 
     /// The same error with advice.

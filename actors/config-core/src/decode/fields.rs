@@ -16,26 +16,42 @@ pub struct Fields<'d> {
     entries: &'d [Entry],
     what: String,
     keys: Vec<String>,
+    /// The known keys that are not written, one of which an unknown key may stand for.
+    absent: Vec<String>,
 }
 
 impl<'d> Fields<'d> {
     pub(super) fn new(item: Item<'d>, entries: &'d [Entry], what: &str, keys: &[&str]) -> Self {
-        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-        Self { item, entries, what: what.to_owned(), keys }
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let absent = |key: &&String| entries.iter().all(|entry| entry.key != **key);
+        let absent = keys.iter().filter(absent).cloned().collect();
+        Self {
+            item,
+            entries,
+            what: what.to_owned(),
+            keys,
+            absent,
+        }
     }
 
     /// Reads a key that may be absent. `None` also when its value is wrong: that is reported, and
     /// decoding as a whole fails.
     pub fn optional<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
-        debug_assert!(self.keys.iter().any(|known| known == key), "{key} is not listed as known");
+        debug_assert!(
+            self.keys.iter().any(|known| known == key),
+            "{key} is not listed as known"
+        );
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         read(&self.item.child(key, &entry.node))
     }
 
     /// Reads a key that must be there; `None` after its absence or its value was reported.
     pub fn required<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
-        if !self.has(key) && !self.is_misspelt(key) {
-            self.error(ValueError::new(format!("missing key `{key}` in {}", self.what)));
+        if self.lacks(key) {
+            self.error(ValueError::new(format!(
+                "missing key `{key}` in {}",
+                self.what
+            )));
         }
         self.optional(key, read)
     }
@@ -43,6 +59,11 @@ impl<'d> Fields<'d> {
     /// Whether the key is written.
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)
+    }
+
+    /// Whether the key is neither written nor misspelt (which is reported already).
+    pub fn lacks(&self, key: &str) -> bool {
+        !self.has(key) && !self.is_misspelt(key)
     }
 
     /// Reports what is wrong with the object as a whole.
@@ -62,7 +83,10 @@ impl<'d> Fields<'d> {
     /// as well would be the same mistake told twice.
     fn is_misspelt(&self, key: &str) -> bool {
         let strict = self.item.session.unknown_keys == UnknownKeys::Refuse;
-        strict && self.unknown().any(|entry| self.meant(&entry.key) == Some(key))
+        strict
+            && self
+                .unknown()
+                .any(|entry| self.meant(&entry.key) == Some(key))
     }
 
     fn unknown(&self) -> impl Iterator<Item = &'d Entry> {
@@ -71,7 +95,7 @@ impl<'d> Fields<'d> {
     }
 
     fn meant(&self, key: &str) -> Option<&str> {
-        suggestion(key, self.keys.iter().map(String::as_str).filter(|known| !self.has(known)))
+        suggestion(key, self.absent.iter().map(String::as_str))
     }
 
     pub(super) fn check_keys(&self) {
@@ -87,10 +111,14 @@ impl<'d> Fields<'d> {
         };
         let help = match self.meant(&entry.key) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if self.keys.is_empty() => format!("{} has no keys", self.what),
+            None if self.keys.is_empty() => "no keys are known here".to_owned(),
             None => format!("known keys: {}", self.keys.join(", ")),
         };
-        let finding = Finding { severity, ..Finding::error(entry.key_span, message) }.help(help);
+        let finding = Finding {
+            severity,
+            ..Finding::error(entry.key_span, message)
+        }
+        .help(help);
         self.item.child(&entry.key, &entry.node).report(finding);
     }
 
@@ -98,12 +126,16 @@ impl<'d> Fields<'d> {
     pub(super) fn check_duplicates(&self) {
         let mut seen: HashMap<&str, Span> = HashMap::new();
         for entry in self.entries {
-            let Some(first) = seen.insert(&entry.key, entry.key_span) else { continue };
+            let Some(first) = seen.insert(&entry.key, entry.key_span) else {
+                continue;
+            };
             let line = self.item.session.source.position(first.start).line;
             let message = format!("key {} is written twice", quoted(&entry.key));
             let finding = Finding::error(entry.key_span, message);
             let help = format!("it is on line {line} already");
-            self.item.child(&entry.key, &entry.node).report(finding.help(help));
+            self.item
+                .child(&entry.key, &entry.node)
+                .report(finding.help(help));
         }
     }
 }

@@ -22,16 +22,28 @@ pub struct Item<'d> {
 
 impl<'d> Item<'d> {
     pub(super) fn root(session: &'d Session<'d>, node: &'d Node) -> Self {
-        Self { session, node, path: String::new() }
+        Self {
+            session,
+            node,
+            path: String::new(),
+        }
     }
 
     pub(super) fn child(&self, key: &str, node: &'d Node) -> Self {
         let dot = if self.path.is_empty() { "" } else { "." };
-        Self { session: self.session, node, path: format!("{}{dot}{key}", self.path) }
+        Self {
+            session: self.session,
+            node,
+            path: format!("{}{dot}{key}", self.path),
+        }
     }
 
     fn element(&self, index: usize, node: &'d Node) -> Self {
-        Self { session: self.session, node, path: format!("{}[{index}]", self.path) }
+        Self {
+            session: self.session,
+            node,
+            path: format!("{}[{index}]", self.path),
+        }
     }
 
     /// The path of the value, for example `roles[1].name`; empty for the root.
@@ -54,7 +66,9 @@ impl<'d> Item<'d> {
 
     /// The value of `key`, if this is an object (a table) that has it; reports nothing.
     pub fn get(&self, key: &str) -> Option<Self> {
-        let Value::Table(entries) = &self.node.value else { return None };
+        let Value::Table(entries) = &self.node.value else {
+            return None;
+        };
         let entry = entries.iter().find(|entry| entry.key == key)?;
         Some(self.child(key, &entry.node))
     }
@@ -63,7 +77,10 @@ impl<'d> Item<'d> {
     pub fn error(&self, error: impl Into<ValueError>) {
         let error = error.into();
         let finding = Finding::error(self.node.pointer(), error.message);
-        self.report(Finding { help: error.help, ..finding });
+        self.report(Finding {
+            help: error.help,
+            ..finding
+        });
     }
 
     /// Reports what is wrong with a part of this string: a range of bytes of its value. The place
@@ -76,21 +93,25 @@ impl<'d> Item<'d> {
             }
             _ => self.node.pointer(),
         };
-        self.report(Finding { help: error.help, ..Finding::error(span, error.message) });
+        self.report(Finding {
+            help: error.help,
+            ..Finding::error(span, error.message)
+        });
     }
 
     pub(super) fn report(&self, finding: Finding) {
-        self.session.report(Finding { key_path: self.path.clone(), ..finding });
+        self.session.report(Finding {
+            key_path: self.path.clone(),
+            ..finding
+        });
     }
 
     /// Reports that a value of another type stands here.
     pub(super) fn expected<T>(&self, expected: &str) -> Option<T> {
-        let error = ValueError::new(format!("expected {expected}, found {}", self.description()));
-        self.error(if matches!(self.node.value, Value::Null) {
-            error.help("leave the key out instead")
-        } else {
-            error
-        });
+        if matches!(self.node.value, Value::Reported) {
+            return None;
+        }
+        self.error(format!("expected {expected}, found {}", self.description()));
         None
     }
 
@@ -100,7 +121,7 @@ impl<'d> Item<'d> {
             Value::Null => "null".to_owned(),
             Value::Boolean(boolean) => format!("boolean {boolean}"),
             Value::Integer(integer) => format!("integer {integer}"),
-            Value::Float(_) | Value::Huge => {
+            Value::Float(_) | Value::Huge | Value::Reported => {
                 let literal = self.session.source.slice(self.node.span);
                 format!("number {}", quoted(literal).trim_matches('`'))
             }
@@ -137,7 +158,10 @@ impl<'d> Item<'d> {
         let Value::Array(items) = &self.node.value else {
             return self.expected("an array");
         };
-        let elements = items.iter().enumerate().map(|(index, node)| self.element(index, node));
+        let elements = items
+            .iter()
+            .enumerate()
+            .map(|(index, node)| self.element(index, node));
         let read: Vec<Option<T>> = elements.map(|element| read(&element)).collect();
         read.into_iter().collect()
     }

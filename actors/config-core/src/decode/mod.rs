@@ -37,7 +37,13 @@ impl<'d> Session<'d> {
         findings: Vec<Finding>,
     ) -> Self {
         let findings = RefCell::new(findings);
-        Self { source, format, unknown_keys, findings, secrets: RefCell::default() }
+        Self {
+            source,
+            format,
+            unknown_keys,
+            findings,
+            secrets: RefCell::default(),
+        }
     }
 
     pub(crate) fn root<'n>(&'n self, node: &'n Node) -> Item<'n> {

@@ -25,7 +25,9 @@ impl Item<'_> {
         let within = integer.filter(|integer| range.contains(integer));
         if within.is_none() {
             let (low, high) = (range.start(), range.end());
-            self.error(ValueError::new(format!("the number must be from {low} to {high}")));
+            self.error(ValueError::new(format!(
+                "the number must be from {low} to {high}"
+            )));
         }
         within
     }
@@ -42,7 +44,9 @@ impl Item<'_> {
         let within = number.filter(|number| range.contains(number));
         if within.is_none() {
             let (low, high) = (range.start(), range.end());
-            self.error(ValueError::new(format!("the number must be from {low} to {high}")));
+            self.error(ValueError::new(format!(
+                "the number must be from {low} to {high}"
+            )));
         }
         within
     }

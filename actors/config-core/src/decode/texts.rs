@@ -9,6 +9,7 @@ use crate::bytes::ByteSize;
 use crate::duration::parse_duration;
 use crate::link::parse_http_url;
 use crate::secret::Secret;
+use crate::source::Span;
 use crate::suggest::{quoted, suggestion};
 use crate::tree::{Text, Value};
 use crate::value_error::ValueError;
@@ -36,7 +37,9 @@ impl<'d> Item<'d> {
         let string = self.any_string()?;
         if let Some(control) = string.chars().find(|character| character.is_control()) {
             let code = u32::from(control);
-            self.error(format!("the string holds the control character U+{code:04X}"));
+            self.error(format!(
+                "the string holds the control character U+{code:04X}"
+            ));
             return None;
         }
         if string.trim().is_empty() {
@@ -48,8 +51,9 @@ impl<'d> Item<'d> {
 
     /// A string that no message shows and no log prints.
     pub fn secret(&self) -> Option<Secret<String>> {
-        self.session.hide(self.node.span);
+        self.session.hide(self.inner_span());
         let Value::String(text) = &self.node.value else {
+            // Without the value, unlike other mistakes of type.
             self.error("expected a string");
             return None;
         };
@@ -59,6 +63,15 @@ impl<'d> Item<'d> {
             return None;
         }
         Some(Secret::new(value.clone()))
+    }
+
+    /// The place without its quotes.
+    fn inner_span(&self) -> Span {
+        let Span { start, end } = self.node.span;
+        match self.node.value {
+            Value::String(_) if end > start + 1 => Span::new(start + 1, end - 1),
+            _ => self.node.span,
+        }
     }
 
     /// A string that `parse` understands. When variables were put in, the message shows the string
@@ -82,15 +95,24 @@ impl<'d> Item<'d> {
         let written = quoted(self.text().map_or("", |text| &text.written));
         let message = error.message.replace(&quoted(string), &written);
         let leaks = message.contains(string);
-        let message = if leaks { format!("{written} is not valid here") } else { message };
-        ValueError { message, help: error.help.filter(|help| !help.contains(string)) }
+        let message = if leaks {
+            format!("{written} is not valid here")
+        } else {
+            message
+        };
+        ValueError {
+            message,
+            help: error.help.filter(|help| !help.contains(string)),
+        }
     }
 
     /// One of the `choices`; `what` names the enumeration in messages ("service").
     pub fn choice<T: Copy + PartialEq>(&self, what: &str, choices: &Choices<T>) -> Option<T> {
         self.parsed(|string| {
             let found = choices.iter().find(|(spelling, _)| *spelling == string);
-            found.map(|(_, value)| *value).ok_or_else(|| unknown_choice(what, string, choices))
+            found
+                .map(|(_, value)| *value)
+                .ok_or_else(|| unknown_choice(what, string, choices))
         })
     }
 
@@ -119,7 +141,9 @@ fn unknown_choice<T: Copy + PartialEq>(
     let near = suggestion(string, choices.iter().map(|(spelling, _)| *spelling));
     let first = |value: &T| choices.iter().find(|(_, other)| other == value);
     let main = |(spelling, value): &(&'static str, T)| {
-        first(value).is_some_and(|(first, _)| first == spelling).then_some(*spelling)
+        first(value)
+            .is_some_and(|(first, _)| first == spelling)
+            .then_some(*spelling)
     };
     match near {
         Some(near) => error.help(format!("did you mean `{near}`?")),

@@ -8,7 +8,7 @@ use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
 
-use super::json_rules::check_tokens;
+use super::json_rules::{check_tokens, has_control, number_fault};
 use crate::source::{Finding, Source, Span};
 use crate::tree::{Entry, Node, Text, Value};
 
@@ -16,11 +16,21 @@ pub(super) fn parse(source: &Source, findings: &mut Vec<Finding>) -> Option<Node
     if !check_tokens(source, findings) {
         return None;
     }
-    let options = ParseOptions { allow_extended_string_escapes: false, ..Default::default() };
+    let options = ParseOptions {
+        allow_extended_string_escapes: false,
+        ..Default::default()
+    };
     match parse_to_ast(source.text(), &CollectOptions::default(), &options) {
-        Ok(result) => result.value.as_ref().map(node),
+        Ok(result) => result.value.as_ref().map(|value| node(value, source)),
         Err(error) => {
-            findings.push(syntax_error(&error));
+            let finding = syntax_error(&error);
+            // A word without quotes, for example, stops the parser too.
+            if findings
+                .iter()
+                .all(|known| known.span.start != finding.span.start)
+            {
+                findings.push(finding);
+            }
             None
         }
     }
@@ -32,30 +42,54 @@ impl From<Range> for Span {
     }
 }
 
-fn node(value: &ast::Value<'_>) -> Node {
+fn node(value: &ast::Value<'_>, source: &Source) -> Node {
     let converted = match value {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::BooleanLit(literal) => Value::Boolean(literal.value),
         ast::Value::NumberLit(literal) => number(literal.value),
+        ast::Value::StringLit(literal) if has_control(source.slice(literal.range.into())) => {
+            Value::Reported
+        }
         ast::Value::StringLit(literal) => Value::String(Text::new(literal.value.as_ref())),
-        ast::Value::Array(array) => Value::Array(array.elements.iter().map(node).collect()),
-        ast::Value::Object(object) => Value::Table(object.properties.iter().map(entry).collect()),
+        ast::Value::Array(array) => Value::Array(
+            array
+                .elements
+                .iter()
+                .map(|value| node(value, source))
+                .collect(),
+        ),
+        ast::Value::Object(object) => Value::Table(
+            object
+                .properties
+                .iter()
+                .map(|entry| self::entry(entry, source))
+                .collect(),
+        ),
     };
-    Node { span: value.range().into(), value: converted }
+    Node {
+        span: value.range().into(),
+        value: converted,
+    }
 }
 
-fn entry(property: &ast::ObjectProp<'_>) -> Entry {
+fn entry(property: &ast::ObjectProp<'_>, source: &Source) -> Entry {
     let (key, range) = match &property.name {
         ast::ObjectPropName::String(literal) => (literal.value.as_ref(), literal.range),
         ast::ObjectPropName::Word(word) => (word.value, word.range),
     };
-    Entry { key: key.to_owned(), key_span: range.into(), node: node(&property.value) }
+    Entry {
+        key: key.to_owned(),
+        key_span: range.into(),
+        node: node(&property.value, source),
+    }
 }
 
-/// A number literal; what is not JSON's is reported by the token rules, so any value will do.
 fn number(literal: &str) -> Value {
-    if let Ok(integer) = literal.parse::<i128>() {
-        return Value::Integer(integer);
+    if number_fault(literal).is_some() {
+        return Value::Reported;
+    }
+    if !literal.contains(['.', 'e', 'E']) {
+        return literal.parse().map_or(Value::Huge, Value::Integer);
     }
     match literal.parse::<f64>() {
         Ok(float) if float.is_finite() => Value::Float(float),
@@ -87,7 +121,10 @@ pub(super) fn syntax_error(error: &ParseError) -> Finding {
         _ => "unexpected character",
     };
     let span: Span = error.range().into();
-    let unclosed = matches!(error.kind(), Kind::UnterminatedArray | Kind::UnterminatedObject);
+    let unclosed = matches!(
+        error.kind(),
+        Kind::UnterminatedArray | Kind::UnterminatedObject
+    );
     Finding::error(if unclosed { span.opening() } else { span }, message)
 }
 
@@ -95,11 +132,14 @@ fn string_error(kind: &ParseStringErrorKind, span: Span) -> Finding {
     use ParseStringErrorKind as Kind;
     match kind {
         Kind::ExpectedFourHexDigits => Finding::error(span, "`\\u` needs four hexadecimal digits"),
-        Kind::InvalidUnicodeEscapeSequence(_) => {
-            Finding::error(span, "the escape is half of a surrogate pair, which is no character")
-                .help("write the character itself, or both halves")
+        Kind::InvalidUnicodeEscapeSequence(_) => Finding::error(
+            span,
+            "the escape is half of a surrogate pair, which is no character",
+        )
+        .help("write the character itself, or both halves"),
+        Kind::UnterminatedStringLiteral => {
+            Finding::error(span.opening(), "the string is not closed")
         }
-        Kind::UnterminatedStringLiteral => Finding::error(span.opening(), "the string is not closed"),
         _ => Finding::error(span, "unknown escape in a string").help(
             "JSON knows \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u; write `\\\\` for a backslash",
         ),

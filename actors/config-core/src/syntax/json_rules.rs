@@ -12,9 +12,18 @@ use crate::source::{Finding, Source, Span};
 
 /// Looks at all tokens; false when the text cannot be parsed.
 pub(super) fn check_tokens(source: &Source, findings: &mut Vec<Finding>) -> bool {
-    let options = ScannerOptions { allow_extended_string_escapes: false, ..Default::default() };
+    let options = ScannerOptions {
+        allow_extended_string_escapes: false,
+        ..Default::default()
+    };
     let mut scanner = Scanner::new(source.text(), &options);
-    let mut rules = Rules { source, findings, last: None, before_last_end: 0, depth: 0 };
+    let mut rules = Rules {
+        source,
+        findings,
+        last: None,
+        open: Vec::new(),
+        after_key: false,
+    };
     loop {
         let gap_start = scanner.token_end();
         let token = match scanner.scan() {
@@ -38,16 +47,32 @@ struct Rules<'s, 'f> {
     findings: &'f mut Vec<Finding>,
     /// The last token that is no comment.
     last: Option<(Kind, Span)>,
-    /// Where that token ended, for a comma that is missing.
-    before_last_end: usize,
-    depth: usize,
+    /// The brackets that are open.
+    open: Vec<(Bracket, Span)>,
+    /// Whether that token is a key.
+    after_key: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Bracket {
+    Brace,
+    Square,
+}
+
+impl Bracket {
+    const fn signs(self) -> (char, char) {
+        match self {
+            Self::Brace => ('{', '}'),
+            Self::Square => ('[', ']'),
+        }
+    }
 }
 
 /// What the rules need to know of a token.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    Open,
-    Close,
+    Open(Bracket),
+    Close(Bracket),
     Comma,
     Colon,
     /// A literal: the beginning and the end of a value, or a key.
@@ -57,17 +82,27 @@ enum Kind {
 impl Rules<'_, '_> {
     fn report(&mut self, span: Span, message: &str, help: &str) {
         let finding = Finding::error(span, message);
-        self.findings.push(if help.is_empty() { finding } else { finding.help(help) });
+        self.findings.push(if help.is_empty() {
+            finding
+        } else {
+            finding.help(help)
+        });
     }
 
     /// Between tokens only four characters may stand.
     fn gap(&mut self, start: usize, end: usize) -> bool {
         let gap = self.source.slice(Span::new(start, end));
-        let odd = gap.char_indices().find(|(_, c)| !matches!(c, ' ' | '\t' | '\n' | '\r'));
+        let odd = gap
+            .char_indices()
+            .find(|(_, c)| !matches!(c, ' ' | '\t' | '\n' | '\r'));
         if let Some((index, character)) = odd {
             let span = Span::new(start + index, start + index + character.len_utf8());
             let message = format!("unexpected character U+{:04X}", u32::from(character));
-            self.report(span, &message, "only blanks, tabs and line ends may stand between values");
+            self.report(
+                span,
+                &message,
+                "only blanks, tabs and line ends may stand between values",
+            );
         }
         true
     }
@@ -79,44 +114,82 @@ impl Rules<'_, '_> {
                 self.report(span, "comments are not allowed in JSON", "remove it");
                 return self.findings.len() < Diagnostics::MAX;
             }
-            Token::OpenBrace | Token::OpenBracket => Kind::Open,
-            Token::CloseBrace | Token::CloseBracket => Kind::Close,
+            Token::OpenBrace => Kind::Open(Bracket::Brace),
+            Token::OpenBracket => Kind::Open(Bracket::Square),
+            Token::CloseBrace => Kind::Close(Bracket::Brace),
+            Token::CloseBracket => Kind::Close(Bracket::Square),
             Token::Comma => Kind::Comma,
             Token::Colon => Kind::Colon,
             _ => Kind::Atom,
         };
         self.check_commas(kind, span);
         let readable = match kind {
-            Kind::Open => self.open(span),
-            Kind::Close => {
-                self.depth = self.depth.saturating_sub(1);
-                true
-            }
+            Kind::Open(bracket) => self.open(bracket, span),
+            Kind::Close(bracket) => self.close(bracket, span),
             Kind::Atom => self.atom(token, span),
             Kind::Comma | Kind::Colon => true,
         };
+        let in_object = self
+            .open
+            .last()
+            .is_some_and(|(bracket, _)| *bracket == Bracket::Brace);
+        let begins = matches!(self.last, Some((Kind::Open(_) | Kind::Comma, _)));
+        self.after_key = kind == Kind::Atom && in_object && begins;
         self.last = Some((kind, span));
-        self.before_last_end = span.end;
         readable && self.findings.len() < Diagnostics::MAX
     }
 
-    fn open(&mut self, span: Span) -> bool {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
+    fn open(&mut self, bracket: Bracket, span: Span) -> bool {
+        self.open.push((bracket, span));
+        let too_many = self.open.len() > MAX_DEPTH;
+        if too_many {
             self.findings.push(too_deep(span));
         }
-        self.depth <= MAX_DEPTH
+        !too_many
+    }
+
+    /// A bracket that closes another one: what is missing is named where it was opened.
+    fn close(&mut self, bracket: Bracket, span: Span) -> bool {
+        let Some((opened, place)) = self.open.pop() else {
+            return true;
+        };
+        if opened == bracket {
+            return true;
+        }
+        let (sign, wanted) = opened.signs();
+        let found = bracket.signs().1;
+        let line = self.source.position(place.start).line;
+        let message = format!("expected `{wanted}`, found `{found}`");
+        self.report(
+            span,
+            &message,
+            &format!("`{sign}` on line {line} is not closed"),
+        );
+        false
     }
 
     fn check_commas(&mut self, kind: Kind, span: Span) {
-        let Some((last, last_span)) = self.last else { return };
+        let Some((last, last_span)) = self.last else {
+            return;
+        };
         match (last, kind) {
-            (Kind::Comma, Kind::Close) => {
-                self.report(last_span, "a comma after the last element is not allowed", "remove it");
+            (Kind::Comma, Kind::Close(_)) => {
+                self.report(
+                    last_span,
+                    "a comma after the last element is not allowed",
+                    "remove it",
+                );
             }
-            (Kind::Atom | Kind::Close, Kind::Atom | Kind::Open) if self.depth > 0 => {
+            (Kind::Colon, Kind::Comma | Kind::Close(_)) => {
+                self.report(span, "expected a value after `:`", "");
+            }
+            // After a key a colon is missing, which the parser tells.
+            (Kind::Atom | Kind::Close(_), Kind::Atom | Kind::Open(_))
+                if !self.open.is_empty() && !self.after_key =>
+            {
                 let after = Span::new(last_span.end, last_span.end + 1);
-                let same_line = self.source.line_at(last_span.end) == self.source.line_at(span.start);
+                let same_line =
+                    self.source.line_at(last_span.end) == self.source.line_at(span.start);
                 let place = if same_line { span } else { after };
                 self.report(place, "expected `,` between elements", "");
             }
@@ -127,7 +200,11 @@ impl Rules<'_, '_> {
     fn atom(&mut self, token: &Token<'_>, span: Span) -> bool {
         match token {
             Token::String(_) => return self.string(span),
-            Token::Number(literal) => self.number(literal, span),
+            Token::Number(literal) => {
+                if let Some(fault) = number_fault(literal) {
+                    self.report(span, fault, "");
+                }
+            }
             Token::Word(word) => {
                 let message = format!("{} is not in quotes", crate::quoted(word));
                 self.report(span, &message, "keys and strings stand in double quotes");
@@ -142,7 +219,11 @@ impl Rules<'_, '_> {
     fn string(&mut self, span: Span) -> bool {
         let literal = self.source.slice(span);
         if literal.starts_with('\'') {
-            self.report(span, "strings stand in double quotes", "write `\"` instead of `'`");
+            self.report(
+                span,
+                "strings stand in double quotes",
+                "write `\"` instead of `'`",
+            );
         }
         let Some((index, control)) = literal.char_indices().find(|(_, c)| u32::from(*c) < 0x20)
         else {
@@ -150,32 +231,47 @@ impl Rules<'_, '_> {
         };
         if matches!(control, '\n' | '\r') {
             let span = Span::new(span.start, span.start + index);
-            self.report(span, "the string is not closed on its line", "write `\\n` for a line end");
+            self.report(
+                span,
+                "the string is not closed on its line",
+                "write `\\n` for a line end",
+            );
             return false;
         }
         let place = Span::new(span.start + index, span.start + index + 1);
-        let escape = if control == '\t' { "\\t".to_owned() } else { format!("\\u{:04x}", u32::from(control)) };
-        let message = format!("unescaped control character U+{:04X} in a string", u32::from(control));
+        let escape = if control == '\t' {
+            "\\t".to_owned()
+        } else {
+            format!("\\u{:04x}", u32::from(control))
+        };
+        let message = format!(
+            "unescaped control character U+{:04X} in a string",
+            u32::from(control)
+        );
         self.report(place, &message, &format!("write `{escape}`"));
         true
     }
+}
 
-    /// RFC 8259 section 6: no plus, no hexadecimal digits, no leading zeros, a digit on both sides
-    /// of the point, nothing infinite.
-    fn number(&mut self, literal: &str, span: Span) {
-        let digits = literal.strip_prefix('-').unwrap_or(literal);
-        let fault = if literal.starts_with('+') {
-            "a number does not begin with `+`"
-        } else if digits.starts_with("0x") || digits.starts_with("0X") {
-            "hexadecimal numbers are not allowed"
-        } else if digits.starts_with(['I', 'N']) {
-            "a number must be finite"
-        } else if digits.starts_with('.') || !digits_follow_point(digits) {
-            "a digit is needed on both sides of the decimal point"
-        } else {
-            return;
-        };
-        self.report(span, fault, "");
+/// Whether a string literal holds a control character as it is.
+pub(super) fn has_control(literal: &str) -> bool {
+    literal.bytes().any(|byte| byte < 0x20)
+}
+
+/// RFC 8259 section 6: no plus, no hexadecimal digits, a digit on both sides of the point, nothing
+/// infinite. (After a leading zero the scanner ends the number.)
+pub(super) fn number_fault(literal: &str) -> Option<&'static str> {
+    let digits = literal.strip_prefix('-').unwrap_or(literal);
+    if literal.starts_with('+') {
+        Some("a number does not begin with `+`")
+    } else if digits.starts_with("0x") || digits.starts_with("0X") {
+        Some("hexadecimal numbers are not allowed")
+    } else if digits.starts_with(['I', 'N']) {
+        Some("a number must be finite")
+    } else if digits.starts_with('.') || !digits_follow_point(digits) {
+        Some("a digit is needed on both sides of the decimal point")
+    } else {
+        None
     }
 }
 

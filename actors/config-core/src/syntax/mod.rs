@@ -37,5 +37,8 @@ impl Format {
 
 /// Values are nested too deep at `span`.
 pub(crate) fn too_deep(span: Span) -> Finding {
-    Finding::error(span, format!("more than {} values inside each other", crate::MAX_DEPTH))
+    Finding::error(
+        span,
+        format!("more than {} values inside each other", crate::MAX_DEPTH),
+    )
 }

@@ -18,11 +18,16 @@ pub(super) fn parse(source: &Source, findings: &mut Vec<Finding>) -> Option<Node
     let (table, errors) = DeTable::parse_recoverable(source.text());
     let readable = errors.iter().all(|error| error.message() == DUPLICATE_KEY);
     findings.extend(errors.iter().map(syntax_error));
-    readable.then(|| Node { span: Span::new(0, 0), value: entries(table.get_ref()) })
+    readable.then(|| Node {
+        span: Span::new(0, 0),
+        value: entries(table.get_ref()),
+    })
 }
 
 fn syntax_error(error: &Error) -> Finding {
-    let span = error.span().map_or(Span::default(), |span| Span::new(span.start, span.end));
+    let span = error
+        .span()
+        .map_or(Span::default(), |span| Span::new(span.start, span.end));
     Finding::error(span, error.message())
 }
 
@@ -35,7 +40,11 @@ fn entries(table: &DeTable<'_>) -> Value {
 
 fn entry(key: &Spanned<DeString<'_>>, value: &Spanned<DeValue<'_>>) -> Entry {
     let key_span = Span::new(key.span().start, key.span().end);
-    Entry { key: key.get_ref().to_string(), key_span, node: node(value) }
+    Entry {
+        key: key.get_ref().to_string(),
+        key_span,
+        node: node(value),
+    }
 }
 
 fn node(value: &Spanned<DeValue<'_>>) -> Node {
@@ -48,7 +57,10 @@ fn node(value: &Spanned<DeValue<'_>>) -> Node {
         DeValue::Array(items) => Value::Array(items.iter().map(node).collect()),
         DeValue::Table(table) => entries(table),
     };
-    Node { span: Span::new(value.span().start, value.span().end), value: converted }
+    Node {
+        span: Span::new(value.span().start, value.span().end),
+        value: converted,
+    }
 }
 
 fn integer(integer: &DeInteger<'_>) -> Value {

@@ -91,7 +91,10 @@ mod tests {
             ("dotted key", format!("a{} = 1", ".a".repeat(deep))),
             ("header", format!("[a{}]", ".a".repeat(deep))),
             ("header of an array", format!("[[a{}]]", ".a".repeat(deep))),
-            ("mixed", format!("[a{0}]\nb{0} = {{ c{0} = [[[[1]]]] }}", ".b".repeat(22))),
+            (
+                "mixed",
+                format!("[a{0}]\nb{0} = {{ c{0} = [[[[1]]]] }}", ".b".repeat(22)),
+            ),
         ] {
             assert!(first_too_deep(&text).is_some(), "{name}");
         }
@@ -101,7 +104,13 @@ mod tests {
     fn many_flat_values_are_not_deep() {
         let text = "[a.b]\nc.d = 1.5\ne = [1.5, 2.5, {f.g = 1}]\n".repeat(1000);
         assert_eq!(first_too_deep(&text), None);
-        assert_eq!(first_too_deep(&format!("a = [{}]", "1.5, ".repeat(1000))), None);
-        assert_eq!(first_too_deep(&format!("a = [\n{}]", "1.5,\n".repeat(1000))), None);
+        assert_eq!(
+            first_too_deep(&format!("a = [{}]", "1.5, ".repeat(1000))),
+            None
+        );
+        assert_eq!(
+            first_too_deep(&format!("a = [\n{}]", "1.5,\n".repeat(1000))),
+            None
+        );
     }
 }
