@@ -1,5 +1,8 @@
 //! The role file, decoded.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use config_core::{
     ByteSize, Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, ValueError, quoted,
     suggestion,
@@ -27,7 +30,10 @@ pub fn parse(
 ) -> Result<RoleFile, Diagnostics> {
     let input = Input::json(name, text, environment);
     let decoded = input.decode(|item| Decoder { environment }.file(item))?;
-    let Decoded { value: (roles, default_role), warnings } = decoded;
+    let Decoded {
+        value: (roles, default_role),
+        warnings,
+    } = decoded;
     Ok(RoleFile::checked(roles, default_role, warnings))
 }
 
@@ -47,10 +53,11 @@ impl Decoder<'_> {
             return Some((vec![role], name));
         }
         item.fields("the role file", &["roles", "default_role"], |fields| {
-            let roles = fields.required("roles", |item| self.roles(item));
+            let mut names = Names::new("role", "a role file");
+            let roles = fields.required("roles", |item| self.roles(item, &mut names));
             let default = fields.optional("default_role", |item| {
                 let name = item.string()?;
-                check_default(item, &name, roles.as_deref()?);
+                check_default(item, &name, &names.seen);
                 Some(name)
             });
             let roles = roles?;
@@ -59,8 +66,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn roles(&self, item: &Item<'_>) -> Option<Vec<Role>> {
-        let mut names = Names::new("role", "a role file");
+    fn roles(&self, item: &Item<'_>, names: &mut Names) -> Option<Vec<Role>> {
         item.non_empty_list("a role file needs at least one role", |item| {
             let role = self.role(item);
             names.check(item);
@@ -105,7 +111,11 @@ impl Decoder<'_> {
             let location = fields.required("location", Item::string);
             // What stands in the other keys depends on the service.
             let source = self.source(fields, service?);
-            Some(Haystack { name: name?, location: location?, source: source? })
+            Some(Haystack {
+                name: name?,
+                location: location?,
+                source: source?,
+            })
         })
     }
 
@@ -115,17 +125,27 @@ impl Decoder<'_> {
             Service::AtomicData => {
                 let server = fields.optional("location", Item::http_url);
                 let agent_secret = secret_parameter(fields, "AtomicData", "agent_secret");
-                Some(Source::AtomicData { server: server?, agent_secret })
+                Some(Source::AtomicData {
+                    server: server?,
+                    agent_secret,
+                })
             }
             Service::CommunityDocs => {
-                let place = fields.optional("location", |item| item.parsed(community));
+                let place = fields.optional("location", |item| {
+                    item.parsed(|text| community(text, self.environment))
+                });
                 no_parameters(fields, "CommunityDocs");
                 place.map(Source::CommunityDocs)
             }
             Service::TaskTracker => {
-                let tasks = fields.optional("location", |item| item.parsed(tasks));
+                let tasks = fields.optional("location", |item| {
+                    item.parsed(|text| tasks(text, self.environment))
+                });
                 let api_token = secret_parameter(fields, "TaskTracker", "api_token");
-                Some(Source::TaskTracker { tasks: tasks?, api_token })
+                Some(Source::TaskTracker {
+                    tasks: tasks?,
+                    api_token,
+                })
             }
             Service::NotesGraph => {
                 let folder = fields.optional("location", |item| self.folder(item));
@@ -135,17 +155,25 @@ impl Decoder<'_> {
             Service::Mcp => {
                 let server = fields.optional("location", |item| item.parsed(mcp));
                 let api_token = secret_parameter(fields, "MCP", "api_token");
-                Some(Source::Mcp { server: server?, api_token })
+                Some(Source::Mcp {
+                    server: server?,
+                    api_token,
+                })
             }
         }
     }
 
-    fn folder(&self, item: &Item<'_>) -> Option<std::path::PathBuf> {
+    fn folder(&self, item: &Item<'_>) -> Option<PathBuf> {
         item.parsed(|text| folder(text, self.environment))
     }
 
     fn local_files(&self, fields: &Fields<'_>) -> Option<LocalFiles> {
-        const KEYS: [&str; 4] = ["glob", "follow_symlinks", "max_file_size", "respect_gitignore"];
+        const KEYS: [&str; 4] = [
+            "glob",
+            "follow_symlinks",
+            "max_file_size",
+            "respect_gitignore",
+        ];
         let folder = fields.optional("location", |item| self.folder(item));
         let parameters = fields.optional("extra_parameters", |item| {
             item.fields("the parameters of LocalFiles", &KEYS, |fields| {
@@ -165,7 +193,10 @@ impl Decoder<'_> {
         });
         let folder = folder?;
         Some(match parameters {
-            Some(parameters) => LocalFiles { folder, ..parameters },
+            Some(parameters) => LocalFiles {
+                folder,
+                ..parameters
+            },
             None => LocalFiles::of(folder),
         })
     }
@@ -179,7 +210,9 @@ fn name(item: &Item<'_>) -> Option<String> {
             return Err(ValueError::new("a name must not begin or end with a blank"));
         }
         if name.chars().count() > MAX {
-            return Err(ValueError::new(format!("a name has at most {MAX} characters")));
+            return Err(ValueError::new(format!(
+                "a name has at most {MAX} characters"
+            )));
         }
         Ok(name.to_owned())
     })
@@ -195,11 +228,11 @@ fn theme(item: &Item<'_>) -> Option<Theme> {
     })
 }
 
-fn check_default(item: &Item<'_>, name: &str, roles: &[Role]) {
-    if roles.iter().any(|role| role.name == name) {
+fn check_default(item: &Item<'_>, name: &str, roles: &BTreeSet<String>) {
+    if roles.is_empty() || roles.contains(name) {
         return;
     }
-    let known: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
+    let known: Vec<&str> = roles.iter().map(String::as_str).collect();
     let error = ValueError::new(format!("no role is called {}", quoted(name)));
     item.error(match suggestion(name, known.iter().copied()) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
@@ -211,17 +244,23 @@ fn check_default(item: &Item<'_>, name: &str, roles: &[Role]) {
 struct Names {
     what: &'static str,
     place: &'static str,
-    seen: std::collections::HashSet<String>,
+    seen: BTreeSet<String>,
 }
 
 impl Names {
     fn new(what: &'static str, place: &'static str) -> Self {
-        Self { what, place, seen: Default::default() }
+        Self {
+            what,
+            place,
+            seen: BTreeSet::new(),
+        }
     }
 
     fn check(&mut self, item: &Item<'_>) {
         let Some(item) = item.get("name") else { return };
-        let Some(name) = item.peek().filter(|name| !name.trim().is_empty()) else { return };
+        let Some(name) = item.peek().filter(|name| !name.trim().is_empty()) else {
+            return;
+        };
         if !self.seen.insert(name.to_owned()) {
             let message = format!("a {} called {} exists already", self.what, quoted(name));
             let help = format!("each {} of {} has a name of its own", self.what, self.place);
@@ -232,7 +271,11 @@ impl Names {
 
 fn extra(item: &Item<'_>) -> Option<Extra> {
     const KEYS: [&str; 5] = [
-        "llm_provider", "localllm_base_url", "localllm_model", "cloudllm_api_key", "cloudllm_model",
+        "llm_provider",
+        "localllm_base_url",
+        "localllm_model",
+        "cloudllm_api_key",
+        "cloudllm_model",
     ];
     item.fields("extra", &KEYS, |fields| {
         let extra = Extra {
@@ -258,14 +301,20 @@ fn check_provider(fields: &Fields<'_>, keys: &[&str]) {
         Some("cloudllm") => &["cloudllm_api_key", "cloudllm_model"],
         _ => &[],
     };
-    for key in needed.iter().filter(|key| !fields.has(key)) {
+    for key in needed.iter().filter(|key| fields.lacks(key)) {
         let provider = provider.as_deref().unwrap_or_default();
-        fields.error_at("llm_provider", format!("provider `{provider}` needs the key `{key}`"));
+        fields.error_at(
+            "llm_provider",
+            format!("provider `{provider}` needs the key `{key}`"),
+        );
     }
     let without_effect = keys.iter().find(|key| fields.has(key));
     if let (false, Some(key)) = (fields.has("llm_provider"), without_effect) {
         let error = ValueError::new(format!("`{key}` has no effect without `llm_provider`"));
-        fields.error_at(key, error.help("add `\"llm_provider\": \"localllm\"` or `\"cloudllm\"`"));
+        fields.error_at(
+            key,
+            error.help("add `\"llm_provider\": \"localllm\"` or `\"cloudllm\"`"),
+        );
     }
 }
 
@@ -275,7 +324,13 @@ fn filter(item: &Item<'_>) -> Option<FileFilter> {
         Ok(filter) => Some(filter),
         Err(error) => {
             let help = error.help;
-            item.error_within(error.range, ValueError { message: error.message, help });
+            item.error_within(
+                error.range,
+                ValueError {
+                    message: error.message,
+                    help,
+                },
+            );
             None
         }
     }
@@ -302,5 +357,7 @@ fn secret_parameter(fields: &Fields<'_>, service: &str, key: &str) -> Option<Sec
 
 fn no_parameters(fields: &Fields<'_>, service: &str) {
     let what = format!("the parameters of {service}");
-    fields.optional("extra_parameters", |item| item.fields(&what, &[], |_| Some(())));
+    fields.optional("extra_parameters", |item| {
+        item.fields(&what, &[], |_| Some(()))
+    });
 }

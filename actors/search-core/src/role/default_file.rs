@@ -11,7 +11,9 @@ use serde_json::json;
 pub fn default_role_file(folder: &Path) -> String {
     // `${` of a folder's name is not a variable.
     let location = folder.to_string_lossy().replace('$', "$$");
-    let name = folder.file_name().map(|name| name.to_string_lossy().replace('$', "$$"));
+    let name = folder
+        .file_name()
+        .map(|name| name.to_string_lossy().replace('$', "$$"));
     let haystack = json!({
         "name": name.as_deref().map_or("Files", |name| if name.trim().is_empty() { "Files" } else { name.trim() }),
         "service": "LocalFiles",

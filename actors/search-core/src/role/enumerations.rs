@@ -31,8 +31,8 @@ impl RelevanceFunction {
     ];
 
     /// The name as the role file writes it.
-    pub fn name(self) -> &'static str {
-        name(Self::CHOICES, self)
+    pub fn as_str(self) -> &'static str {
+        spelling(Self::CHOICES, self)
     }
 }
 
@@ -72,8 +72,8 @@ impl Service {
     ];
 
     /// The name as the role file writes it.
-    pub fn name(self) -> &'static str {
-        name(Self::CHOICES, self)
+    pub fn as_str(self) -> &'static str {
+        spelling(Self::CHOICES, self)
     }
 }
 
@@ -93,14 +93,16 @@ impl LanguageModelProvider {
         &[("localllm", Self::LocalLlm), ("cloudllm", Self::CloudLlm)];
 
     /// The name as the role file writes it.
-    pub fn name(self) -> &'static str {
-        name(Self::CHOICES, self)
+    pub fn as_str(self) -> &'static str {
+        spelling(Self::CHOICES, self)
     }
 }
 
-fn name<T: Copy + PartialEq>(choices: &Choices<T>, value: T) -> &'static str {
+fn spelling<T: Copy + PartialEq>(choices: &Choices<T>, value: T) -> &'static str {
     let found = choices.iter().find(|(_, other)| *other == value);
-    found.map(|(spelling, _)| *spelling).expect("each value has a spelling: tested below")
+    found
+        .map(|(spelling, _)| *spelling)
+        .expect("each value has a spelling: tested below")
 }
 
 /// The look of the web interface: one of the Bootswatch themes, by name.
@@ -110,19 +112,45 @@ pub struct Theme(&'static str);
 
 /// The names of the Bootswatch 5 themes (<https://bootswatch.com>), the default first.
 pub const THEMES: [&str; 26] = [
-    "spacelab", "brite", "cerulean", "cosmo", "cyborg", "darkly", "flatly", "journal", "litera",
-    "lumen", "lux", "materia", "minty", "morph", "pulse", "quartz", "sandstone", "simplex",
-    "sketchy", "slate", "solar", "superhero", "united", "vapor", "yeti", "zephyr",
+    "spacelab",
+    "brite",
+    "cerulean",
+    "cosmo",
+    "cyborg",
+    "darkly",
+    "flatly",
+    "journal",
+    "litera",
+    "lumen",
+    "lux",
+    "materia",
+    "minty",
+    "morph",
+    "pulse",
+    "quartz",
+    "sandstone",
+    "simplex",
+    "sketchy",
+    "slate",
+    "solar",
+    "superhero",
+    "united",
+    "vapor",
+    "yeti",
+    "zephyr",
 ];
 
 impl Theme {
     /// The theme called `name`.
     pub fn named(name: &str) -> Option<Self> {
-        THEMES.iter().find(|theme| **theme == name).map(|theme| Self(theme))
+        THEMES
+            .iter()
+            .find(|theme| **theme == name)
+            .map(|theme| Self(theme))
     }
 
     /// Its name.
-    pub const fn name(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         self.0
     }
 }
@@ -139,7 +167,10 @@ mod tests {
     use super::*;
 
     /// Serialised and written in a role file, a value has the same name.
-    fn agrees<T: Copy + PartialEq + Serialize>(choices: &Choices<T>, name: impl Fn(T) -> &'static str) {
+    fn agrees<T: Copy + PartialEq + Serialize>(
+        choices: &Choices<T>,
+        name: impl Fn(T) -> &'static str,
+    ) {
         for (_, value) in choices {
             assert_eq!(serde_json::to_value(value).unwrap(), name(*value));
         }
@@ -147,12 +178,15 @@ mod tests {
 
     #[test]
     fn each_value_has_one_name() {
-        agrees(RelevanceFunction::CHOICES, RelevanceFunction::name);
-        agrees(Service::CHOICES, Service::name);
-        agrees(LanguageModelProvider::CHOICES, LanguageModelProvider::name);
+        agrees(RelevanceFunction::CHOICES, RelevanceFunction::as_str);
+        agrees(Service::CHOICES, Service::as_str);
+        agrees(
+            LanguageModelProvider::CHOICES,
+            LanguageModelProvider::as_str,
+        );
         assert_eq!(RelevanceFunction::CHOICES.len(), 8);
         assert_eq!(Service::CHOICES.len(), 12);
-        assert_eq!(Theme::default().name(), "spacelab");
+        assert_eq!(Theme::default().as_str(), "spacelab");
         assert_eq!(Theme::named("Spacelab"), None);
     }
 }

@@ -1,5 +1,7 @@
 //! A role file as a whole.
 
+use std::path::Path;
+
 use config_core::{Diagnostics, suggestion};
 use serde::Serialize;
 use thiserror::Error;
@@ -29,14 +31,29 @@ pub struct UnknownRole {
 }
 
 fn hint(suggestion: Option<&str>) -> String {
-    suggestion.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+    suggestion
+        .map(|name| format!(", did you mean `{name}`?"))
+        .unwrap_or_default()
 }
 
 impl RoleFile {
     /// The decoder has checked that `roles` is not empty and holds `default_role`.
     pub(super) fn checked(roles: Vec<Role>, default_role: String, warnings: Diagnostics) -> Self {
         debug_assert!(roles.iter().any(|role| role.name == default_role));
-        Self { roles, default_role, warnings }
+        Self {
+            roles,
+            default_role,
+            warnings,
+        }
+    }
+
+    /// The same roles with absolute paths: relative ones are meant from `folder`, which is the
+    /// folder of the role file.
+    #[must_use]
+    pub fn relative_to(mut self, folder: &Path) -> Self {
+        let haystacks = self.roles.iter_mut().flat_map(|role| &mut role.haystacks);
+        haystacks.for_each(|haystack| haystack.resolve(folder));
+        self
     }
 
     /// All roles, in the order of the file.
@@ -51,8 +68,13 @@ impl RoleFile {
 
     /// The role of requests that name none: `default_role`, else the first of the file.
     pub fn default_role(&self) -> &Role {
-        let found = self.roles.iter().find(|role| role.name == self.default_role);
-        found.or(self.roles.first()).expect("a role file has at least one role: checked on decoding")
+        let found = self
+            .roles
+            .iter()
+            .find(|role| role.name == self.default_role);
+        found
+            .or(self.roles.first())
+            .expect("a role file has at least one role: checked on decoding")
     }
 
     /// The role called `name`, or the default role.
@@ -60,13 +82,22 @@ impl RoleFile {
     /// # Errors
     /// No role has this name; the error lists those there are.
     pub fn role(&self, name: Option<&str>) -> Result<&Role, UnknownRole> {
-        let Some(name) = name else { return Ok(self.default_role()) };
-        self.roles.iter().find(|role| role.name == name).ok_or_else(|| self.unknown(name))
+        let Some(name) = name else {
+            return Ok(self.default_role());
+        };
+        self.roles
+            .iter()
+            .find(|role| role.name == name)
+            .ok_or_else(|| self.unknown(name))
     }
 
     fn unknown(&self, name: &str) -> UnknownRole {
         let known: Vec<String> = self.roles.iter().map(|role| role.name.clone()).collect();
         let near = suggestion(name, known.iter().map(String::as_str)).map(str::to_owned);
-        UnknownRole { name: name.to_owned(), known, suggestion: near }
+        UnknownRole {
+            name: name.to_owned(),
+            known,
+            suggestion: near,
+        }
     }
 }

@@ -14,8 +14,9 @@ use super::filter_pattern::{Pattern, split};
 /// A path is meant when it matches a pattern (any path, when there are only patterns with `!`) and
 /// no pattern with `!`; the order of the patterns does not count.
 ///
-/// - `*` and `?` stay within a folder, `**` crosses folders.
-/// - `[a-z]` and `[!a-z]` are one character, `{md,txt}` alternatives, `\` takes the next one as it is.
+/// - `*` stays within a folder, `**` crosses folders.
+/// - `?`, `[a-z]` and `[!a-z]` are one ASCII character (one byte, as in ripgrep), `{md,txt}`
+///   alternatives, `\` takes the next character as it is.
 /// - A pattern without `/` is matched against the base name, in any folder.
 /// - A pattern that ends in `/` means everything below folders of that name.
 /// - Upper and lower case differ.
@@ -43,7 +44,11 @@ pub struct FilterError {
 
 impl FilterError {
     pub(super) fn new(range: Range<usize>, message: String) -> Self {
-        Self { range, message, help: None }
+        Self {
+            range,
+            message,
+            help: None,
+        }
     }
 
     pub(super) fn help(mut self, help: &str) -> Self {

@@ -28,7 +28,10 @@ pub(super) struct Pattern<'t> {
 /// Splits at commas outside of braces and brackets; bounds and brace balance are checked here.
 pub(super) fn split(text: &str) -> Result<Vec<Pattern<'_>>, FilterError> {
     if text.len() > MAX_TEXT {
-        let message = format!("the patterns have {} bytes, more than {MAX_TEXT}", text.len());
+        let message = format!(
+            "the patterns have {} bytes, more than {MAX_TEXT}",
+            text.len()
+        );
         return Err(FilterError::new(0..text.len(), message));
     }
     let mut patterns = Vec::new();
@@ -68,6 +71,13 @@ impl Scan {
         match character {
             '\\' => self.escaped = true,
             ']' => self.in_class = false,
+            _ if self.in_class && !character.is_ascii() => {
+                return Err(FilterError::new(
+                    index..index + character.len_utf8(),
+                    "brackets can hold ASCII characters only".to_owned(),
+                )
+                .help("write alternatives, for example `{é,è}`"));
+            }
             _ if self.in_class => {}
             '[' => self.in_class = true,
             '{' => {
@@ -83,10 +93,15 @@ impl Scan {
             return wrong(format!("more than {MAX_BRACES} braces"));
         }
         if self.depth > MAX_BRACE_DEPTH {
-            return wrong(format!("more than {MAX_BRACE_DEPTH} braces inside each other"));
+            return wrong(format!(
+                "more than {MAX_BRACE_DEPTH} braces inside each other"
+            ));
         }
         if self.wildcards > MAX_PATTERNS + MAX_WILDCARDS {
-            return wrong(format!("more than {} wildcards", MAX_PATTERNS + MAX_WILDCARDS));
+            return wrong(format!(
+                "more than {} wildcards",
+                MAX_PATTERNS + MAX_WILDCARDS
+            ));
         }
         Ok(false)
     }
@@ -105,7 +120,11 @@ fn pattern(text: &str, whole: Range<usize>) -> Result<Pattern<'_>, FilterError> 
         let error = FilterError::new(whole, "a pattern is empty".to_owned());
         return Err(error.help("remove the comma, or write a pattern such as `*.md`"));
     }
-    let pattern = Pattern { text: inner, range, excludes };
+    let pattern = Pattern {
+        text: inner,
+        range,
+        excludes,
+    };
     pattern.check_path()?;
     Ok(pattern)
 }
@@ -116,15 +135,29 @@ impl Pattern<'_> {
         let wrong = |message: &str, help: &str| {
             Err(FilterError::new(self.range.clone(), message.to_owned()).help(help))
         };
+        // `{/etc,a}` begins with any of its alternatives.
+        let group = self
+            .text
+            .strip_prefix('{')
+            .map(|rest| rest.split('}').next().unwrap_or(rest));
+        let absolute =
+            group.is_some_and(|group| group.split(',').any(|part| part.starts_with('/')));
         let drive = self.text.as_bytes().get(1) == Some(&b':');
-        if self.text.starts_with('/') || self.text.starts_with('~') || drive {
+        if absolute || self.text.starts_with('/') || self.text.starts_with('~') || drive {
             return wrong(
                 "a pattern must be relative",
                 "it is matched against paths inside the haystack's location",
             );
         }
-        if self.text.split(['/', '{', '}', ',', '\\']).any(|part| part == "..") {
-            return wrong("a pattern must not hold `..`", "it cannot leave the haystack's location");
+        if self
+            .text
+            .split(['/', '{', '}', ',', '\\'])
+            .any(|part| part == "..")
+        {
+            return wrong(
+                "a pattern must not hold `..`",
+                "it cannot leave the haystack's location",
+            );
         }
         Ok(())
     }
@@ -143,7 +176,10 @@ impl Pattern<'_> {
 
     /// Compiles `full`, which is this pattern or a part of it.
     pub(super) fn compile(&self, full: &str) -> Result<Glob, FilterError> {
-        let built = GlobBuilder::new(full).literal_separator(true).backslash_escape(true).build();
+        let built = GlobBuilder::new(full)
+            .literal_separator(true)
+            .backslash_escape(true)
+            .build();
         built.map_err(|error| FilterError::new(self.range.clone(), explained(error.kind())))
     }
 }
@@ -151,7 +187,9 @@ impl Pattern<'_> {
 fn explained(kind: &ErrorKind) -> String {
     match kind {
         ErrorKind::UnclosedClass => "`[` is not closed".to_owned(),
-        ErrorKind::InvalidRange(from, to) => format!("the range `{from}-{to}` is the wrong way round"),
+        ErrorKind::InvalidRange(from, to) => {
+            format!("the range `{from}-{to}` is the wrong way round")
+        }
         ErrorKind::UnopenedAlternates => "`}` has no `{`".to_owned(),
         ErrorKind::UnclosedAlternates => "`{` is not closed".to_owned(),
         ErrorKind::DanglingEscape => "`\\` has nothing to escape".to_owned(),

@@ -47,7 +47,7 @@ pub enum Source {
     },
     /// A folder of linked notes (Logseq, Obsidian).
     NotesGraph {
-        /// The folder; relative to the role file's folder.
+        /// The folder; a relative one is meant from the role file's folder.
         folder: PathBuf,
     },
     /// A server of the Model Context Protocol.
@@ -62,7 +62,7 @@ pub enum Source {
 /// Which files of a folder are searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalFiles {
-    /// The folder; see [`LocalFiles::folder_in`] for a relative one.
+    /// The folder; a relative one is meant from the role file's folder.
     pub folder: PathBuf,
     /// The files meant (`glob`).
     pub filter: FileFilter,
@@ -89,11 +89,6 @@ impl LocalFiles {
             respect_gitignore: true,
         }
     }
-
-    /// The folder, where a relative one is meant from `base`: the folder of the role file.
-    pub fn folder_in(&self, base: &Path) -> PathBuf {
-        base.join(&self.folder)
-    }
 }
 
 impl Haystack {
@@ -106,6 +101,30 @@ impl Haystack {
             Source::TaskTracker { .. } => Service::TaskTracker,
             Source::NotesGraph { .. } => Service::NotesGraph,
             Source::Mcp { .. } => Service::Mcp,
+        }
+    }
+
+    /// The parameters as one line of JSON, secrets left out and defaults too: equal parameters
+    /// have equal texts, today and after a restart.
+    pub fn parameters_text(&self) -> String {
+        let text = serde_json::to_string(&ExtraParameters(&self.source));
+        text.expect("a map of strings and booleans can be written")
+    }
+
+    /// Makes relative paths absolute: they are meant from `base`, the role file's folder.
+    pub(super) fn resolve(&mut self, base: &Path) {
+        let path = match &mut self.source {
+            Source::LocalFiles(files) => Some(&mut files.folder),
+            Source::NotesGraph { folder } => Some(folder),
+            Source::CommunityDocs(community) => community.path_mut(),
+            Source::TaskTracker {
+                tasks: Tasks::TodoTxt(path),
+                ..
+            } => Some(path),
+            _ => None,
+        };
+        if let Some(path) = path {
+            *path = base.join(&*path);
         }
     }
 
@@ -151,11 +170,20 @@ impl Serialize for ExtraParameters<'_> {
                     map.serialize_entry("respect_gitignore", &false)?;
                 }
             }
-            Source::AtomicData { agent_secret: Some(secret), .. } => {
+            Source::AtomicData {
+                agent_secret: Some(secret),
+                ..
+            } => {
                 map.serialize_entry("agent_secret", secret)?;
             }
-            Source::TaskTracker { api_token: Some(token), .. }
-            | Source::Mcp { api_token: Some(token), .. } => {
+            Source::TaskTracker {
+                api_token: Some(token),
+                ..
+            }
+            | Source::Mcp {
+                api_token: Some(token),
+                ..
+            } => {
                 map.serialize_entry("api_token", token)?;
             }
             _ => {}

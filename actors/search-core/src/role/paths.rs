@@ -49,7 +49,9 @@ impl Os {
 }
 
 fn folder_variable(environment: &Environment, name: &str) -> Result<Option<PathBuf>, ValueError> {
-    let value = environment.get(name).map_err(|error| ValueError::new(format!("{name}: {error}")))?;
+    let value = environment
+        .get(name)
+        .map_err(|error| ValueError::new(format!("{name}: {error}")))?;
     Ok(value.filter(|value| !value.is_empty()).map(PathBuf::from))
 }
 
@@ -72,15 +74,20 @@ pub(super) fn with_home(text: &str, environment: &Environment) -> Result<PathBuf
     match text.strip_prefix('~') {
         Some("") => home(environment),
         Some(rest) if rest.starts_with(['/', '\\']) => Ok(home(environment)?.join(&rest[1..])),
-        Some(_) => Err(ValueError::new("another user's home folder is not supported")
-            .help("write the whole path; `./~name` is a folder of that name")),
+        Some(_) => Err(
+            ValueError::new("another user's home folder is not supported")
+                .help("write the whole path; `./~name` is a folder of that name"),
+        ),
         None => Ok(PathBuf::from(text)),
     }
 }
 
 /// The folder of a haystack. It cannot climb (`..`): what a role may read is seen at a glance.
 pub(super) fn folder(text: &str, environment: &Environment) -> Result<PathBuf, ValueError> {
-    if Path::new(text).components().any(|component| component == Component::ParentDir) {
+    if Path::new(text)
+        .components()
+        .any(|component| component == Component::ParentDir)
+    {
         let error = ValueError::new("a location must not hold `..`");
         return Err(error.help("write the whole path, or one below the role file's folder"));
     }

@@ -31,21 +31,71 @@ const fn variable(
     meaning: &'static str,
     default: &'static str,
 ) -> Variable {
-    Variable { name, flag, meaning, default }
+    Variable {
+        name,
+        flag,
+        meaning,
+        default,
+    }
 }
 
 /// All environment variables of the search server, for `--help` and docs/CONFIG.md.
 pub const VARIABLES: [Variable; 12] = [
-    variable(SETTINGS_PATH, Some(CONFIG_FLAG), "path of the role file", "see below"),
+    variable(
+        SETTINGS_PATH,
+        Some(CONFIG_FLAG),
+        "path of the role file",
+        "see below",
+    ),
     variable(DATA_PATH, Some(DATA_FLAG), "data folder", "see below"),
-    variable(LOG_LEVEL, Some(LOG_FLAG), "`debug`, `info`, `warn` or `error`", "`info`"),
-    variable(HOSTNAME, Some(LISTEN_FLAG), "listen address, `<host>:<port>`", "`127.0.0.1:8000`"),
-    variable(API_ENDPOINT, Some(SERVER_FLAG), "URL of the server, used by clients", "none"),
-    variable(CACHE_SIZE, None, "memory for cached results, for example `64MB`; `0B` is off", "`64MB`"),
-    variable(MAX_SEARCHES, None, "searches at the same time; further ones are answered 503", "`64`"),
-    variable(API_TOKEN, None, "bearer token that every request must carry", "none"),
-    variable(ACCESS_KEY, None, "access key of the cloud object storage", "none"),
-    variable(SECRET_KEY, None, "secret key of the cloud object storage", "none"),
+    variable(
+        LOG_LEVEL,
+        Some(LOG_FLAG),
+        "`debug`, `info`, `warn` or `error`",
+        "`info`",
+    ),
+    variable(
+        HOSTNAME,
+        Some(LISTEN_FLAG),
+        "listen address, `<host>:<port>`",
+        "`127.0.0.1:8000`",
+    ),
+    variable(
+        API_ENDPOINT,
+        Some(SERVER_FLAG),
+        "URL of the server, used by clients",
+        "none",
+    ),
+    variable(
+        CACHE_SIZE,
+        None,
+        "memory for cached results, for example `64MB`; `0B` is off",
+        "`64MB`",
+    ),
+    variable(
+        MAX_SEARCHES,
+        None,
+        "searches at the same time; further ones are answered 503",
+        "`64`",
+    ),
+    variable(
+        API_TOKEN,
+        None,
+        "bearer token that every request must carry",
+        "none",
+    ),
+    variable(
+        ACCESS_KEY,
+        None,
+        "access key of the cloud object storage",
+        "none",
+    ),
+    variable(
+        SECRET_KEY,
+        None,
+        "secret key of the cloud object storage",
+        "none",
+    ),
     variable(REGION, None, "region of the cloud object storage", "none"),
     variable(ENDPOINT, None, "URL of the cloud object storage", "none"),
 ];
@@ -134,7 +184,10 @@ pub fn parse_environment(
     environment: &Environment,
     os: Os,
 ) -> Result<ServerSettings, Diagnostics> {
-    let mut reader = Reader { environment, errors: Diagnostics::default() };
+    let mut reader = Reader {
+        environment,
+        errors: Diagnostics::default(),
+    };
     let settings = reader.settings(flags, os);
     match settings {
         Some(settings) if reader.errors.is_empty() => Ok(settings),
@@ -149,15 +202,24 @@ impl ServerSettings {
     /// # Errors
     /// The address is open and nothing protects it. The warning, if any, is for the log.
     pub fn check_exposure(&self, unauthenticated: bool) -> Result<Option<Diagnostic>, Diagnostic> {
-        let Setting { value: listen, origin } = &self.listen;
+        let Setting {
+            value: listen,
+            origin,
+        } = &self.listen;
         if listen.is_loopback() || self.api_token.is_some() {
             return Ok(None);
         }
-        let message = format!("other machines can reach {} without a token", quoted(&listen.to_string()));
-        let error = ValueError::new(message)
-            .help("set SERVICE_API_TOKEN, or listen on 127.0.0.1");
+        let message = format!(
+            "other machines can reach {} without a token",
+            quoted(&listen.to_string())
+        );
+        let error = ValueError::new(message).help("set SERVICE_API_TOKEN, or listen on 127.0.0.1");
         let diagnostic = Diagnostic::of_setting(&origin.to_string(), error);
-        if unauthenticated { Ok(Some(diagnostic.into_warning())) } else { Err(diagnostic) }
+        if unauthenticated {
+            Ok(Some(diagnostic.into_warning()))
+        } else {
+            Err(diagnostic)
+        }
     }
 }
 
@@ -173,18 +235,29 @@ impl<'e> Reader<'e> {
         let settings_path = self.path(SETTINGS_PATH, CONFIG_FLAG, flags.config.as_deref(), || {
             os.settings_path(environment)
         });
-        let data_path = self
-            .path(DATA_PATH, DATA_FLAG, flags.data.as_deref(), || os.data_path(environment));
-        let log_level = self.layer(LOG_LEVEL).flag(LOG_FLAG, flags.log_level.as_deref());
+        let data_path = self.path(DATA_PATH, DATA_FLAG, flags.data.as_deref(), || {
+            os.data_path(environment)
+        });
+        let log_level = self
+            .layer(LOG_LEVEL)
+            .flag(LOG_FLAG, flags.log_level.as_deref());
         let log_level = self.keep(log_level.resolve_or(LogLevel::default(), LogLevel::parse));
-        let listen = self.layer(HOSTNAME).flag(LISTEN_FLAG, flags.listen.as_deref());
+        let listen = self
+            .layer(HOSTNAME)
+            .flag(LISTEN_FLAG, flags.listen.as_deref());
         let listen = self.keep(listen.resolve_or(ListenAddress::default(), ListenAddress::parse));
-        let endpoint = self.layer(API_ENDPOINT).flag(SERVER_FLAG, flags.server.as_deref());
+        let endpoint = self
+            .layer(API_ENDPOINT)
+            .flag(SERVER_FLAG, flags.server.as_deref());
         let api_endpoint = self.keep(endpoint.resolve(parse_http_url));
-        let cache_size =
-            self.keep(self.layer(CACHE_SIZE).resolve_or(DEFAULT_CACHE, ByteSize::parse));
-        let max_concurrent_searches =
-            self.keep(self.layer(MAX_SEARCHES).resolve_or(DEFAULT_SEARCHES, searches));
+        let cache_size = self.keep(
+            self.layer(CACHE_SIZE)
+                .resolve_or(DEFAULT_CACHE, ByteSize::parse),
+        );
+        let max_concurrent_searches = self.keep(
+            self.layer(MAX_SEARCHES)
+                .resolve_or(DEFAULT_SEARCHES, searches),
+        );
         let api_token = self.secret(API_TOKEN);
         let object_store = self.object_store();
         Some(ServerSettings {
@@ -219,22 +292,29 @@ impl<'e> Reader<'e> {
     ) -> Option<Setting<PathBuf>> {
         let environment = self.environment;
         let read = |text: &str| non_empty(text).and_then(|text| with_home(text, environment));
-        let set = Layered::default().flag(flag, given).variable(name, environment).resolve(read);
+        let set = Layered::default()
+            .flag(flag, given)
+            .variable(name, environment)
+            .resolve(read);
         if let Some(setting) = self.keep(set)? {
             return Some(setting);
         }
-        let default = default().map_err(|error| {
-            Diagnostic::of_setting(name, error.help(format!("set {name}")))
-        });
+        let default = default()
+            .map_err(|error| Diagnostic::of_setting(name, error.help(format!("set {name}"))));
         let value = self.keep(default)?;
-        Some(Setting { value, origin: config_core::Origin::Default })
+        Some(Setting {
+            value,
+            origin: config_core::Origin::Default,
+        })
     }
 
     /// A secret; blanks around it are a mistake of copying, and are refused without showing it.
     fn secret(&mut self, name: &'static str) -> Option<Secret<String>> {
         let read = |text: &str| {
             if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-                return Err(ValueError::new("the value holds a blank or a control character"));
+                return Err(ValueError::new(
+                    "the value holds a blank or a control character",
+                ));
             }
             Ok(Secret::new(text.to_owned()))
         };
@@ -245,19 +325,27 @@ impl<'e> Reader<'e> {
     fn object_store(&mut self) -> Option<ObjectStore> {
         let access_key_id = self.secret(ACCESS_KEY);
         let secret_access_key = self.secret(SECRET_KEY);
-        let region = self.layer(REGION).resolve(|text| non_empty(text).map(str::to_owned));
-        let region = self.keep(region)?.map(|setting| setting.value);
-        let endpoint = self.keep(self.layer(ENDPOINT).resolve(parse_http_url))?;
-        let endpoint = endpoint.map(|setting| setting.value);
+        let region = self
+            .layer(REGION)
+            .resolve(|text| non_empty(text).map(str::to_owned));
+        let region = self.keep(region).flatten().map(|setting| setting.value);
+        let endpoint = self.keep(self.layer(ENDPOINT).resolve(parse_http_url));
+        let endpoint = endpoint.flatten().map(|setting| setting.value);
         match (access_key_id, secret_access_key) {
-            (Some(access_key_id), Some(secret_access_key)) => {
-                Some(ObjectStore { access_key_id, secret_access_key, region, endpoint })
-            }
+            (Some(access_key_id), Some(secret_access_key)) => Some(ObjectStore {
+                access_key_id,
+                secret_access_key,
+                region,
+                endpoint,
+            }),
             (None, None) => None,
             (present, _) => {
-                let (have, lack) =
-                    if present.is_some() { (ACCESS_KEY, SECRET_KEY) } else { (SECRET_KEY, ACCESS_KEY) };
-                if !self.errors.iter().any(|error| error.file == lack) {
+                let (have, lack) = if present.is_some() {
+                    (ACCESS_KEY, SECRET_KEY)
+                } else {
+                    (SECRET_KEY, ACCESS_KEY)
+                };
+                if !self.errors.iter().any(|error| *error.file == *lack) {
                     let error = ValueError::new(format!("it is set without {lack}"));
                     self.errors.push(Diagnostic::of_setting(have, error));
                 }
@@ -268,22 +356,32 @@ impl<'e> Reader<'e> {
 }
 
 fn non_empty(text: &str) -> Result<&str, ValueError> {
-    if text.trim().is_empty() { Err(ValueError::new("the value is empty")) } else { Ok(text) }
+    if text.trim().is_empty() {
+        Err(ValueError::new("the value is empty"))
+    } else {
+        Ok(text)
+    }
 }
 
 fn searches(text: &str) -> Result<NonZeroU32, ValueError> {
     const MAX: u32 = 100_000;
-    let number = text.trim().parse::<NonZeroU32>().ok().filter(|number| number.get() <= MAX);
-    number.ok_or_else(|| {
-        ValueError::new(format!("{} is not a number from 1 to {MAX}", quoted(text)))
-    })
+    let number = text
+        .trim()
+        .parse::<NonZeroU32>()
+        .ok()
+        .filter(|number| number.get() <= MAX);
+    number
+        .ok_or_else(|| ValueError::new(format!("{} is not a number from 1 to {MAX}", quoted(text))))
 }
 
 /// Variables of this family that nobody reads but that look like one that is read.
 fn misspelt(environment: &Environment) -> Diagnostics {
     let known = || VARIABLES.iter().map(|variable| variable.name);
     let ours = |name: &&str| name.starts_with("SERVICE_") || name.starts_with("CLOUDSTORE_");
-    let unknown = environment.names().filter(ours).filter(|name| known().all(|known| known != *name));
+    let unknown = environment
+        .names()
+        .filter(ours)
+        .filter(|name| known().all(|known| known != *name));
     let warning = |name: &str| {
         let near = suggestion(name, known())?;
         let error = ValueError::new("unknown environment variable");

@@ -29,7 +29,7 @@ impl LogLevel {
     ];
 
     /// The name of the level.
-    pub const fn name(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "debug",
             Self::Info => "info",
@@ -71,7 +71,9 @@ impl ListenAddress {
             Host::Ipv4(address) => address.is_loopback(),
             Host::Ipv6(address) => {
                 address.is_loopback()
-                    || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
+                    || address
+                        .to_ipv4_mapped()
+                        .is_some_and(|address| address.is_loopback())
             }
             // RFC 6761 section 6.3: `localhost` and names below it are loopback.
             Host::Domain(name) => {
@@ -101,7 +103,9 @@ impl ListenAddress {
         if text.contains("://") {
             return Err(wrong("it is a URL"));
         }
-        let (host, port) = text.rsplit_once(':').ok_or_else(|| wrong("the port is missing"))?;
+        let (host, port) = text
+            .rsplit_once(':')
+            .ok_or_else(|| wrong("the port is missing"))?;
         if host.is_empty() {
             return Err(wrong("the host is missing"));
         }
@@ -119,7 +123,10 @@ impl ListenAddress {
 impl Default for ListenAddress {
     /// `127.0.0.1:8000`.
     fn default() -> Self {
-        Self { host: Host::Ipv4(std::net::Ipv4Addr::LOCALHOST), port: Self::DEFAULT_PORT }
+        Self {
+            host: Host::Ipv4(std::net::Ipv4Addr::LOCALHOST),
+            port: Self::DEFAULT_PORT,
+        }
     }
 }
 
@@ -144,11 +151,18 @@ mod tests {
             ("[::ffff:127.0.0.1]:1", "[::ffff:7f00:1]:1", true),
             ("0.0.0.0:8000", "0.0.0.0:8000", false),
             ("[::]:8000", "[::]:8000", false),
-            ("search.example.org:65535", "search.example.org:65535", false),
+            (
+                "search.example.org:65535",
+                "search.example.org:65535",
+                false,
+            ),
             ("localhost.example.org:1", "localhost.example.org:1", false),
         ] {
             let address = ListenAddress::parse(text).unwrap();
-            assert_eq!((address.to_string().as_str(), address.is_loopback()), (shown, loopback));
+            assert_eq!(
+                (address.to_string().as_str(), address.is_loopback()),
+                (shown, loopback)
+            );
         }
         assert_eq!(ListenAddress::parse("[::1]:1").unwrap().host_name(), "::1");
     }
@@ -158,14 +172,36 @@ mod tests {
         for (text, message) in [
             ("8000", "`8000` is not an address: the port is missing"),
             (":8000", "`:8000` is not an address: the host is missing"),
-            ("localhost:", "`localhost:` is not an address: the port is a number from 0 to 65535"),
-            ("a:65536", "`a:65536` is not an address: the port is a number from 0 to 65535"),
-            ("a:+1", "`a:+1` is not an address: the port is a number from 0 to 65535"),
-            ("::1:80", "`::1:80` is not an address: an IPv6 address stands in brackets"),
-            ("http://a:80", "`http://a:80` is not an address: it is a URL"),
-            ("a b:80", "`a b:80` is not an address: invalid international domain name"),
+            (
+                "localhost:",
+                "`localhost:` is not an address: the port is a number from 0 to 65535",
+            ),
+            (
+                "a:65536",
+                "`a:65536` is not an address: the port is a number from 0 to 65535",
+            ),
+            (
+                "a:+1",
+                "`a:+1` is not an address: the port is a number from 0 to 65535",
+            ),
+            (
+                "::1:80",
+                "`::1:80` is not an address: an IPv6 address stands in brackets",
+            ),
+            (
+                "http://a:80",
+                "`http://a:80` is not an address: it is a URL",
+            ),
+            (
+                "a b:80",
+                "`a b:80` is not an address: invalid international domain name",
+            ),
         ] {
-            assert_eq!(ListenAddress::parse(text).unwrap_err().message, message, "{text}");
+            assert_eq!(
+                ListenAddress::parse(text).unwrap_err().message,
+                message,
+                "{text}"
+            );
         }
     }
 }

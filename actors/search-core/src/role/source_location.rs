@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use config_core::{ValueError, parse_http_url, quoted, suggestion};
+use config_core::{Environment, ValueError, parse_http_url, quoted, suggestion};
 use url::Url;
+
+use super::paths;
 
 /// A folder on this machine or an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,18 @@ pub enum Community {
     Sphinx(FolderOrUrl),
     /// `query.rs`: the search over Rust documentation of that name.
     QueryRs,
+}
+
+impl Community {
+    /// The folder, where there is one.
+    pub(super) fn path_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            Self::DevDocs(FolderOrUrl::Folder(path))
+            | Self::Rustdoc(FolderOrUrl::Folder(path))
+            | Self::Sphinx(FolderOrUrl::Folder(path)) => Some(path),
+            _ => None,
+        }
+    }
 }
 
 /// Where tasks come from (`TaskTracker`).
@@ -64,31 +78,47 @@ pub enum Mcp {
     Http(Url),
 }
 
-const COMMUNITY: [&str; 6] =
-    ["discourse", "stackexchange", "devdocs", "rustdoc", "sphinx", "query.rs"];
-const TASKS: [&str; 7] =
-    ["taskwarrior", "todo.txt", "gitea", "forgejo", "github", "vikunja", "clickup"];
+const COMMUNITY: [&str; 6] = [
+    "discourse",
+    "stackexchange",
+    "devdocs",
+    "rustdoc",
+    "sphinx",
+    "query.rs",
+];
+const TASKS: [&str; 7] = [
+    "taskwarrior",
+    "todo.txt",
+    "gitea",
+    "forgejo",
+    "github",
+    "vikunja",
+    "clickup",
+];
 
 /// Reads the location of a `CommunityDocs` haystack.
-pub(super) fn community(location: &str) -> Result<Community, ValueError> {
+pub(super) fn community(
+    location: &str,
+    environment: &Environment,
+) -> Result<Community, ValueError> {
     let (kind, rest) = split(location);
     match kind {
         "discourse" => Ok(Community::Discourse(parse_http_url(rest)?)),
         "stackexchange" => Ok(Community::StackExchange(site(rest)?)),
-        "devdocs" => Ok(Community::DevDocs(folder_or_url(rest)?)),
-        "rustdoc" => Ok(Community::Rustdoc(folder_or_url(rest)?)),
-        "sphinx" => Ok(Community::Sphinx(folder_or_url(rest)?)),
+        "devdocs" => Ok(Community::DevDocs(folder_or_url(rest, environment)?)),
+        "rustdoc" => Ok(Community::Rustdoc(folder_or_url(rest, environment)?)),
+        "sphinx" => Ok(Community::Sphinx(folder_or_url(rest, environment)?)),
         "query.rs" if rest.is_empty() => Ok(Community::QueryRs),
         _ => Err(unknown_kind(location, kind, &COMMUNITY)),
     }
 }
 
 /// Reads the location of a `TaskTracker` haystack.
-pub(super) fn tasks(location: &str) -> Result<Tasks, ValueError> {
+pub(super) fn tasks(location: &str, environment: &Environment) -> Result<Tasks, ValueError> {
     let (kind, rest) = split(location);
     match kind {
         "taskwarrior" if rest.is_empty() => Ok(Tasks::Taskwarrior),
-        "todo.txt" => Ok(Tasks::TodoTxt(path(rest)?)),
+        "todo.txt" => Ok(Tasks::TodoTxt(path(rest, environment)?)),
         "gitea" => Ok(Tasks::Gitea(parse_http_url(rest)?)),
         "forgejo" => Ok(Tasks::Forgejo(parse_http_url(rest)?)),
         "github" => Ok(Tasks::GitHub(repository(rest)?)),
@@ -101,14 +131,18 @@ pub(super) fn tasks(location: &str) -> Result<Tasks, ValueError> {
 /// Reads the location of an `MCP` haystack.
 pub(super) fn mcp(location: &str) -> Result<Mcp, ValueError> {
     let Some(command_line) = location.strip_prefix("stdio:") else {
-        return parse_http_url(location).map(Mcp::Http).map_err(|error| {
-            error.help("write `stdio:` and a command, or an http or https URL")
-        });
+        return parse_http_url(location)
+            .map(Mcp::Http)
+            .map_err(|error| error.help("write `stdio:` and a command, or an http or https URL"));
     };
     let mut words = command_line.split_whitespace().map(str::to_owned);
     match words.next() {
-        Some(command) => Ok(Mcp::Stdio { command, arguments: words.collect() }),
-        None => Err(ValueError::new("`stdio:` needs a command").help("for example `stdio:notes-server --read-only`")),
+        Some(command) => Ok(Mcp::Stdio {
+            command,
+            arguments: words.collect(),
+        }),
+        None => Err(ValueError::new("`stdio:` needs a command")
+            .help("for example `stdio:notes-server --read-only`")),
     }
 }
 
@@ -124,18 +158,18 @@ fn unknown_kind(location: &str, kind: &str, known: &[&'static str]) -> ValueErro
     }
 }
 
-fn folder_or_url(text: &str) -> Result<FolderOrUrl, ValueError> {
+fn folder_or_url(text: &str, environment: &Environment) -> Result<FolderOrUrl, ValueError> {
     if text.starts_with("http:") || text.starts_with("https:") {
         return parse_http_url(text).map(FolderOrUrl::Url);
     }
-    path(text).map(FolderOrUrl::Folder)
+    path(text, environment).map(FolderOrUrl::Folder)
 }
 
-fn path(text: &str) -> Result<PathBuf, ValueError> {
+fn path(text: &str, environment: &Environment) -> Result<PathBuf, ValueError> {
     if text.trim().is_empty() {
         return Err(ValueError::new("a path is missing after `:`"));
     }
-    Ok(PathBuf::from(text))
+    paths::folder(text, environment)
 }
 
 fn site(text: &str) -> Result<String, ValueError> {
@@ -152,17 +186,25 @@ fn repository(text: &str) -> Result<String, ValueError> {
         !part.is_empty()
             && part != "."
             && part != ".."
-            && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+            && part
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
     };
     match text.split_once('/') {
         Some((owner, name)) if plain(owner) && plain(name) => Ok(text.to_owned()),
-        _ => Err(ValueError::new(format!("{} is not `<owner>/<repo>`", quoted(text)))),
+        _ => Err(ValueError::new(format!(
+            "{} is not `<owner>/<repo>`",
+            quoted(text)
+        ))),
     }
 }
 
 fn number(text: &str) -> Result<String, ValueError> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(ValueError::new(format!("{} is not the number of a workspace", quoted(text))));
+        return Err(ValueError::new(format!(
+            "{} is not the number of a workspace",
+            quoted(text)
+        )));
     }
     Ok(text.to_owned())
 }
@@ -170,6 +212,14 @@ fn number(text: &str) -> Result<String, ValueError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn community(location: &str) -> Result<Community, ValueError> {
+        super::community(location, &Environment::from_iter([("HOME", "/home/me")]))
+    }
+
+    fn tasks(location: &str) -> Result<Tasks, ValueError> {
+        super::tasks(location, &Environment::from_iter([("HOME", "/home/me")]))
+    }
 
     #[test]
     fn right_locations() {
@@ -180,30 +230,63 @@ mod tests {
             community("discourse:https://a.org"),
             Ok(Community::Discourse(url("https://a.org")))
         );
-        assert_eq!(community("rustdoc:/usr/doc"), Ok(Community::Rustdoc(folder("/usr/doc"))));
+        assert_eq!(
+            community("rustdoc:/usr/doc"),
+            Ok(Community::Rustdoc(folder("/usr/doc")))
+        );
         assert_eq!(
             community("sphinx:https://a.org/x"),
             Ok(Community::Sphinx(FolderOrUrl::Url(url("https://a.org/x"))))
         );
         assert_eq!(tasks("github:a/b.c"), Ok(Tasks::GitHub("a/b.c".into())));
-        assert_eq!(tasks("todo.txt:~/todo.txt"), Ok(Tasks::TodoTxt("~/todo.txt".into())));
+        assert_eq!(
+            tasks("todo.txt:~/todo.txt"),
+            Ok(Tasks::TodoTxt("/home/me/todo.txt".into()))
+        );
         assert_eq!(tasks("taskwarrior"), Ok(Tasks::Taskwarrior));
         let arguments = vec!["--a".to_owned(), "b".to_owned()];
-        assert_eq!(mcp("stdio:s --a  b"), Ok(Mcp::Stdio { command: "s".into(), arguments }));
+        assert_eq!(
+            mcp("stdio:s --a  b"),
+            Ok(Mcp::Stdio {
+                command: "s".into(),
+                arguments
+            })
+        );
         assert_eq!(mcp("http://a"), Ok(Mcp::Http(url("http://a"))));
     }
 
     #[test]
     fn wrong_locations() {
         for (error, message) in [
-            (community("discurse:http://a").err(), "unknown location `discurse:http://a` (did you mean `discourse`?)"),
-            (community("discourse:").err(), "`` is not a URL: relative URL without a base (for example `http://127.0.0.1:8000`)"),
-            (community("query.rs:x").err(), "unknown location `query.rs:x` (it begins with one of: discourse, stackexchange, devdocs, rustdoc, sphinx, query.rs)"),
+            (
+                community("discurse:http://a").err(),
+                "unknown location `discurse:http://a` (did you mean `discourse`?)",
+            ),
+            (
+                community("discourse:").err(),
+                "`` is not a URL: it does not begin with `http://` or `https://` (for example `http://127.0.0.1:8000`)",
+            ),
+            (
+                community("query.rs:x").err(),
+                "unknown location `query.rs:x` (it begins with one of: discourse, stackexchange, devdocs, rustdoc, sphinx, query.rs)",
+            ),
             (community("sphinx:").err(), "a path is missing after `:`"),
-            (tasks("github:a/../b").err(), "`a/../b` is not `<owner>/<repo>`"),
-            (tasks("clickup:x").err(), "`x` is not the number of a workspace"),
-            (mcp("stdio: ").err(), "`stdio:` needs a command (for example `stdio:notes-server --read-only`)"),
-            (mcp("notes").err(), "`notes` is not a URL: relative URL without a base (write `stdio:` and a command, or an http or https URL)"),
+            (
+                tasks("github:a/../b").err(),
+                "`a/../b` is not `<owner>/<repo>`",
+            ),
+            (
+                tasks("clickup:x").err(),
+                "`x` is not the number of a workspace",
+            ),
+            (
+                mcp("stdio: ").err(),
+                "`stdio:` needs a command (for example `stdio:notes-server --read-only`)",
+            ),
+            (
+                mcp("notes").err(),
+                "`notes` is not a URL: it does not begin with `http://` or `https://` (write `stdio:` and a command, or an http or https URL)",
+            ),
         ] {
             assert_eq!(error.unwrap().to_string(), message);
         }
