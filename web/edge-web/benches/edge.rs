@@ -49,11 +49,11 @@ fn start(with_edge: bool) -> SocketAddr {
     std::thread::spawn(move || {
         actix_rt::System::new().block_on(async move {
             if with_edge {
-                run_edge(listener, address).await
+                run_edge(listener, address).await;
             } else {
-                run_bare(listener).await
+                run_bare(listener).await;
             }
-        })
+        });
     });
     address
 }

@@ -381,12 +381,13 @@ async fn wait(query: web::Query<std::collections::HashMap<String, String>>) -> i
     "waited"
 }
 
-/// Like `wait`, but one at a time.
+/// Like `wait`, but one at a time; leaves a second file behind once it is inside.
 async fn busy(
     gate: web::Data<ConcurrencyLimit>,
     query: web::Query<std::collections::HashMap<String, String>>,
 ) -> Result<impl Responder, Problem> {
     let _permit = gate.enter()?;
+    std::fs::write(format!("{}.inside", query["file"]), "").unwrap();
     Ok(wait(query).await)
 }
 
