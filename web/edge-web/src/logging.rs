@@ -27,11 +27,13 @@ pub fn init(level: &str, filter: Option<&str>) {
     drop(started);
 }
 
-/// Libraries whose `info` is about their own inside.
+/// Libraries whose `info` is about their own inside; and the HTTP parser, which reports every
+/// malformed request as an error: whoever can reach the port could fill the log.
 fn quiet(level: &str) -> String {
     match level {
-        "info" => "info,tantivy=warn,actix_server=warn".to_owned(),
-        level => level.to_owned(),
+        "debug" => "debug".to_owned(),
+        "info" => "info,tantivy=warn,actix_server=warn,actix_http=off".to_owned(),
+        level => format!("{level},actix_http=off"),
     }
 }
 

@@ -28,6 +28,8 @@ pub struct ServeOptions {
     /// How long a client may take to close a connection that the server is done with, and how long
     /// the rest of a refused body is read away.
     pub client_disconnect_timeout: Duration,
+    /// How long a client may take nothing of an answer that waits for it.
+    pub client_stall_timeout: Duration,
     /// How long requests may still run after the shutdown was asked for; whole seconds.
     pub shutdown_timeout: Duration,
     /// The most connections of one worker; the others wait in the listener's queue.
@@ -41,6 +43,7 @@ impl Default for ServeOptions {
             client_request_timeout: Duration::from_secs(5),
             keep_alive: Duration::from_secs(75),
             client_disconnect_timeout: Duration::from_secs(1),
+            client_stall_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(10),
             max_connections: 10_000,
         }
@@ -132,6 +135,7 @@ where
         let timeouts = StrictTimeouts {
             head: options.client_request_timeout,
             end: options.client_disconnect_timeout,
+            stall: options.client_stall_timeout,
         };
         fn_service(move |stream: TcpStream| async move {
             let peer = stream.peer_addr().ok();

@@ -5,8 +5,8 @@
 //! in the framing of chunks. It accepts a bare LF as the end of a line in the head (RFC 9112, section
 //! 2.2 lets it) and anywhere in the trailer: [`Scanner`] finds these and spoils them, so that the
 //! parser refuses them as well. It has no time limit for the head of a second request on a connection,
-//! none for the rest of a refused chunked body, and reads up to 128 KiB ahead: [`StrictStream`] bounds
-//! these.
+//! none for the rest of a refused chunked body and none for a client that takes nothing of its answer,
+//! and it reads up to 128 KiB ahead: [`StrictStream`] bounds these.
 
 mod connection;
 mod scanner;

@@ -22,6 +22,8 @@ pub(crate) struct StrictTimeouts {
     pub(crate) head: Duration,
     /// From the answer that ends a connection to its end.
     pub(crate) end: Duration,
+    /// Without a byte of an answer being taken.
+    pub(crate) stall: Duration,
 }
 
 /// A connection whose bytes pass a [`Scanner`], in bounded helpings, and whose heads must be complete
@@ -36,6 +38,8 @@ pub(crate) struct StrictStream<T> {
     timeouts: StrictTimeouts,
     /// Runs while a head is incomplete, or while the connection is ending.
     timer: Option<Pin<Box<Sleep>>>,
+    /// Runs while the client takes nothing of an answer.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl<T> StrictStream<T> {
@@ -47,6 +51,7 @@ impl<T> StrictStream<T> {
             helping: 0,
             timeouts,
             timer: None,
+            stalled: None,
         }
     }
 
@@ -114,7 +119,18 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for StrictStream<T> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
+        match Pin::new(&mut self.inner).poll_write(cx, bytes) {
+            Poll::Pending => {
+                let timeout = self.timeouts.stall;
+                let timer = self.stalled.get_or_insert_with(|| Box::pin(sleep(timeout)));
+                ready!(timer.as_mut().poll(cx));
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
+            Poll::Ready(outcome) => {
+                self.stalled = None;
+                Poll::Ready(outcome)
+            }
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -156,3 +156,26 @@ fn a_head_without_end_is_a_431() {
     assert_eq!(client.answer().status, 431);
     client.closed();
 }
+
+#[test]
+fn a_client_that_takes_nothing_of_its_answer_is_dropped() {
+    let options = ServeOptions {
+        client_stall_timeout: Duration::from_millis(300),
+        ..ServeOptions::default()
+    };
+    let server = TestServer::with(Setup {
+        options,
+        ..Setup::default()
+    });
+    let mut client = server.connect();
+    client.write("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+    // Nothing is read here; a write fails once the server has closed the connection.
+    while std::io::Write::write_all(&mut client.stream, b"x").is_ok() {
+        assert!(
+            std::time::Instant::now() < deadline,
+            "the connection is still open"
+        );
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}

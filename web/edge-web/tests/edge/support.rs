@@ -317,6 +317,7 @@ pub(crate) fn routes(metrics: &Metrics) -> Routes {
         .get("/ws", || async { "upgraded" })
         .get("/asset", asset)
         .get("/empty", empty_asset)
+        .get("/large", || async { vec![b'x'; 64 * 1024 * 1024] })
         .get("/admin/actors", || {
             edge_web::actor_tree(async { Ok(serde_json::json!({"name": "root", "children": []})) })
         })

@@ -1,0 +1,106 @@
+//! What an edge allows, and the decision about a request's head.
+
+use actix_web::HttpResponse;
+use actix_web::dev::RequestHead;
+use actix_web::http::Method;
+use actix_web::http::header::{self, HeaderValue};
+
+use crate::guard::{
+    ApiToken, HostPolicy, HostRefusal, OriginPolicy, OriginVerdict, PublicPaths, RequestSource,
+};
+use crate::headers::STRICT_CSP;
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+
+/// What the edge of one server allows.
+#[derive(Debug, Clone)]
+pub struct EdgeConfig {
+    /// The hosts it answers for.
+    pub hosts: HostPolicy,
+    /// The other origins that may use it from a browser.
+    pub origins: OriginPolicy,
+    /// The token it wants; `None` on loopback (see [`exposure`](crate::guard::exposure)).
+    pub token: Option<ApiToken>,
+    /// What needs no token.
+    pub public: PublicPaths,
+    /// Where it counts.
+    pub metrics: Metrics,
+    /// The Content-Security-Policy of answers that do not set their own.
+    pub content_security_policy: HeaderValue,
+}
+
+impl EdgeConfig {
+    /// Answers for `hosts`, grants no other origin, wants no token, and has the strict policy.
+    pub fn new(hosts: HostPolicy, metrics: &Metrics) -> Self {
+        Self {
+            hosts,
+            origins: OriginPolicy::default(),
+            token: None,
+            public: PublicPaths::default(),
+            metrics: metrics.clone(),
+            content_security_policy: HeaderValue::from_static(STRICT_CSP),
+        }
+    }
+}
+
+/// How a request goes on, with the origin that is granted the answer, if any.
+pub(super) enum Admission {
+    /// To its handler.
+    Pass(Option<HeaderValue>),
+    /// A preflight of a granted origin: answered here.
+    Preflight(HeaderValue),
+}
+
+impl EdgeConfig {
+    /// Host, origin, token: in this order, as each tells a stranger less than the next.
+    pub(super) fn admit(&self, head: &RequestHead) -> Result<Admission, Problem> {
+        self.hosts.check(head).map_err(|refusal| match refusal {
+            HostRefusal::Malformed => Problem::bad_request(refusal.to_string()).closing(),
+            HostRefusal::Foreign => Problem::misdirected(refusal.to_string()).closing(),
+        })?;
+        let grant = match self.origins.judge(&RequestSource::of(head)) {
+            OriginVerdict::Own => None,
+            OriginVerdict::Granted(origin) => Some(origin),
+            OriginVerdict::Refused => return Err(foreign_origin()),
+        };
+        if let Some(origin) = &grant
+            && head.method == Method::OPTIONS
+            && head
+                .headers()
+                .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+        {
+            return Ok(Admission::Preflight(origin.clone()));
+        }
+        if let Some(token) = &self.token
+            && !self.public.contains(head.uri.path())
+        {
+            let given = head.headers().get(header::AUTHORIZATION);
+            if !given.is_some_and(|value| token.matches(value.as_bytes())) {
+                return Err(Problem::unauthorized(
+                    "this server wants Authorization: Bearer <token>",
+                ));
+            }
+        }
+        Ok(Admission::Pass(grant))
+    }
+}
+
+fn foreign_origin() -> Problem {
+    Problem::forbidden("requests from pages of other origins are not allowed here")
+        .kind("foreign-origin", "Foreign origin")
+}
+
+/// The answer to the preflight of a configured origin (the grant itself is added at the end).
+pub(super) fn preflight() -> HttpResponse {
+    HttpResponse::NoContent()
+        .insert_header((
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            "GET, HEAD, POST, PUT, DELETE",
+        ))
+        .insert_header((
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, if-match, if-none-match, x-request-id",
+        ))
+        .insert_header((header::ACCESS_CONTROL_MAX_AGE, "600"))
+        .finish()
+}
