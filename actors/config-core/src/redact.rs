@@ -56,7 +56,7 @@ fn names_a_secret(before: &str) -> bool {
         let tail = name.len().checked_sub(ending.len()).map(|at| &name[at..]);
         tail.is_some_and(|tail| tail.eq_ignore_ascii_case(ending.as_bytes()))
     };
-    ENDINGS.iter().any(|ending| ends_in(ending))
+    ENDINGS.iter().any(ends_in)
 }
 
 /// The value that begins after `start`, without its quotes; a mere `${VARIABLE}` is no secret.

@@ -201,26 +201,22 @@ fn json_strings_and_brackets_are_checked() {
     }
 }
 
+/// The words are the parser's; the places are ours to keep exact.
 #[test]
 fn toml_errors_have_their_place() {
-    for (text, expected) in [
-        ("a = 1\na = 2", "file:2:1: duplicate key"),
-        (
-            "a = [1\nb = 2",
-            "file:2:1: missing comma between array elements, expected `,`",
-        ),
-        ("a 1", "file:1:3: unexpected value, expected nothing"),
-        ("[a\nb = 1", "file:1:3: unclosed table, expected `]`"),
-        ("a = \"x", "file:1:7: invalid basic string, expected `\"`"),
+    for (text, place) in [
+        ("a = [1\nb = 2", "file:2:1: "),
+        ("a 1", "file:1:3: "),
+        ("[a\nb = 1", "file:1:3: "),
+        ("a = \"x", "file:1:7: "),
+        ("\n\na = 1979-13-01", "file:3:5: "),
     ] {
         let found = toml(text);
-        assert_eq!(
-            found.split(": ").next(),
-            expected.split(": ").next(),
-            "{text}: {found}"
-        );
+        assert!(found.starts_with(place), "{text}: {found}");
     }
     assert_eq!(toml("a = 1\na = 2"), "file:2:1: duplicate key");
+    let two = read(b"a = [1\nb = \nc = 'x", Format::Toml).expect_err("the text is wrong");
+    assert!(two.len() > 1, "syntax errors are reported together: {two}");
 }
 
 #[test]

@@ -141,6 +141,30 @@ fn folders_may_name_the_home_folder_and_variables() {
     assert_eq!(local("./~x").folder, Path::new("./~x"));
 }
 
+/// S07: a haystack cannot climb out of the place its location names.
+#[test]
+fn s07_a_location_cannot_climb() {
+    for location in [
+        "..",
+        "../x",
+        "/srv/../etc",
+        "a/..",
+        "~/../other",
+        "${DOCS}/..",
+    ] {
+        for service in ["LocalFiles", "NotesGraph"] {
+            let haystack = json!({ "name": "h", "service": service, "location": location });
+            let text = with_haystack(&haystack);
+            let wrong = role::parse("config.json", &text, &environment()).unwrap_err();
+            assert!(
+                wrong.to_string().contains("a location must not hold `..`"),
+                "{wrong}"
+            );
+        }
+    }
+    assert_eq!(local("/srv/..a").folder, Path::new("/srv/..a"));
+}
+
 #[test]
 fn relative_folders_are_meant_from_the_role_files_folder() {
     let folder = |text: &str, haystack: usize| -> PathBuf {

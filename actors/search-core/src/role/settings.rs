@@ -201,7 +201,10 @@ impl ServerSettings {
     ///
     /// # Errors
     /// The address is open and nothing protects it. The warning, if any, is for the log.
-    pub fn check_exposure(&self, unauthenticated: bool) -> Result<Option<Diagnostic>, Diagnostic> {
+    pub fn check_exposure(
+        &self,
+        unauthenticated: bool,
+    ) -> Result<Option<Diagnostic>, Box<Diagnostic>> {
         let Setting {
             value: listen,
             origin,
@@ -218,7 +221,7 @@ impl ServerSettings {
         if unauthenticated {
             Ok(Some(diagnostic.into_warning()))
         } else {
-            Err(diagnostic)
+            Err(Box::new(diagnostic))
         }
     }
 }
