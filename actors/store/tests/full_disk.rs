@@ -2,6 +2,7 @@
 //! by name, health that says so, and recovery by itself. On real file systems of a few megabytes
 //! where they may be mounted, and on a disk in memory everywhere, which can also fail otherwise.
 
+#![allow(clippy::print_stdout, reason = "says why a test is skipped")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test that fails here should say where"
@@ -89,20 +90,18 @@ impl Ledger {
 }
 
 fn wait_until_ready(store: &Store) {
-    let mut state = store.watch_state();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .unwrap();
-    runtime.block_on(async {
-        let ready = state.wait_for(|state| *state == State::Ready);
-        let ready = tokio::time::timeout(DEADLINE, ready).await;
-        assert!(
-            ready.is_ok(),
-            "did not recover by itself: {:?}",
-            store.health()
-        );
-    });
+    runtime.block_on(wait_for_ready(store));
+}
+
+async fn wait_for_ready(store: &Store) {
+    let mut state = store.watch_state();
+    let ready = state.wait_for(|state| *state == State::Ready);
+    let ready = tokio::time::timeout(DEADLINE, ready).await.is_ok();
+    assert!(ready, "did not recover by itself: {:?}", store.health());
 }
 
 fn full_and_freed(store: &Store, space: &mut dyn Space, rounds: usize) {
@@ -141,9 +140,11 @@ impl Space for FaultyDisk {
 
 #[test]
 fn f08_full_and_freed_in_memory() {
-    let mut disk = FaultyDisk::default();
-    let store = Store::open_with("small disk", disk.factory(), &options()).unwrap();
-    full_and_freed(&store, &mut disk, ROUNDS);
+    for _ in 0..ROUNDS / ROUNDS_PER_FILE {
+        let mut disk = FaultyDisk::default();
+        let store = Store::open_with("small disk", disk.factory(), &options()).unwrap();
+        full_and_freed(&store, &mut disk, ROUNDS_PER_FILE);
+    }
 }
 
 /// The disk fails once at a random operation, sync included, and a failed sync forgets what it
@@ -171,6 +172,51 @@ fn a_disk_that_fails_at_any_point_never_makes_a_liar_of_the_store() {
         failures > 100,
         "only {failures} failures: the test is not what it was"
     );
+}
+
+/// A refusal that rests on a row of the same group must not be told if the group was not stored.
+#[tokio::test]
+async fn a_refusal_derived_from_a_row_that_was_lost_is_not_answered() {
+    #[derive(Debug, PartialEq)]
+    enum Answer {
+        Known,
+        Store(StoreError),
+    }
+    impl From<StoreError> for Answer {
+        fn from(error: StoreError) -> Self {
+            Self::Store(error)
+        }
+    }
+    let disk = FaultyDisk::default();
+    let store = Store::open_with("small disk", disk.factory(), &options()).unwrap();
+    let (unplug, plug) = std::sync::mpsc::channel();
+    let (inside, ready) = std::sync::mpsc::channel();
+    let held = store.write(move |_| {
+        inside.send(()).unwrap();
+        let _ = plug.recv_timeout(DEADLINE);
+        Ok::<_, StoreError>(())
+    });
+    // Those asked from now on share the next group.
+    ready.recv_timeout(DEADLINE).unwrap();
+    let deliver = || {
+        store.write(|txn| match txn.contains(&ROWS, &1)? {
+            true => Err(Answer::Known),
+            false => Ok(txn.put(&ROWS, &1, &Blob(vec![1; ROW_BYTES]))?),
+        })
+    };
+    let (first, again) = (deliver(), deliver());
+    disk.limit(Some(0));
+    unplug.send(()).unwrap();
+    held.await.unwrap();
+    let full = Err(Answer::Store(StoreError::Full {
+        place: "small disk".to_owned(),
+    }));
+    assert_eq!(first.await, full);
+    assert_eq!(again.await, full);
+    disk.limit(None);
+    wait_for_ready(&store).await;
+    assert_eq!(deliver().await, Ok(()));
+    assert_eq!(deliver().await, Err(Answer::Known));
 }
 
 /// A file system of 16 MiB mounted for the test.
