@@ -1,0 +1,411 @@
+//! HTML to plain text: title, headings, keywords and the main content of a page.
+//!
+//! Made for documentation as generators write it (rustdoc, Sphinx, mdBook, javadoc) and for
+//! ordinary pages: navigation, scripts, buttons and permalink signs are left out, and where the
+//! page marks its main content (`<main>`, `role="main"`) only that counts.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::html_tokens::{Token, Tokens, attribute};
+use super::{Parts, fold_line};
+
+/// More keywords than this are search-engine bait.
+const MAX_KEYWORDS: usize = 32;
+
+pub(super) fn parts(page: &str) -> Parts {
+    let mut reader = Reader::default();
+    reader.body.reserve(page.len() / 3);
+    for token in Tokens::new(page) {
+        reader.token(token);
+    }
+    reader.finish()
+}
+
+/// The text of a piece cut out of a page; it may begin and end anywhere but inside a tag.
+pub(crate) fn fragment_text(piece: &str) -> String {
+    let mut reader = Reader::default();
+    for token in Tokens::new(piece) {
+        reader.token(token);
+    }
+    reader.body
+}
+
+/// Where the marked main content of a page lies; the whole page without a mark.
+pub(crate) fn main_range(page: &[u8]) -> Range<usize> {
+    let start = memmem::find(page, b"<main")
+        .or_else(|| memmem::find(page, b"role=\"main\""))
+        .or_else(|| memmem::find(page, b"<body"))
+        .unwrap_or(0);
+    let end = memmem::rfind(page, b"</main")
+        .filter(|end| *end > start)
+        .unwrap_or(page.len());
+    start..end
+}
+
+/// Collects what people read from the tokens of a page.
+#[derive(Default)]
+struct Reader {
+    title: String,
+    headings: Vec<(u8, String)>,
+    keywords: Vec<String>,
+    body: String,
+    in_title: bool,
+    /// The element being left out and how many of its name are open inside it.
+    dropped: Option<(String, usize)>,
+    /// The element that holds the main content, likewise.
+    main: Option<(String, usize)>,
+    /// The main content has ended: nothing counts any more.
+    main_over: bool,
+    /// Open `pre` elements: white space counts inside them.
+    pre: usize,
+    /// Level of the open heading and where its text starts in `body`.
+    heading: Option<(u8, usize)>,
+    /// White space is due before the next word.
+    space: bool,
+}
+
+impl Reader {
+    fn token(&mut self, token: Token<'_>) {
+        match token {
+            Token::Text(text) => self.text(text),
+            Token::RawText(_) => {}
+            Token::Start { name, attributes } => self.start(&lower(name), attributes),
+            Token::End(name) => self.end(&lower(name)),
+        }
+    }
+
+    fn text(&mut self, raw: &str) {
+        if self.in_title {
+            self.title.push_str(&html_escape::decode_html_entities(raw));
+        } else if self.dropped.is_none() && !self.main_over {
+            let text = decode(raw);
+            if self.pre > 0 {
+                self.body.push_str(&text)
+            } else {
+                self.folded(&text)
+            }
+        }
+    }
+
+    /// Appends text with its white space folded into single spaces.
+    fn folded(&mut self, text: &str) {
+        self.space |= text.starts_with(|c: char| c.is_ascii_whitespace());
+        for word in text.split_ascii_whitespace() {
+            if self.space && !self.body.is_empty() && !self.body.ends_with(['\n', ' ']) {
+                self.body.push(' ');
+            }
+            self.body.push_str(word);
+            self.space = true;
+        }
+        self.space = text.ends_with(|c: char| c.is_ascii_whitespace())
+            || (self.space && text.trim_ascii().is_empty());
+    }
+
+    fn start(&mut self, name: &str, attributes: &str) {
+        if self.main.is_none() && !self.main_over && is_main(name, attributes) {
+            self.begin_main(name);
+            return;
+        }
+        for open in [&mut self.main, &mut self.dropped] {
+            if let Some((_, depth)) = open.as_mut().filter(|(open, _)| open == name) {
+                *depth += 1;
+            }
+        }
+        if self.dropped.is_some() || self.main_over {
+            return;
+        }
+        match name {
+            "title" => self.in_title = self.title.is_empty(),
+            "meta" => self.meta(attributes),
+            "img" => self.folded(&decode(attribute(attributes, "alt").unwrap_or_default())),
+            "pre" => {
+                self.line_break();
+                self.pre += 1;
+            }
+            "td" | "th" | "dd" => self.space = true,
+            _ if is_dropped(name, attributes) => self.dropped = Some((name.to_owned(), 1)),
+            _ if heading_level(name).is_some() => {
+                self.line_break();
+                self.heading = heading_level(name).map(|level| (level, self.body.len()));
+            }
+            _ if is_block(name) => self.line_break(),
+            _ => {}
+        }
+    }
+
+    /// What was read before the main content is not part of it.
+    fn begin_main(&mut self, name: &str) {
+        self.main = Some((name.to_owned(), 1));
+        self.body.clear();
+        self.headings.clear();
+        (self.heading, self.dropped, self.space, self.pre) = (None, None, false, 0);
+    }
+
+    fn end(&mut self, name: &str) {
+        if name == "title" {
+            self.in_title = false;
+            return;
+        }
+        if close(&mut self.main, name) {
+            self.main_over = true;
+        }
+        if self.dropped.is_some() {
+            close(&mut self.dropped, name);
+            return;
+        }
+        match name {
+            "pre" => {
+                self.pre = self.pre.saturating_sub(1);
+                self.line_break();
+            }
+            _ if heading_level(name).is_some() => self.end_heading(),
+            _ if is_block(name) => self.line_break(),
+            _ => {}
+        }
+    }
+
+    fn end_heading(&mut self) {
+        if let Some((level, start)) = self.heading.take() {
+            let heading = fold_line(self.body.get(start..).unwrap_or_default(), 200);
+            if !heading.is_empty() {
+                self.headings.push((level, heading));
+            }
+        }
+        self.line_break();
+    }
+
+    fn line_break(&mut self) {
+        self.space = false;
+        if !self.body.is_empty() && !self.body.ends_with('\n') {
+            self.body.push('\n');
+        }
+    }
+
+    fn meta(&mut self, attributes: &str) {
+        let named = attribute(attributes, "name").unwrap_or_default();
+        if named.eq_ignore_ascii_case("keywords") {
+            let content = decode(attribute(attributes, "content").unwrap_or_default());
+            let words = content
+                .split(',')
+                .map(str::trim)
+                .filter(|word| !word.is_empty());
+            self.keywords
+                .extend(words.take(MAX_KEYWORDS).map(str::to_owned));
+        }
+    }
+
+    fn finish(self) -> Parts {
+        let mut headings = self.headings;
+        let mut title = self.title.trim().to_owned();
+        if title.is_empty() {
+            let first = headings
+                .iter()
+                .position(|(level, _)| *level == 1)
+                .unwrap_or(0);
+            if first < headings.len() {
+                title = headings.remove(first).1;
+            }
+        }
+        let headings = headings.into_iter().map(|(_, heading)| heading).collect();
+        Parts {
+            title,
+            headings,
+            tags: self.keywords,
+            body: self.body,
+        }
+    }
+}
+
+/// Counts an end tag against an open element; true when the element is closed by it.
+fn close(open: &mut Option<(String, usize)>, name: &str) -> bool {
+    let Some((_, depth)) = open.as_mut().filter(|(open, _)| open == name) else {
+        return false;
+    };
+    *depth -= 1;
+    let closed = *depth == 0;
+    if closed {
+        *open = None;
+    }
+    closed
+}
+
+fn lower(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
+/// Text with its character references resolved.
+fn decode(raw: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'&', raw.as_bytes()).is_some() {
+        html_escape::decode_html_entities(raw)
+    } else {
+        Cow::Borrowed(raw)
+    }
+}
+
+fn is_main(name: &str, attributes: &str) -> bool {
+    name == "main" || (!attributes.is_empty() && attribute(attributes, "role") == Some("main"))
+}
+
+/// Elements people do not read as text. Only elements that must have an end tag may be left out
+/// by their attributes: otherwise a missing one would swallow the rest of the page.
+fn is_dropped(name: &str, attributes: &str) -> bool {
+    match name {
+        "nav" | "template" | "svg" | "button" | "select" | "noscript" | "object" | "canvas"
+        | "audio" | "video" | "dialog" => true,
+        "div" | "span" | "a" | "section" | "aside" | "header" | "footer" | "form" | "ul" | "ol"
+        | "pre" | "details" | "summary" | "table" | "rustdoc-toolbar" | "rustdoc-topbar" => {
+            !attributes.is_empty() && is_furniture(attributes)
+        }
+        _ => name.starts_with("rustdoc-"),
+    }
+}
+
+/// Navigation by role, hidden parts, and the permalink signs of documentation generators.
+fn is_furniture(attributes: &str) -> bool {
+    if memmem::find(attributes.as_bytes(), b"data-nosnippet").is_some()
+        || attribute(attributes, "hidden").is_some()
+    {
+        return true;
+    }
+    let role = attribute(attributes, "role").unwrap_or_default();
+    if matches!(
+        role,
+        "navigation" | "search" | "menu" | "menubar" | "banner" | "contentinfo"
+    ) {
+        return true;
+    }
+    let classes = attribute(attributes, "class").unwrap_or_default();
+    classes.split_ascii_whitespace().any(|class| {
+        matches!(
+            class,
+            "headerlink"
+                | "anchor"
+                | "doc-anchor"
+                | "src"
+                | "srclink"
+                | "hideme"
+                | "sphinxsidebar"
+                | "src-line-numbers"
+                | "line-numbers"
+                | "linenos"
+                | "sidebar"
+                | "tooltip"
+                | "out-of-band"
+        )
+    })
+}
+
+fn heading_level(name: &str) -> Option<u8> {
+    match name.as_bytes() {
+        [b'h', level @ b'1'..=b'6'] => Some(level - b'0'),
+        _ => None,
+    }
+}
+
+fn is_block(name: &str) -> bool {
+    matches!(
+        name,
+        "p" | "div"
+            | "br"
+            | "hr"
+            | "li"
+            | "ul"
+            | "ol"
+            | "dl"
+            | "dt"
+            | "tr"
+            | "table"
+            | "section"
+            | "article"
+            | "aside"
+            | "header"
+            | "footer"
+            | "blockquote"
+            | "figure"
+            | "figcaption"
+            | "details"
+            | "summary"
+            | "address"
+            | "form"
+            | "fieldset"
+            | "caption"
+            | "body"
+            | "main"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "option"
+            | "center"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_its_title_headings_and_main_text() {
+        let found = parts(
+            "<!DOCTYPE html><html><head><title>Vec in std &amp; co</title><meta name=\"keywords\" content=\"a, b\">\
+             <style>p{}</style></head><body><nav><a>Menu</a></nav><p>outside</p><main><h1>Struct <wbr>Vec<a class=\"anchor\">§</a></h1>\
+             <p>A contiguous\n  growable <b>arr</b>ay.</p><h2>Exa<wbr>mples</h2><pre>let v =\n  1;</pre><script>x()</script></main><p>footer</p>",
+        );
+        assert_eq!(found.title, "Vec in std & co");
+        assert_eq!(found.headings, ["Struct Vec", "Examples"]);
+        assert_eq!(found.tags, ["a", "b"]);
+        assert_eq!(
+            found.body,
+            "Struct Vec\nA contiguous growable array.\nExamples\nlet v =\n  1;\n"
+        );
+    }
+
+    #[test]
+    fn a_sphinx_page_loses_its_sidebar_and_permalinks() {
+        let found = parts(
+            "<title>json — Python</title><div class=\"related\" role=\"navigation\"><ul><li>index</li></ul></div>\
+             <div class=\"body\" role=\"main\"><div><h1>json<a class=\"headerlink\" href=\"#x\">¶</a></h1><p>Text</p></div></div>\
+             <div class=\"sphinxsidebar\">side</div>",
+        );
+        assert_eq!(found.body, "json\nText\n");
+        assert_eq!(found.headings, ["json"]);
+    }
+
+    #[test]
+    fn a_page_without_marks_counts_as_a_whole() {
+        let found = parts("<H1>T&eacute;a</H1><P>one<P>two<br>three <table><tr><td>a<td>b</table>");
+        assert_eq!(found.title, "Téa");
+        assert_eq!(found.body, "Téa\none\ntwo\nthree\na b\n");
+    }
+
+    #[test]
+    fn nested_elements_of_a_dropped_one_stay_dropped() {
+        assert_eq!(parts("<div hidden>a<div>b</div>c</div>d").body, "d");
+        assert_eq!(parts("<nav>a<main>b</main>c").body, "b\n");
+    }
+
+    #[test]
+    fn s05_markup_in_text_stays_text() {
+        let found = parts(
+            "<title>&lt;script&gt;alert(1)&lt;/script&gt;</title><p>&lt;img src=x onerror=alert(1)&gt;<script>evil()</script>",
+        );
+        assert_eq!(found.title, "<script>alert(1)</script>");
+        assert_eq!(found.body, "<img src=x onerror=alert(1)>");
+    }
+
+    #[test]
+    fn the_main_range_is_found_in_bytes() {
+        let page = b"<body><nav>x</nav><main>text</main>";
+        assert_eq!(&page[main_range(page)], b"<main>text");
+        assert_eq!(main_range(b"plain"), 0..5);
+    }
+}

@@ -1,0 +1,114 @@
+//! From the bytes of a file to a document: encoding, format, title, headings, tags, plain text.
+//!
+//! ```text
+//! bytes ──decode──> text ──by format──> ExtractedDocument
+//! ```
+//!
+//! Source code and plain text in UTF-8 are validated once and moved, never copied.
+
+mod decode;
+mod format;
+mod front_matter;
+mod html;
+mod html_tokens;
+mod markdown;
+mod plain;
+
+use search_core::document::{ContentKind, ExtractedDocument};
+
+use crate::walk::SkipReason;
+
+pub use decode::{Decoded, decode, is_binary};
+pub use format::Format;
+pub(crate) use html::{fragment_text as html_fragment_text, main_range as html_main_range};
+pub(crate) use markdown::fragment_text as markdown_fragment_text;
+
+/// The text of a whole page, as it is indexed.
+pub(crate) fn html_text(page: &str) -> String {
+    html::parts(page).body
+}
+
+/// Offset behind the front matter of a Markdown text; 0 without any.
+pub(crate) fn front_matter_end(text: &str) -> usize {
+    text.len() - front_matter::split(text).1.len()
+}
+
+/// Longest title in characters; longer ones are cut.
+const MAX_TITLE_CHARS: usize = 300;
+
+/// The parts a format finds in a text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// Empty where the text names none.
+    pub(crate) title: String,
+    pub(crate) headings: Vec<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) body: String,
+}
+
+/// Turns the content of a file into a document.
+///
+/// `mtime_ns` is the file's modification time in nanoseconds since the Unix epoch. The title is
+/// never empty: a text without one is named after its file.
+///
+/// # Errors
+/// [`SkipReason::Binary`] for content that is not text, [`SkipReason::Empty`] for white space.
+pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocument, SkipReason> {
+    let format = Format::of_key(key);
+    let Decoded { text, .. } = decode(bytes, format).ok_or(SkipReason::Binary)?;
+    if text.trim_start().is_empty() {
+        return Err(SkipReason::Empty);
+    }
+    let format = format.or_by_content(&text);
+    let parts = match format {
+        Format::Markdown => markdown::parts(&text),
+        Format::Html => html::parts(&text),
+        Format::Text => plain::parts(text),
+        Format::Code | Format::Data => Parts {
+            body: text,
+            ..Parts::default()
+        },
+    };
+    Ok(ExtractedDocument {
+        key: key.to_owned(),
+        title: title_or_name(&parts.title, key),
+        headings: parts.headings,
+        tags: parts.tags,
+        body: parts.body,
+        kind: kind(format),
+        modified: Some(mtime_ns.div_euclid(1_000_000_000)),
+    })
+}
+
+fn kind(format: Format) -> ContentKind {
+    match format {
+        Format::Markdown | Format::Html | Format::Text => ContentKind::Prose,
+        Format::Code => ContentKind::Code,
+        Format::Data => ContentKind::Data,
+    }
+}
+
+fn title_or_name(title: &str, key: &str) -> String {
+    let title = fold_line(title, MAX_TITLE_CHARS);
+    if !title.is_empty() {
+        return title;
+    }
+    let name = key.rsplit('/').next().unwrap_or(key);
+    fold_line(name, MAX_TITLE_CHARS)
+}
+
+/// One line: white space and control characters become single spaces, at most `max_chars` long.
+pub(crate) fn fold_line(text: &str, max_chars: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(max_chars));
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    for word in words.filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    match line.char_indices().nth(max_chars) {
+        Some((end, _)) => line[..end].trim_end().to_owned(),
+        None => line,
+    }
+}

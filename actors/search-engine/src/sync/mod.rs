@@ -1,0 +1,18 @@
+//! Keeping an index in step with a folder.
+//!
+//! ```text
+//! walk ──┐
+//!        ├── Plan::compare ──► Plan ──► Synchronizer: read + extract ──► IndexSink
+//! known ─┘                                          (one thread)     (the caller's thread)
+//! ```
+//!
+//! The comparison is pure and looks at sizes and times only; files that differ are read, and their
+//! hash tells whether they have really changed.
+
+mod apply;
+mod plan;
+
+pub use apply::{
+    CancelFlag, IndexSink, SyncError, SyncOptions, SyncProgress, SyncReport, Touch, apply,
+};
+pub use plan::{KnownFile, Plan, PlannedFile, WalkedFolder, walk_all};

@@ -1,0 +1,303 @@
+//! What has to be done to bring an index in step with a folder: a pure comparison.
+
+use rustc_hash::FxHashMap;
+
+use crate::walk::{
+    FileFacts, RootFolder, SkipCounts, SkipReason, SkippedPath, WalkItem, WalkOptions,
+};
+
+/// The version of a file that is indexed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KnownFile {
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds since the Unix epoch.
+    pub mtime_ns: i64,
+    /// First 16 bytes of the content's BLAKE3 hash.
+    pub hash: [u8; 16],
+}
+
+/// Everything one walk has met.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WalkedFolder {
+    /// Files to be indexed, in the order of the walk.
+    pub files: Vec<FileFacts>,
+    /// What was left out and why.
+    pub skipped: Vec<SkippedPath>,
+    /// Files the glob has kept out.
+    pub filtered: u64,
+}
+
+/// Walks the whole folder.
+#[must_use]
+pub fn walk_all(root: &RootFolder, options: &WalkOptions) -> WalkedFolder {
+    let mut walked = WalkedFolder::default();
+    let mut walk = root.walk(options);
+    for item in walk.by_ref() {
+        match item {
+            WalkItem::File(facts) => walked.files.push(facts),
+            WalkItem::Skipped(skipped) => walked.skipped.push(skipped),
+        }
+    }
+    walked.filtered = walk.filtered();
+    walked
+}
+
+/// A file to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedFile {
+    /// Its key.
+    pub key: String,
+    /// Its size in bytes when it was listed.
+    pub size: u64,
+    /// Hash of the version that is indexed, if one is.
+    pub known_hash: Option<[u8; 16]>,
+}
+
+/// The work of one synchronisation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Files that are not indexed yet.
+    pub add: Vec<PlannedFile>,
+    /// Files whose size or time differs from the indexed version.
+    pub update: Vec<PlannedFile>,
+    /// Keys that are indexed and whose files are no longer to be.
+    pub remove: Vec<String>,
+    /// Number of files that are indexed as they are.
+    pub unchanged: u64,
+    /// What the walk has left out, by reason.
+    pub skipped: SkipCounts,
+}
+
+impl Plan {
+    /// Compares what is indexed with what a walk has found.
+    ///
+    /// Files in a folder that could not be listed stay indexed: a server that does not answer for
+    /// a moment must not empty an index.
+    #[must_use]
+    pub fn compare(mut known: FxHashMap<String, KnownFile>, walked: WalkedFolder) -> Self {
+        let mut plan = Self::default();
+        for facts in walked.files {
+            match known.remove(&facts.key) {
+                None => plan.add.push(planned(facts, None)),
+                Some(file) if file.size == facts.size && file.mtime_ns == facts.mtime_ns => {
+                    plan.unchanged += 1;
+                }
+                Some(file) => plan.update.push(planned(facts, Some(file.hash))),
+            }
+        }
+        let mut unlisted = Vec::new();
+        for skipped in walked.skipped {
+            plan.skipped.add(skipped.reason);
+            if skipped.reason == SkipReason::Unreadable {
+                unlisted.push(skipped.key);
+            }
+        }
+        plan.remove = known
+            .into_keys()
+            .filter(|key| !is_below(key, &unlisted))
+            .collect();
+        plan.remove.sort_unstable();
+        plan
+    }
+
+    /// The work that a batch of a watch asks for: everything named is read, whatever its size and
+    /// time. `known` gives the indexed version of a key, `below` all indexed keys below a folder.
+    #[must_use]
+    pub fn of_changes(
+        batch: &crate::watch::ChangeBatch,
+        known: impl Fn(&str) -> Option<KnownFile>,
+        below: impl Fn(&str) -> Vec<String>,
+    ) -> Self {
+        let mut plan = Self::default();
+        for key in &batch.changed {
+            let file = known(key);
+            let facts = FileFacts {
+                key: key.clone(),
+                size: 0,
+                mtime_ns: 0,
+            };
+            let list = if file.is_some() {
+                &mut plan.update
+            } else {
+                &mut plan.add
+            };
+            list.push(planned(facts, file.map(|file| file.hash)));
+        }
+        for key in &batch.removed {
+            plan.remove.extend(known(key).map(|_| key.clone()));
+            plan.remove.extend(below(key));
+        }
+        plan.remove.retain(|key| !batch.changed.contains(key));
+        plan.remove.sort_unstable();
+        plan.remove.dedup();
+        plan
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.add.is_empty() && self.update.is_empty() && self.remove.is_empty()
+    }
+
+    /// Number of files to be read.
+    #[must_use]
+    pub fn files(&self) -> u64 {
+        (self.add.len() + self.update.len()) as u64
+    }
+}
+
+fn planned(facts: FileFacts, known_hash: Option<[u8; 16]>) -> PlannedFile {
+    PlannedFile {
+        key: facts.key,
+        size: facts.size,
+        known_hash,
+    }
+}
+
+/// Whether `key` is one of `folders` or lies below one; the root is the empty key.
+fn is_below(key: &str, folders: &[String]) -> bool {
+    folders.iter().any(|folder| {
+        let rest = key.strip_prefix(folder.as_str());
+        folder.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn known(size: u64, mtime_ns: i64) -> KnownFile {
+        KnownFile {
+            size,
+            mtime_ns,
+            hash: [1; 16],
+        }
+    }
+
+    fn facts(key: &str, size: u64, mtime_ns: i64) -> FileFacts {
+        FileFacts {
+            key: key.to_owned(),
+            size,
+            mtime_ns,
+        }
+    }
+
+    fn keys(files: &[PlannedFile]) -> Vec<&str> {
+        files.iter().map(|file| file.key.as_str()).collect()
+    }
+
+    fn index(list: &[(&str, u64, i64)]) -> FxHashMap<String, KnownFile> {
+        list.iter()
+            .map(|&(key, size, time)| (key.to_owned(), known(size, time)))
+            .collect()
+    }
+
+    #[test]
+    fn new_changed_and_lost_files_are_told_apart() {
+        let indexed = index(&[
+            ("same", 1, 1),
+            ("longer", 1, 1),
+            ("newer", 1, 1),
+            ("older", 1, 5),
+            ("gone", 1, 1),
+        ]);
+        let files = vec![
+            facts("same", 1, 1),
+            facts("longer", 2, 1),
+            facts("newer", 1, 2),
+            facts("older", 1, 4),
+            facts("new", 1, 1),
+        ];
+        let plan = Plan::compare(
+            indexed,
+            WalkedFolder {
+                files,
+                ..WalkedFolder::default()
+            },
+        );
+        assert_eq!(keys(&plan.add), ["new"]);
+        assert_eq!(keys(&plan.update), ["longer", "newer", "older"]);
+        assert_eq!(
+            (plan.remove.as_slice(), plan.unchanged),
+            (&["gone".to_owned()][..], 1)
+        );
+    }
+
+    #[test]
+    fn files_of_a_folder_that_cannot_be_listed_stay() {
+        let skipped = vec![
+            SkippedPath {
+                key: "locked".into(),
+                reason: SkipReason::Unreadable,
+            },
+            SkippedPath {
+                key: "big".into(),
+                reason: SkipReason::TooLarge,
+            },
+        ];
+        let indexed = index(&[
+            ("locked/a", 1, 1),
+            ("locked", 1, 1),
+            ("lockedx", 1, 1),
+            ("big", 1, 1),
+        ]);
+        let plan = Plan::compare(
+            indexed,
+            WalkedFolder {
+                skipped,
+                ..WalkedFolder::default()
+            },
+        );
+        assert_eq!(plan.remove, ["big", "lockedx"]);
+        assert_eq!(plan.skipped.total(), 2);
+    }
+
+    #[test]
+    fn a_batch_is_read_whatever_the_times_say() {
+        let batch = crate::watch::ChangeBatch {
+            changed: ["d/new".to_owned(), "old".to_owned()].into(),
+            removed: ["d".to_owned(), "file".to_owned(), "unknown".to_owned()].into(),
+            ..Default::default()
+        };
+        let indexed = index(&[
+            ("old", 1, 1),
+            ("d/new", 1, 1),
+            ("d/x", 1, 1),
+            ("file", 1, 1),
+        ]);
+        let below = |folder: &str| {
+            indexed
+                .keys()
+                .filter(|key| key.starts_with(&format!("{folder}/")))
+                .cloned()
+                .collect()
+        };
+        let plan = Plan::of_changes(&batch, |key| indexed.get(key).copied(), below);
+        assert_eq!(
+            (keys(&plan.update), plan.add.len()),
+            (vec!["d/new", "old"], 0)
+        );
+        assert_eq!(plan.remove, ["d/x", "file"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_leads_from_any_index_to_any_folder(
+            before in proptest::collection::btree_map("[a-c]{1,2}", (0u64..3, 0i64..3), 0..8),
+            after in proptest::collection::btree_map("[a-c]{1,2}", (0u64..3, 0i64..3), 0..8)) {
+            let indexed = before.iter().map(|(key, (size, time))| (key.clone(), known(*size, *time))).collect();
+            let files = after.iter().map(|(key, (size, time))| facts(key, *size, *time)).collect();
+            let plan = Plan::compare(indexed, WalkedFolder { files, ..WalkedFolder::default() });
+            let mut result: BTreeMap<_, _> = before;
+            for key in &plan.remove { prop_assert!(result.remove(key).is_some()); }
+            for file in &plan.add { prop_assert!(!result.contains_key(&file.key)); }
+            for file in plan.add.iter().chain(&plan.update) {
+                result.insert(file.key.clone(), after[&file.key]);
+            }
+            prop_assert_eq!(result, after);
+        }
+    }
+}

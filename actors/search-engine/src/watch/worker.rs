@@ -1,0 +1,359 @@
+//! The thread of a watch: takes events, applies the rules of the walk, sends batches.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, never, select};
+use ignore::IncrementalIgnore;
+use notify::event::{AccessKind, EventKind, ModifyKind};
+use notify::{Event, Result as NotifyResult};
+use parking_lot::Mutex;
+
+use super::folders::{Folders, is_limit};
+use super::pending::{Change, Pending};
+use super::{ChangeBatch, PollingReason, RescanReason, WatchMode, WatchOptions};
+use crate::walk::{RootFolder, encode_key, is_ignore_file, walk_builder};
+
+/// How soon a batch is offered again to a consumer that is busy.
+const RETRY: Duration = Duration::from_millis(5);
+
+/// How often a lost root is looked for.
+const ROOT_CHECK: Duration = Duration::from_secs(1);
+
+/// State of the thread.
+pub(super) struct Worker {
+    root: RootFolder,
+    options: WatchOptions,
+    batches: Sender<ChangeBatch>,
+    stopped: Receiver<()>,
+    mode: Arc<Mutex<WatchMode>>,
+    /// `None` while only polling.
+    folders: Option<Folders>,
+    rules: IncrementalIgnore,
+    pending: Pending,
+    /// A batch the consumer has not taken yet.
+    unsent: ChangeBatch,
+    next_poll: Option<Instant>,
+    root_lost: bool,
+}
+
+impl Worker {
+    /// Sets up the watches; changes are recorded from here on.
+    pub(super) fn new(
+        root: RootFolder,
+        options: WatchOptions,
+        batches: Sender<ChangeBatch>,
+        stopped: Receiver<()>,
+    ) -> Self {
+        let mode = if root.is_remote() {
+            WatchMode::EventsAndPolling
+        } else {
+            WatchMode::Events
+        };
+        let mut worker = Self {
+            rules: rules(&root),
+            pending: Pending::new(options.debounce, options.settle, options.max_delay),
+            root,
+            options,
+            batches,
+            stopped,
+            mode: Arc::new(Mutex::new(mode)),
+            folders: None,
+            unsent: ChangeBatch::default(),
+            next_poll: None,
+            root_lost: false,
+        };
+        match Folders::new(worker.options.max_folders) {
+            Ok(folders) => {
+                worker.folders = Some(folders);
+                worker.watch_all();
+            }
+            Err(reason) => worker.fall_back(reason),
+        }
+        if mode == WatchMode::EventsAndPolling {
+            worker.book_poll();
+        }
+        worker
+    }
+
+    pub(super) fn mode(&self) -> Arc<Mutex<WatchMode>> {
+        Arc::clone(&self.mode)
+    }
+
+    /// Runs until the watch is dropped.
+    pub(super) fn run(mut self) {
+        let quiet = never();
+        loop {
+            let events = self
+                .folders
+                .as_ref()
+                .map_or(&quiet, Folders::events)
+                .clone();
+            select! {
+                recv(self.stopped) -> _ => return,
+                recv(events) -> event => {
+                    if let Ok(event) = event {
+                        self.take(event);
+                        // Whatever is there already belongs to the same moment.
+                        while let Ok(event) = events.try_recv() {
+                            self.take(event);
+                        }
+                    }
+                }
+                default(self.wait()) => {}
+            }
+            self.check_overflow();
+            self.check_timers();
+            self.flush();
+            if !self.send() {
+                return;
+            }
+        }
+    }
+
+    fn wait(&self) -> Duration {
+        let now = Instant::now();
+        let due = self
+            .pending
+            .next_due()
+            .into_iter()
+            .chain(self.next_poll)
+            .min();
+        let until_due = due.map_or(Duration::from_secs(3600), |due| {
+            due.saturating_duration_since(now)
+        });
+        match (self.unsent.is_empty(), self.root_lost) {
+            (false, _) => until_due.min(RETRY),
+            (true, true) => until_due.min(ROOT_CHECK),
+            (true, false) => until_due,
+        }
+    }
+
+    fn take(&mut self, event: NotifyResult<Event>) {
+        match event {
+            Ok(event) if event.need_rescan() => self.rescan(RescanReason::Overflow),
+            Ok(event) => {
+                let (change, now) = (change(event.kind), Instant::now());
+                for path in &event.paths {
+                    self.note(path, change, now);
+                }
+            }
+            Err(error) if is_limit(&error) => self.fall_back(PollingReason::SystemLimit),
+            Err(error) => {
+                tracing::warn!(event = "watch_error", root = %self.root.path().display(), %error);
+                self.rescan(RescanReason::Overflow);
+            }
+        }
+    }
+
+    fn note(&mut self, path: &Path, change: Change, now: Instant) {
+        if path == self.root.path() {
+            // Its own attributes change with every entry; only its disappearance matters.
+            if path.symlink_metadata().is_err() {
+                self.root_lost = true;
+                self.rescan(RescanReason::RootReplaced);
+            }
+            return;
+        }
+        let name = path.file_name().unwrap_or_default();
+        if is_ignore_file(name) || name == ".git" {
+            // Waits like any change, so that many of them cause one rescan.
+            self.pending.note(path, change, now);
+        } else if let Ok(relative) = path.strip_prefix(self.root.path())
+            && !self.rules.matched(relative, false).is_ignore()
+        {
+            self.pending.note(path, change, now);
+        }
+    }
+
+    fn check_overflow(&mut self) {
+        if self.folders.as_ref().is_some_and(Folders::take_overflow) {
+            self.rescan(RescanReason::Overflow);
+        }
+    }
+
+    fn check_timers(&mut self) {
+        let now = Instant::now();
+        if self.next_poll.is_some_and(|due| due <= now) {
+            self.unsent.merge(rescan(RescanReason::Polling, now));
+            self.book_poll();
+        }
+        if self.root_lost && self.root.path().is_dir() {
+            self.root_lost = false;
+            self.rescan(RescanReason::RootReplaced);
+        }
+    }
+
+    /// Looks at the paths that are due and adds them to the batch.
+    fn flush(&mut self) {
+        let (mut paths, noticed) = self.pending.take_due(Instant::now());
+        if paths.is_empty() {
+            return;
+        }
+        if paths.iter().any(|path| {
+            path.file_name()
+                .is_some_and(|name| is_ignore_file(name) || name == ".git")
+        }) {
+            self.rescan(RescanReason::RulesChanged);
+            return;
+        }
+        let mut batch = ChangeBatch {
+            noticed,
+            ..ChangeBatch::default()
+        };
+        // Grows while it is walked: a new folder adds what it holds.
+        let mut next = 0;
+        while let Some(path) = paths.get(next).cloned() {
+            next += 1;
+            if let Err(reason) = self.look_at(&path, &mut paths, &mut batch) {
+                self.fall_back(reason);
+                return;
+            }
+        }
+        if !batch.changed.is_empty() || !batch.removed.is_empty() {
+            self.unsent.merge(batch);
+        }
+    }
+
+    fn look_at(
+        &mut self,
+        path: &Path,
+        more: &mut Vec<std::path::PathBuf>,
+        batch: &mut ChangeBatch,
+    ) -> Result<(), PollingReason> {
+        let Some(relative) = self.root.relative(path) else {
+            return Ok(());
+        };
+        let key = encode_key(relative);
+        let is_wanted = self.options.filter.matches(relative);
+        let kind = path.symlink_metadata().map(|data| data.file_type());
+        match kind {
+            Ok(kind) if kind.is_dir() => return self.enter(path, more),
+            Ok(kind) if kind.is_file() => {
+                if is_wanted && self.is_admitted(path, false) {
+                    batch.changed.insert(key);
+                }
+            }
+            // Gone, or no file any more.
+            _ => {
+                let was_folder = self
+                    .folders
+                    .as_ref()
+                    .is_some_and(|folders| folders.is_watched(path));
+                if let Some(folders) = self.folders.as_mut().filter(|_| was_folder) {
+                    folders.forget(path);
+                }
+                if was_folder || is_wanted {
+                    batch.removed.insert(key);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Watches a folder that has appeared and lists what it holds: that was there before the watch.
+    fn enter(
+        &mut self,
+        folder: &Path,
+        found: &mut Vec<std::path::PathBuf>,
+    ) -> Result<(), PollingReason> {
+        let is_excluded = self
+            .root
+            .relative(folder)
+            .is_some_and(|relative| self.options.filter.skips_folder(relative));
+        let admitted =
+            !is_excluded && self.is_admitted(folder, true) && !self.root.is_pseudo_mount(folder);
+        let Some(folders) = self
+            .folders
+            .as_mut()
+            .filter(|folders| admitted && !folders.is_watched(folder))
+        else {
+            return Ok(());
+        };
+        folders.add(folder)?;
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        found.extend(entries.map(|entry| entry.path()));
+        Ok(())
+    }
+
+    fn is_admitted(&mut self, path: &Path, is_dir: bool) -> bool {
+        path.strip_prefix(self.root.path())
+            .is_ok_and(|relative| !self.rules.matched(relative, is_dir).is_ignore())
+    }
+
+    /// Gives up on single changes: asks for a comparison of everything and renews rules and watches.
+    fn rescan(&mut self, reason: RescanReason) {
+        self.pending.clear();
+        self.rules = rules(&self.root);
+        self.watch_all();
+        self.unsent.merge(rescan(reason, Instant::now()));
+    }
+
+    fn watch_all(&mut self) {
+        let Some(folders) = self.folders.as_mut() else {
+            return;
+        };
+        if let Err(reason) = folders.replace(self.root.folders(&self.options.filter)) {
+            self.fall_back(reason);
+        }
+    }
+
+    /// Releases all watches and polls instead.
+    fn fall_back(&mut self, reason: PollingReason) {
+        let mode = WatchMode::Polling(reason);
+        tracing::warn!(event = "watch_fell_back", root = %self.root.path().display(), %mode);
+        *self.mode.lock() = mode;
+        self.folders = None;
+        self.pending.clear();
+        self.unsent
+            .merge(rescan(RescanReason::Polling, Instant::now()));
+        self.book_poll();
+    }
+
+    fn book_poll(&mut self) {
+        self.next_poll = Some(Instant::now() + self.options.poll_interval);
+    }
+
+    /// Offers the batch; false when nobody listens any more.
+    fn send(&mut self) -> bool {
+        if self.unsent.is_empty() {
+            return true;
+        }
+        match self.batches.try_send(std::mem::take(&mut self.unsent)) {
+            Ok(()) => true,
+            Err(TrySendError::Full(batch)) => {
+                self.unsent = batch;
+                true
+            }
+            Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+}
+
+fn rules(root: &RootFolder) -> IncrementalIgnore {
+    walk_builder(root).build_matchers().remove(0)
+}
+
+fn rescan(reason: RescanReason, noticed: Instant) -> ChangeBatch {
+    ChangeBatch {
+        rescan: Some(reason),
+        noticed: Some(noticed),
+        ..ChangeBatch::default()
+    }
+}
+
+/// Creation and writing are followed by a close; everything else is complete by itself.
+fn change(kind: EventKind) -> Change {
+    match kind {
+        EventKind::Create(_) | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any) => {
+            Change::Ongoing
+        }
+        EventKind::Access(AccessKind::Close(_))
+        | EventKind::Modify(_)
+        | EventKind::Remove(_)
+        | EventKind::Access(_)
+        | EventKind::Any
+        | EventKind::Other => Change::Settled,
+    }
+}

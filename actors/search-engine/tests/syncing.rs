@@ -1,0 +1,561 @@
+//! Keeping an index in step with real folders, and excerpts from them.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fs;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use search_core::document::{ContentKind, ExtractedDocument};
+use search_core::query::{SearchRequest, parse};
+use search_core::role::FileFilter;
+use search_engine::excerpt::{Excerpt, Excerpter};
+use search_engine::sync::{
+    CancelFlag, IndexSink, KnownFile, Plan, SyncError, SyncOptions, SyncReport, Touch, apply,
+    walk_all,
+};
+use search_engine::walk::{RootFolder, SkipReason, WalkOptions};
+
+/// An index that remembers.
+#[derive(Default)]
+struct Memory {
+    documents: BTreeMap<String, (ExtractedDocument, KnownFile)>,
+    puts: usize,
+    notes_touches: bool,
+}
+
+impl IndexSink for Memory {
+    type Error = Infallible;
+
+    fn put(&mut self, document: ExtractedDocument, version: KnownFile) -> Result<(), Infallible> {
+        self.puts += 1;
+        self.documents
+            .insert(document.key.clone(), (document, version));
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &str) -> Result<(), Infallible> {
+        self.documents.remove(key);
+        Ok(())
+    }
+
+    fn touch(&mut self, key: &str, version: KnownFile) -> Result<Touch, Infallible> {
+        if !self.notes_touches {
+            return Ok(Touch::PutAgain);
+        }
+        self.documents.get_mut(key).unwrap().1 = version;
+        Ok(Touch::Noted)
+    }
+}
+
+impl Memory {
+    fn known(&self) -> FxHashMap<String, KnownFile> {
+        self.documents
+            .iter()
+            .map(|(key, (_, version))| (key.clone(), *version))
+            .collect()
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.documents.keys().map(String::as_str).collect()
+    }
+}
+
+fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+fn walk_options() -> WalkOptions {
+    WalkOptions::new(FileFilter::default())
+}
+
+fn synchronize_with(folder: &Path, index: &mut Memory, two_threads: bool) -> SyncReport {
+    let root = RootFolder::open(folder).unwrap();
+    let walk = walk_options();
+    let plan = Plan::compare(index.known(), walk_all(&root, &walk));
+    let mut options = SyncOptions::new(&walk);
+    options.min_files_for_two_threads = if two_threads { 0 } else { u64::MAX };
+    let mut last = None;
+    let report = apply(&root, plan, &options, index, |progress| {
+        last = Some(progress)
+    })
+    .unwrap();
+    assert_eq!(last.unwrap_or(report.progress), report.progress);
+    report
+}
+
+fn synchronize(folder: &Path, index: &mut Memory) -> SyncReport {
+    synchronize_with(folder, index, false)
+}
+
+#[test]
+fn an_index_follows_its_folder() {
+    for two_threads in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Memory::default();
+        write(folder.path(), "a.md", "# Title\n\ntext");
+        write(folder.path(), "b.rs", "fn main() {}");
+        write(folder.path(), "sub/c.txt", "plain");
+        let report = synchronize_with(folder.path(), &mut index, two_threads);
+        assert_eq!(
+            (report.put, report.progress.done, report.progress.bytes),
+            (3, 3, 13 + 12 + 5)
+        );
+        assert_eq!(index.documents["a.md"].0.title, "Title");
+        assert_eq!(index.documents["b.rs"].0.kind, ContentKind::Code);
+
+        write(folder.path(), "a.md", "# Another title\n");
+        fs::remove_dir_all(folder.path().join("sub")).unwrap();
+        write(folder.path(), "d.txt", "new");
+        let report = synchronize_with(folder.path(), &mut index, two_threads);
+        assert_eq!((report.put, report.removed), (2, 1));
+        assert_eq!(index.keys(), ["a.md", "b.rs", "d.txt"]);
+        assert_eq!(index.documents["a.md"].0.title, "Another title");
+    }
+}
+
+/// Sets a time that lies far enough back to be trusted.
+fn set_time(path: &Path, seconds: u64) {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    fs::File::options()
+        .write(true)
+        .open(path)
+        .unwrap()
+        .set_modified(time)
+        .unwrap();
+}
+
+#[test]
+fn an_unchanged_folder_is_not_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut index = Memory::default();
+    write(folder.path(), "a.md", "text");
+    set_time(&folder.path().join("a.md"), 1_000_000);
+    synchronize(folder.path(), &mut index);
+    let report = synchronize(folder.path(), &mut index);
+    assert_eq!((report.progress.total, index.puts), (0, 1));
+}
+
+#[test]
+fn a_touched_file_is_noted_by_its_hash() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.md");
+    write(folder.path(), "a.md", "text");
+    for notes_touches in [true, false] {
+        let mut index = Memory {
+            notes_touches,
+            ..Memory::default()
+        };
+        set_time(&path, 1_000_000);
+        synchronize(folder.path(), &mut index);
+        set_time(&path, 2_000_000);
+        let report = synchronize(folder.path(), &mut index);
+        assert_eq!((report.touched, report.put), (1, 0));
+        assert_eq!(index.puts, if notes_touches { 1 } else { 2 });
+        assert_eq!(
+            index.documents["a.md"].1.mtime_ns,
+            2_000_000 * 1_000_000_000
+        );
+        assert_eq!(synchronize(folder.path(), &mut index).progress.total, 0);
+    }
+}
+
+#[test]
+fn a_file_that_has_just_been_written_is_compared_by_its_hash_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.md");
+    let mut index = Memory {
+        notes_touches: true,
+        ..Memory::default()
+    };
+    write(folder.path(), "a.md", "one");
+    synchronize(folder.path(), &mut index);
+    // Another content of the same length whose time could not be told apart.
+    let before = fs::metadata(&path).unwrap().modified().unwrap();
+    write(folder.path(), "a.md", "two");
+    fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(before)
+        .unwrap();
+    let age = before.elapsed().unwrap();
+    synchronize(folder.path(), &mut index);
+    // On a machine that was held up for longer than clocks tick there was nothing to tell apart.
+    if age < std::time::Duration::from_millis(20) {
+        assert_eq!(index.documents["a.md"].0.body, "two\n");
+    }
+}
+
+#[test]
+fn what_cannot_be_indexed_is_counted_and_leaves_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut index = Memory::default();
+    for name in ["binary", "empty", "text"] {
+        write(folder.path(), name, "text");
+    }
+    synchronize(folder.path(), &mut index);
+    write(folder.path(), "binary", b"\0\x01\x02 not text");
+    write(folder.path(), "empty", " \n\t");
+    write(folder.path(), "new.png", b"\x89PNG\r\n\x1a\n");
+    let report = synchronize(folder.path(), &mut index);
+    assert_eq!(index.keys(), ["text"]);
+    assert_eq!(report.skipped.of(SkipReason::Binary), 2);
+    assert_eq!(report.skipped.of(SkipReason::Empty), 1);
+    assert_eq!(report.removed, 2);
+}
+
+#[test]
+fn a_file_that_vanishes_after_the_walk_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b", "c"] {
+        write(folder.path(), name, "text");
+    }
+    let root = RootFolder::open(folder.path()).unwrap();
+    let walk = walk_options();
+    let plan = Plan::compare(FxHashMap::default(), walk_all(&root, &walk));
+    fs::remove_file(folder.path().join("b")).unwrap();
+    let mut index = Memory::default();
+    let report = apply(&root, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
+    assert_eq!(index.keys(), ["a", "c"]);
+    assert_eq!(
+        (
+            report.skipped.of(SkipReason::Vanished),
+            report.progress.done
+        ),
+        (1, 3)
+    );
+}
+
+#[test]
+fn a_synchronisation_can_be_ended_and_taken_up_again() {
+    for two_threads in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..100 {
+            write(
+                folder.path(),
+                &format!("{number}.txt"),
+                format!("text {number}"),
+            );
+            set_time(&folder.path().join(format!("{number}.txt")), 1_000_000);
+        }
+        let root = RootFolder::open(folder.path()).unwrap();
+        let walk = walk_options();
+        let mut index = Memory::default();
+        let plan = Plan::compare(index.known(), walk_all(&root, &walk));
+        let mut options = SyncOptions::new(&walk);
+        options.min_files_for_two_threads = if two_threads { 0 } else { u64::MAX };
+        let cancel: CancelFlag = options.cancel.clone();
+        let report = apply(&root, plan, &options, &mut index, |progress| {
+            if progress.done == 10 {
+                cancel.cancel();
+            }
+        })
+        .unwrap();
+        assert!(
+            report.cancelled && report.put >= 10 && report.put < 100,
+            "{report:?}"
+        );
+        let before = index.puts;
+        let report = synchronize_with(folder.path(), &mut index, two_threads);
+        assert_eq!(report.put as usize + before, 100);
+    }
+}
+
+/// An index whose disk is full after some documents.
+struct Full(usize);
+
+impl IndexSink for Full {
+    type Error = &'static str;
+
+    fn put(&mut self, _: ExtractedDocument, _: KnownFile) -> Result<(), Self::Error> {
+        self.0 = self.0.checked_sub(1).ok_or("the disk is full")?;
+        Ok(())
+    }
+
+    fn delete(&mut self, _: &str) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_index_that_fails_ends_both_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..40 {
+        // Large enough that the reading thread has to wait for the other one.
+        write(
+            folder.path(),
+            &format!("{number}.txt"),
+            "text ".repeat(200_000),
+        );
+    }
+    let root = RootFolder::open(folder.path()).unwrap();
+    let walk = walk_options();
+    let mut options = SyncOptions::new(&walk);
+    options.min_files_for_two_threads = 0;
+    let plan = Plan::compare(FxHashMap::default(), walk_all(&root, &walk));
+    let result = apply(&root, plan, &options, &mut Full(3), |_| {});
+    assert_eq!(result.unwrap_err(), SyncError::Sink("the disk is full"));
+}
+
+#[test]
+fn every_encoding_becomes_the_same_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "Größe des Speichers für ältere Geräte";
+    let utf16: Vec<u8> = format!("\u{feff}{text}")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    write(folder.path(), "utf8.txt", text);
+    write(folder.path(), "utf16.txt", utf16);
+    write(
+        folder.path(),
+        "latin1.txt",
+        text.chars().map(|c| c as u8).collect::<Vec<_>>(),
+    );
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    for (document, _) in index.documents.values() {
+        assert_eq!(document.body, text, "{}", document.key);
+    }
+    assert_eq!(index.documents.len(), 3);
+    for key in index.keys() {
+        let excerpt = excerpt(folder.path(), key, "speicher");
+        assert_eq!(
+            (excerpt.snippet.as_str(), excerpt.line),
+            (text, Some(1)),
+            "{key}"
+        );
+        assert_eq!(excerpt.highlights, [[10, 19]], "{key}");
+    }
+}
+
+fn excerpt(folder: &Path, key: &str, query: &str) -> Excerpt {
+    let query = parse(&SearchRequest::for_text(query)).unwrap();
+    let root = RootFolder::open(folder).unwrap();
+    Excerpter::new(&query, 120).excerpt(&root, key, "Title of the document")
+}
+
+fn marked(excerpt: &Excerpt) -> Vec<String> {
+    let text: Vec<char> = excerpt.snippet.chars().collect();
+    excerpt
+        .highlights
+        .iter()
+        .map(|&[start, end]| text[start..end].iter().collect())
+        .collect()
+}
+
+#[test]
+fn an_excerpt_shows_the_place_where_the_words_meet() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "/* nothing of interest here */\n".repeat(200);
+    let code = format!(
+        "int cache;\n{filler}void kmem_cache_alloc(int size)\n{{\n\treturn slab_memory;\n}}\n{filler}"
+    );
+    write(folder.path(), "slab.c", code);
+    let excerpt = excerpt(folder.path(), "slab.c", "cache memory size");
+    assert_eq!(
+        marked(&excerpt),
+        ["kmem_cache_alloc", "size", "slab_memory"]
+    );
+    assert_eq!(excerpt.line, Some(202));
+    assert!(
+        excerpt
+            .snippet
+            .contains("void kmem_cache_alloc(int size) { return slab_memory; }"),
+        "{}",
+        excerpt.snippet
+    );
+    assert!(excerpt.snippet.chars().count() <= 120);
+}
+
+#[test]
+fn an_excerpt_of_markdown_or_html_is_free_of_markup_and_names_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "Some *other* paragraph.\n\n".repeat(100);
+    write(
+        folder.path(),
+        "a.md",
+        format!(
+            "---\ntitle: needle\n---\n\n{filler}A [sharp **needle**](http://needle.example) here.\n\n{filler}"
+        ),
+    );
+    let page = format!(
+        "<html><head><title>needle</title><script>needle()</script></head><body>\n<nav>needle</nav>\n<main>\n{}<p class=\"needle\">A sharp &lt;<b>needle</b>&gt; here.</p>\n{}</main></body></html>",
+        "<p>other</p>\n".repeat(200),
+        "<p>other</p>\n".repeat(200)
+    );
+    write(folder.path(), "a.html", page);
+    let found = excerpt(folder.path(), "a.md", "needle");
+    assert_eq!(
+        (marked(&found), found.line),
+        (vec!["needle".to_owned()], Some(205))
+    );
+    assert!(
+        found.snippet.contains("A sharp needle here."),
+        "{}",
+        found.snippet
+    );
+    let found = excerpt(folder.path(), "a.html", "needle");
+    assert_eq!(
+        (marked(&found), found.line),
+        (vec!["needle".to_owned()], Some(204))
+    );
+    assert!(
+        found.snippet.contains("A sharp <needle> here."),
+        "{}",
+        found.snippet
+    );
+}
+
+#[test]
+fn a_place_inside_a_script_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "a.html",
+        "<body><script>var needle = needle;</script><p>The needle in the text.</p>",
+    );
+    let found = excerpt(folder.path(), "a.html", "needle");
+    assert_eq!(found.snippet, "The needle in the text.");
+}
+
+#[test]
+fn without_a_place_the_beginning_is_shown_and_without_a_file_the_title() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "a.txt",
+        format!("The beginning. {}", "word ".repeat(100)),
+    );
+    let found = excerpt(folder.path(), "a.txt", "absent");
+    assert!(found.snippet.starts_with("The beginning. word") && found.line.is_none());
+    let gone = excerpt(folder.path(), "gone.txt", "title");
+    assert_eq!(
+        (gone.snippet.as_str(), marked(&gone)),
+        ("Title of the document", vec!["Title".to_owned()])
+    );
+    write(folder.path(), "now-binary.txt", b"\0\0\0");
+    assert_eq!(
+        excerpt(folder.path(), "now-binary.txt", "x").snippet,
+        "Title of the document"
+    );
+}
+
+#[test]
+fn only_the_first_part_of_a_long_file_is_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "word ".repeat(20_000);
+    write(
+        folder.path(),
+        "middle.txt",
+        format!("{filler}needle {filler}{filler}{filler}"),
+    );
+    assert_eq!(
+        marked(&excerpt(folder.path(), "middle.txt", "needle")),
+        ["needle"]
+    );
+    write(
+        folder.path(),
+        "end.txt",
+        format!("{filler}{filler}{filler}needle"),
+    );
+    assert!(
+        excerpt(folder.path(), "end.txt", "needle")
+            .highlights
+            .is_empty()
+    );
+}
+
+#[test]
+fn s05_markup_in_titles_and_bodies_is_plain_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let evil = "<script>alert('needle')</script> <img src=x onerror=alert(1)> javascript:needle";
+    write(folder.path(), "evil.txt", evil);
+    write(
+        folder.path(),
+        "evil.md",
+        "# <img src=x onerror=alert(1)> `<script>`\n\nneedle \\<svg onload=x>",
+    );
+    write(
+        folder.path(),
+        "evil.html",
+        "<title>&lt;script&gt;t&lt;/script&gt;</title><p>&lt;svg onload=x&gt; needle",
+    );
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    assert_eq!(index.documents["evil.txt"].0.body, evil);
+    assert_eq!(index.documents["evil.html"].0.title, "<script>t</script>");
+    assert_eq!(index.documents["evil.md"].0.title, "<script>");
+    let found = excerpt(folder.path(), "evil.txt", "needle");
+    assert_eq!(
+        (found.snippet.as_str(), marked(&found)),
+        (evil, vec!["needle".to_owned(), "needle".to_owned()])
+    );
+    assert_eq!(
+        excerpt(folder.path(), "evil.html", "needle").snippet,
+        "<svg onload=x> needle"
+    );
+    assert!(
+        excerpt(folder.path(), "evil.md", "needle")
+            .snippet
+            .ends_with("needle <svg onload=x>")
+    );
+}
+
+#[test]
+fn s16_control_characters_reach_neither_titles_nor_snippets() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "a.html",
+        "<title>red\x1b[31m\r\nalert</title><p>needle\x1b[2J\r\nX",
+    );
+    write(
+        folder.path(),
+        "b\x1b[31m.txt",
+        "needle\x07\x1b]0;title\x07 text",
+    );
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    for (document, _) in index.documents.values() {
+        assert!(
+            !document.title.chars().any(char::is_control),
+            "{:?}",
+            document.title
+        );
+        assert!(
+            !document.key.chars().any(char::is_control),
+            "{:?}",
+            document.key
+        );
+        let found = excerpt(folder.path(), &document.key, "needle");
+        assert!(
+            !found.snippet.chars().any(char::is_control),
+            "{:?}",
+            found.snippet
+        );
+        assert_eq!(marked(&found), ["needle"]);
+    }
+}
+
+#[test]
+fn titles_are_never_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("a.md", "no heading"),
+        ("b.html", "<p>no title"),
+        ("c.rs", "x"),
+        ("d.json", "{}"),
+        ("e", "x"),
+    ] {
+        write(folder.path(), name, text);
+    }
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    for (key, (document, _)) in &index.documents {
+        assert_eq!(&document.title, key);
+    }
+}

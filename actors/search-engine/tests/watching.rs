@@ -1,0 +1,301 @@
+//! Watching real folders: every kind of change arrives, and nothing else does.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use search_core::role::FileFilter;
+use search_engine::walk::RootFolder;
+use search_engine::watch::{
+    ChangeBatch, FolderWatch, PollingReason, RescanReason, WatchMode, WatchOptions,
+};
+use tempfile::TempDir;
+
+/// Far more than any machine needs; a test that waits so long has failed.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+struct Watched {
+    folder: TempDir,
+    watch: FolderWatch,
+    /// Everything seen since the last question.
+    seen: ChangeBatch,
+}
+
+impl Watched {
+    fn start(files: &[&str]) -> Self {
+        Self::with(files, options())
+    }
+
+    fn with(files: &[&str], options: WatchOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in files {
+            write(folder.path(), name, "text");
+        }
+        let root = RootFolder::open(folder.path()).unwrap();
+        let watch = FolderWatch::start(&root, options).unwrap();
+        Self {
+            folder,
+            watch,
+            seen: ChangeBatch::default(),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Waits until what was seen so far satisfies `done`, and forgets it.
+    fn until(&mut self, what: &str, done: impl Fn(&ChangeBatch) -> bool) -> ChangeBatch {
+        let deadline = Instant::now() + DEADLINE;
+        while !done(&self.seen) {
+            match self.watch.changes().recv_deadline(deadline) {
+                Ok(batch) => {
+                    assert!(!batch.is_empty() && batch.noticed.is_some(), "{batch:?}");
+                    self.seen.merge(batch);
+                }
+                Err(_) => panic!("{what} did not arrive; seen so far: {:?}", self.seen),
+            }
+        }
+        std::mem::take(&mut self.seen)
+    }
+
+    fn until_changed(&mut self, key: &str) -> ChangeBatch {
+        self.until(key, |seen| seen.changed.contains(key))
+    }
+
+    fn until_removed(&mut self, key: &str) -> ChangeBatch {
+        self.until(key, |seen| seen.removed.contains(key))
+    }
+
+    fn until_rescan(&mut self, reason: RescanReason) -> ChangeBatch {
+        self.until("rescan", |seen| seen.rescan == Some(reason))
+    }
+
+    /// Everything up to a file that is written now: what is not in there was not reported.
+    fn everything(&mut self) -> ChangeBatch {
+        write(self.path(), "fence.md", "x");
+        let mut seen = self.until_changed("fence.md");
+        seen.changed.remove("fence.md");
+        seen
+    }
+}
+
+fn options() -> WatchOptions {
+    WatchOptions::new(FileFilter::default())
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn keys(list: &[&str]) -> BTreeSet<String> {
+    list.iter().map(|&key| key.to_owned()).collect()
+}
+
+#[test]
+fn files_that_are_made_written_and_removed_are_reported() {
+    let mut watched = Watched::start(&["a.md", "sub/b.md"]);
+    assert_eq!(watched.watch.mode(), WatchMode::Events);
+    write(watched.path(), "new.md", "x");
+    watched.until_changed("new.md");
+    write(watched.path(), "sub/b.md", "changed");
+    watched.until_changed("sub/b.md");
+    fs::remove_file(watched.path().join("a.md")).unwrap();
+    watched.until_removed("a.md");
+}
+
+#[test]
+fn a_file_saved_by_an_atomic_rename_is_one_change() {
+    let mut watched = Watched::start(&["a.md"]);
+    // As editors do: a hidden temporary file takes the place of the old one.
+    write(watched.path(), ".a.md.tmp", "new");
+    fs::rename(
+        watched.path().join(".a.md.tmp"),
+        watched.path().join("a.md"),
+    )
+    .unwrap();
+    let seen = watched.until_changed("a.md");
+    assert_eq!((seen.changed, seen.removed), (keys(&["a.md"]), keys(&[])));
+}
+
+#[test]
+fn a_rename_is_a_removal_and_a_change() {
+    let mut watched = Watched::start(&["a.md"]);
+    fs::rename(watched.path().join("a.md"), watched.path().join("b.md")).unwrap();
+    let seen = watched.until("both", |seen| {
+        !seen.changed.is_empty() && !seen.removed.is_empty()
+    });
+    assert_eq!(
+        (seen.changed, seen.removed),
+        (keys(&["b.md"]), keys(&["a.md"]))
+    );
+}
+
+#[test]
+fn a_file_that_stays_open_is_reported_too() {
+    use std::io::Write;
+    let mut watched = Watched::start(&["log.txt"]);
+    let mut log = fs::File::options()
+        .append(true)
+        .open(watched.path().join("log.txt"))
+        .unwrap();
+    writeln!(log, "line").unwrap();
+    watched.until_changed("log.txt");
+}
+
+#[test]
+fn a_new_folder_is_watched_with_everything_that_came_with_it() {
+    let mut watched = Watched::start(&["a.md"]);
+    write(watched.path(), "deep/er/b.md", "x");
+    watched.until_changed("deep/er/b.md");
+    write(watched.path(), "deep/er/c.md", "x");
+    watched.until_changed("deep/er/c.md");
+}
+
+#[test]
+fn a_folder_that_moves_takes_its_files_along() {
+    let mut watched = Watched::start(&["old/sub/a.md"]);
+    fs::rename(watched.path().join("old"), watched.path().join("new")).unwrap();
+    watched.until("both", |seen| {
+        seen.changed.contains("new/sub/a.md") && seen.removed.contains("old")
+    });
+    write(watched.path(), "new/sub/a.md", "changed");
+    watched.until_changed("new/sub/a.md");
+}
+
+#[test]
+fn a_removed_folder_is_reported_and_can_come_back() {
+    let mut watched = Watched::start(&["sub/a.md", "sub/deep/b.md"]);
+    fs::remove_dir_all(watched.path().join("sub")).unwrap();
+    watched.until_removed("sub");
+    write(watched.path(), "sub/deep/b.md", "again");
+    watched.until_changed("sub/deep/b.md");
+    write(watched.path(), "sub/deep/b.md", "and again");
+    watched.until_changed("sub/deep/b.md");
+}
+
+#[test]
+fn ignored_hidden_and_filtered_files_are_not_reported() {
+    let filter = FileFilter::parse("*.md,!old/**").unwrap();
+    let mut watched = Watched::with(
+        &["a.md", "target/x.md", "old/y.md", ".git/index"],
+        WatchOptions::new(filter),
+    );
+    write(watched.path(), ".gitignore", "target/\n*.tmp.md\n");
+    watched.until_rescan(RescanReason::RulesChanged);
+    for name in [
+        "target/x.md",
+        "old/y.md",
+        ".hidden/z.md",
+        ".git/index",
+        "b.tmp.md",
+        "c.txt",
+    ] {
+        write(watched.path(), name, "changed");
+    }
+    let seen = watched.everything();
+    assert_eq!((seen.changed, seen.removed), (keys(&[]), keys(&[])));
+}
+
+#[test]
+fn changed_rules_bring_folders_under_watch() {
+    let mut watched = Watched::start(&["out/a.md"]);
+    write(watched.path(), ".gitignore", "out/\n");
+    watched.until_rescan(RescanReason::RulesChanged);
+    write(watched.path(), "out/a.md", "unseen");
+    assert!(!watched.everything().changed.contains("out/a.md"));
+    fs::remove_file(watched.path().join(".gitignore")).unwrap();
+    watched.until_rescan(RescanReason::RulesChanged);
+    write(watched.path(), "out/a.md", "seen");
+    watched.until_changed("out/a.md");
+}
+
+#[test]
+fn links_and_other_things_are_not_reported_as_files() {
+    let mut watched = Watched::start(&["a.md", "b.md"]);
+    std::os::unix::fs::symlink("/etc/passwd", watched.path().join("link.md")).unwrap();
+    fs::remove_file(watched.path().join("b.md")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", watched.path().join("b.md")).unwrap();
+    let seen = watched.everything();
+    assert_eq!(seen.changed, keys(&[]));
+    assert!(
+        seen.removed.contains("b.md"),
+        "a file became a link: {seen:?}"
+    );
+}
+
+#[test]
+fn a_root_that_is_removed_and_made_again_is_watched_again() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("root");
+    fs::create_dir(&path).unwrap();
+    let root = RootFolder::open(&path).unwrap();
+    let watch = FolderWatch::start(&root, options()).unwrap();
+    let mut watched = Watched {
+        folder: parent,
+        watch,
+        seen: ChangeBatch::default(),
+    };
+    fs::remove_dir(&path).unwrap();
+    watched.until_rescan(RescanReason::RootReplaced);
+    fs::create_dir(&path).unwrap();
+    watched.until_rescan(RescanReason::RootReplaced);
+    write(&path, "a.md", "x");
+    watched.until_changed("a.md");
+}
+
+#[test]
+fn above_the_limit_of_folders_the_watch_polls_and_says_so() {
+    let mut options = options();
+    options.max_folders = 2;
+    options.poll_interval = Duration::from_millis(20);
+    let mut watched = Watched::with(&["a/1.md", "b/2.md", "c/3.md"], options);
+    assert_eq!(
+        watched.watch.mode(),
+        WatchMode::Polling(PollingReason::TooManyFolders)
+    );
+    for _ in 0..3 {
+        watched.until_rescan(RescanReason::Polling);
+    }
+}
+
+#[test]
+fn the_limit_can_be_reached_later() {
+    let mut options = options();
+    options.max_folders = 2;
+    let mut watched = Watched::with(&["a/1.md"], options);
+    assert_eq!(watched.watch.mode(), WatchMode::Events);
+    write(watched.path(), "b/2.md", "x");
+    watched.until_rescan(RescanReason::Polling);
+    assert_eq!(
+        watched.watch.mode(),
+        WatchMode::Polling(PollingReason::TooManyFolders)
+    );
+}
+
+#[test]
+fn a_consumer_that_is_busy_gets_everything_in_few_batches() {
+    let mut watched = Watched::start(&[]);
+    let expected: BTreeSet<String> = (0..500).map(|number| format!("{number:03}.md")).collect();
+    for key in &expected {
+        write(watched.path(), key, "x");
+    }
+    let seen = watched.until("all files", |seen| seen.changed.len() >= 500);
+    assert_eq!(seen.changed, expected);
+    assert_eq!(seen.rescan, None);
+}
+
+#[test]
+fn a_watch_ends_when_it_is_dropped() {
+    let watched = Watched::start(&["a.md"]);
+    let changes = watched.watch.changes().clone();
+    drop(watched.watch);
+    while changes.try_recv().is_ok() {}
+    assert_eq!(
+        changes.try_recv(),
+        Err(crossbeam_channel::TryRecvError::Disconnected)
+    );
+}
