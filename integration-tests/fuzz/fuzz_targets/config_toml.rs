@@ -1,0 +1,9 @@
+//! Configuration in TOML: any bytes end in a value or in messages.
+#![no_main]
+
+mod support;
+
+use config_core::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &[u8]| support::read_configuration(text, Format::Toml));

@@ -1,0 +1,41 @@
+//! Queries: the first line is the query, the rest a text to search. Any query is understood or
+//! refused, and every highlight lies between two characters.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use search_core::query::{Operator, SearchRequest, parse};
+use search_core::snippet::{TermFinder, best_window, cut};
+
+fuzz_target!(|text: &str| {
+    let (query, body) = text.split_once('\n').unwrap_or((text, text));
+    let operator = query.starts_with('&').then_some(Operator::And);
+    let terms = query.split('|').skip(1).map(str::to_owned).collect();
+    let request = SearchRequest {
+        text: query.to_owned(),
+        terms,
+        operator,
+    };
+    let Ok(parsed) = parse(&request) else { return };
+    for word in parsed.words() {
+        let known = |index: &usize| *index < parsed.terms().len();
+        assert!(word.parts.iter().chain([&word.whole]).all(known));
+    }
+    let hits = TermFinder::new(&parsed).hits(body);
+    for hit in &hits {
+        assert!(
+            body.get(hit.start..hit.end)
+                .is_some_and(|word| !word.is_empty())
+        );
+    }
+    assert!(hits.is_sorted_by_key(|hit| hit.start));
+    let Some(best) = best_window(&hits, 160) else {
+        return;
+    };
+    let focus = hits[best.start].start..hits[best.end - 1].end;
+    let snippet = cut(body, &hits, focus, 160);
+    let length = snippet.text.chars().count();
+    assert!(length <= 160);
+    for [start, end] in snippet.highlights {
+        assert!(start < end && end <= length);
+    }
+});
