@@ -65,12 +65,14 @@ const PULSE: Duration = Duration::from_millis(250);
 /// # Errors
 /// When something cannot be built or started, or the search finds nothing.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    // Before the build: who has to choose another port should know at once.
+    let address = free_address(options.port)?;
     build(project, options.debug)?;
     let stop = Stop::listen()?;
     let profile = if options.debug { "debug" } else { "release" };
     let plan = Plan {
         programs: project.target()?.join(profile),
-        address: free_address(options.port)?,
+        address,
         data: options
             .data
             .clone()
