@@ -230,7 +230,7 @@ impl Engine {
 
     /// The group is there, but perhaps in the page cache only: its pages are on disk since the
     /// first phase, the header that names them may not be. A further commit writes the header
-    /// anew and synchronises it.
+    /// anew and synchronises it. (Opening does so as well in redb 4.4, but does not promise to.)
     fn confirm(&mut self, error: &StoreError) -> Result<(), StoreError> {
         if self.write_ballast(1).is_ok() {
             self.set_state(&State::Ready);
