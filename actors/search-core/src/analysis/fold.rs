@@ -2,6 +2,29 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::words::words;
+
+/// Longest line [`folded_line`] gives, in bytes.
+const MAX_LINE_BYTES: usize = 256;
+
+/// The folded words of `text` with single spaces between them, cut to a sane length: two titles
+/// that differ in case, accents or punctuation alone give the same line.
+#[must_use]
+pub fn folded_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in words(text) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        fold(word.text, &mut line);
+        if line.len() > MAX_LINE_BYTES {
+            line.truncate(line.floor_char_boundary(MAX_LINE_BYTES));
+            break;
+        }
+    }
+    line
+}
+
 /// The folded form of `word`, appended to `out`: lower case, without Latin, Greek and Cyrillic
 /// diacritics, compatibility forms replaced (NFKC), ligatures and barred letters spelt out.
 pub fn fold(word: &str, out: &mut String) {
@@ -60,7 +83,7 @@ const fn spelling(c: char) -> Option<&'static str> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::fold;
+    use super::{fold, folded_line};
 
     fn folded(word: &str) -> String {
         let mut out = String::new();
@@ -87,6 +110,12 @@ mod tests {
         ] {
             assert_eq!(folded(word), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn lines_differ_by_words_alone() {
+        assert_eq!(folded_line("The  Café: Résumé!"), "the cafe resume");
+        assert_eq!(folded_line("é".repeat(300).as_str()).len(), 256);
     }
 
     proptest! {

@@ -17,7 +17,7 @@ mod stop_words;
 mod terms;
 mod words;
 
-pub use fold::fold;
+pub use fold::{fold, folded_line};
 pub use stop_words::is_stop_word;
 pub use terms::{MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms};
 pub use words::{Word, Words, words};

@@ -70,6 +70,7 @@ pub struct QueryWord {
 pub struct ParsedQuery {
     words: Vec<QueryWord>,
     terms: Vec<QueryTerm>,
+    title_line: String,
 }
 
 impl ParsedQuery {
@@ -83,6 +84,12 @@ impl ParsedQuery {
     #[must_use]
     pub fn terms(&self) -> &[QueryTerm] {
         &self.terms
+    }
+
+    /// The folded text of the request, stop words included: what a title is that matches exactly.
+    #[must_use]
+    pub fn title_line(&self) -> &str {
+        &self.title_line
     }
 
     /// Whether there is nothing to look for; such a query matches no document.

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::matcher::folded;
 use super::{Operator, ParsedQuery, QueryTerm, QueryWord, SearchRequest};
-use crate::analysis::{TermKind, WordAnalyzer, WordTerms, is_stop_word, words};
+use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
 
 /// Longest query in bytes, text and terms together.
 pub const MAX_QUERY_BYTES: usize = 32 * 1024;
@@ -58,6 +58,7 @@ pub fn parse(request: &SearchRequest) -> Result<ParsedQuery, QueryError> {
     for (word, quoted) in kept {
         builder.add(word, quoted || all_required);
     }
+    builder.query.title_line = folded_line(&request.text);
     Ok(builder.query)
 }
 

@@ -1,0 +1,115 @@
+//! Sets of documents of one segment.
+
+use tantivy::DocId;
+
+/// A set of documents, one bit each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bitmap {
+    words: Vec<u64>,
+}
+
+impl Bitmap {
+    /// The empty set of documents below `max_doc`.
+    pub(super) fn new(max_doc: DocId) -> Self {
+        Self {
+            words: vec![0; (max_doc as usize).div_ceil(64)],
+        }
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.words.len() * 8
+    }
+
+    /// Adds documents.
+    #[inline]
+    pub(super) fn insert_all(&mut self, documents: &[DocId]) {
+        for &document in documents {
+            self.words[document as usize / 64] |= 1 << (document % 64);
+        }
+    }
+
+    pub(super) fn contains(&self, document: DocId) -> bool {
+        self.words[document as usize / 64] >> (document % 64) & 1 == 1
+    }
+
+    /// Keeps what is in both.
+    pub(super) fn intersect(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    /// Adds what is in the other.
+    pub(super) fn unite(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+
+    /// Number of documents.
+    pub(super) fn len(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// The documents, ascending.
+    pub(super) fn iter(&self) -> impl Iterator<Item = DocId> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros();
+                (rest != 0).then(|| {
+                    rest &= rest - 1;
+                    index as DocId * 64 + bit
+                })
+            })
+        })
+    }
+
+    /// Takes out what `is_deleted` tells.
+    pub(super) fn remove_deleted(&mut self, is_deleted: impl Fn(DocId) -> bool) {
+        for (index, word) in self.words.iter_mut().enumerate() {
+            let mut rest = *word;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                if is_deleted(index as DocId * 64 + bit) {
+                    *word &= !(1 << bit);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::Bitmap;
+
+    fn bitmap(documents: &BTreeSet<u32>) -> Bitmap {
+        let mut set = Bitmap::new(500);
+        set.insert_all(&documents.iter().copied().collect::<Vec<_>>());
+        set
+    }
+
+    proptest! {
+        #[test]
+        fn bitmaps_are_sets(
+            a in prop::collection::btree_set(0_u32..500, 0..200),
+            b in prop::collection::btree_set(0_u32..500, 0..200),
+        ) {
+            let (mut both, mut any) = (bitmap(&a), bitmap(&a));
+            both.intersect(&bitmap(&b));
+            any.unite(&bitmap(&b));
+            prop_assert_eq!(both.iter().collect::<BTreeSet<_>>(), &a & &b);
+            prop_assert_eq!(any.iter().collect::<BTreeSet<_>>(), &a | &b);
+            prop_assert_eq!(any.len(), (&a | &b).len() as u64);
+            any.remove_deleted(|document| b.contains(&document));
+            prop_assert_eq!(any, bitmap(&(&a - &b)));
+            prop_assert!(a.iter().all(|&document| bitmap(&a).contains(document)));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What can go wrong with an index.
+
+use std::path::PathBuf;
+
+use tantivy::TantivyError;
+use thiserror::Error;
+
+/// Failure of an index on disk.
+#[derive(Debug, Error)]
+pub enum IndexError {
+    /// The folder cannot be made, read or cleared.
+    #[error("index folder {}: {source}; check that it is writable", path.display())]
+    Folder {
+        /// The index's folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Another process or another part of this one writes to the index.
+    #[error("index {} is in use by another process; stop it or choose another data folder", path.display())]
+    Locked {
+        /// The index's folder.
+        path: PathBuf,
+    },
+    /// Reading or writing failed after the index was opened.
+    #[error("index {}: {source}", path.display())]
+    Store {
+        /// The index's folder.
+        path: PathBuf,
+        /// What tantivy said.
+        source: Box<TantivyError>,
+    },
+    /// A search failed: a file of the index cannot be read.
+    #[error("search in the index failed: {0}; reindex the source")]
+    Search(#[from] Box<TantivyError>),
+}
+
+impl From<TantivyError> for IndexError {
+    fn from(error: TantivyError) -> Self {
+        Self::Search(Box::new(error))
+    }
+}

@@ -1,0 +1,446 @@
+//! BM25 and BM25F over the weighted text field.
+//!
+//! The field holds term frequencies with weights and lengths without, so tantivy's BM25 with
+//! block-max WAND (Ding & Suel 2011) over it *is* BM25F with one length norm. Plain BM25 is never
+//! above it, because a frequency without weights is never higher: it runs the same way, and what
+//! passes the threshold is scored again without the surplus.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use search_core::query::{ParsedQuery, QueryWord};
+use tantivy::postings::{Postings, SegmentPostings, TermInfo};
+use tantivy::query::{
+    Bm25StatisticsProvider, Bm25Weight, BooleanWeight, BoostWeight, EnableScoring, Occur, Query,
+    SumCombiner, TermQuery, Weight,
+};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, DocSet, Term, TERMINATED};
+
+use super::bitmap::Bitmap;
+use super::error::IndexError;
+use super::pool::{Candidate, Pool};
+use super::snapshot::{IndexSnapshot, SegmentView, find_term};
+
+/// Which term frequencies count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scoring {
+    /// Without weights: BM25.
+    Plain,
+    /// With weights: BM25F.
+    Weighted,
+}
+
+/// Fills the pool; returns the number of matching documents, by source.
+pub(super) fn search(
+    sources: &[IndexSnapshot],
+    query: &ParsedQuery,
+    scoring: Scoring,
+    pool: &mut Pool,
+) -> Result<Vec<u64>, IndexError> {
+    let mut totals = vec![0; sources.len()];
+    let terms = Terms::look_up(sources, query)?;
+    let Some(weight) = terms.weight(&sources[0])? else {
+        return Ok(totals);
+    };
+    let required: Vec<&QueryWord> = query.words().iter().filter(|word| word.required).collect();
+    let mut number = 0;
+    for (source, snapshot) in sources.iter().enumerate() {
+        for (segment, view) in snapshot.segments().iter().enumerate() {
+            let infos = &terms.infos[number];
+            number += 1;
+            if infos.iter().all(Option::is_none) {
+                continue;
+            }
+            let place = Place {
+                snapshot,
+                view,
+                source: source as u32,
+                segment: segment as u32,
+                infos,
+                terms: &terms,
+                scoring,
+            };
+            totals[source] += place.search(weight.as_ref(), query, &required, pool)?;
+        }
+    }
+    place_close_ones(sources, &terms, scoring, pool)?;
+    Ok(totals)
+}
+
+/// Adds up scores that are about the same in one order, so that documents that should tie do.
+fn place_close_ones(
+    sources: &[IndexSnapshot],
+    terms: &Terms<'_>,
+    scoring: Scoring,
+    pool: &mut Pool,
+) -> Result<(), IndexError> {
+    if terms.infos.iter().all(|infos| infos.iter().flatten().count() < 3) && scoring == Scoring::Weighted {
+        return Ok(());
+    }
+    let mut close: Vec<&mut Candidate> = pool.close_ones().collect();
+    close.sort_unstable_by_key(|candidate| (candidate.source, candidate.segment, candidate.document));
+    for group in close.chunk_by_mut(|a, b| (a.source, a.segment) == (b.source, b.segment)) {
+        let (source, segment) = (group[0].source, group[0].segment);
+        let snapshot = &sources[source as usize];
+        let before: usize = sources[..source as usize].iter().map(|source| source.segments().len()).sum();
+        let view = &snapshot.segments()[segment as usize];
+        let mut exact = ExactScorer::open(view, &terms.infos[before + segment as usize], terms, scoring)?;
+        for candidate in group {
+            candidate.score = exact.score(candidate.document);
+        }
+    }
+    Ok(())
+}
+
+/// The query's terms in the corpus.
+struct Terms<'q> {
+    query: &'q ParsedQuery,
+    field: Field,
+    surplus: Field,
+    /// Per segment of all sources, per term: where its posting list is.
+    infos: Vec<Vec<Option<TermInfo>>>,
+    /// Documents that hold the term, by term.
+    frequencies: Vec<u64>,
+    statistics: Statistics,
+}
+
+/// Statistics of the whole corpus, as tantivy asks for them.
+struct Statistics {
+    documents: u64,
+    length: u64,
+    frequencies: FxHashMap<Term, u64>,
+}
+
+impl Bm25StatisticsProvider for Statistics {
+    fn total_num_tokens(&self, _: Field) -> tantivy::Result<u64> {
+        Ok(self.length)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.documents)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        Ok(self.frequencies.get(term).copied().unwrap_or(0))
+    }
+}
+
+impl<'q> Terms<'q> {
+    fn look_up(sources: &[IndexSnapshot], query: &'q ParsedQuery) -> Result<Self, IndexError> {
+        let fields = sources[0].fields();
+        let mut infos = Vec::new();
+        let mut frequencies = vec![0; query.terms().len()];
+        let (mut documents, mut length) = (0, 0);
+        for view in sources.iter().flat_map(IndexSnapshot::segments) {
+            documents += u64::from(view.reader.max_doc());
+            length += view.text.total_num_tokens();
+            let mut found = Vec::with_capacity(query.terms().len());
+            for (term, frequency) in query.terms().iter().zip(&mut frequencies) {
+                let info = find_term(&view.text, fields.text, &term.text)?;
+                *frequency += info.as_ref().map_or(0, |info| u64::from(info.doc_freq));
+                found.push(info);
+            }
+            infos.push(found);
+        }
+        let by_term = query.terms().iter().zip(&frequencies);
+        let by_term = by_term.map(|(term, &frequency)| (Term::from_field_text(fields.text, &term.text), frequency));
+        let statistics = Statistics {
+            documents,
+            length,
+            frequencies: by_term.collect(),
+        };
+        Ok(Self {
+            query,
+            field: fields.text,
+            surplus: fields.surplus,
+            infos,
+            frequencies,
+            statistics,
+        })
+    }
+
+    /// The disjunction of all terms that occur; `None` when none does.
+    fn weight(&self, any: &IndexSnapshot) -> Result<Option<Box<dyn Weight>>, IndexError> {
+        let scoring = EnableScoring::enabled_from_statistics_provider(&self.statistics, any.searcher());
+        let mut weights: Vec<(Occur, Box<dyn Weight>)> = Vec::new();
+        for (term, &frequency) in self.query.terms().iter().zip(&self.frequencies) {
+            if frequency == 0 {
+                continue;
+            }
+            let query = TermQuery::new(Term::from_field_text(self.field, &term.text), IndexRecordOption::WithFreqs);
+            let mut weight = query.weight(scoring)?;
+            if term.count > 1 {
+                weight = Box::new(BoostWeight::new(weight, term.count as f32));
+            }
+            weights.push((Occur::Should, weight));
+        }
+        if weights.len() < 2 {
+            return Ok(weights.pop().map(|(_, weight)| weight));
+        }
+        let combine = Box::new(SumCombiner::default);
+        let weight = BooleanWeight::with_minimum_number_should_match(weights, 1, true, combine);
+        Ok(Some(Box::new(weight)))
+    }
+
+    /// The scorer of one term.
+    fn bm25(&self, term: usize) -> Bm25Weight {
+        let Statistics { documents, length, .. } = self.statistics;
+        let average = length as f32 / documents as f32;
+        let weight = Bm25Weight::for_one_term_without_explain(self.frequencies[term], documents, average);
+        weight.boost_by(self.query.terms()[term].count as f32)
+    }
+}
+
+/// One segment in a search.
+struct Place<'s> {
+    snapshot: &'s IndexSnapshot,
+    view: &'s SegmentView,
+    source: u32,
+    segment: u32,
+    infos: &'s [Option<TermInfo>],
+    terms: &'s Terms<'s>,
+    scoring: Scoring,
+}
+
+impl Place<'_> {
+    /// Fills the pool from this segment; returns the number of its matching documents.
+    fn search(
+        &self,
+        weight: &dyn Weight,
+        query: &ParsedQuery,
+        required: &[&QueryWord],
+        pool: &mut Pool,
+    ) -> Result<u64, IndexError> {
+        if required.is_empty() {
+            self.rank(weight, None, pool)?;
+            return self.count_any();
+        }
+        let mut matching = self.word_documents(required[0])?;
+        for word in &required[1..] {
+            matching.intersect(&self.word_documents(word)?);
+        }
+        if self.view.reader.has_deletes() {
+            matching.remove_deleted(|document| self.view.reader.is_deleted(document));
+        }
+        let count = matching.len();
+        if count == 0 {
+            return Ok(0);
+        }
+        debug_assert!(!query.is_empty());
+        if count <= FEW {
+            self.score_few(&matching, pool)?;
+        } else {
+            self.rank(weight, Some(&matching), pool)?;
+        }
+        Ok(count)
+    }
+
+    fn candidate(&self, document: DocId, score: f32) -> Candidate {
+        Candidate {
+            score,
+            source: self.source,
+            segment: self.segment,
+            document,
+        }
+    }
+
+    /// Takes the best documents, of `only` those if given.
+    fn rank(&self, weight: &dyn Weight, only: Option<&Bitmap>, pool: &mut Pool) -> Result<(), IndexError> {
+        let mut surplus = match self.scoring {
+            Scoring::Plain => Some(SurplusScorer::open(self.view, self.infos, self.terms)?),
+            Scoring::Weighted => None,
+        };
+        let alive = self.view.reader.alive_bitset();
+        let threshold = pool.threshold();
+        weight.for_each_pruning(threshold, &self.view.reader, &mut |document, score| {
+            if alive.is_some_and(|alive| alive.is_deleted(document))
+                || only.is_some_and(|only| !only.contains(document))
+            {
+                return pool.threshold();
+            }
+            let excess = surplus.as_mut().map_or(0.0, |surplus| surplus.excess(document));
+            pool.push(self.candidate(document, score - excess))
+        })?;
+        Ok(())
+    }
+
+    /// Scores a handful of documents one by one.
+    fn score_few(&self, documents: &Bitmap, pool: &mut Pool) -> Result<(), IndexError> {
+        let mut exact = ExactScorer::open(self.view, self.infos, self.terms, self.scoring)?;
+        for document in documents.iter() {
+            let score = exact.score(document);
+            pool.push(self.candidate(document, score));
+        }
+        Ok(())
+    }
+
+    /// Number of documents that hold any of the terms.
+    fn count_any(&self) -> Result<u64, IndexError> {
+        let mut present = self.infos.iter().flatten();
+        let deleted = self.view.reader.has_deletes();
+        let Some(first) = present.next() else {
+            return Ok(0);
+        };
+        let Some(second) = present.next() else {
+            if !deleted {
+                return Ok(u64::from(first.doc_freq));
+            }
+            return Ok(self.alive(self.snapshot.text_documents(self.segment, first)?));
+        };
+        let mut any = Bitmap::clone(&*self.snapshot.text_documents(self.segment, first)?);
+        for info in std::iter::once(second).chain(present) {
+            any.unite(&*self.snapshot.text_documents(self.segment, info)?);
+        }
+        Ok(self.alive(Arc::new(any)))
+    }
+
+    fn alive(&self, set: Arc<Bitmap>) -> u64 {
+        if !self.view.reader.has_deletes() {
+            return set.len();
+        }
+        let mut set = Arc::unwrap_or_clone(set);
+        set.remove_deleted(|document| self.view.reader.is_deleted(document));
+        set.len()
+    }
+
+    /// Documents that hold a word: the whole of it, or all its parts.
+    fn word_documents(&self, word: &QueryWord) -> Result<Bitmap, IndexError> {
+        let mut set = self.term_documents(word.whole)?;
+        if let Some((&first, rest)) = word.parts.split_first() {
+            let mut parts = self.term_documents(first)?;
+            for &part in rest {
+                parts.intersect(&self.term_documents(part)?);
+            }
+            set.unite(&parts);
+        }
+        Ok(set)
+    }
+
+    fn term_documents(&self, term: usize) -> Result<Bitmap, IndexError> {
+        match &self.infos[term] {
+            Some(info) => Ok(Bitmap::clone(&*self.snapshot.text_documents(self.segment, info)?)),
+            None => Ok(Bitmap::new(self.view.reader.max_doc())),
+        }
+    }
+}
+
+/// Up to so many documents it is cheaper to look each up in every posting list than to rank.
+const FEW: u64 = 2_000;
+
+/// Posting lists of one term.
+struct TermCursor {
+    text: SegmentPostings,
+    surplus: Option<SegmentPostings>,
+    weight: Bm25Weight,
+}
+
+impl TermCursor {
+    /// `None` when the term does not occur, or — `if_surplus` — has no surplus.
+    fn open(
+        view: &SegmentView,
+        info: Option<&TermInfo>,
+        terms: &Terms<'_>,
+        term: usize,
+        with_surplus: bool,
+    ) -> Result<Option<Self>, IndexError> {
+        let Some(info) = info else {
+            return Ok(None);
+        };
+        let read = |inverted: &tantivy::InvertedIndexReader, info: &TermInfo| {
+            let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs);
+            postings.map_err(tantivy::TantivyError::from)
+        };
+        let text = &terms.query.terms()[term].text;
+        let surplus = match with_surplus {
+            true => find_term(&view.surplus, terms.surplus, text)?,
+            false => None,
+        };
+        Ok(Some(Self {
+            text: read(&view.text, info)?,
+            surplus: surplus.map(|info| read(&view.surplus, &info)).transpose()?,
+            weight: terms.bm25(term),
+        }))
+    }
+}
+
+/// The frequency in `document`, which is not before the cursor's last one; 0 when it is not there.
+fn frequency_in(postings: &mut SegmentPostings, document: DocId) -> u32 {
+    if postings.doc() < document {
+        postings.seek(document);
+    }
+    if postings.doc() == document && document != TERMINATED {
+        postings.term_freq()
+    } else {
+        0
+    }
+}
+
+/// Tells how much of a weighted score is weight.
+struct SurplusScorer {
+    cursors: Vec<TermCursor>,
+    norms: tantivy::fieldnorm::FieldNormReader,
+}
+
+impl SurplusScorer {
+    fn open(view: &SegmentView, infos: &[Option<TermInfo>], terms: &Terms<'_>) -> Result<Self, IndexError> {
+        let mut cursors = Vec::new();
+        for (term, info) in infos.iter().enumerate() {
+            let cursor = TermCursor::open(view, info.as_ref(), terms, term, true)?;
+            cursors.extend(cursor.filter(|cursor| cursor.surplus.is_some()));
+        }
+        let norms = view.reader.get_fieldnorms_reader(terms.field)?;
+        Ok(Self { cursors, norms })
+    }
+
+    fn excess(&mut self, document: DocId) -> f32 {
+        let mut excess = 0.0;
+        for cursor in &mut self.cursors {
+            let surplus = cursor.surplus.as_mut().map_or(0, |postings| frequency_in(postings, document));
+            if surplus > 0 {
+                let norm = self.norms.fieldnorm_id(document);
+                let frequency = frequency_in(&mut cursor.text, document);
+                let plain = frequency.saturating_sub(surplus);
+                excess += cursor.weight.score(norm, frequency) - cursor.weight.score(norm, plain);
+            }
+        }
+        excess
+    }
+}
+
+/// Scores single documents, adding the terms up in the order of the query.
+struct ExactScorer {
+    cursors: Vec<TermCursor>,
+    norms: tantivy::fieldnorm::FieldNormReader,
+}
+
+impl ExactScorer {
+    fn open(
+        view: &SegmentView,
+        infos: &[Option<TermInfo>],
+        terms: &Terms<'_>,
+        scoring: Scoring,
+    ) -> Result<Self, IndexError> {
+        let mut cursors = Vec::new();
+        for (term, info) in infos.iter().enumerate() {
+            cursors.extend(TermCursor::open(view, info.as_ref(), terms, term, scoring == Scoring::Plain)?);
+        }
+        let norms = view.reader.get_fieldnorms_reader(terms.field)?;
+        Ok(Self { cursors, norms })
+    }
+
+    /// The score of a document, which comes after the ones asked for before.
+    fn score(&mut self, document: DocId) -> f32 {
+        let norm = self.norms.fieldnorm_id(document);
+        let mut score = 0.0;
+        for cursor in &mut self.cursors {
+            let weighted = frequency_in(&mut cursor.text, document);
+            let surplus = cursor.surplus.as_mut().map_or(0, |postings| frequency_in(postings, document));
+            let frequency = weighted.saturating_sub(surplus);
+            if frequency > 0 {
+                score += cursor.weight.score(norm, frequency);
+            }
+        }
+        score
+    }
+}

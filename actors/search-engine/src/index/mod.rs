@@ -1,0 +1,36 @@
+//! The index of a source on disk, and ranked search over the indexes of several sources.
+//!
+//! ```text
+//! ExtractedDocument ─► SegmentBuilder ─► segment files ─► commit ─► IndexSnapshot ─► search_across
+//!   (put)               counts terms       (tantivy's       (fast,     (any thread)
+//!                       per document        format)          or synced)
+//! ```
+//!
+//! One tantivy index a source. Bodies are not stored and positions not kept; what is stored of a
+//! document is its record: what a result shows, and which version of the file this is. The index is
+//! the only account of that, so it cannot disagree with another one.
+
+mod arena;
+mod bitmap;
+mod builder;
+mod deletion;
+mod directory;
+mod error;
+mod keys;
+mod lexical;
+mod pool;
+mod postings;
+mod record;
+mod schema;
+mod search;
+mod segment;
+mod snapshot;
+mod source_index;
+mod title;
+mod vocabulary;
+
+pub use error::IndexError;
+pub use record::{DocumentRecord, FileState};
+pub use search::{Hit, Hits, MAX_LIMIT, MAX_SKIP, search_across};
+pub use snapshot::IndexSnapshot;
+pub use source_index::{Durability, IndexHandle, IndexOptions, Opened, SourceIndex};

@@ -1,0 +1,222 @@
+//! The state of an index at one moment, for searching.
+
+use std::sync::Arc;
+
+use tantivy::postings::TermInfo;
+use tantivy::schema::{Field, Value};
+use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyDocument, Term};
+
+use super::bitmap::Bitmap;
+use super::error::IndexError;
+use super::record::{self, DocumentRecord};
+use super::schema::Fields;
+
+/// Bytes of document sets of frequent terms that are kept per snapshot.
+const SETS_BYTES: u64 = 3 << 20;
+
+/// A term is frequent when it occurs in more than one of so many documents.
+const FREQUENT_SHARE: u32 = 32;
+
+/// The state of one source's index after a commit. Cheap to clone; holds the files it needs, so it
+/// stays valid while the index goes on changing.
+#[derive(Clone)]
+pub struct IndexSnapshot(Arc<Shared>);
+
+struct Shared {
+    searcher: Searcher,
+    fields: Fields,
+    generation: u64,
+    segments: Vec<SegmentView>,
+    /// Document sets of frequent terms, by segment and place of the posting list.
+    sets: quick_cache::sync::Cache<(u32, usize), Arc<Bitmap>, BitmapWeight>,
+}
+
+#[derive(Clone)]
+struct BitmapWeight;
+
+impl quick_cache::Weighter<(u32, usize), Arc<Bitmap>> for BitmapWeight {
+    fn weight(&self, _: &(u32, usize), set: &Arc<Bitmap>) -> u64 {
+        set.bytes() as u64 + 64
+    }
+}
+
+/// Readers of one segment that searches use again and again.
+#[derive(Clone)]
+pub(super) struct SegmentView {
+    pub(super) reader: SegmentReader,
+    pub(super) text: Arc<InvertedIndexReader>,
+    pub(super) surplus: Arc<InvertedIndexReader>,
+    pub(super) title: Arc<InvertedIndexReader>,
+    pub(super) title_line: Arc<InvertedIndexReader>,
+}
+
+impl std::fmt::Debug for IndexSnapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IndexSnapshot").field("generation", &self.0.generation).finish_non_exhaustive()
+    }
+}
+
+impl IndexSnapshot {
+    pub(super) fn new(searcher: Searcher, fields: Fields, generation: u64) -> tantivy::Result<Self> {
+        let view = |reader: &SegmentReader| -> tantivy::Result<SegmentView> {
+            Ok(SegmentView {
+                text: reader.inverted_index(fields.text)?,
+                surplus: reader.inverted_index(fields.surplus)?,
+                title: reader.inverted_index(fields.title)?,
+                title_line: reader.inverted_index(fields.title_line)?,
+                reader: reader.clone(),
+            })
+        };
+        let segments: Vec<SegmentView> =
+            searcher.segment_readers().iter().map(view).collect::<tantivy::Result<_>>()?;
+        let sets = quick_cache::sync::Cache::with_weighter(256, SETS_BYTES, BitmapWeight);
+        Ok(Self(Arc::new(Shared {
+            searcher,
+            fields,
+            generation,
+            segments,
+            sets,
+        })))
+    }
+
+    /// Grows with every commit of the same [`SourceIndex`](super::SourceIndex); for caches.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.0.generation
+    }
+
+    /// Number of documents.
+    #[must_use]
+    pub fn document_count(&self) -> u64 {
+        self.0.searcher.num_docs()
+    }
+
+    /// Number of segments the documents are spread over.
+    #[must_use]
+    pub fn segment_count(&self) -> usize {
+        self.0.segments.len()
+    }
+
+    /// Whether a document with this key was committed. One that was deleted since the last merge
+    /// may still be told.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn contains(&self, key: &str) -> Result<bool, IndexError> {
+        let term = Term::from_field_text(self.0.fields.key, key);
+        Ok(self.0.searcher.doc_freq(&term)? > 0)
+    }
+
+    /// The record of the document with this key.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn document(&self, key: &str) -> Result<Option<DocumentRecord>, IndexError> {
+        let fields = self.0.fields;
+        let term = Term::from_field_text(fields.key, key);
+        for (segment, view) in self.0.segments.iter().enumerate() {
+            let keys = view.reader.inverted_index(fields.key)?;
+            let Some(info) = keys.get_term_info(&term).map_err(tantivy::TantivyError::from)? else {
+                continue;
+            };
+            let set = documents_of(&keys, &info, view.reader.max_doc())?;
+            let alive = set.iter().find(|&document| !view.reader.is_deleted(document));
+            if let Some(document) = alive {
+                return self.record(segment as u32, document).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Calls `each` with the record of every document; the order is that of the index. This is the
+    /// one list of which version of which file is indexed.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn for_each_document(&self, mut each: impl FnMut(DocumentRecord)) -> Result<(), IndexError> {
+        for view in &self.0.segments {
+            let store = view.reader.get_store_reader(1).map_err(tantivy::TantivyError::from)?;
+            for document in store.iter::<TantivyDocument>(view.reader.alive_bitset()) {
+                each(self.decode(&document?)?);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn searcher(&self) -> &Searcher {
+        &self.0.searcher
+    }
+
+    pub(super) fn fields(&self) -> Fields {
+        self.0.fields
+    }
+
+    pub(super) fn segments(&self) -> &[SegmentView] {
+        &self.0.segments
+    }
+
+    /// The key of a document, from the column that sorts the segment.
+    pub(super) fn key(&self, segment: u32, document: DocId) -> Result<String, IndexError> {
+        Ok(self.record(segment, document)?.key)
+    }
+
+    /// The record of a document.
+    pub(super) fn record(&self, segment: u32, document: DocId) -> Result<DocumentRecord, IndexError> {
+        let address = tantivy::DocAddress::new(segment, document);
+        self.decode(&self.0.searcher.doc::<TantivyDocument>(address)?)
+    }
+
+    fn decode(&self, document: &TantivyDocument) -> Result<DocumentRecord, IndexError> {
+        let bytes = document.get_first(self.0.fields.record).and_then(|value| value.as_bytes());
+        bytes.and_then(record::decode).ok_or_else(|| {
+            let damage = tantivy::error::DataCorruption::comment_only("a record cannot be decoded");
+            tantivy::TantivyError::from(damage).into()
+        })
+    }
+
+    /// The documents that hold a term of the text.
+    pub(super) fn text_documents(&self, segment: u32, info: &TermInfo) -> Result<Arc<Bitmap>, IndexError> {
+        let view = &self.0.segments[segment as usize];
+        let max_doc = view.reader.max_doc();
+        let place = (segment, info.postings_range.start);
+        let is_frequent = info.doc_freq > max_doc / FREQUENT_SHARE;
+        if is_frequent && let Some(set) = self.0.sets.get(&place) {
+            return Ok(set);
+        }
+        let set = Arc::new(documents_of(&view.text, info, max_doc)?);
+        if is_frequent {
+            self.0.sets.insert(place, Arc::clone(&set));
+        }
+        Ok(set)
+    }
+}
+
+/// The documents of a posting list.
+pub(super) fn documents_of(
+    inverted: &InvertedIndexReader,
+    info: &TermInfo,
+    max_doc: DocId,
+) -> Result<Bitmap, IndexError> {
+    let option = tantivy::schema::IndexRecordOption::Basic;
+    let postings = inverted.read_block_postings_from_terminfo(info, option);
+    let mut postings = postings.map_err(tantivy::TantivyError::from)?;
+    let mut set = Bitmap::new(max_doc);
+    loop {
+        let documents = postings.docs();
+        if documents.is_empty() {
+            return Ok(set);
+        }
+        set.insert_all(documents);
+        postings.advance();
+    }
+}
+
+/// Where a term stands in a dictionary.
+pub(super) fn find_term(
+    inverted: &InvertedIndexReader,
+    field: Field,
+    text: &str,
+) -> Result<Option<TermInfo>, IndexError> {
+    let term = Term::from_field_text(field, text);
+    Ok(inverted.get_term_info(&term).map_err(tantivy::TantivyError::from)?)
+}

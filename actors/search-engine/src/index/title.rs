@@ -1,0 +1,170 @@
+//! Ranking by titles alone: exact, then prefix, then all words, then fuzzy.
+
+use search_core::query::ParsedQuery;
+use tantivy::query::{AutomatonWeight, DfaWrapper, FuzzyTermQuery, Weight};
+use tantivy::{DocId, Term};
+
+use super::bitmap::Bitmap;
+use super::error::IndexError;
+use super::pool::{Candidate, Pool};
+use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
+
+/// Base scores of the four ways to match; what is added within one stays below 1.
+const EXACT: f32 = 4.0;
+const PREFIX: f32 = 3.0;
+const ALL_WORDS: f32 = 2.0;
+const FUZZY: f32 = 1.0;
+
+/// Words of at least this many letters may differ by one letter, and by two from the second on.
+const TYPO_LETTERS: [usize; 2] = [4, 8];
+
+/// Titles that start with the query are looked up to this number of distinct ones.
+const MAX_PREFIXES: usize = 10_000;
+
+/// Fills the pool; returns the number of matching documents.
+pub(super) fn search(
+    sources: &[IndexSnapshot],
+    query: &ParsedQuery,
+    pool: &mut Pool,
+) -> Result<Vec<u64>, IndexError> {
+    let mut totals = vec![0; sources.len()];
+    for (source, snapshot) in sources.iter().enumerate() {
+        for (segment, view) in snapshot.segments().iter().enumerate() {
+            let titles = Titles { snapshot, view, query };
+            let scores = titles.scores()?;
+            for (document, score) in scores {
+                if view.reader.is_deleted(document) {
+                    continue;
+                }
+                totals[source] += 1;
+                pool.push(Candidate {
+                    score,
+                    source: source as u32,
+                    segment: segment as u32,
+                    document,
+                });
+            }
+        }
+    }
+    Ok(totals)
+}
+
+/// The titles of one segment.
+struct Titles<'s> {
+    snapshot: &'s IndexSnapshot,
+    view: &'s SegmentView,
+    query: &'s ParsedQuery,
+}
+
+impl Titles<'_> {
+    /// Matching documents with their scores, ascending.
+    fn scores(&self) -> Result<Vec<(DocId, f32)>, IndexError> {
+        let max_doc = self.view.reader.max_doc();
+        let mut scores = vec![0.0_f32; max_doc as usize];
+        self.raise_fuzzy(&mut scores)?;
+        self.raise_all_words(&mut scores)?;
+        self.raise_lines(&mut scores)?;
+        let found = scores.into_iter().enumerate().filter(|&(_, score)| score > 0.0);
+        Ok(found.map(|(document, score)| (document as DocId, score)).collect())
+    }
+
+    /// The share of a title of `length` words that `words` words make up, below 1.
+    fn share(&self, document: DocId, words: usize) -> f32 {
+        let norms = self.view.reader.get_fieldnorms_reader(self.snapshot.fields().title);
+        let length = norms.map_or(0, |norms| norms.fieldnorm(document)).max(1);
+        (words as f32 / length as f32).min(1.0) * 0.99
+    }
+
+    /// Documents whose title has a term.
+    fn documents_with(&self, text: &str) -> Result<Bitmap, IndexError> {
+        let info = find_term(&self.view.title, self.snapshot.fields().title, text)?;
+        match info {
+            Some(info) => documents_of(&self.view.title, &info, self.view.reader.max_doc()),
+            None => Ok(Bitmap::new(self.view.reader.max_doc())),
+        }
+    }
+
+    /// Documents whose title has a word: the whole of it, or all of its parts.
+    fn documents_with_word(&self, whole: usize, parts: &[usize]) -> Result<Bitmap, IndexError> {
+        let terms = self.query.terms();
+        let mut set = self.documents_with(&terms[whole].text)?;
+        if let Some((&first, rest)) = parts.split_first() {
+            let mut all = self.documents_with(&terms[first].text)?;
+            for &part in rest {
+                all.intersect(&self.documents_with(&terms[part].text)?);
+            }
+            set.unite(&all);
+        }
+        Ok(set)
+    }
+
+    fn raise_all_words(&self, scores: &mut [f32]) -> Result<(), IndexError> {
+        let words = self.query.words();
+        let Some((first, rest)) = words.split_first() else {
+            return Ok(());
+        };
+        let mut all = self.documents_with_word(first.whole, &first.parts)?;
+        for word in rest {
+            all.intersect(&self.documents_with_word(word.whole, &word.parts)?);
+        }
+        for document in all.iter() {
+            scores[document as usize] = ALL_WORDS + self.share(document, words.len());
+        }
+        Ok(())
+    }
+
+    /// Exact and prefix matches of the title as one line.
+    fn raise_lines(&self, scores: &mut [f32]) -> Result<(), IndexError> {
+        let line = self.query.title_line();
+        if line.is_empty() {
+            return Ok(());
+        }
+        let max_doc = self.view.reader.max_doc();
+        let range = self.view.title_line.terms().range().ge(line.as_bytes());
+        let mut stream = range.into_stream().map_err(tantivy::TantivyError::from)?;
+        let mut seen = 0;
+        while seen < MAX_PREFIXES && stream.advance() && stream.key().starts_with(line.as_bytes()) {
+            seen += 1;
+            let is_exact = stream.key().len() == line.len();
+            let share = line.len() as f32 / stream.key().len() as f32 * 0.99;
+            let score = if is_exact { EXACT } else { PREFIX + share };
+            for document in documents_of(&self.view.title_line, stream.value(), max_doc)?.iter() {
+                scores[document as usize] = score;
+            }
+        }
+        Ok(())
+    }
+
+    /// Titles with words that are spelt alike: the share of the query's words found.
+    fn raise_fuzzy(&self, scores: &mut [f32]) -> Result<(), IndexError> {
+        let words = self.query.words();
+        let share = 0.99 / words.len().max(1) as f32;
+        for word in words {
+            let mut found = self.documents_with_word(word.whole, &word.parts)?;
+            for document in self.alike(&self.query.terms()[word.whole].text)? {
+                found.insert_all(&[document]);
+            }
+            for document in found.iter() {
+                let score = &mut scores[document as usize];
+                *score = score.max(FUZZY) + share;
+            }
+        }
+        Ok(())
+    }
+
+    /// Documents whose title has a term within the distance of a typing mistake.
+    fn alike(&self, text: &str) -> Result<Vec<DocId>, IndexError> {
+        let letters = text.chars().count();
+        let distance = TYPO_LETTERS.iter().filter(|&&least| letters >= least).count() as u8;
+        if distance == 0 {
+            return Ok(Vec::new());
+        }
+        let field = self.snapshot.fields().title;
+        let term = Term::from_field_text(field, text);
+        let automaton: DfaWrapper = FuzzyTermQuery::new(term, distance, true).automaton()?;
+        let weight = AutomatonWeight::new(field, automaton);
+        let mut documents = Vec::new();
+        weight.for_each_no_score(&self.view.reader, &mut |found| documents.extend_from_slice(found))?;
+        Ok(documents)
+    }
+}
