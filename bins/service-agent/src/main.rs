@@ -1,3 +1,28 @@
-//! The search server's terminal client.
+//! The search server's terminal client: searches through a running server, or, with none running,
+//! in its own process over the same index.
 
-fn main() {}
+mod arguments;
+mod failure;
+mod human;
+mod in_process;
+mod remote;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = arguments::Arguments::parse();
+    let environment = config_core::Environment::from_os(std::env::vars_os());
+    match run::run(&arguments, &environment) {
+        Ok(outcome) => ExitCode::from(outcome.code()),
+        Err(failure) => {
+            human::say(&failure.to_string());
+            ExitCode::from(failure.code())
+        }
+    }
+}

@@ -5,38 +5,52 @@ use std::path::Path;
 use std::time::Instant;
 
 use actix_web::{App, HttpResponse, HttpServer, web};
-use tantivy::collector::{Count, TopDocs};
+use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
-use tantivy::schema::{Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value};
+use tantivy::schema::{
+    Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value,
+};
 use tantivy::{Index, IndexReader, ReloadPolicy, TantivyDocument, Term, doc};
 
-use crate::process;
+use crate::{process, stems};
 
 /// Indexes every text file below `folder` with tantivy as it comes and prints its own account.
 /// `mode`: `plain` (default tokenizer, frequencies) or `stems` (English stems, positions).
 pub(crate) fn plain_index(folder: &Path, index: &Path, mode: &str) {
     let (tokenizer, record) = match mode {
-        "stems" => ("en_stem", IndexRecordOption::WithFreqsAndPositions),
+        "stems" => (stems::NAME, IndexRecordOption::WithFreqsAndPositions),
         _ => ("default", IndexRecordOption::WithFreqs),
     };
     let mut schema = Schema::builder();
     let path = schema.add_text_field("path", STRING | STORED);
-    let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(record);
-    let text = schema.add_text_field("text", TextOptions::default().set_indexing_options(indexing));
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer(tokenizer)
+        .set_index_option(record);
+    let text = schema.add_text_field(
+        "text",
+        TextOptions::default().set_indexing_options(indexing),
+    );
     std::fs::create_dir_all(index).expect("a folder for the index");
     let index = Index::create_in_dir(index, schema.build()).expect("an index");
+    index.tokenizers().register(stems::NAME, stems::analyzer());
     let began = Instant::now();
-    let mut writer = index.writer_with_num_threads(1, 100_000_000).expect("a writer");
+    let mut writer = index
+        .writer_with_num_threads(1, 100_000_000)
+        .expect("a writer");
     let (mut bytes, mut files) = (0_u64, 0_u64);
     for entry in ignore::WalkBuilder::new(folder).build().flatten() {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             continue;
         }
-        let Some(body) = text_of(entry.path()) else { continue };
+        let Some(body) = text_of(entry.path()) else {
+            continue;
+        };
         bytes += body.len() as u64;
         files += 1;
         let name = entry.path().to_string_lossy().into_owned();
-        writer.add_document(doc!(path => name, text => body)).expect("indexed");
+        writer
+            .add_document(doc!(path => name, text => body))
+            .expect("indexed");
     }
     writer.commit().expect("committed");
     writer.wait_merging_threads().expect("merged");
@@ -55,8 +69,7 @@ fn text_of(path: &Path) -> Option<String> {
 struct Minimal {
     reader: IndexReader,
     text: Field,
-    title: Field,
-    key: Field,
+    record: Field,
 }
 
 #[derive(serde::Deserialize)]
@@ -65,24 +78,30 @@ struct Ask {
     limit: usize,
 }
 
-/// Serves BM25 top hits with title and path over an index made by `search-server`: the least a
-/// search server can do. No excerpts, no roles, no limits, no log.
+/// Serves BM25 top hits over an index made by `search-server`, with what the index stores of them:
+/// the least a search server can do. No total, no excerpts, no roles, no limits, no log.
 pub(crate) fn minimal_server(index: &Path, port: u16) {
     let index = Index::open_in_dir(index).expect("the index opens");
     let schema = index.schema();
     let field = |name| schema.get_field(name).expect("the schema's field");
     let minimal = web::Data::new(Minimal {
-        reader: index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().expect("a reader"),
+        reader: index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()
+            .expect("a reader"),
         text: field("text"),
-        title: field("title"),
-        key: field("key"),
+        record: field("record"),
     });
     actix_rt::System::new()
         .block_on(
             HttpServer::new(move || {
                 App::new()
                     .app_data(minimal.clone())
-                    .route("/health", web::get().to(async || HttpResponse::Ok().json("ok")))
+                    .route(
+                        "/health",
+                        web::get().to(async || HttpResponse::Ok().json("ok")),
+                    )
                     .route("/api/documents/search", web::post().to(minimal_search))
             })
             .workers(2)
@@ -94,25 +113,32 @@ pub(crate) fn minimal_server(index: &Path, port: u16) {
 }
 
 async fn minimal_search(minimal: web::Data<Minimal>, ask: web::Json<Ask>) -> HttpResponse {
-    let terms = search_core::analysis::query_terms(&ask.search_term);
-    let clauses = terms
+    let request = search_core::query::SearchRequest::for_text(&ask.search_term);
+    let Ok(query) = search_core::query::parse(&request) else {
+        return HttpResponse::BadRequest().finish();
+    };
+    let clauses = query
+        .terms()
         .iter()
         .map(|term| {
-            let term = Term::from_field_text(minimal.text, term);
-            let query: Box<dyn Query> = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
+            let term = Term::from_field_text(minimal.text, &term.text);
+            let query: Box<dyn Query> =
+                Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
             (Occur::Should, query)
         })
         .collect();
     let searcher = minimal.reader.searcher();
-    let collector = (TopDocs::with_limit(ask.limit).order_by_score(), Count);
-    let (top, total) = searcher.search(&BooleanQuery::new(clauses), &collector).expect("a search");
+    let collector = TopDocs::with_limit(ask.limit).order_by_score();
+    let top = searcher
+        .search(&BooleanQuery::new(clauses), &collector)
+        .expect("a search");
     let results: Vec<_> = top
         .into_iter()
         .map(|(score, address)| {
             let document: TantivyDocument = searcher.doc(address).expect("a stored document");
-            let text = |field| document.get_first(field).and_then(|v| v.as_str()).unwrap_or_default().to_owned();
-            serde_json::json!({"title": text(minimal.title), "path": text(minimal.key), "score": score})
+            let record = document.get_first(minimal.record).and_then(|value| value.as_bytes());
+            serde_json::json!({"record": String::from_utf8_lossy(record.unwrap_or_default()), "score": score})
         })
         .collect();
-    HttpResponse::Ok().json(serde_json::json!({"total": total, "results": results}))
+    HttpResponse::Ok().json(serde_json::json!({"results": results}))
 }

@@ -28,11 +28,21 @@ pub(crate) fn phase(
 ) -> Load {
     let bodies: Arc<Vec<Vec<u8>>> = Arc::new(queries.iter().map(|q| request(q)).collect());
     let next = Arc::new(AtomicUsize::new(offset));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let began = Instant::now();
     let (histogram, failed) = runtime.block_on(async {
         let tasks: Vec<_> = (0..connections)
-            .map(|_| tokio::spawn(connection(port, Arc::clone(&bodies), Arc::clone(&next), began + time)))
+            .map(|_| {
+                tokio::spawn(connection(
+                    port,
+                    Arc::clone(&bodies),
+                    Arc::clone(&next),
+                    began + time,
+                ))
+            })
             .collect();
         let mut all = histogram();
         let mut failed = 0;
@@ -71,7 +81,9 @@ async fn connection(
     next: Arc<AtomicUsize>,
     until: Instant,
 ) -> (Histogram<u64>, usize) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the server listens");
+    let mut stream = TcpStream::connect(("127.0.0.1", port))
+        .await
+        .expect("the server listens");
     stream.set_nodelay(true).expect("a TCP option");
     let (mut histogram, mut failed, mut buffer) = (histogram(), 0, Vec::with_capacity(64 << 10));
     while Instant::now() < until {
@@ -92,7 +104,9 @@ async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> bool {
     loop {
         let read = stream.read_buf(buffer).await.expect("the answer is read");
         assert!(read > 0, "the server closed the connection");
-        let Some(end) = find(buffer, b"\r\n\r\n") else { continue };
+        let Some(end) = find(buffer, b"\r\n\r\n") else {
+            continue;
+        };
         let head = String::from_utf8_lossy(&buffer[..end]).to_ascii_lowercase();
         let length: usize = head
             .lines()
@@ -107,5 +121,7 @@ async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> bool {
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
+    haystack
+        .windows(needle.len())
+        .position(|window| window == needle)
 }

@@ -19,11 +19,15 @@ mod process;
 mod queries;
 mod report;
 mod server;
+mod stems;
 
 use std::path::PathBuf;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["--contender", "plain-index", folder, index, mode] => {
@@ -33,12 +37,21 @@ fn main() {
             contenders::minimal_server(index.as_ref(), port.parse().expect("a port number"));
         }
         [folder, rest @ ..] if !folder.starts_with('-') => {
-            let json = rest.iter().position(|a| *a == "--json").and_then(|at| rest.get(at + 1));
-            report::run(&PathBuf::from(folder), rest.contains(&"--quick"), json.map(PathBuf::from));
+            let json = rest
+                .iter()
+                .position(|a| *a == "--json")
+                .and_then(|at| rest.get(at + 1));
+            report::run(
+                &PathBuf::from(folder),
+                rest.contains(&"--quick"),
+                json.map(PathBuf::from),
+            );
         }
         _ => {
             // `cargo bench --workspace` calls every bench without arguments: say how, do not fail.
-            println!("usage: cargo bench -p integration-tests --bench search -- FOLDER [--json FILE] [--quick]");
+            println!(
+                "usage: cargo bench -p integration-tests --bench search -- FOLDER [--json FILE] [--quick]"
+            );
         }
     }
 }

@@ -24,7 +24,10 @@ pub(crate) struct Usage {
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let child = command.stdin(Stdio::null()).spawn().expect("the contender starts");
+        let child = command
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("the contender starts");
         Self { child }
     }
 
@@ -56,11 +59,23 @@ impl Drop for Running {
 fn usage_of(pid: u32) -> Usage {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit(") ").next().unwrap_or_default();
-    let ticks: f64 = after_name.split(' ').skip(11).take(2).filter_map(|t| t.parse::<f64>().ok()).sum();
+    let ticks: f64 = after_name
+        .split(' ')
+        .skip(11)
+        .take(2)
+        .filter_map(|t| t.parse::<f64>().ok())
+        .sum();
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let mb = |name: &str| {
-        let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-        let kib: f64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0.0);
+        let line = status
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_default();
+        let kib: f64 = line
+            .split_whitespace()
+            .nth(1)
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(0.0);
         kib * 1024.0 / 1e6
     };
     Usage {
@@ -74,8 +89,16 @@ fn usage_of(pid: u32) -> Usage {
 /// Runs a command to its end and returns its standard output and its own account of itself, which
 /// a contender prints as its last line.
 pub(crate) fn run_to_end(command: &mut Command) -> String {
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().expect("it starts");
-    assert!(output.status.success(), "{command:?} ended with {}", output.status);
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("it starts");
+    assert!(
+        output.status.success(),
+        "{command:?} ended with {}",
+        output.status
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -86,7 +109,9 @@ pub(crate) fn own_usage() -> Usage {
 
 /// Bytes of all files below `folder`.
 pub(crate) fn bytes_below(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
     entries
         .flatten()
         .map(|entry| match entry.file_type() {

@@ -4,8 +4,20 @@
 use std::path::{Path, PathBuf};
 
 const COMMON: [&str; 14] = [
-    "memory", "device", "driver", "lock", "page", "interrupt", "network", "file", "buffer", "error",
-    "kernel", "register", "clock", "power",
+    "memory",
+    "device",
+    "driver",
+    "lock",
+    "page",
+    "interrupt",
+    "network",
+    "file",
+    "buffer",
+    "error",
+    "kernel",
+    "register",
+    "clock",
+    "power",
 ];
 
 /// A small generator of our own (splitmix64): the mix must be the same on every machine and version.
@@ -30,13 +42,21 @@ pub(crate) fn make(folder: &Path, count: usize) -> Vec<String> {
     let mut files = Vec::new();
     collect(folder, &mut files);
     files.sort();
-    assert!(!files.is_empty(), "{} holds no text files to make queries from", folder.display());
+    assert!(
+        !files.is_empty(),
+        "{} holds no text files to make queries from",
+        folder.display()
+    );
     let mut random = Random::new(7);
     let mut queries = Vec::with_capacity(count);
     let mut tries = 0;
     while queries.len() < count {
         tries += 1;
-        assert!(tries < count * 50, "{} holds too little text", folder.display());
+        assert!(
+            tries < count * 50,
+            "{} holds too little text",
+            folder.display()
+        );
         let words = words_of(&files[random.below(files.len())]);
         if words.len() >= 20 {
             let shape = queries.len() % 5;
@@ -76,14 +96,20 @@ fn words_of(path: &Path) -> Vec<String> {
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => collect(&path, files),
             Ok(kind) if kind.is_file() => {
                 let text = ["c", "h", "rst", "txt", "md", "html", "rs", "py"];
-                if path.extension().and_then(|e| e.to_str()).is_some_and(|e| text.contains(&e)) {
+                if path
+                    .extension()
+                    .and_then(|e| e.to_str())
+                    .is_some_and(|e| text.contains(&e))
+                {
                     files.push(path);
                 }
             }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::load::{self, Load};
 use crate::process::{Running, Usage, bytes_below, pause, run_to_end};
-use crate::server::{Setup, free_port};
 use crate::queries;
+use crate::server::{Setup, free_port};
 
 /// Everything one run measured; `--json` writes it as it is.
 #[derive(Default, serde::Serialize)]
@@ -42,7 +42,10 @@ struct Serving {
 
 /// Runs everything over `folder` and prints the table.
 pub(crate) fn run(folder: &Path, quick: bool, json: Option<PathBuf>) {
-    let scratch = tempfile::Builder::new().prefix("orrery-bench-").tempdir().expect("a scratch folder");
+    let scratch = tempfile::Builder::new()
+        .prefix("orrery-bench-")
+        .tempdir()
+        .expect("a scratch folder");
     let tree = scratch.path().join("tree");
     link_tree(folder, &tree);
     let mut figures = Figures {
@@ -67,10 +70,20 @@ pub(crate) fn run(folder: &Path, quick: bool, json: Option<PathBuf>) {
 
 /// A tree of hard links, so that files can come and go without touching the user's folder.
 fn link_tree(from: &Path, to: &Path) {
-    let status = Command::new("cp").arg("-al").arg(from).arg(to).status().expect("cp runs");
+    let status = Command::new("cp")
+        .arg("-al")
+        .arg(from)
+        .arg(to)
+        .status()
+        .expect("cp runs");
     if !status.success() {
         let _ = std::fs::remove_dir_all(to);
-        let copied = Command::new("cp").arg("-a").arg(from).arg(to).status().expect("cp runs");
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(from)
+            .arg(to)
+            .status()
+            .expect("cp runs");
         assert!(copied.success(), "{} cannot be copied", from.display());
     }
 }
@@ -78,9 +91,18 @@ fn link_tree(from: &Path, to: &Path) {
 fn plain_tantivy(tree: &Path, scratch: &Path, figures: &mut Figures) -> f64 {
     let own = std::env::current_exe().expect("a program knows its own path");
     let mut text_mb = 0.0;
-    for (who, mode) in [("plain tantivy", "plain"), ("plain tantivy, stems and positions", "stems")] {
+    for (who, mode) in [
+        ("plain tantivy", "plain"),
+        ("plain tantivy, stems and positions", "stems"),
+    ] {
         let index = scratch.join(mode);
-        let out = run_to_end(Command::new(&own).args(["--contender", "plain-index"]).arg(tree).arg(&index).arg(mode));
+        let out = run_to_end(
+            Command::new(&own)
+                .args(["--contender", "plain-index"])
+                .arg(tree)
+                .arg(&index)
+                .arg(mode),
+        );
         let account: serde_json::Value = serde_json::from_str(out.trim()).expect("its account");
         text_mb = account["bytes"].as_f64().unwrap_or(0.0) / 1e6;
         let number = |name: &str| account["usage"][name].as_f64().unwrap_or(0.0);
@@ -129,11 +151,23 @@ fn serve(setup: &Setup, tree: &Path, rounds: usize, figures: &mut Figures) {
             .arg(index_folder(&setup.data()))
             .arg(minimal_port.to_string()),
     );
-    let uncached = Setup { port: free_port(), binary: setup.binary.clone(), home: setup.home.clone() };
+    let uncached = Setup {
+        port: free_port(),
+        binary: setup.binary.clone(),
+        home: setup.home.clone(),
+    };
     for connections in [1, 16] {
-        let mut rows: Vec<Serving> = ["minimal actix-web + tantivy", "search-server, no result cache", "search-server"]
-            .map(|who| Serving { who, connections, rounds: Vec::new() })
-            .into();
+        let mut rows: Vec<Serving> = [
+            "minimal actix-web + tantivy",
+            "search-server, no result cache",
+            "search-server",
+        ]
+        .map(|who| Serving {
+            who,
+            connections,
+            rounds: Vec::new(),
+        })
+        .into();
         for (row, cache) in [(1, "0"), (2, "16MB")] {
             let server = uncached.start(cache);
             uncached.wait_for("/livez", Duration::from_millis(5));
@@ -141,8 +175,12 @@ fn serve(setup: &Setup, tree: &Path, rounds: usize, figures: &mut Figures) {
             for round in 0..rounds {
                 let offset = round * 4_000;
                 let time = Duration::from_secs(3);
-                rows[0].rounds.push(load::phase(minimal_port, &mix, offset, connections, time));
-                rows[row].rounds.push(load::phase(uncached.port, &mix, offset, connections, time));
+                rows[0]
+                    .rounds
+                    .push(load::phase(minimal_port, &mix, offset, connections, time));
+                rows[row]
+                    .rounds
+                    .push(load::phase(uncached.port, &mix, offset, connections, time));
             }
             figures.memory_after_load = server.usage();
             server.stop();
@@ -154,13 +192,20 @@ fn serve(setup: &Setup, tree: &Path, rounds: usize, figures: &mut Figures) {
 
 /// The folder that holds tantivy's `meta.json` below the data folder.
 fn index_folder(data: &Path) -> PathBuf {
-    let entries = std::fs::read_dir(data).expect("the data folder").flatten().map(|entry| entry.path());
+    let entries = std::fs::read_dir(data)
+        .expect("the data folder")
+        .flatten()
+        .map(|entry| entry.path());
     let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
     while let Some(folder) = folders.pop() {
         if folder.join("meta.json").is_file() {
             return folder;
         }
-        let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let inner = std::fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
         folders.extend(inner.filter(|path| path.is_dir()));
     }
     panic!("{} holds no index", data.display());
@@ -173,7 +218,10 @@ fn ripgrep(tree: &Path) -> Option<f64> {
         .step_by(5)
         .map(|word| {
             let began = Instant::now();
-            let _ = Command::new("rg").args(["-il", "--", word]).arg(tree).output();
+            let _ = Command::new("rg")
+                .args(["-il", "--", word])
+                .arg(tree)
+                .output();
             began.elapsed().as_secs_f64() * 1e3
         })
         .collect();
@@ -192,10 +240,16 @@ fn changed_files(setup: &Setup, tree: &Path, count: usize) -> Vec<f64> {
         .map(|number| {
             let word = format!("zq{}xchange", letters(number));
             let began = Instant::now();
-            std::fs::write(folder.join(format!("note{}.txt", number % 10)), format!("a note about {word}\n"))
-                .expect("the file is written");
+            std::fs::write(
+                folder.join(format!("note{}.txt", number % 10)),
+                format!("a note about {word}\n"),
+            )
+            .expect("the file is written");
             while setup.total(&word) == 0 {
-                assert!(began.elapsed() < Duration::from_secs(30), "the change is never found");
+                assert!(
+                    began.elapsed() < Duration::from_secs(30),
+                    "the change is never found"
+                );
                 pause(Duration::from_micros(500));
             }
             began.elapsed().as_secs_f64() * 1e3
@@ -232,29 +286,56 @@ fn restart(setup: &Setup) -> f64 {
 
 fn quantile(values: &mut [f64], at: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get(((values.len() as f64 - 1.0) * at).round() as usize).copied().unwrap_or(0.0)
+    values
+        .get(((values.len() as f64 - 1.0) * at).round() as usize)
+        .copied()
+        .unwrap_or(0.0)
 }
 
 fn load_average() -> String {
-    std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_owned()
+    std::fs::read_to_string("/proc/loadavg")
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 fn print(figures: &Figures) {
-    println!("\nmachine: {} cores; load average before {} after {}", figures.cores, figures.load_average_before, figures.load_average_after);
-    println!("\n{:<36} {:>8} {:>9} {:>8} {:>8} {:>11} {:>9} {:>9}", "indexing", "text MB", "documents", "wall s", "CPU s", "MB/CPU s", "peak MB", "index %");
+    println!(
+        "\nmachine: {} cores; load average before {} after {}",
+        figures.cores, figures.load_average_before, figures.load_average_after
+    );
+    println!(
+        "\n{:<36} {:>8} {:>9} {:>8} {:>8} {:>11} {:>9} {:>9}",
+        "indexing", "text MB", "documents", "wall s", "CPU s", "MB/CPU s", "peak MB", "index %"
+    );
     for row in &figures.indexing {
         println!(
             "{:<36} {:>8.0} {:>9} {:>8.1} {:>8.1} {:>11.1} {:>9.0} {:>9.1}",
-            row.who, row.text_mb, row.documents, row.wall_s, row.usage.cpu_s,
-            row.text_mb / row.usage.cpu_s.max(0.01), row.usage.peak_mb, 100.0 * row.index_mb / row.text_mb.max(0.01)
+            row.who,
+            row.text_mb,
+            row.documents,
+            row.wall_s,
+            row.usage.cpu_s,
+            row.text_mb / row.usage.cpu_s.max(0.01),
+            row.usage.peak_mb,
+            100.0 * row.index_mb / row.text_mb.max(0.01)
         );
     }
-    println!("\n{:<36} {:>11} {:>11} {:>9} {:>9} {:>7}", "searching over HTTP (medians)", "connections", "requests/s", "p50 ms", "p99 ms", "failed");
+    println!(
+        "\n{:<36} {:>11} {:>11} {:>9} {:>9} {:>7}",
+        "searching over HTTP (medians)", "connections", "requests/s", "p50 ms", "p99 ms", "failed"
+    );
     for row in &figures.serving {
-        let median = |pick: fn(&Load) -> f64| quantile(&mut row.rounds.iter().map(pick).collect::<Vec<_>>(), 0.5);
+        let median = |pick: fn(&Load) -> f64| {
+            quantile(&mut row.rounds.iter().map(pick).collect::<Vec<_>>(), 0.5)
+        };
         println!(
             "{:<36} {:>11} {:>11.0} {:>9.3} {:>9.3} {:>7}",
-            row.who, row.connections, median(|l| l.requests_per_s), median(|l| l.p50_ms), median(|l| l.p99_ms),
+            row.who,
+            row.connections,
+            median(|l| l.requests_per_s),
+            median(|l| l.p50_ms),
+            median(|l| l.p99_ms),
             row.rounds.iter().map(|l| l.failed).sum::<usize>()
         );
     }
@@ -262,8 +343,16 @@ fn print(figures: &Figures) {
         println!("\nripgrep -il, one word: p50 {ms:.0} ms");
     }
     let mut changed = figures.changed_file_ms.clone();
-    println!("changed file found after: p50 {:.1} ms, p99 {:.1} ms ({} changes)", quantile(&mut changed, 0.5), quantile(&mut changed, 0.99), changed.len());
+    println!(
+        "changed file found after: p50 {:.1} ms, p99 {:.1} ms ({} changes)",
+        quantile(&mut changed, 0.5),
+        quantile(&mut changed, 0.99),
+        changed.len()
+    );
     println!("restart until /readyz: {:.0} ms", figures.restart_ready_ms);
     let memory = figures.memory_after_load;
-    println!("memory after load: {:.0} MB of its own, {:.0} MB of mapped index pages, peak {:.0} MB", memory.anon_mb, memory.file_mb, memory.peak_mb);
+    println!(
+        "memory after load: {:.0} MB of its own, {:.0} MB of mapped index pages, peak {:.0} MB",
+        memory.anon_mb, memory.file_mb, memory.peak_mb
+    );
 }

@@ -17,19 +17,33 @@ impl Setup {
     /// Builds the release binary and writes a role that searches `folder` by BM25F.
     pub(crate) fn new(home: &Path, folder: &Path) -> Self {
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--quiet", "--package", "search-server"])
+            .args([
+                "build",
+                "--release",
+                "--quiet",
+                "--package",
+                "search-server",
+            ])
             .status()
             .expect("cargo runs");
         assert!(built.success(), "search-server does not build");
         let bench = std::env::current_exe().expect("a program knows its own path");
-        let release = bench.ancestors().nth(2).expect("target/release/deps/search").to_owned();
+        let release = bench
+            .ancestors()
+            .nth(2)
+            .expect("target/release/deps/search")
+            .to_owned();
         let role = serde_json::json!({
             "name": "bench", "relevance_function": "BM25F", "theme": "spacelab",
             "haystacks": [{"name": "folder", "service": "LocalFiles", "location": folder}]
         });
         std::fs::create_dir_all(home).expect("a folder for the server");
         std::fs::write(home.join("role.json"), role.to_string()).expect("the role is written");
-        Self { binary: release.join("search-server"), home: home.to_owned(), port: free_port() }
+        Self {
+            binary: release.join("search-server"),
+            home: home.to_owned(),
+            port: free_port(),
+        }
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -43,7 +57,10 @@ impl Setup {
                 .arg("--config")
                 .arg(self.home.join("role.json"))
                 .env("SERVICE_DATA_PATH", self.data())
-                .env("SERVICE_SERVER_HOSTNAME", format!("127.0.0.1:{}", self.port))
+                .env(
+                    "SERVICE_SERVER_HOSTNAME",
+                    format!("127.0.0.1:{}", self.port),
+                )
                 .env("SERVICE_CACHE_SIZE", cache)
                 .env("LOG_LEVEL", "warn"),
         )
@@ -53,7 +70,10 @@ impl Setup {
     pub(crate) fn wait_for(&self, path: &str, every: Duration) -> Duration {
         let began = Instant::now();
         while get(self.port, path).is_none() {
-            assert!(began.elapsed() < Duration::from_secs(60), "{path} does not answer");
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "{path} does not answer"
+            );
             pause(every);
         }
         began.elapsed()
@@ -69,7 +89,10 @@ impl Setup {
                 return source["documents"].as_u64().unwrap_or(0);
             }
             assert_ne!(source["state"], "failed", "{source}");
-            assert!(began.elapsed() < Duration::from_secs(1800), "indexing takes too long: {source}");
+            assert!(
+                began.elapsed() < Duration::from_secs(1800),
+                "indexing takes too long: {source}"
+            );
             pause(Duration::from_millis(100));
         }
     }
@@ -96,13 +119,18 @@ pub(crate) fn free_port() -> u16 {
 
 /// GET of a JSON (or other) resource; `None` unless it answers 200.
 pub(crate) fn get(port: u16, path: &str) -> Option<serde_json::Value> {
-    exchange(port, &format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"))
+    exchange(
+        port,
+        &format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"),
+    )
 }
 
 fn exchange(port: u16, request: &str) -> Option<serde_json::Value> {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .ok()?;
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).ok()?;

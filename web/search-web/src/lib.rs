@@ -1,1 +1,22 @@
-//! The search server's routes and JSON shapes.
+//! The search server's routes and JSON shapes, and a server made of them.
+//!
+//! ```text
+//! HTTP ─▶ Edge ─▶ handlers ─Search─▶ SearchDesk ─▶ worker threads
+//!                    │  ▲
+//!                    ▼  └─ AnswerCache (answers as written, per version of the index)
+//!                  Board (roles, health)
+//! ```
+
+mod api;
+pub mod boot;
+mod cache;
+mod handlers;
+mod server;
+mod state;
+mod wire;
+
+pub use api::{openapi, routes};
+pub use cache::AnswerCache;
+pub use server::{SearchServer, ServerOptions};
+pub use state::SearchState;
+pub use wire::{DEFAULT_LIMIT, MAX_LIMIT, MAX_SKIP, SearchBody};

@@ -26,7 +26,11 @@ pub const ASSETS: &[Asset] = &[
     asset!("/", "text/html; charset=utf-8", "index.html"),
     asset!("/assets/app.js", "text/javascript; charset=utf-8", "app.js"),
     asset!("/assets/api.js", "text/javascript; charset=utf-8", "api.js"),
-    asset!("/assets/view.js", "text/javascript; charset=utf-8", "view.js"),
+    asset!(
+        "/assets/view.js",
+        "text/javascript; charset=utf-8",
+        "view.js"
+    ),
     asset!("/assets/style.css", "text/css; charset=utf-8", "style.css"),
     asset!("/assets/favicon.svg", "image/svg+xml", "favicon.svg"),
 ];
@@ -46,7 +50,10 @@ mod tests {
                 if target.starts_with('#') {
                     continue;
                 }
-                assert!(ASSETS.iter().any(|a| a.path == target), "{target} is not embedded");
+                assert!(
+                    ASSETS.iter().any(|a| a.path == target),
+                    "{target} is not embedded"
+                );
                 named += 1;
             }
         }
@@ -61,6 +68,9 @@ mod tests {
         for handler in [" onclick", " onload", " oninput", " onsubmit"] {
             assert!(!page.contains(handler));
         }
-        assert_eq!(page.matches("<script").count(), page.matches("<script type=\"module\" src=").count());
+        assert_eq!(
+            page.matches("<script").count(),
+            page.matches("<script type=\"module\" src=").count()
+        );
     }
 }

@@ -7,10 +7,26 @@ async function answer(response) {
   throw new Error(detail ? `${detail}` : `the server answered ${response.status}`);
 }
 
+// A server that listens beyond loopback wants a token. It is kept for this tab only.
+let askForToken = async () => null;
+export function onTokenWanted(ask) { askForToken = ask; }
+
+function withToken(options = {}) {
+  const token = sessionStorage.getItem("token");
+  if (!token) return options;
+  return { ...options, headers: { ...options.headers, authorization: `Bearer ${token}` } };
+}
+
 async function call(path, options) {
   let response;
   try {
-    response = await fetch(path, options);
+    response = await fetch(path, withToken(options));
+    while (response.status === 401) {
+      const token = await askForToken();
+      if (!token) break;
+      sessionStorage.setItem("token", token);
+      response = await fetch(path, withToken(options));
+    }
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("the server cannot be reached; is it still running?");

@@ -227,7 +227,7 @@ function escape_() {
 }
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || $("help").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") { event.preventDefault(); escape_(); return; }
   const inField = event.target === $("q");
   const otherControl = !inField && event.target.closest?.("select, button, input, #preview-text");
@@ -237,7 +237,23 @@ function onKey(event) {
   action();
 }
 
+// One question at a time, however many calls were refused.
+let asking = null;
+function tokenFromPerson() {
+  asking ??= new Promise((resolve) => {
+    const dialog = $("token-dialog");
+    $("token").value = "";
+    dialog.addEventListener("close", () => {
+      asking = null;
+      resolve(dialog.returnValue === "use" ? $("token").value.trim() : null);
+    }, { once: true });
+    dialog.showModal();
+  });
+  return asking;
+}
+
 async function start() {
+  api.onTokenWanted(tokenFromPerson);
   const wanted = readAddress();
   document.addEventListener("keydown", onKey);
   $("q").addEventListener("input", searchSoon);

@@ -1,0 +1,145 @@
+//! What others see of the board: lists for people, and the sources of one search.
+
+use std::time::SystemTime;
+
+use search_core::answer::{HaystackSummary, RoleList, RoleSummary, SourceHealth, SourceState};
+use search_engine::answering::{SearchFailure, SearchableRole, SearchableSource};
+use search_engine::rfc3339;
+
+use crate::board::{Board, RoleEntry, RoleSource};
+
+impl RoleEntry {
+    /// Changes whenever an answer of this role can change.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        // Each addend only grows, so two different states never have the same sum.
+        self.sources
+            .iter()
+            .map(|source| source.slot.version())
+            .sum()
+    }
+
+    /// The role as it can be searched at this moment.
+    #[must_use]
+    pub fn searchable(&self) -> SearchableRole {
+        SearchableRole {
+            name: self.role.name.clone(),
+            function: self.role.relevance_function,
+            sources: self.sources.iter().map(RoleSource::searchable).collect(),
+        }
+    }
+}
+
+impl RoleSource {
+    fn searchable(&self) -> SearchableSource {
+        self.slot.with(|published| SearchableSource {
+            id: self.slot.id.clone(),
+            name: self.haystack.name.clone(),
+            service: self.haystack.service().as_str(),
+            snapshot: published.snapshot.clone(),
+            root: published.root.clone(),
+            error: published.error.clone(),
+        })
+    }
+
+    fn health(&self, role: &str) -> SourceHealth {
+        self.slot.with(|published| SourceHealth {
+            role: role.to_owned(),
+            name: self.haystack.name.clone(),
+            service: self.haystack.service().as_str().to_owned(),
+            state: published.state,
+            documents: published
+                .snapshot
+                .as_ref()
+                .map_or(0, |snapshot| snapshot.document_count()),
+            updated_at: published.updated_at.map(time_text),
+            error: published.error.clone(),
+            progress: (published.state == SourceState::Indexing).then_some(published.progress),
+            skipped: published.skipped.clone(),
+        })
+    }
+}
+
+fn time_text(time: SystemTime) -> String {
+    let since = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    rfc3339(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+impl Board {
+    /// `GET /api/roles`.
+    #[must_use]
+    pub fn role_list(&self) -> RoleList {
+        let roles = self.roles().iter().map(|entry| RoleSummary {
+            name: entry.role.name.clone(),
+            relevance_function: entry.role.relevance_function.as_str().to_owned(),
+            theme: entry.role.theme.as_str().to_owned(),
+            haystacks: entry.sources.iter().map(haystack_summary).collect(),
+        });
+        RoleList {
+            default_role: self.default_role().to_owned(),
+            roles: roles.collect(),
+        }
+    }
+
+    /// The state of every source of every role.
+    #[must_use]
+    pub fn health(&self) -> Vec<SourceHealth> {
+        let of_role = |entry: &RoleEntry| -> Vec<SourceHealth> {
+            entry
+                .sources
+                .iter()
+                .map(|source| source.health(&entry.role.name))
+                .collect()
+        };
+        self.roles().iter().flat_map(of_role).collect()
+    }
+
+    /// Whether every source has been brought up to date once, or has failed.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.slots().iter().all(|slot| {
+            slot.with(|published| {
+                matches!(published.state, SourceState::Ready | SourceState::Failed)
+            })
+        })
+    }
+
+    /// What to say about a role that does not exist.
+    #[must_use]
+    pub fn unknown_role(&self, name: Option<&str>) -> SearchFailure {
+        let name = name.unwrap_or(self.default_role()).to_owned();
+        let known: Vec<String> = self
+            .roles()
+            .iter()
+            .map(|entry| entry.role.name.clone())
+            .collect();
+        let suggestion =
+            config_core::suggestion(&name, known.iter().map(String::as_str)).map(str::to_owned);
+        SearchFailure::UnknownRole {
+            name,
+            known,
+            suggestion,
+        }
+    }
+
+    /// The role through which a document is read: the one named, if it has the document's source.
+    #[must_use]
+    pub fn role_of_document(&self, role: Option<&str>, id: &str) -> Option<&RoleEntry> {
+        let source = id.split('/').next().unwrap_or_default();
+        let has_source = |entry: &&RoleEntry| entry.sources.iter().any(|one| one.slot.id == source);
+        match role {
+            Some(_) => self.role(role).filter(has_source),
+            None => self.roles().iter().find(has_source),
+        }
+    }
+}
+
+fn haystack_summary(source: &RoleSource) -> HaystackSummary {
+    HaystackSummary {
+        name: source.haystack.name.clone(),
+        service: source.haystack.service().as_str().to_owned(),
+        location: source.haystack.location.clone(),
+    }
+}

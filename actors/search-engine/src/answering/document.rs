@@ -1,0 +1,67 @@
+//! One document read again from its source.
+
+use search_core::answer::DocumentView;
+use search_core::document::ExtractedDocument;
+use search_core::query::{self, SearchRequest};
+
+use super::failure::SearchFailure;
+use super::order::DocumentRequest;
+use super::source::{MAX_BODY_BYTES, SearchableRole, SearchableSource};
+use crate::excerpt::Excerpter;
+use crate::extract;
+use crate::times::rfc3339;
+
+/// The longest text shown, in bytes; the rest is cut off, and said to be.
+const MAX_VIEW_BYTES: usize = 1 << 20;
+
+/// Reads a document that is in the index of one of the role's sources. Nothing else can be read:
+/// a key that is not indexed names no document.
+///
+/// # Errors
+/// The document is not indexed, or its file cannot be read any more.
+pub fn read_document(role: &SearchableRole, request: &DocumentRequest) -> Result<DocumentView, SearchFailure> {
+    let unknown = || SearchFailure::UnknownDocument { id: request.id.clone() };
+    let (source_id, key) = request.id.split_once('/').ok_or_else(unknown)?;
+    let source = role.sources.iter().find(|source| source.id == source_id).ok_or_else(unknown)?;
+    let snapshot = source.snapshot.as_ref();
+    let snapshot = snapshot.ok_or_else(|| SearchFailure::Unavailable { source_name: source.name.clone() })?;
+    let record = snapshot.document(key).map_err(|error| SearchFailure::Index { message: error.to_string() })?;
+    let record = record.ok_or_else(unknown)?;
+    let document = read(source, key).map_err(|reason| SearchFailure::GoneDocument { id: request.id.clone(), reason })?;
+    let truncated = document.body.len() > MAX_VIEW_BYTES;
+    let body = beginning(document.body, MAX_VIEW_BYTES);
+    let place = source.place(key);
+    Ok(DocumentView {
+        id: request.id.clone(),
+        title: source.title(&record),
+        url: place.url,
+        path: place.path,
+        source: source.name.clone(),
+        highlights: highlights(&request.query, &body)?,
+        body,
+        truncated,
+        modified: document.modified.map(rfc3339),
+    })
+}
+
+fn read(source: &SearchableSource, key: &str) -> Result<ExtractedDocument, String> {
+    let root = source.root.as_ref().ok_or("its folder is not open")?;
+    let content = root.read(key, MAX_BODY_BYTES, |_| false).map_err(|reason| reason.to_string())?;
+    extract::extract(key, content.bytes, content.mtime_ns).map_err(|reason| reason.to_string())
+}
+
+fn highlights(words: &str, body: &str) -> Result<Vec<[usize; 2]>, SearchFailure> {
+    if words.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = query::parse(&SearchRequest::for_text(words))?;
+    Ok(Excerpter::new(&query, 0).highlights(body))
+}
+
+/// At most `limit` bytes, not cut inside a character.
+fn beginning(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        text.truncate(text.floor_char_boundary(limit));
+    }
+    text
+}

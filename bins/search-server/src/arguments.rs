@@ -1,0 +1,106 @@
+//! The command line.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use config_core::{Colours, Diagnostics, Environment};
+use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
+
+use crate::FAILED;
+
+const AFTER_HELP: &str = "\
+Environment: SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH, LOG_LEVEL, SERVICE_SERVER_HOSTNAME,
+SERVICE_CACHE_SIZE, SERVICE_MAX_CONCURRENT_SEARCHES, SERVICE_API_TOKEN; a flag wins over a variable.
+
+Exit codes: 0 ok, 1 the configuration is invalid or the server cannot start, 2 wrong usage.";
+
+/// Private search over your own sources, with a web page at `/`.
+#[derive(Debug, Parser)]
+#[command(name = "search-server", version, after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    /// The role file; created on the first start.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<String>,
+    /// Where indexes are kept.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) data: Option<String>,
+    /// Where to listen; 127.0.0.1:8000 unless said.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+    /// How much is logged: debug, info, warn, error.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log_level: Option<String>,
+    /// Check the configuration, say everything that is wrong with it, and end.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// How `--check` and errors are printed.
+    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    pub(crate) format: OutputFormat,
+    /// Listen beyond this machine without a token. Everybody who reaches the address can search.
+    #[arg(long)]
+    pub(crate) allow_unauthenticated: bool,
+}
+
+/// How results of `--check` are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Lines for people.
+    Human,
+    /// One JSON document.
+    Json,
+}
+
+impl Arguments {
+    /// The settings in force.
+    pub(crate) fn settings(
+        &self,
+        environment: &Environment,
+    ) -> Result<ServerSettings, Diagnostics> {
+        let flags = ServerFlags {
+            config: self.config.clone(),
+            data: self.data.clone(),
+            log_level: self.log_level.clone(),
+            listen: self.listen.clone(),
+            server: None,
+        };
+        parse_environment(&flags, environment, Os::current())
+    }
+
+    /// Prints everything that is wrong.
+    pub(crate) fn report(&self, diagnostics: &Diagnostics) -> ExitCode {
+        match self.format {
+            OutputFormat::Human => say(&diagnostics.render(colours())),
+            OutputFormat::Json => {
+                let list: Vec<_> = diagnostics.iter().collect();
+                print(
+                    &serde_json::json!({"valid": !diagnostics.has_errors(), "diagnostics": list})
+                        .to_string(),
+                );
+            }
+        }
+        if diagnostics.has_errors() {
+            ExitCode::from(FAILED)
+        } else {
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn colours() -> Colours {
+    if std::io::stderr().is_terminal() {
+        Colours::On
+    } else {
+        Colours::Off
+    }
+}
+
+/// A line for people, on standard error. A closed terminal is no reason to fail.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+}
+
+/// A line of data, on standard output.
+pub(crate) fn print(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+}

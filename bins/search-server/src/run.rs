@@ -1,0 +1,57 @@
+//! The server's life: settings, actors, listener, end.
+
+use anyhow::Context;
+use config_core::Environment;
+use search_core::role::ServerSettings;
+use search_web::SearchServer;
+use search_web::boot::{self, RoleFileOrigin};
+
+use crate::arguments::{Arguments, say};
+use crate::first_folder::first_folder;
+
+/// Runs until SIGINT or SIGTERM.
+pub(crate) fn run(
+    arguments: &Arguments,
+    settings: &ServerSettings,
+    environment: &Environment,
+) -> anyhow::Result<()> {
+    edge_web::logging::init(
+        settings.log_level.value.as_str(),
+        environment.get("RUST_LOG").ok().flatten(),
+    );
+    for warning in settings.warnings.iter() {
+        tracing::warn!(event = "config.warning", "{}", warning.headline());
+    }
+    let exposure = settings.check_exposure(arguments.allow_unauthenticated);
+    if let Some(warning) = exposure.map_err(|error| anyhow::anyhow!("{error}"))? {
+        tracing::warn!(event = "config.exposed", "{}", warning.headline());
+    }
+    let path = &settings.settings_path.value;
+    let folder = first_folder(environment, std::env::current_dir().ok());
+    let (roles, origin) = boot::read_roles(path, environment, &folder)?;
+    if origin == RoleFileOrigin::Created {
+        say(&format!(
+            "created {}; its role searches {}",
+            path.display(),
+            folder.display()
+        ));
+    }
+    let search = boot::search_settings(settings, roles);
+    let _lock = boot::lock_data(settings, "search-server").context("SERVICE_DATA_PATH")?;
+    let address = boot::socket_address(&settings.listen.value)?;
+    let listener = edge_web::bind(address, "SERVICE_SERVER_HOSTNAME or --listen")?;
+    let bound = listener.local_addr()?;
+    let options = boot::server_options(settings);
+    actix_rt::System::new().block_on(async move {
+        let server = SearchServer::start(&search, options);
+        let signal = edge_web::shutdown_signal()?;
+        tracing::info!(event = "server.listening", url = %format!("http://{bound}/"), "the search server listens");
+        let stopped = async move {
+            let name = signal.await;
+            tracing::info!(event = "server.stopping", signal = name);
+        };
+        server.serve(listener, stopped).await?;
+        tracing::info!(event = "server.stopped");
+        Ok(())
+    })
+}

@@ -1,0 +1,180 @@
+//! Answers for people: plain text where the output is no terminal.
+
+use std::io::{IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use search_core::answer::{AnswerStatus, RoleList, SearchAnswer, SearchResult};
+
+const TITLE: Style = Style::new().bold();
+const MATCH: Style = AnsiColor::Yellow.on_default().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// Whether colours are used: a terminal, and nobody said no (<https://no-color.org>).
+pub(crate) fn colours(no_color: Option<&str>) -> bool {
+    std::io::stdout().is_terminal() && no_color.is_none_or(str::is_empty)
+}
+
+/// A line on standard error. A closed terminal is no reason to fail.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+}
+
+/// Data on standard output. Fails when the reader has left, which the caller treats as the end.
+pub(crate) fn print(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", text.trim_end())
+}
+
+/// The answer of a search.
+pub(crate) fn answer(answer: &SearchAnswer, colours: bool) -> String {
+    let mut text = String::new();
+    for result in &answer.results {
+        text += &result_lines(result, colours);
+    }
+    text += &summary(answer, colours);
+    text
+}
+
+fn result_lines(result: &SearchResult, colours: bool) -> String {
+    let place = result.path.as_deref().unwrap_or(&result.url);
+    let line = result
+        .line
+        .map(|line| format!(":{line}"))
+        .unwrap_or_default();
+    let title = paint(TITLE, &clean(&result.title), colours);
+    let place = paint(FAINT, &format!("{}{line}", clean(place)), colours);
+    let snippet = marked(&result.snippet, &result.highlights, colours);
+    format!(
+        "{:>2}. {title}\n    {place}\n    {snippet}\n\n",
+        result.rank
+    )
+}
+
+fn summary(answer: &SearchAnswer, colours: bool) -> String {
+    let mut text = match answer.total {
+        0 => "nothing found".to_owned(),
+        total => format!("{} of {total} shown", answer.results.len()),
+    };
+    text += &format!(
+        " · {} · {} · {:.1} ms",
+        clean(&answer.role),
+        answer.relevance_function,
+        answer.took_ms
+    );
+    let mut text = paint(FAINT, &text, colours);
+    if answer.status == AnswerStatus::PartialSuccess {
+        for source in answer
+            .sources
+            .iter()
+            .filter(|source| source.error.is_some())
+        {
+            text += &format!(
+                "\n! {}: {}",
+                clean(&source.name),
+                clean(source.error.as_deref().unwrap_or_default())
+            );
+        }
+    }
+    for note in &answer.notes {
+        text += &format!("\n! {}", clean(note));
+    }
+    text + "\n"
+}
+
+/// The roles and their sources.
+pub(crate) fn roles(list: &RoleList, colours: bool) -> String {
+    let mut text = String::new();
+    for role in &list.roles {
+        let default = if role.name == list.default_role {
+            " (default)"
+        } else {
+            ""
+        };
+        let name = paint(TITLE, &clean(&role.name), colours);
+        text += &format!("{name}{default} · {}\n", role.relevance_function);
+        for haystack in &role.haystacks {
+            let line = format!(
+                "{} · {} · {}",
+                haystack.name, haystack.service, haystack.location
+            );
+            text += &format!("    {}\n", clean(&line));
+        }
+    }
+    text
+}
+
+fn paint(style: Style, text: &str, colours: bool) -> String {
+    if colours {
+        format!("{style}{text}{style:#}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// The snippet with its matches marked. `ranges` are in characters.
+fn marked(snippet: &str, ranges: &[[usize; 2]], colours: bool) -> String {
+    let characters: Vec<char> = snippet.chars().collect();
+    let mut text = String::new();
+    let mut at = 0;
+    for &[start, end] in ranges {
+        if start < at || end <= start || end > characters.len() {
+            continue;
+        }
+        text += &clean(&characters[at..start].iter().collect::<String>());
+        text += &paint(
+            MATCH,
+            &clean(&characters[start..end].iter().collect::<String>()),
+            colours,
+        );
+        at = end;
+    }
+    text + &clean(&characters[at..].iter().collect::<String>())
+}
+
+/// Text of documents is data: control characters could steer the terminal, and directional
+/// overrides could turn a path around.
+fn clean(text: &str) -> String {
+    let steers =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .map(|c| if steers(c) { '\u{fffd}' } else { c })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result() -> SearchResult {
+        SearchResult {
+            title: "Or\u{1b}[31mbit".into(),
+            path: Some("/notes/orbit.md".into()),
+            line: Some(3),
+            rank: 1,
+            snippet: "naïve orbit of é".into(),
+            highlights: vec![[6, 11], [99, 100]],
+            ..SearchResult::default()
+        }
+    }
+
+    #[test]
+    fn s16_documents_cannot_steer_the_terminal() {
+        let text = result_lines(&result(), false);
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+        assert_eq!(clean("a\u{202e}b\rc"), "a\u{fffd}b\u{fffd}c");
+    }
+
+    #[test]
+    fn matches_are_marked_by_characters() {
+        let text = result_lines(&result(), true);
+        assert!(
+            text.contains(&format!("naïve {MATCH}orbit{MATCH:#} of é")),
+            "{text:?}"
+        );
+        let plain = result_lines(&result(), false);
+        assert!(
+            plain.contains("    /notes/orbit.md:3\n    naïve orbit of é\n"),
+            "{plain:?}"
+        );
+    }
+}

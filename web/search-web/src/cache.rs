@@ -1,0 +1,231 @@
+//! The result cache: answers as they were written, until the index behind them changes.
+//!
+//! The key holds the version of the role's sources, so a changed index makes old answers
+//! unreachable; they leave when room is needed. `SERVICE_CACHE_SIZE` bounds keys and answers in bytes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use search_core::answer::{AnswerStatus, SearchAnswer, SearchResult, SourceReport};
+use search_engine::answering::SearchOrder;
+use serde::Serialize;
+
+/// Bytes that an entry costs beside its key and answer: pointers, hash table slot, queue links.
+const ENTRY_OVERHEAD: u64 = 160;
+
+/// The cache; shared by all workers.
+#[derive(Debug)]
+pub struct AnswerCache {
+    entries: Option<Cache<Key, Bytes, Weight>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    /// Version of the sources searched.
+    version: u64,
+    /// The order, every field in a fixed place.
+    order: String,
+}
+
+#[derive(Debug, Clone)]
+struct Weight;
+
+impl Weighter<Key, Bytes> for Weight {
+    fn weight(&self, key: &Key, answer: &Bytes) -> u64 {
+        key.order.len() as u64 + answer.len() as u64 + ENTRY_OVERHEAD
+    }
+}
+
+/// Names the place of one answer.
+#[derive(Debug, Clone)]
+pub struct Slot(Key);
+
+/// The parts of an answer that stay the same when it is given again.
+#[derive(Serialize)]
+struct Kept<'a> {
+    status: AnswerStatus,
+    results: &'a [SearchResult],
+    total: usize,
+    role: &'a str,
+    relevance_function: &'a str,
+    sources: &'a [SourceReport],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+}
+
+impl AnswerCache {
+    /// A cache of at most `bytes`; 0 keeps nothing.
+    #[must_use]
+    pub fn new(bytes: u64) -> Self {
+        // An answer of ten results takes about 4 KiB.
+        let entries = (bytes > 0).then(|| {
+            let expected = usize::try_from(bytes / 4096).unwrap_or(usize::MAX).max(16);
+            Cache::with_weighter(expected, bytes, Weight)
+        });
+        Self { entries }
+    }
+
+    /// The place of the answer to `order` at this `version` of the role's sources.
+    #[must_use]
+    pub fn slot(&self, order: &SearchOrder, role: &str, version: u64) -> Slot {
+        let mut text = String::new();
+        if self.entries.is_some() {
+            text = format!(
+                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {}",
+                order.request.text,
+                order.request.terms,
+                order.request.operator,
+                order.limit,
+                order.skip,
+                order.sources,
+                order.explain,
+                order.include_body,
+            );
+        }
+        Slot(Key {
+            version,
+            order: text,
+        })
+    }
+
+    /// The kept answer, as a body that says it took `took`.
+    #[must_use]
+    pub fn get(&self, slot: &Slot, took: Duration) -> Option<Bytes> {
+        let kept = self.entries.as_ref()?.get(&slot.0)?;
+        Some(with_took(&kept, took))
+    }
+
+    /// Keeps an answer and writes it as a body.
+    #[must_use]
+    pub fn put(&self, slot: Slot, answer: &SearchAnswer) -> Bytes {
+        let kept = Bytes::from(write(answer));
+        if let Some(entries) = &self.entries {
+            entries.insert(slot.0, kept.clone());
+        }
+        with_took(
+            &kept,
+            Duration::from_secs_f64(answer.took_ms.max(0.0) / 1e3),
+        )
+    }
+}
+
+fn write(answer: &SearchAnswer) -> Vec<u8> {
+    let SearchAnswer {
+        status,
+        results,
+        total,
+        took_ms: _,
+        role,
+        relevance_function,
+        sources,
+        notes,
+    } = answer;
+    let kept = Kept {
+        status: *status,
+        results,
+        total: *total,
+        role,
+        relevance_function,
+        sources,
+        notes,
+    };
+    // Strings, numbers and lists of them: writing into memory cannot fail.
+    serde_json::to_vec(&kept).unwrap_or_default()
+}
+
+/// `{"took_ms":…,` in front of the kept object.
+fn with_took(kept: &Bytes, took: Duration) -> Bytes {
+    let head = format!("{{\"took_ms\":{:.3},", took.as_secs_f64() * 1e3);
+    let mut body = Vec::with_capacity(head.len() + kept.len());
+    body.extend_from_slice(head.as_bytes());
+    body.extend_from_slice(kept.get(1..).unwrap_or_default());
+    Bytes::from(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use search_core::query::SearchRequest;
+
+    fn answer() -> SearchAnswer {
+        SearchAnswer {
+            status: AnswerStatus::Success,
+            results: vec![SearchResult {
+                id: "a/b".into(),
+                title: "T \"quoted\"".into(),
+                ..SearchResult::default()
+            }],
+            total: 1,
+            took_ms: 1.25,
+            role: "R".into(),
+            relevance_function: "BM25".into(),
+            sources: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn order(text: &str) -> SearchOrder {
+        SearchOrder {
+            request: SearchRequest::for_text(text),
+            ..SearchOrder::default()
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back_as_the_answer() {
+        let cache = AnswerCache::new(1 << 20);
+        let slot = cache.slot(&order("x"), "R", 1);
+        assert!(cache.get(&slot, Duration::ZERO).is_none());
+        let body = cache.put(slot.clone(), &answer());
+        assert_eq!(
+            serde_json::from_slice::<SearchAnswer>(&body).unwrap(),
+            answer()
+        );
+        let again = cache.get(&slot, Duration::from_micros(7)).unwrap();
+        let expected = SearchAnswer {
+            took_ms: 0.007,
+            ..answer()
+        };
+        assert_eq!(
+            serde_json::from_slice::<SearchAnswer>(&again).unwrap(),
+            expected
+        );
+    }
+
+    #[test]
+    fn another_version_role_or_query_is_another_answer() {
+        let cache = AnswerCache::new(1 << 20);
+        let _ = cache.put(cache.slot(&order("x"), "R", 1), &answer());
+        for slot in [
+            cache.slot(&order("x"), "R", 2),
+            cache.slot(&order("x"), "S", 1),
+            cache.slot(&order("y"), "R", 1),
+            cache.slot(
+                &SearchOrder {
+                    limit: 11,
+                    ..order("x")
+                },
+                "R",
+                1,
+            ),
+        ] {
+            assert!(cache.get(&slot, Duration::ZERO).is_none(), "{slot:?}");
+        }
+    }
+
+    #[test]
+    fn the_bound_is_kept_and_zero_keeps_nothing() {
+        let cache = AnswerCache::new(20_000);
+        for number in 0..1000 {
+            let _ = cache.put(cache.slot(&order(&format!("q{number}")), "R", 1), &answer());
+        }
+        let held = cache.entries.as_ref().unwrap().weight();
+        assert!(held > 0 && held <= 20_000, "{held} bytes");
+        let none = AnswerCache::new(0);
+        let slot = none.slot(&order("x"), "R", 1);
+        assert!(!none.put(slot.clone(), &answer()).is_empty());
+        assert!(none.get(&slot, Duration::ZERO).is_none());
+    }
+}

@@ -1,0 +1,62 @@
+//! What the handlers share, and how the failures of the actors become answers.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use edge_web::{FieldError, Problem};
+use search_actors::{Board, SearchDesk};
+use search_engine::answering::SearchFailure;
+use supervision::{AskError, ChildRef};
+
+use crate::cache::AnswerCache;
+use crate::wire::unprocessable;
+
+/// What the handlers of one server share.
+#[derive(Debug)]
+pub struct SearchState {
+    /// Who searches.
+    pub desk: ChildRef<SearchDesk>,
+    /// What can be searched.
+    pub board: Arc<Board>,
+    /// Answers given before.
+    pub cache: AnswerCache,
+    /// When the server started, for `/health`.
+    pub started: Instant,
+}
+
+/// Why the desk has no reply, as an answer.
+pub(crate) fn ask_problem(error: &AskError) -> Problem {
+    match error {
+        AskError::Full { retry_after, .. } => Problem::unavailable(
+            "as many searches are under way as SERVICE_MAX_CONCURRENT_SEARCHES allows",
+            u32::try_from(retry_after.as_secs().max(1)).unwrap_or(u32::MAX),
+        ),
+        AskError::Unavailable { .. } => {
+            Problem::unavailable("the search desk is being restarted", 1)
+        }
+        AskError::TimedOut { after, .. } => {
+            Problem::gateway_timeout(format!("the search took longer than {} s", after.as_secs()))
+        }
+        AskError::NoReply { .. } => Problem::internal(),
+    }
+}
+
+/// Why a search has no answer, as an answer.
+pub(crate) fn search_problem(failure: SearchFailure) -> Problem {
+    let detail = failure.to_string();
+    match failure {
+        SearchFailure::UnknownRole { .. } => unprocessable(vec![FieldError::new("role", detail)]),
+        SearchFailure::UnknownSource { .. } => {
+            unprocessable(vec![FieldError::new("sources", detail)])
+        }
+        SearchFailure::Query(_) => unprocessable(vec![FieldError::new("search_term", detail)]),
+        SearchFailure::UnknownDocument { .. } | SearchFailure::GoneDocument { .. } => {
+            Problem::not_found(detail)
+        }
+        SearchFailure::Unavailable { .. } => Problem::unavailable(detail, 1),
+        SearchFailure::Index { .. } => {
+            tracing::error!(event = "search.failed", error = %detail, "a search failed");
+            Problem::internal()
+        }
+    }
+}
