@@ -1,11 +1,376 @@
-//! timeouts (first: plain tokio)
-use std::{future::Future, time::Duration};
+//! Timeouts cheap enough for every message.
+//!
+//! A timer of the runtime costs as much as a quarter of a whole question and answer (it is put
+//! into the timer wheel and taken out again for each). Nearly all answers come within
+//! microseconds, so here a pending question only leaves its waker in a list of its thread. One
+//! task a thread looks at the list every [`TICK`], and only while questions are pending: the clock
+//! of a question starts at the first look, hence a timeout is never early and at most two ticks
+//! late.
+//!
+//! On a runtime of several threads, where tasks move, the runtime's own timers are used.
+
+use std::{
+    cell::RefCell,
+    future::Future,
+    pin::Pin,
+    sync::atomic::{AtomicU64, Ordering},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    time::{Instant, Sleep},
+};
+
+/// Time between two looks at the list.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The time was over before the future was ready.
+#[derive(Debug)]
 pub(crate) struct Elapsed;
-pub(crate) async fn within<F: Future>(timeout: Duration, future: F) -> Result<F::Output, Elapsed> {
-    if std::env::var_os("NOTIMEOUT").is_some() {
-        return Ok(future.await);
+
+/// Waits for `future`, at most for `timeout`.
+pub(crate) fn within<F: Future + Unpin>(timeout: Duration, future: F) -> Within<F> {
+    Within {
+        future,
+        timeout,
+        timer: Timer::Unset,
     }
-    tokio::time::timeout(timeout, future)
-        .await
-        .map_err(|_| Elapsed)
+}
+
+/// See [`within`].
+pub(crate) struct Within<F> {
+    future: F,
+    timeout: Duration,
+    timer: Timer,
+}
+
+enum Timer {
+    Unset,
+    Listed(Ticket),
+    Runtime(Pin<Box<Sleep>>),
+}
+
+impl<F: Future + Unpin> Future for Within<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if let Poll::Ready(output) = Pin::new(&mut this.future).poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        this.timer.poll(this.timeout, cx).map(Err)
+    }
+}
+
+impl<F> Drop for Within<F> {
+    fn drop(&mut self) {
+        if let Timer::Listed(ticket) = &self.timer {
+            // On the way down of a thread there is no list any more.
+            let _ = LIST.try_with(|list| list.borrow_mut().release(ticket));
+        }
+    }
+}
+
+impl Timer {
+    fn poll(&mut self, timeout: Duration, cx: &mut Context<'_>) -> Poll<Elapsed> {
+        match self {
+            Self::Unset => self.set(timeout, cx),
+            Self::Runtime(sleep) => sleep.as_mut().poll(cx).map(|()| Elapsed),
+            Self::Listed(ticket) => {
+                match LIST.with_borrow_mut(|list| list.renew(ticket, cx.waker())) {
+                    Renewed::Pending => Poll::Pending,
+                    Renewed::Expired => Poll::Ready(Elapsed),
+                    Renewed::OtherThread => self.set(timeout, cx),
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, timeout: Duration, cx: &mut Context<'_>) -> Poll<Elapsed> {
+        let listed = LIST.with_borrow_mut(|list| {
+            list.start_ticking()
+                .then(|| list.enter(timeout, cx.waker()))
+        });
+        if let Some(ticket) = listed {
+            *self = Self::Listed(ticket);
+            return Poll::Pending;
+        }
+        let mut sleep = Box::pin(tokio::time::sleep(timeout));
+        let polled = sleep.as_mut().poll(cx);
+        *self = Self::Runtime(sleep);
+        polled.map(|()| Elapsed)
+    }
+}
+
+thread_local! {
+    static LIST: RefCell<List> = const { RefCell::new(List::new()) };
+}
+
+/// A place in a thread's list.
+#[derive(Debug)]
+struct Ticket {
+    thread: u64,
+    index: usize,
+    number: u64,
+}
+
+enum Renewed {
+    Pending,
+    Expired,
+    OtherThread,
+}
+
+/// The pending questions of one thread.
+struct List {
+    /// 0 before the first question.
+    thread: u64,
+    places: Vec<Place>,
+    /// Indices of free places; the last one freed is used first, see [`Place::waker`].
+    free: Vec<usize>,
+    taken: usize,
+    next_number: u64,
+    ticking: bool,
+}
+
+struct Place {
+    /// Kept while the place is free, until the next look: a task that asks again and again finds
+    /// its own waker here and need not clone it.
+    waker: Option<Waker>,
+    /// 0 for free; a ticket with another number is not this one's.
+    number: u64,
+    timeout: Duration,
+    /// Set at the first look.
+    deadline: Option<Instant>,
+}
+
+impl List {
+    const fn new() -> Self {
+        Self {
+            thread: 0,
+            places: Vec::new(),
+            free: Vec::new(),
+            taken: 0,
+            next_number: 0,
+            ticking: false,
+        }
+    }
+
+    /// Makes sure that somebody looks at the list; false on a runtime whose tasks move.
+    #[inline]
+    fn start_ticking(&mut self) -> bool {
+        if self.thread == 0 {
+            static THREADS: AtomicU64 = AtomicU64::new(1);
+            self.thread = THREADS.fetch_add(1, Ordering::Relaxed);
+        }
+        if !self.ticking {
+            let runtime = Handle::current();
+            if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+                runtime.spawn(tick(Ticking));
+                self.ticking = true;
+            }
+        }
+        self.ticking
+    }
+
+    #[inline]
+    fn enter(&mut self, timeout: Duration, waker: &Waker) -> Ticket {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Place {
+                waker: None,
+                number: 0,
+                timeout,
+                deadline: None,
+            });
+            self.places.len() - 1
+        });
+        self.next_number += 1;
+        self.taken += 1;
+        let place = &mut self.places[index];
+        place.number = self.next_number;
+        place.timeout = timeout;
+        place.deadline = None;
+        place.keep(waker);
+        Ticket {
+            thread: self.thread,
+            index,
+            number: self.next_number,
+        }
+    }
+
+    /// The place of a ticket of this thread that has not expired.
+    #[inline]
+    fn place(&mut self, ticket: &Ticket) -> Option<&mut Place> {
+        if ticket.thread != self.thread {
+            return None;
+        }
+        self.places
+            .get_mut(ticket.index)
+            .filter(|place| place.number == ticket.number)
+    }
+
+    fn renew(&mut self, ticket: &Ticket, waker: &Waker) -> Renewed {
+        if ticket.thread != self.thread {
+            return Renewed::OtherThread;
+        }
+        match self.place(ticket) {
+            Some(place) => {
+                place.keep(waker);
+                Renewed::Pending
+            }
+            None => Renewed::Expired,
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, ticket: &Ticket) {
+        if let Some(place) = self.place(ticket) {
+            place.number = 0;
+            self.free.push(ticket.index);
+            self.taken -= 1;
+        }
+    }
+
+    /// One look: who has expired. What is left by tickets dropped on other threads expires, too.
+    fn look(&mut self, now: Instant) -> Vec<Waker> {
+        let mut expired = Vec::new();
+        for (index, place) in self.places.iter_mut().enumerate() {
+            if place.number == 0 {
+                place.waker = None;
+            } else if place.is_over(now) {
+                place.number = 0;
+                self.free.push(index);
+                self.taken -= 1;
+                expired.extend(place.waker.take());
+            }
+        }
+        expired
+    }
+}
+
+impl Place {
+    #[inline]
+    fn keep(&mut self, waker: &Waker) {
+        if !self
+            .waker
+            .as_ref()
+            .is_some_and(|kept| kept.will_wake(waker))
+        {
+            self.waker = Some(waker.clone());
+        }
+    }
+
+    fn is_over(&mut self, now: Instant) -> bool {
+        match self.deadline {
+            Some(deadline) => deadline <= now,
+            None => {
+                // Beyond what the clock can tell: never.
+                self.deadline = now.checked_add(self.timeout);
+                false
+            }
+        }
+    }
+}
+
+/// Says that nobody looks any more, also when the runtime drops the task.
+struct Ticking;
+
+impl Drop for Ticking {
+    fn drop(&mut self) {
+        let _ = LIST.try_with(|list| list.borrow_mut().ticking = false);
+    }
+}
+
+/// Looks at the list until nobody is pending.
+async fn tick(_ticking: Ticking) {
+    loop {
+        tokio::time::sleep(TICK).await;
+        let now = Instant::now();
+        let (expired, pending) = LIST.with_borrow_mut(|list| (list.look(now), list.taken));
+        for waker in expired {
+            waker.wake();
+        }
+        if pending == 0 {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn taken() -> (usize, bool) {
+        LIST.with_borrow(|list| (list.taken, list.ticking))
+    }
+
+    #[test]
+    fn an_answer_in_time_leaves_nothing_behind() {
+        actix_rt::System::new().block_on(async {
+            let (send, receive) = oneshot::channel();
+            actix_rt::spawn(async move { send.send(7) });
+            assert_eq!(
+                within(Duration::from_secs(3600), receive).await.unwrap(),
+                Ok(7)
+            );
+            assert_eq!(taken().0, 0);
+            while taken().1 {
+                tokio::time::sleep(TICK).await;
+            }
+        });
+    }
+
+    #[test]
+    fn a_timeout_is_never_early() {
+        actix_rt::System::new().block_on(async {
+            for millis in [0, 1, 25] {
+                let timeout = Duration::from_millis(millis);
+                let begun = Instant::now();
+                within(timeout, Box::pin(pending::<()>()))
+                    .await
+                    .unwrap_err();
+                assert!(begun.elapsed() >= timeout);
+                assert_eq!(taken().0, 0);
+            }
+        });
+    }
+
+    #[test]
+    fn many_wait_at_once_and_each_has_its_own_time() {
+        actix_rt::System::new().block_on(async {
+            let never = within(Duration::MAX, Box::pin(pending::<()>()));
+            let never = actix_rt::spawn(never);
+            let brief: Vec<_> = (0..100)
+                .map(|n| {
+                    let timeout = Duration::from_millis(n % 30);
+                    actix_rt::spawn(within(timeout, Box::pin(pending::<()>())))
+                })
+                .collect();
+            for task in brief {
+                task.await.unwrap().unwrap_err();
+            }
+            assert!(!never.is_finished());
+            assert_eq!(taken(), (1, true));
+            never.abort();
+            assert!(never.await.unwrap_err().is_cancelled());
+            assert_eq!(taken().0, 0);
+        });
+    }
+
+    #[test]
+    fn a_runtime_that_ends_leaves_the_thread_usable() {
+        for _ in 0..2 {
+            actix_rt::System::new().block_on(async {
+                actix_rt::spawn(within(Duration::MAX, Box::pin(pending::<()>())));
+                within(TICK, Box::pin(pending::<()>())).await.unwrap_err();
+            });
+            assert_eq!(taken(), (0, false));
+        }
+    }
 }

@@ -2,26 +2,19 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use actix::{Actor, Context};
 use parking_lot::Mutex;
-use tokio::sync::mpsc::UnboundedSender;
 
-use crate::{mailbox::Post, monitor::Ending, tree::Node};
+use crate::{monitor::Ending, reference::Shared, tree::Node};
 
-/// One life of an actor: the sending end of its mailbox and its [`Pulse`].
-///
-/// The counter of waiting messages belongs to the life, not to the child: a life that crashes, or
-/// hangs and is given up, takes its queue and its count with it, and no permit is ever lost.
+/// One life of an actor.
 pub(crate) struct Life<A: Actor<Context = Context<A>>> {
     /// Counted from 1.
     pub(crate) incarnation: u64,
-    /// The mailbox's sending end.
-    pub(crate) posts: UnboundedSender<Post<A>>,
-    /// Messages in the mailbox.
-    pub(crate) waiting: AtomicUsize,
+    pub(crate) shared: Arc<Shared<A>>,
     pub(crate) pulse: Pulse,
 }
 
@@ -40,12 +33,11 @@ impl<A: Actor<Context = Context<A>>> Vital for Life<A> {
     }
 
     fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.shared.queue.waiting()
     }
 
     fn nudge(&self) {
-        // A closed mailbox has no event loop to turn any more: nothing to do.
-        let _ = self.posts.send(None);
+        self.shared.queue.nudge(self.incarnation);
     }
 }
 

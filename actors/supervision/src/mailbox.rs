@@ -1,13 +1,15 @@
 //! A child's mailbox: a future in the actor's own context which hands it the messages.
 //!
-//! actix's own mailbox is not used for messages through references: it gives no way to count what
-//! leaves it (so no permits), its `send` waits for ever when it is full, and it cannot answer a
-//! ping without a handler in each actor. As a future of the context this one has the same place in
-//! the event loop: one message at a time, none while `ctx.wait` waits.
+//! actix's own mailbox is not used for messages through references: its bound holds nothing back
+//! (`do_send` ignores it, `send` passes it with a sender of its own), it gives no way to count what
+//! leaves it, and it cannot answer a ping without a handler in each actor. As a future of the
+//! context this one has the same place in the event loop: one message at a time, none while
+//! `ctx.wait` waits.
 
 use std::{
+    collections::VecDeque,
     pin::Pin,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::{Context as Task, Poll},
 };
 
@@ -16,12 +18,8 @@ use actix::{
     dev::{MessageResponse, OneshotSender},
     fut::ActorFuture,
 };
-use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::{life::Life, reference::Shared};
-
-/// What goes through the queue: a message, or nothing but a turn of the event loop.
-pub(crate) type Post<A> = Option<Box<dyn Deliver<A>>>;
+use crate::{life::Life, queue::Post};
 
 /// A message on its way, without its type.
 pub(crate) trait Deliver<A: Actor>: Send {
@@ -53,21 +51,52 @@ where
 
 /// The receiving end, spawned into the context before the actor starts.
 pub(crate) struct Mailbox<A: Actor<Context = Context<A>>> {
-    pub(crate) posts: UnboundedReceiver<Post<A>>,
-    pub(crate) life: Arc<Life<A>>,
-    pub(crate) shared: Arc<Shared<A>>,
+    life: Arc<Life<A>>,
+    /// Messages taken out of the queue and not handled yet.
+    batch: VecDeque<Post<A>>,
 }
 
+/// Messages handled before other tasks of the thread have a turn.
+const BUDGET: usize = 128;
+
 impl<A: Actor<Context = Context<A>>> Mailbox<A> {
+    pub(crate) fn new(life: Arc<Life<A>>) -> Self {
+        Self {
+            life,
+            batch: VecDeque::new(),
+        }
+    }
+
     /// Signs of life and orders; false when no message may be handled now.
     fn may_handle(&self, ctx: &mut Context<A>) -> bool {
-        let pulse = &self.life.pulse;
+        let Life {
+            pulse,
+            shared,
+            incarnation,
+        } = &*self.life;
         if pulse.take_stop() {
             ctx.stop();
         } else if pulse.turn() {
-            self.shared.started(self.life.incarnation);
+            shared.node.started(*incarnation);
         }
         !ctx.waiting()
+    }
+
+    /// The next message. When the batch is empty the queue is looked at, once in each turn: from
+    /// then on whatever comes wakes the task.
+    fn next(&mut self, looked: &mut bool, task: &Task<'_>) -> Option<Post<A>> {
+        let Life {
+            shared,
+            incarnation,
+            ..
+        } = &*self.life;
+        if self.batch.is_empty() && !*looked {
+            *looked = true;
+            shared.queue.take(*incarnation, &mut self.batch, task);
+        }
+        let post = self.batch.pop_front()?;
+        shared.queue.left_in_batch(self.batch.len());
+        Some(post)
     }
 }
 
@@ -81,17 +110,17 @@ impl<A: Actor<Context = Context<A>>> ActorFuture<A> for Mailbox<A> {
         task: &mut Task<'_>,
     ) -> Poll<()> {
         let this = self.get_mut();
-        while this.may_handle(ctx) {
-            match this.posts.poll_recv(task) {
-                Poll::Ready(Some(Some(parcel))) => {
-                    this.life.waiting.fetch_sub(1, Ordering::Relaxed);
-                    parcel.deliver(actor, ctx);
-                }
-                Poll::Ready(Some(None)) => {}
-                Poll::Ready(None) => return Poll::Ready(()),
-                Poll::Pending => return Poll::Pending,
+        let mut looked = false;
+        for _ in 0..BUDGET {
+            if !this.may_handle(ctx) {
+                return Poll::Pending;
+            }
+            match this.next(&mut looked, task) {
+                Some(post) => post.deliver(actor, ctx),
+                None => return Poll::Pending,
             }
         }
+        task.waker().wake_by_ref();
         Poll::Pending
     }
 }
@@ -99,6 +128,6 @@ impl<A: Actor<Context = Context<A>>> ActorFuture<A> for Mailbox<A> {
 impl<A: Actor<Context = Context<A>>> Drop for Mailbox<A> {
     /// However the life ends, its reference says so at that moment, not when the supervisor hears.
     fn drop(&mut self) {
-        self.shared.vacate(self.life.incarnation);
+        self.life.shared.vacate(self.life.incarnation);
     }
 }

@@ -8,14 +8,13 @@ use std::{
     time::Duration,
 };
 
-use actix::{Actor, Context, Handler, Message};
-use arc_swap::ArcSwapOption;
+use actix::{Actor, Context, Handler, Message, dev::OneshotSender};
 use tokio::sync::{oneshot, watch};
 
 use crate::{
     deadline::{self, Elapsed},
-    life::Life,
     mailbox::Parcel,
+    queue::{Queue, Refusal},
     tree::Node,
 };
 
@@ -145,12 +144,9 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
         M::Result: Send,
     {
         let shared = &*self.shared;
-        let question = Question::begin(shared)?;
         let (reply, answer) = oneshot::channel();
-        shared.post(Parcel {
-            message,
-            reply: Some(reply),
-        })?;
+        shared.post(message, Some(reply))?;
+        let question = Question(&shared.queue);
         let answer = deadline::within(timeout, answer).await;
         drop(question);
         match answer {
@@ -176,10 +172,7 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
         M: Message + Send + 'static,
         M::Result: Send,
     {
-        self.shared.post(Parcel {
-            message,
-            reply: None,
-        })
+        self.shared.post(message, None)
     }
 
     /// Waits until the child runs; returns at once when it does. Pending for ever when it never
@@ -206,16 +199,12 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
 
     /// Messages that wait in the mailbox now.
     pub fn waiting(&self) -> usize {
-        self.shared
-            .life
-            .load()
-            .as_ref()
-            .map_or(0, |life| life.waiting.load(Ordering::Relaxed))
+        self.shared.queue.waiting()
     }
 
     /// Questions that are not answered yet.
     pub fn unanswered(&self) -> usize {
-        self.shared.asking.load(Ordering::Relaxed)
+        self.shared.queue.unanswered()
     }
 
     /// Permits: the bound on [`waiting`](Self::waiting) and on [`unanswered`](Self::unanswered).
@@ -256,111 +245,72 @@ impl Settings {
 /// What all references to a child and its supervisor share.
 pub(crate) struct Shared<A: Actor<Context = Context<A>>> {
     pub(crate) node: Arc<Node>,
-    /// The life that takes messages.
-    life: ArcSwapOption<Life<A>>,
-    /// Its incarnation, 0 for none; its lock orders the changes of `life`.
+    pub(crate) queue: Queue<A>,
+    /// The incarnation of the life that takes messages, 0 for none.
     running: watch::Sender<u64>,
-    /// Questions not answered yet, over all lives: each is given back by whoever asked.
-    asking: AtomicUsize,
 }
 
 impl<A: Actor<Context = Context<A>>> Shared<A> {
     pub(crate) fn new(node: Arc<Node>) -> Self {
         Self {
             node,
-            life: ArcSwapOption::empty(),
+            queue: Queue::new(),
             running: watch::Sender::new(0),
-            asking: AtomicUsize::new(0),
         }
     }
 
     /// Gives the child's reference to this life.
-    pub(crate) fn occupy(&self, life: Arc<Life<A>>) {
-        self.running.send_modify(|running| {
-            *running = life.incarnation;
-            self.life.store(Some(life));
-        });
+    pub(crate) fn occupy(&self, incarnation: u64) {
+        self.queue.open(incarnation);
+        self.running.send_replace(incarnation);
     }
 
     /// Takes the reference from this life; nothing happens when a later one has it already.
     pub(crate) fn vacate(&self, incarnation: u64) {
+        self.queue.close(incarnation);
         self.running.send_if_modified(|running| {
             let current = *running == incarnation;
             if current {
                 *running = 0;
-                self.life.store(None);
             }
             current
         });
     }
 
-    /// The event loop of this life turned for the first time.
-    pub(crate) fn started(&self, incarnation: u64) {
-        self.node.started(incarnation);
-    }
-
     /// Takes a permit and puts the message into the mailbox.
-    fn post<M>(&self, parcel: Parcel<M>) -> Result<(), TellError>
+    fn post<M>(&self, message: M, reply: Option<OneshotSender<M::Result>>) -> Result<(), TellError>
     where
         A: Handler<M>,
         M: Message + Send + 'static,
         M::Result: Send,
     {
-        let life = self.life.load();
-        let Some(life) = life.as_deref() else {
-            return Err(self.unavailable());
-        };
-        if !admit(&life.waiting, self.node.settings.capacity()) {
-            return Err(self.full());
-        }
-        life.posts
-            .send(Some(Box::new(parcel)))
-            .map_err(|_| self.unavailable())
+        let asks = reply.is_some();
+        let parcel = Box::new(Parcel { message, reply });
+        let posted = self.queue.post(parcel, asks, self.node.settings.capacity());
+        posted.map_err(|refusal| self.refused(refusal))
     }
 
     #[cold]
-    fn unavailable(&self) -> TellError {
-        TellError::Unavailable {
-            actor: self.node.shared_name(),
+    fn refused(&self, refusal: Refusal) -> TellError {
+        let actor = self.node.shared_name();
+        match refusal {
+            Refusal::Closed => TellError::Unavailable { actor },
+            Refusal::Full => {
+                let retry_after = self.node.settings.retry_after_ms.load(Ordering::Relaxed);
+                TellError::Full {
+                    actor,
+                    retry_after: Duration::from_millis(retry_after),
+                }
+            }
         }
     }
-
-    #[cold]
-    fn full(&self) -> TellError {
-        let retry_after = self.node.settings.retry_after_ms.load(Ordering::Relaxed);
-        TellError::Full {
-            actor: self.node.shared_name(),
-            retry_after: Duration::from_millis(retry_after),
-        }
-    }
-}
-
-/// Takes one of `capacity` permits: exact under contention, unlike add-then-take-back.
-fn admit(count: &AtomicUsize, capacity: usize) -> bool {
-    let take = |out: usize| (out < capacity).then_some(out + 1);
-    count
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-        .is_ok()
 }
 
 /// A question that is not answered yet; dropped with its answer, or when nobody waits any more.
-struct Question<'a>(&'a AtomicUsize);
+struct Question<'a, A: Actor<Context = Context<A>>>(&'a Queue<A>);
 
-impl<'a> Question<'a> {
-    fn begin<A>(shared: &'a Shared<A>) -> Result<Self, TellError>
-    where
-        A: Actor<Context = Context<A>>,
-    {
-        if admit(&shared.asking, shared.node.settings.capacity()) {
-            Ok(Self(&shared.asking))
-        } else {
-            Err(shared.full())
-        }
-    }
-}
-
-impl Drop for Question<'_> {
+impl<A: Actor<Context = Context<A>>> Drop for Question<'_, A> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.answered();
     }
 }

@@ -2,17 +2,14 @@
 
 use std::{
     fmt::Display,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use actix::{Actor, AsyncContext, Context};
 use actix_rt::ArbiterHandle;
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::{
     ChildContext, ChildKind, ChildRef, PastLimit, Restart, RestartPolicy,
@@ -232,21 +229,15 @@ impl<A: Actor<Context = Context<A>>> ChildCell for Cell<A> {
     fn start(&self, arbiter: Option<&ArbiterHandle>) -> Started {
         let node = &self.shared.node;
         let incarnation = node.next_incarnation();
-        let (posts, queue) = mpsc::unbounded_channel();
         let life = Arc::new(Life {
             incarnation,
-            posts,
-            waiting: AtomicUsize::new(0),
+            shared: Arc::clone(&self.shared),
             pulse: Pulse::default(),
         });
-        let mailbox = Mailbox {
-            posts: queue,
-            life: Arc::clone(&life),
-            shared: Arc::clone(&self.shared),
-        };
         let vital: Arc<dyn Vital> = Arc::<Life<A>>::clone(&life);
-        node.begin(Arc::clone(&vital));
-        self.shared.occupy(life);
+        node.begin(&vital);
+        self.shared.occupy(incarnation);
+        let mailbox = Mailbox::new(life);
         let context = ChildContext {
             life: Arc::clone(&vital),
             node: Arc::clone(node),

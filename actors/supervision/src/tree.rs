@@ -4,7 +4,7 @@
 //! supervisor is busy, waits, or hangs.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -112,7 +112,7 @@ struct Record {
     state: ActorState,
     restart: Restart,
     incarnation: u64,
-    life: Option<Arc<dyn Vital>>,
+    life: Option<Weak<dyn Vital>>,
     last_exit: Option<(Exit, u64)>,
 }
 
@@ -192,8 +192,8 @@ impl Node {
     }
 
     /// The life that was just made.
-    pub(crate) fn begin(&self, life: Arc<dyn Vital>) {
-        self.record.lock().life = Some(life);
+    pub(crate) fn begin(&self, life: &Arc<dyn Vital>) {
+        self.record.lock().life = Some(Arc::downgrade(life));
     }
 
     /// The event loop of this life turned for the first time.
@@ -257,7 +257,11 @@ impl Node {
             state: record.state,
             incarnation: record.incarnation,
             restarts: record.incarnation.saturating_sub(1),
-            mailbox: record.life.as_ref().map_or(0, |life| life.waiting()),
+            mailbox: record
+                .life
+                .as_ref()
+                .and_then(Weak::upgrade)
+                .map_or(0, |life| life.waiting()),
             capacity: self.settings.capacity(),
             last_exit: record.last_exit.as_ref().map(|(exit, _)| exit.clone()),
             last_exit_at_ms: record.last_exit.as_ref().map(|(_, at)| *at),

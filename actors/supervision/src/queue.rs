@@ -1,0 +1,175 @@
+//! The queue in front of a child: the life that takes, the permits, and the messages, under one
+//! short lock.
+//!
+//! Whether a life runs, whether a permit is free, the push, and whom to wake are one decision, so
+//! one lock costs less than a lock-free queue with a counter and an address beside it, and nothing
+//! can come between. Nothing is allocated, dropped or woken while the lock is held, but for the
+//! growth of the queue itself. The event loop takes all that waits in one go.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::atomic::{AtomicUsize, Ordering},
+    task::{Context as Task, Waker},
+};
+
+use actix::{Actor, Context};
+use parking_lot::Mutex;
+
+use crate::mailbox::Deliver;
+
+/// A message in the queue.
+pub(crate) type Post<A> = Box<dyn Deliver<A>>;
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// No life takes messages.
+    Closed,
+    /// No permit is free.
+    Full,
+}
+
+/// See the module.
+pub(crate) struct Queue<A: Actor<Context = Context<A>>> {
+    inner: Mutex<Inner<A>>,
+    /// Messages that the event loop took out of the queue and has not begun.
+    in_batch: AtomicUsize,
+    /// Questions not answered yet, over all lives: each is given back by whoever asked.
+    asking: AtomicUsize,
+}
+
+struct Inner<A: Actor<Context = Context<A>>> {
+    /// The life that takes messages, 0 for none.
+    incarnation: u64,
+    posts: VecDeque<Post<A>>,
+    /// Whom to wake for the next message; set with each turn of the event loop.
+    waker: Option<Waker>,
+    /// The event loop is to turn once more before it waits.
+    nudged: bool,
+}
+
+impl<A: Actor<Context = Context<A>>> Queue<A> {
+    pub(crate) fn new() -> Self {
+        let inner = Inner {
+            incarnation: 0,
+            posts: VecDeque::new(),
+            waker: None,
+            nudged: false,
+        };
+        Self {
+            inner: Mutex::new(inner),
+            in_batch: AtomicUsize::new(0),
+            asking: AtomicUsize::new(0),
+        }
+    }
+
+    /// From now on messages are for this life.
+    pub(crate) fn open(&self, incarnation: u64) {
+        let mut inner = self.inner.lock();
+        // Of a life that was given up and never closed its queue.
+        let left = mem::take(&mut inner.posts);
+        inner.incarnation = incarnation;
+        inner.waker = None;
+        inner.nudged = false;
+        self.in_batch.store(0, Ordering::Relaxed);
+        drop(inner);
+        drop(left);
+    }
+
+    /// This life takes no messages any more; those that wait are dropped.
+    pub(crate) fn close(&self, incarnation: u64) {
+        let mut inner = self.inner.lock();
+        if inner.incarnation == incarnation {
+            inner.incarnation = 0;
+            inner.waker = None;
+            let left = mem::take(&mut inner.posts);
+            self.in_batch.store(0, Ordering::Relaxed);
+            drop(inner);
+            drop(left);
+        }
+    }
+
+    /// Takes a permit and queues the message.
+    #[inline]
+    pub(crate) fn post(&self, post: Post<A>, asks: bool, capacity: usize) -> Result<(), Refusal> {
+        let mut inner = self.inner.lock();
+        if inner.incarnation == 0 {
+            return Err(Refusal::Closed);
+        }
+        if inner.posts.len() + self.in_batch.load(Ordering::Relaxed) >= capacity {
+            return Err(Refusal::Full);
+        }
+        if asks {
+            // Only raised under the lock, so the bound is exact.
+            if self.asking.load(Ordering::Relaxed) >= capacity {
+                return Err(Refusal::Full);
+            }
+            self.asking.fetch_add(1, Ordering::Relaxed);
+        }
+        inner.posts.push_back(post);
+        let waker = inner.waker.take();
+        drop(inner);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        Ok(())
+    }
+
+    /// A question is over.
+    pub(crate) fn answered(&self) {
+        self.asking.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Makes the event loop of this life turn once.
+    pub(crate) fn nudge(&self, incarnation: u64) {
+        let mut inner = self.inner.lock();
+        if inner.incarnation == incarnation {
+            inner.nudged = true;
+            let waker = inner.waker.take();
+            drop(inner);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Moves all that waits to `batch`, which is empty; what comes later wakes the task, so one
+    /// look for each turn of the event loop is enough. A life that was given up gets nothing any
+    /// more.
+    #[inline]
+    pub(crate) fn take(&self, incarnation: u64, batch: &mut VecDeque<Post<A>>, task: &Task<'_>) {
+        let mut inner = self.inner.lock();
+        if inner.incarnation != incarnation {
+            return;
+        }
+        if !inner.posts.is_empty() {
+            mem::swap(&mut inner.posts, batch);
+            self.in_batch.store(batch.len(), Ordering::Relaxed);
+        }
+        if mem::take(&mut inner.nudged) {
+            task.waker().wake_by_ref();
+        } else if !inner
+            .waker
+            .as_ref()
+            .is_some_and(|kept| kept.will_wake(task.waker()))
+        {
+            inner.waker = Some(task.waker().clone());
+        }
+    }
+
+    /// The event loop says how many messages of its batch it has not begun.
+    pub(crate) fn left_in_batch(&self, count: usize) {
+        self.in_batch.store(count, Ordering::Relaxed);
+    }
+
+    /// Messages that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.inner.lock().posts.len() + self.in_batch.load(Ordering::Relaxed)
+    }
+
+    /// Questions that are not answered yet.
+    pub(crate) fn unanswered(&self) -> usize {
+        self.asking.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,181 @@
+//! A repeated job of an actor that books itself.
+//!
+//! The next run is booked when the former one ended: a slow run delays the next, it never piles
+//! up. `wake` brings the next run forward; many wakes are one run.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context as Task, Poll, Waker},
+    time::Duration,
+};
+
+use actix::{
+    Actor, AsyncContext, Context, SpawnHandle,
+    fut::{ActorFuture, LocalBoxActorFuture},
+};
+use parking_lot::Mutex;
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::schedule::{Next, TickSchedule};
+
+/// One run of a tick, with access to the actor between its awaits.
+pub type TickRun<A> = LocalBoxActorFuture<A, ()>;
+
+/// Wakes a tick and stops it. Cheap to clone; may be used from any task or thread.
+#[derive(Debug, Clone)]
+pub struct TickHandle {
+    signal: Arc<Signal>,
+    spawned: SpawnHandle,
+}
+
+impl TickHandle {
+    /// Asks for a run as soon as possible instead of at its time. Called before a run begins it is
+    /// that run, however often; called during a run it asks for one more after it. Nothing happens
+    /// when the actor is gone.
+    pub fn wake(&self) {
+        self.signal.woken.store(true, Ordering::Release);
+        if let Some(waker) = self.signal.waker.lock().take() {
+            waker.wake();
+        }
+    }
+
+    /// Ends the tick; a run in work ends at its present await.
+    pub fn cancel<A: Actor<Context = Context<A>>>(&self, ctx: &mut Context<A>) {
+        ctx.cancel_future(self.spawned);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Signal {
+    woken: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+/// Starts a tick in an actor's context: `run` begins `interval` from now, and again `interval`
+/// after each end. It ends with the actor. For a run without awaits return
+/// `Box::pin(actix::fut::ready(()))`.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use actix::prelude::{Actor, Context, WrapFuture};
+/// use supervision::start_tick;
+///
+/// struct Sweeper {
+///     sweeps: u64,
+/// }
+///
+/// impl Actor for Sweeper {
+///     type Context = Context<Self>;
+///
+///     fn started(&mut self, ctx: &mut Context<Self>) {
+///         start_tick(ctx, Duration::from_secs(300), |sweeper: &mut Self, _| {
+///             sweeper.sweeps += 1;
+///             Box::pin(async { /* the part that waits */ }.into_actor(sweeper))
+///         });
+///     }
+/// }
+/// ```
+pub fn start_tick<A, F>(ctx: &mut Context<A>, interval: Duration, run: F) -> TickHandle
+where
+    A: Actor<Context = Context<A>>,
+    F: FnMut(&mut A, &mut Context<A>) -> TickRun<A> + Unpin + 'static,
+{
+    let signal = Arc::new(Signal::default());
+    let origin = Instant::now();
+    let spawned = ctx.spawn(Tick {
+        schedule: TickSchedule::new(interval, Duration::ZERO),
+        origin,
+        signal: Arc::clone(&signal),
+        run,
+        doing: Doing::Nothing,
+    });
+    TickHandle { signal, spawned }
+}
+
+struct Tick<A, F> {
+    schedule: TickSchedule,
+    /// The origin of the clock the schedule sees; it is monotonic, so that it does not jump with
+    /// the wall clock.
+    origin: Instant,
+    signal: Arc<Signal>,
+    run: F,
+    doing: Doing<A>,
+}
+
+enum Doing<A> {
+    Nothing,
+    Sleeping(Pin<Box<Sleep>>),
+    Running(TickRun<A>),
+}
+
+impl<A, F> ActorFuture<A> for Tick<A, F>
+where
+    A: Actor<Context = Context<A>>,
+    F: FnMut(&mut A, &mut Context<A>) -> TickRun<A> + Unpin + 'static,
+{
+    type Output = ();
+
+    fn poll(
+        self: Pin<&mut Self>,
+        actor: &mut A,
+        ctx: &mut Context<A>,
+        task: &mut Task<'_>,
+    ) -> Poll<()> {
+        let this = self.get_mut();
+        *this.signal.waker.lock() = Some(task.waker().clone());
+        loop {
+            if !this.advance(actor, ctx, task) {
+                return Poll::Pending;
+            }
+            match this.schedule.next(this.origin.elapsed()) {
+                Next::Run => this.doing = Doing::Running((this.run)(actor, ctx)),
+                Next::Wait(time) => this.doing = Doing::Sleeping(Box::pin(sleep(time))),
+                // `advance` has told the schedule of each end.
+                Next::Running => return Poll::Pending,
+            }
+            if ctx.waiting() {
+                // The actor stops, or waits for a future of its own, from now on.
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl<A, F> Tick<A, F>
+where
+    A: Actor<Context = Context<A>>,
+{
+    /// Goes on with the present run or sleep; true when the schedule is to be asked.
+    fn advance(&mut self, actor: &mut A, ctx: &mut Context<A>, task: &mut Task<'_>) -> bool {
+        match &mut self.doing {
+            Doing::Nothing => true,
+            Doing::Running(run) => {
+                let ended = run.as_mut().poll(actor, ctx, task).is_ready();
+                if ended {
+                    self.doing = Doing::Nothing;
+                    self.schedule.ended(self.origin.elapsed());
+                    self.take_wake();
+                }
+                ended
+            }
+            Doing::Sleeping(sleep) => {
+                let over = sleep.as_mut().poll(task).is_ready();
+                self.take_wake() || over
+            }
+        }
+    }
+
+    fn take_wake(&mut self) -> bool {
+        let woken = self.signal.woken.swap(false, Ordering::AcqRel);
+        if woken {
+            self.schedule.wake();
+        }
+        woken
+    }
+}
