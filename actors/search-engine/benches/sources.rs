@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p search-engine --bench sources -- FOLDER` (default: this crate's own folder).
 //! Prints what was measured; nothing is asserted.
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout, reason = "the figures are the result")]
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -72,7 +72,7 @@ fn parallel_walk(folder: &Path) -> usize {
     let found = parking_lot::Mutex::new(Vec::new());
     let mut builder = ignore::WalkBuilder::new(folder);
     builder
-        .require_git(false)
+        .git_ignore(false)
         .git_global(false)
         .parents(false)
         .threads(2);

@@ -29,6 +29,9 @@ const MAX_HITS: usize = 512;
 /// Bytes around the best place that are freed from markup, to each side.
 const MARKUP_MARGIN: usize = 768;
 
+/// Places that are tried before the whole page is freed from markup.
+const MARKUP_ATTEMPTS: usize = 4;
+
 /// A piece of a file that shows why it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Excerpt {
@@ -199,34 +202,50 @@ impl Excerpter {
     }
 
     /// Frees the surroundings of the best place from markup and cuts the text that is left.
+    ///
+    /// A place whose words are gone then lay in a script, a sign or the like: the next best one is
+    /// tried, and after some attempts the text of the whole page.
     fn cut_markup(&mut self, text: &str, range: Range<usize>, format: Format) -> Excerpt {
-        let (focus, is_hit) = self.focus(range.start);
-        let line = is_hit.then(|| line_of(text, focus.start));
-        let slice = around(text, &focus, &range, MARKUP_MARGIN.max(3 * self.max_chars));
-        let piece = &text[slice];
-        let plain = match format {
-            Format::Html => extract::html_fragment_text(whole_tags(piece)),
-            _ => extract::markdown_fragment_text(whole_lines(piece)),
-        };
-        self.find(&plain, 0..plain.len());
-        let lost = is_hit && self.hits.is_empty();
-        if lost || plain.trim_start().is_empty() {
-            // The place lay in a script or the like: look at the text of the whole page.
-            let body = whole_text(text, format);
-            let body = if body.trim_start().is_empty() {
-                plain
-            } else {
-                body
-            };
-            return Excerpt {
-                line: None,
-                ..self.of_text(&body)
-            };
+        for _ in 0..MARKUP_ATTEMPTS {
+            let (focus, is_hit) = self.focus(range.start);
+            let plain = plain_around(text, &focus, &range, format, self.max_chars);
+            if !is_hit && plain.trim_start().is_empty() {
+                break;
+            }
+            let places = std::mem::take(&mut self.hits);
+            self.find(&plain, 0..plain.len());
+            if !is_hit || !self.hits.is_empty() {
+                let line = is_hit.then(|| line_of(text, focus.start));
+                return Excerpt {
+                    line,
+                    ..self.cut_plain(&plain, 0..plain.len())
+                };
+            }
+            self.hits = places;
+            self.hits
+                .retain(|hit| hit.end <= focus.start || hit.start >= focus.end);
         }
+        let body = whole_text(text, format);
         Excerpt {
-            line,
-            ..self.of_text(&plain)
+            line: None,
+            ..self.of_text(&body)
         }
+    }
+}
+
+/// The text around a place in a file with markup.
+fn plain_around(
+    text: &str,
+    focus: &Range<usize>,
+    range: &Range<usize>,
+    format: Format,
+    max_chars: usize,
+) -> String {
+    let slice = around(text, focus, range, MARKUP_MARGIN.max(3 * max_chars));
+    let piece = &text[slice];
+    match format {
+        Format::Html => extract::html_fragment_text(whole_tags(piece)),
+        _ => extract::markdown_fragment_text(whole_lines(piece)),
     }
 }
 

@@ -1,4 +1,5 @@
 //! Walking and reading real folders: everything a folder can hold, and nothing that hangs.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::ffi::OsStr;
 use std::fs;
@@ -339,7 +340,7 @@ fn an_unreadable_folder_or_file_is_reported_and_the_rest_is_found() {
     let locked = folder.path().join("locked");
     let shut = folder.path().join("shut.md");
     for path in [&locked, &shut] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
     }
     let (found, left_out) = (keys(&folder, ""), skipped(&folder));
     let read = root(&folder).read("shut.md", 100, |_| false);

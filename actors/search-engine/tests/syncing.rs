@@ -1,4 +1,5 @@
 //! Keeping an index in step with real folders, and excerpts from them.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -79,7 +80,7 @@ fn synchronize_with(folder: &Path, index: &mut Memory, two_threads: bool) -> Syn
     options.min_files_for_two_threads = if two_threads { 0 } else { u64::MAX };
     let mut last = None;
     let report = apply(&root, plan, &options, index, |progress| {
-        last = Some(progress)
+        last = Some(progress);
     })
     .unwrap();
     assert_eq!(last.unwrap_or(report.progress), report.progress);

@@ -180,20 +180,22 @@ impl TermFinder {
         ControlFlow::Continue(())
     }
 
-    /// Only the words that are not plain ASCII.
+    /// Only the words that are not plain ASCII; signs beyond ASCII cost next to nothing.
     fn find_wide(
         &mut self,
         text: &str,
         on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        for word in words(text).filter(|word| !word.text.is_ascii()) {
-            let terms = self.terms_of(word.text);
-            if terms != 0 {
-                on_hit(Hit {
-                    start: word.start,
-                    end: word.end(),
-                    terms,
-                })?;
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(found) = bytes[at..].iter().position(|byte| !byte.is_ascii()) {
+            let start = at + found;
+            let character = text[start..].chars().next().unwrap_or_default();
+            at = start + character.len_utf8();
+            if character.is_alphanumeric() {
+                let run = run_around(bytes, start);
+                at = text.ceil_char_boundary(run.end.max(at));
+                self.check_run(text, run, on_hit)?;
             }
         }
         ControlFlow::Continue(())

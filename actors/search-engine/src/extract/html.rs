@@ -35,14 +35,13 @@ pub(crate) fn fragment_text(piece: &str) -> String {
 
 /// Where the marked main content of a page lies; the whole page without a mark.
 pub(crate) fn main_range(page: &[u8]) -> Range<usize> {
-    let start = memmem::find(page, b"<main")
-        .or_else(|| memmem::find(page, b"role=\"main\""))
-        .or_else(|| memmem::find(page, b"<body"))
-        .unwrap_or(0);
-    let end = memmem::rfind(page, b"</main")
-        .filter(|end| *end > start)
-        .unwrap_or(page.len());
-    start..end
+    if let Some(start) = memmem::find(page, b"<main") {
+        // Searched forwards: only that direction is vectorised.
+        let end = memmem::find_iter(&page[start..], b"</main").last();
+        return start..end.map_or(page.len(), |end| start + end);
+    }
+    let start = memmem::find(page, b"role=\"main\"").or_else(|| memmem::find(page, b"<body"));
+    start.unwrap_or(0)..page.len()
 }
 
 /// Collects what people read from the tokens of a page.
@@ -83,9 +82,9 @@ impl Reader {
         } else if self.dropped.is_none() && !self.main_over {
             let text = decode(raw);
             if self.pre > 0 {
-                self.body.push_str(&text)
+                self.body.push_str(&text);
             } else {
-                self.folded(&text)
+                self.folded(&text);
             }
         }
     }

@@ -233,7 +233,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
             let reader = std::thread::Builder::new()
                 .name("source-reader".to_owned())
                 .spawn_scoped(scope, move || {
-                    read_all(root, plan, options, &sender, &credit)
+                    read_all(root, plan, options, &sender, &credit);
                 })
                 .map_err(|error| SyncError::Thread(error.to_string()))?;
             // An early end drops both channels, which ends the reader.
@@ -243,6 +243,10 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
         })
     }
 
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "dropped at the end, which ends the reader"
+    )]
     fn drain(
         &mut self,
         outcomes: Receiver<Outcome>,
