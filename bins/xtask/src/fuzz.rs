@@ -9,6 +9,9 @@ use clap::Args;
 use crate::project::Project;
 use crate::{install, say, shell};
 
+/// From so many seconds on, a run's progress is shown.
+const WATCHED: u32 = 30;
+
 /// What to fuzz, and for how long.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -67,6 +70,7 @@ pub(crate) fn run_targets(
     install::cargo_tool(project, "cargo-fuzz")?;
     // libFuzzer is C++ and is built from source.
     install::program(&["c++", "g++", "clang++"], "g++")?;
+    // Apart from the runs, so that a target that does not build is not taken for a broken one.
     shell::run(&mut cargo_fuzz(project, "build"))?;
     let mut broken = Vec::new();
     for target in targets {
@@ -106,12 +110,12 @@ fn run_one(project: &Project, target: &str, seconds: u32) -> Result<Command> {
     if seeds.is_dir() {
         command.arg(seeds);
     }
-    command.args([
-        "--",
-        &format!("-max_total_time={seconds}"),
-        "-timeout=10",
-        "-print_final_stats=1",
-    ]);
+    let time = format!("-max_total_time={seconds}");
+    command.args(["--", &time, "-timeout=10", "-print_final_stats=1"]);
+    if seconds < WATCHED {
+        // A line for each new input is thousands of lines: for those who watch a long run only.
+        command.arg("-verbosity=0");
+    }
     Ok(command)
 }
 
