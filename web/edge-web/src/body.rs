@@ -155,12 +155,7 @@ fn append(body: &mut BytesMut, chunk: &Bytes, limit: usize) -> Result<(), BodyEr
     if total > body.capacity() {
         // From the small room straight to the limit: doubling would hold two large copies while it
         // moves. Pages that are not written cost no memory.
-        let room = if total <= 8 * FIRST_ROOM {
-            (8 * FIRST_ROOM).min(limit)
-        } else {
-            limit
-        };
-        body.reserve(room - body.len());
+        body.reserve(limit - body.len());
     }
     body.extend_from_slice(chunk);
     Ok(())

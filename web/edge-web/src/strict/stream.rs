@@ -11,9 +11,10 @@ use tokio::time::{Sleep, sleep};
 
 use super::{Connection, Scanner};
 
-/// How much is handed over before the parser gets its turn, in bytes. The parser alone would read
-/// 128 KiB ahead of a handler that has refused the body already.
-const READ_AHEAD: usize = 16 * 1024;
+/// How much is handed over before the parser gets its turn, in bytes. The parser alone would read up
+/// to 128 KiB ahead of a handler that has refused the body already; and each read that fills its
+/// buffer makes it double the buffer, for the rest of the connection.
+const HELPING: usize = 4 * 1024;
 
 /// How long the parts of a request that actix-http does not time may take.
 #[derive(Debug, Clone, Copy)]
@@ -87,13 +88,14 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
         if self.connection.is_ending() && self.is_overdue(cx) {
             return Poll::Ready(Ok(()));
         }
-        if self.helping >= READ_AHEAD {
+        if self.helping >= HELPING {
             self.helping = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let before = buffer.filled().len();
-        match Pin::new(&mut self.inner).poll_read(cx, buffer) {
+        let room = buffer.remaining().min(HELPING);
+        let mut fresh = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        match Pin::new(&mut self.inner).poll_read(cx, &mut fresh) {
             Poll::Pending => {
                 self.helping = 0;
                 if self.is_overdue(cx) {
@@ -103,10 +105,12 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
                 }
             }
             Poll::Ready(outcome) => {
-                let fresh = &mut buffer.filled_mut()[before..];
-                self.helping += fresh.len();
+                let fresh = fresh.filled_mut();
+                let count = fresh.len();
+                self.helping += count;
                 self.scanner.scan(fresh);
                 self.connection.note_body(self.scanner.is_inside_body(), cx);
+                buffer.advance(count);
                 Poll::Ready(outcome)
             }
         }
