@@ -14,33 +14,51 @@ use std::time::{Duration, Instant};
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::query::{ParsedQuery, SearchRequest, parse};
 use search_core::role::RelevanceFunction;
-use search_engine::index::{Durability, FileState, IndexOptions, IndexSnapshot, SourceIndex, search_across};
+use search_engine::index::{
+    Durability, FileState, IndexOptions, IndexSnapshot, SourceIndex, search_across,
+};
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
-use tantivy::schema::{Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions};
+use tantivy::schema::{
+    Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+};
 use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
     let option = |name: &str| {
         let at = arguments.iter().position(|a| a == name);
         at.and_then(|at| arguments.get(at + 1)).cloned()
     };
-    let values = [option("--queries"), option("--keep")];
+    let values = [option("--queries"), option("--keep"), option("--memory")];
     let is_value = |a: &String| values.iter().flatten().any(|value| value == a);
-    let folders: Vec<PathBuf> =
-        arguments.iter().filter(|a| !a.starts_with("--") && !is_value(a)).map(PathBuf::from).collect();
-    let files = list(&folders);
+    let folders: Vec<PathBuf> = arguments
+        .iter()
+        .filter(|a| !a.starts_with("--") && !is_value(a))
+        .map(PathBuf::from)
+        .collect();
+    let serving = arguments.iter().any(|a| a == "--serve");
+    let files = if serving { Vec::new() } else { list(&folders) };
     let temporary = tempfile::tempdir().unwrap();
     let place = option("--keep").map_or_else(|| temporary.path().join("index"), PathBuf::from);
     if arguments.iter().any(|a| a == "--plain") {
         return plain(&files, &place);
     }
     if !place.exists() {
-        bulk(&files, &place);
+        let memory = option("--memory").map(|megabytes| megabytes.parse::<usize>().unwrap() << 20);
+        let options = memory.map_or_else(IndexOptions::default, |memory_bytes| IndexOptions {
+            memory_bytes,
+        });
+        bulk(&files, &place, options);
+    }
+    if let (true, Some(queries)) = (serving, option("--queries")) {
+        return serve(&place, &fs::read_to_string(queries).unwrap());
     }
     opening(&place);
     if let Some(queries) = option("--queries") {
@@ -50,7 +68,12 @@ fn main() {
         let (mut index, _) = SourceIndex::open(&place, IndexOptions::default()).unwrap();
         let cpu = cpu_seconds();
         let snapshot = index.merge().unwrap();
-        println!("merge: {:.1} CPU s, {} segment(s), {:.1} MB", cpu_seconds() - cpu, snapshot.segment_count(), megabytes(index.size_on_disk().unwrap()));
+        println!(
+            "merge: {:.1} CPU s, {} segment(s), {:.1} MB",
+            cpu_seconds() - cpu,
+            snapshot.segment_count(),
+            megabytes(index.size_on_disk().unwrap())
+        );
         drop(index);
         if let Some(queries) = option("--queries") {
             searches(&place, &fs::read_to_string(queries).unwrap());
@@ -71,7 +94,9 @@ fn list(folders: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     let mut entries: Vec<_> = entries.flatten().collect();
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
@@ -91,32 +116,55 @@ fn read(path: &Path) -> Option<ExtractedDocument> {
         key: path.to_string_lossy().into_owned(),
         title: String::new(),
         body,
-        kind: if prose { ContentKind::Prose } else { ContentKind::Code },
+        kind: if prose {
+            ContentKind::Prose
+        } else {
+            ContentKind::Code
+        },
         ..ExtractedDocument::default()
     })
 }
 
-fn bulk(files: &[PathBuf], place: &Path) {
+fn bulk(files: &[PathBuf], place: &Path, options: IndexOptions) {
     let reading = cpu_seconds();
-    let bytes: usize = files.iter().filter_map(|file| read(file)).map(|document| document.body.len()).sum();
+    let bytes: usize = files
+        .iter()
+        .filter_map(|file| read(file))
+        .map(|document| document.body.len())
+        .sum();
     let reading = cpu_seconds() - reading;
     let (cpu, start) = (cpu_seconds(), Instant::now());
-    let (mut index, _) = SourceIndex::open(place, IndexOptions::default()).unwrap();
-    for file in files {
+    let (mut index, _) = SourceIndex::open(place, options).unwrap();
+    let mut anonymous = 0.0_f64;
+    for (number, file) in files.iter().enumerate() {
         if let Some(document) = read(file) {
             index.put(&document, FileState::default()).unwrap();
         }
+        if number % 512 == 0 {
+            anonymous = anonymous.max(status("RssAnon"));
+        }
     }
+    println!(
+        "      before the commit: peak {:.0} MB, anonymous at most {anonymous:.0} MB",
+        status("VmHWM")
+    );
     let snapshot = index.commit(Durability::Synced).unwrap();
     let (cpu, wall) = (cpu_seconds() - cpu, start.elapsed());
     let size = index.size_on_disk().unwrap();
     println!(
         "bulk: {} documents, {:.0} MB text, {cpu:.1} CPU s ({reading:.1} to read alone), {:.1} s: {:.1} MB per CPU s",
-        snapshot.document_count(), megabytes(bytes as u64), wall.as_secs_f64(), megabytes(bytes as u64) / cpu,
+        snapshot.document_count(),
+        megabytes(bytes as u64),
+        wall.as_secs_f64(),
+        megabytes(bytes as u64) / cpu,
     );
     println!(
         "      index {:.1} MB = {:.2} % of the text, {} segment(s); peak memory {:.0} MB (anonymous now {:.0} MB)",
-        megabytes(size), 100.0 * size as f64 / bytes as f64, snapshot.segment_count(), status("VmHWM"), status("RssAnon"),
+        megabytes(size),
+        100.0 * size as f64 / bytes as f64,
+        snapshot.segment_count(),
+        status("VmHWM"),
+        status("RssAnon"),
     );
     sizes(place);
 }
@@ -125,10 +173,17 @@ fn sizes(place: &Path) {
     let mut by_kind: std::collections::BTreeMap<String, u64> = std::collections::BTreeMap::new();
     for entry in fs::read_dir(place).unwrap().flatten() {
         let path = entry.path();
-        let kind = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        let kind = path
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         *by_kind.entry(kind).or_default() += entry.metadata().unwrap().len();
     }
-    let parts: Vec<String> = by_kind.iter().map(|(kind, bytes)| format!("{kind} {:.1}", megabytes(*bytes))).collect();
+    let parts: Vec<String> = by_kind
+        .iter()
+        .map(|(kind, bytes)| format!("{kind} {:.1}", megabytes(*bytes)))
+        .collect();
     println!("      MB by kind of file: {}", parts.join(", "));
 }
 
@@ -151,7 +206,9 @@ fn changes(files: &[PathBuf], place: &Path) {
     let cpu = cpu_seconds();
     let step = (files.len() / 300).max(1);
     for (number, file) in files.iter().step_by(step).enumerate() {
-        let Some(mut document) = read(file) else { continue };
+        let Some(mut document) = read(file) else {
+            continue;
+        };
         let word = format!("changed{}marker", number_word(number));
         document.body.push_str(&format!("\n{word}\n"));
         let start = Instant::now();
@@ -162,11 +219,18 @@ fn changes(files: &[PathBuf], place: &Path) {
         assert_eq!(found, [document.key]);
     }
     let count = times.len();
-    println!("change to found: {}; {:.1} CPU ms each, {} segment(s)", quantiles(&mut times),
-        (cpu_seconds() - cpu) * 1e3 / count as f64, index.snapshot().segment_count());
+    println!(
+        "change to found: {}; {:.1} CPU ms each, {} segment(s)",
+        quantiles(&mut times),
+        (cpu_seconds() - cpu) * 1e3 / count as f64,
+        index.snapshot().segment_count()
+    );
     let start = Instant::now();
     let synced = index.sync().unwrap();
-    println!("sync of {synced} files: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+    println!(
+        "sync of {synced} files: {:.1} ms",
+        start.elapsed().as_secs_f64() * 1e3
+    );
 }
 
 fn number_word(mut number: usize) -> String {
@@ -180,8 +244,47 @@ fn number_word(mut number: usize) -> String {
 
 fn find(snapshot: &IndexSnapshot, word: &str) -> Vec<String> {
     let query = parse(&SearchRequest::for_text(word)).unwrap();
-    let hits = search_across(std::slice::from_ref(snapshot), &query, RelevanceFunction::BM25F, 0, 10).unwrap();
+    let hits = search_across(
+        std::slice::from_ref(snapshot),
+        &query,
+        RelevanceFunction::BM25F,
+        0,
+        10,
+    )
+    .unwrap();
     hits.hits.into_iter().map(|hit| hit.record.key).collect()
+}
+
+/// Searches alone, for the memory of a process that does nothing else.
+fn serve(place: &Path, queries: &str) {
+    let (index, _) = SourceIndex::open(place, IndexOptions::default()).unwrap();
+    let snapshot = index.snapshot();
+    println!(
+        "opened: memory {:.0} MB (anonymous {:.1}, of files {:.0})",
+        status("VmRSS"),
+        status("RssAnon"),
+        status("RssFile")
+    );
+    for (number, text) in queries.lines().enumerate() {
+        let query = parse(&SearchRequest::for_text(text)).unwrap();
+        search_across(
+            std::slice::from_ref(&snapshot),
+            &query,
+            RelevanceFunction::BM25F,
+            0,
+            10,
+        )
+        .unwrap();
+        if [100, 1000, 5000].contains(&(number + 1)) {
+            println!(
+                "{} searches: memory {:.0} MB (anonymous {:.1}, of files {:.0})",
+                number + 1,
+                status("VmRSS"),
+                status("RssAnon"),
+                status("RssFile")
+            );
+        }
+    }
 }
 
 /// Our searches and tantivy's own, query by query in turn.
@@ -195,35 +298,61 @@ fn searches(place: &Path, queries: &str) {
     let mut times: [Vec<Duration>; 4] = Default::default();
     let mut different = 0;
     for round in 0..3 {
-        for request in &requests {
+        for (number, request) in requests.iter().enumerate() {
             let query = parse(request).unwrap();
-            let (a, ours) = timed(|| {
-                let query = parse(request).unwrap();
-                let hits = search_across(std::slice::from_ref(&snapshot), &query, RelevanceFunction::BM25F, 0, 10);
-                hits.unwrap().hits.iter().map(|hit| hit.score).collect::<Vec<_>>()
-            });
-            let (b, scores) = timed(|| minimal(&searcher, field, &query));
-            let (c, _) = timed(|| search_across(std::slice::from_ref(&snapshot), &query, RelevanceFunction::BM25, 0, 10).unwrap());
-            let (d, _) = timed(|| search_across(std::slice::from_ref(&snapshot), &query, RelevanceFunction::TitleScorer, 0, 10).unwrap());
-            if round > 0 {
-                times[0].push(a);
-                times[1].push(b);
-                times[2].push(c);
-                times[3].push(d);
+            let (mut ours, mut scores) = (Vec::new(), Vec::new());
+            for turn in 0..4 {
+                // Each in turn goes first, when the caches are cold.
+                let which = (turn + number) % 4;
+                let function = [
+                    RelevanceFunction::BM25F,
+                    RelevanceFunction::BM25F,
+                    RelevanceFunction::BM25,
+                    RelevanceFunction::TitleScorer,
+                ][which];
+                let (time, found) = timed(|| match which {
+                    1 => minimal(&searcher, field, &query),
+                    _ => {
+                        let query = parse(request).unwrap();
+                        let hits =
+                            search_across(std::slice::from_ref(&snapshot), &query, function, 0, 10)
+                                .unwrap();
+                        hits.hits.iter().map(|hit| hit.score).collect()
+                    }
+                });
+                match which {
+                    0 => ours = found,
+                    1 => scores = found,
+                    _ => {}
+                }
+                if round > 0 {
+                    times[which].push(time);
+                }
             }
-            let same = ours.len() == scores.len() && ours.iter().zip(&scores).all(|(a, b)| (a - b).abs() < 1e-3);
+            let same = ours.len() == scores.len()
+                && ours.iter().zip(&scores).all(|(a, b)| (a - b).abs() < 1e-3);
             different += u32::from(!same);
         }
     }
-    for (name, times) in ["BM25F", "tantivy's BM25, same terms", "BM25", "TitleScorer"].iter().zip(&mut times) {
+    for (name, times) in ["BM25F", "tantivy's BM25, same terms", "BM25", "TitleScorer"]
+        .iter()
+        .zip(&mut times)
+    {
         println!("{name:28} {}", quantiles(times));
     }
-    println!("answers with other scores than tantivy's: {different}; memory {:.0} MB, anonymous {:.0} MB", status("VmRSS"), status("RssAnon"));
+    println!(
+        "answers with other scores than tantivy's: {different}; memory {:.0} MB, anonymous {:.0} MB",
+        status("VmRSS"),
+        status("RssAnon")
+    );
 }
 
 fn minimal(searcher: &Searcher, field: Field, query: &ParsedQuery) -> Vec<f32> {
     let clauses = query.terms().iter().map(|term| {
-        let query = TermQuery::new(Term::from_field_text(field, &term.text), IndexRecordOption::WithFreqs);
+        let query = TermQuery::new(
+            Term::from_field_text(field, &term.text),
+            IndexRecordOption::WithFreqs,
+        );
         let mut query: Box<dyn Query> = Box::new(query);
         if term.count > 1 {
             query = Box::new(tantivy::query::BoostQuery::new(query, term.count as f32));
@@ -231,7 +360,9 @@ fn minimal(searcher: &Searcher, field: Field, query: &ParsedQuery) -> Vec<f32> {
         (Occur::Should, query)
     });
     let query = BooleanQuery::new(clauses.collect());
-    let found = searcher.search(&query, &TopDocs::with_limit(10).order_by_score()).unwrap();
+    let found = searcher
+        .search(&query, &TopDocs::with_limit(10).order_by_score())
+        .unwrap();
     for (_, address) in &found {
         let document: TantivyDocument = searcher.doc(*address).unwrap();
         std::hint::black_box(document);
@@ -245,7 +376,10 @@ fn plain(files: &[PathBuf], place: &Path) {
     let mut schema = Schema::builder();
     let key = schema.add_text_field("key", STRING | STORED);
     let indexing = TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqs);
-    let text = schema.add_text_field("text", TextOptions::default().set_indexing_options(indexing));
+    let text = schema.add_text_field(
+        "text",
+        TextOptions::default().set_indexing_options(indexing),
+    );
     let index = Index::create_in_dir(place, schema.build()).unwrap();
     let cpu = cpu_seconds();
     let mut writer: IndexWriter = index.writer_with_num_threads(1, 100_000_000).unwrap();
@@ -262,7 +396,12 @@ fn plain(files: &[PathBuf], place: &Path) {
     writer.commit().unwrap();
     writer.wait_merging_threads().unwrap();
     let cpu = cpu_seconds() - cpu;
-    println!("plain tantivy: {:.0} MB text, {cpu:.1} CPU s: {:.1} MB per CPU s; peak memory {:.0} MB", megabytes(bytes), megabytes(bytes) / cpu, status("VmHWM"));
+    println!(
+        "plain tantivy: {:.0} MB text, {cpu:.1} CPU s: {:.1} MB per CPU s; peak memory {:.0} MB",
+        megabytes(bytes),
+        megabytes(bytes) / cpu,
+        status("VmHWM")
+    );
     sizes(place);
 }
 
@@ -276,7 +415,13 @@ fn quantiles(times: &mut [Duration]) -> String {
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
     let mean = times.iter().sum::<Duration>().as_secs_f64() * 1e3 / times.len() as f64;
-    format!("mean {mean:.3} ms, p50 {:.3}, p99 {:.3}, max {:.3} (n {})", at(0.5), at(0.99), at(1.0), times.len())
+    format!(
+        "mean {mean:.3} ms, p50 {:.3}, p99 {:.3}, max {:.3} (n {})",
+        at(0.5),
+        at(0.99),
+        at(1.0),
+        times.len()
+    )
 }
 
 fn megabytes(bytes: u64) -> f64 {
@@ -286,7 +431,12 @@ fn megabytes(bytes: u64) -> f64 {
 /// User and system time of all threads, in seconds.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
     let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
     (ticks(11) + ticks(12)) / 100.0
 }
@@ -295,5 +445,11 @@ fn cpu_seconds() -> f64 {
 fn status(name: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 1024.0 / 1e6
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        * 1024.0
+        / 1e6
 }

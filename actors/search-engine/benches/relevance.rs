@@ -1,9 +1,10 @@
 //! Relevance of the ranking functions on a test collection in BEIR layout.
 //!
-//! `cargo bench -p search-engine --bench relevance -- FOLDER… [--json]`: each folder holds
+//! `cargo bench -p search-engine --bench relevance -- FOLDER… [--json] [--no-code-titles]`: each folder holds
 //! `corpus.jsonl`, `queries.jsonl` (or their `.gz`) and `qrels.tsv`. Prints nDCG@10, MRR@10 and
 //! recall@100 with trec_eval's definitions, for each relevance function and, for comparison, for
 //! tantivy as it comes: its tokenizer with English stems, title and text as one field.
+//! `--no-code-titles` drops the titles that a data set of code adds to what lies in the files.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::collections::HashMap;
@@ -16,12 +17,18 @@ use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::measures::{Measures, judge, mean};
 use search_core::query::{SearchRequest, parse};
 use search_core::role::RelevanceFunction;
-use search_engine::index::{Durability, FileState, IndexOptions, IndexSnapshot, SourceIndex, search_across};
+use search_engine::index::{
+    Durability, FileState, IndexOptions, IndexSnapshot, SourceIndex, search_across,
+};
 use serde::Deserialize;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
-use tantivy::schema::{IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value};
-use tantivy::tokenizer::{LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer, TokenStream};
+use tantivy::schema::{
+    IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value,
+};
+use tantivy::tokenizer::{
+    LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer, TokenStream,
+};
 use tantivy::{Index, IndexWriter, TantivyDocument, Term};
 
 const DEPTH: usize = 100;
@@ -43,15 +50,24 @@ struct Collection {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
     let json = arguments.iter().any(|a| a == "--json");
-    let with_titles = arguments.iter().any(|a| a == "--code-titles");
+    let without_titles = arguments.iter().any(|a| a == "--no-code-titles");
     for folder in arguments.iter().filter(|a| !a.starts_with("--")) {
         let mut collection = Collection::read(Path::new(folder));
-        // Code is indexed as it lies in files, without the titles a data set adds.
-        let kind = if collection.is_code() { ContentKind::Code } else { ContentKind::Prose };
-        if kind == ContentKind::Code && !with_titles {
-            collection.documents.iter_mut().for_each(|document| document.title.clear());
+        let kind = if collection.is_code() {
+            ContentKind::Code
+        } else {
+            ContentKind::Prose
+        };
+        if kind == ContentKind::Code && without_titles {
+            collection
+                .documents
+                .iter_mut()
+                .for_each(|document| document.title.clear());
         }
         report(&collection, kind, json);
     }
@@ -67,13 +83,27 @@ fn report(collection: &Collection, kind: ContentKind, json: bool) {
         ("BM25F", RelevanceFunction::BM25F),
         ("ServiceGraph", RelevanceFunction::ServiceGraph),
     ] {
-        rows.push((name, collection.judge(|query| ours(&snapshot, query, function))));
+        rows.push((
+            name,
+            collection.judge(|query| ours(&snapshot, query, function)),
+        ));
     }
     let plain = Plain::index(collection);
-    rows.push(("tantivy, English stems", collection.judge(|query| plain.search(query))));
+    rows.push((
+        "tantivy, English stems",
+        collection.judge(|query| plain.search(query)),
+    ));
     if !json {
-        println!("{}: {} documents, {} queries", collection.name, collection.documents.len(), collection.queries.len());
-        println!("  {:24} {:>8} {:>8} {:>10}", "", "nDCG@10", "MRR@10", "recall@100");
+        println!(
+            "{}: {} documents, {} queries",
+            collection.name,
+            collection.documents.len(),
+            collection.queries.len()
+        );
+        println!(
+            "  {:24} {:>8} {:>8} {:>10}",
+            "", "nDCG@10", "MRR@10", "recall@100"
+        );
     }
     for (name, m) in rows {
         if json {
@@ -83,7 +113,10 @@ fn report(collection: &Collection, kind: ContentKind, json: bool) {
             });
             println!("{row}");
         } else {
-            println!("  {name:24} {:8.4} {:8.4} {:10.4}", m.ndcg_at_10, m.mrr_at_10, m.recall_at_100);
+            println!(
+                "  {name:24} {:8.4} {:8.4} {:10.4}",
+                m.ndcg_at_10, m.mrr_at_10, m.recall_at_100
+            );
         }
     }
 }
@@ -112,15 +145,28 @@ fn ours(snapshot: &IndexSnapshot, query: &str, function: RelevanceFunction) -> V
 impl Collection {
     fn read(folder: &Path) -> Self {
         let mut relevance: HashMap<String, HashMap<String, i32>> = HashMap::new();
-        for line in lines(&folder.join("qrels.tsv")).iter().filter(|line| !line.starts_with("query-id")) {
+        for line in lines(&folder.join("qrels.tsv"))
+            .iter()
+            .filter(|line| !line.starts_with("query-id"))
+        {
             let parts: Vec<&str> = line.split('\t').collect();
-            relevance.entry(parts[0].to_owned()).or_default().insert(parts[1].to_owned(), parts[2].parse().unwrap());
+            relevance
+                .entry(parts[0].to_owned())
+                .or_default()
+                .insert(parts[1].to_owned(), parts[2].parse().unwrap());
         }
         let entries = |name: &str| -> Vec<Entry> {
-            lines(&folder.join(name)).iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+            lines(&folder.join(name))
+                .iter()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect()
         };
         Self {
-            name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            name: folder
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
             documents: entries("corpus.jsonl"),
             queries: entries("queries.jsonl"),
             relevance,
@@ -129,7 +175,10 @@ impl Collection {
 
     /// Whether most documents look like source code.
     fn is_code(&self) -> bool {
-        let code = self.documents.iter().filter(|d| d.text.contains("def ") || d.text.contains("){") || d.text.contains(") {"));
+        let code = self
+            .documents
+            .iter()
+            .filter(|d| d.text.contains("def ") || d.text.contains("){") || d.text.contains(") {"));
         code.count() * 2 > self.documents.len()
     }
 
@@ -173,15 +222,25 @@ impl Plain {
             .build();
         let mut schema = Schema::builder();
         let id = schema.add_text_field("id", STRING | STORED);
-        let indexing = TextFieldIndexing::default().set_tokenizer("whitespace").set_index_option(IndexRecordOption::WithFreqs);
-        let text = schema.add_text_field("text", TextOptions::default().set_indexing_options(indexing));
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer("whitespace")
+            .set_index_option(IndexRecordOption::WithFreqs);
+        let text = schema.add_text_field(
+            "text",
+            TextOptions::default().set_indexing_options(indexing),
+        );
         let index = Index::create_in_ram(schema.build());
         let mut writer: IndexWriter = index.writer_with_num_threads(1, 50_000_000).unwrap();
         let mut plain = Self { index, tokenizer };
         for entry in &collection.documents {
             let mut document = TantivyDocument::new();
             document.add_text(id, &entry.id);
-            document.add_text(text, plain.stems(&format!("{} {}", entry.title, entry.text)).join(" "));
+            document.add_text(
+                text,
+                plain
+                    .stems(&format!("{} {}", entry.title, entry.text))
+                    .join(" "),
+            );
             writer.add_document(document).unwrap();
         }
         writer.commit().unwrap();
@@ -201,18 +260,32 @@ impl Plain {
     fn search(&self, query: &str) -> Vec<String> {
         let text = self.index.schema().get_field("text").unwrap();
         let id = self.index.schema().get_field("id").unwrap();
-        let mut this = Self { index: self.index.clone(), tokenizer: self.tokenizer.clone() };
+        let mut this = Self {
+            index: self.index.clone(),
+            tokenizer: self.tokenizer.clone(),
+        };
         let clauses = this.stems(query).into_iter().map(|stem| {
-            let term = TermQuery::new(Term::from_field_text(text, &stem), IndexRecordOption::WithFreqs);
+            let term = TermQuery::new(
+                Term::from_field_text(text, &stem),
+                IndexRecordOption::WithFreqs,
+            );
             (Occur::Should, Box::new(term) as Box<dyn Query>)
         });
         let query = BooleanQuery::new(clauses.collect());
         let searcher = self.index.reader().unwrap().searcher();
-        let found = searcher.search(&query, &TopDocs::with_limit(DEPTH).order_by_score()).unwrap();
+        let found = searcher
+            .search(&query, &TopDocs::with_limit(DEPTH).order_by_score())
+            .unwrap();
         let id_of = |address| {
             let document: TantivyDocument = searcher.doc(address).unwrap();
-            document.get_first(id).and_then(|value| value.as_str().map(str::to_owned)).unwrap()
+            document
+                .get_first(id)
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap()
         };
-        found.into_iter().map(|(_, address)| id_of(address)).collect()
+        found
+            .into_iter()
+            .map(|(_, address)| id_of(address))
+            .collect()
     }
 }

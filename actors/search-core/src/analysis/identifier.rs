@@ -11,7 +11,7 @@ const MAX_PARTS: usize = 24;
 
 /// The byte ranges of the parts of `word`; empty when the word is simple (has one part which is
 /// the whole word). Single letters are no parts.
-pub(super) fn parts(word: &str, out: &mut Vec<Range<usize>>) {
+pub fn parts(word: &str, out: &mut Vec<Range<usize>>) {
     out.clear();
     if is_simple(word) {
         return;

@@ -1,5 +1,6 @@
 //! From one raw word to its terms.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -95,28 +96,35 @@ impl WordAnalyzer {
         let mut parts = std::mem::take(&mut terms.parts);
         identifier::parts(word, &mut parts);
         if parts.is_empty() {
-            self.push_plain(&folded, terms);
+            let stem = self.stem(&folded);
+            terms.push(&stem, TermKind::Whole);
+            if stem != folded {
+                terms.push(&folded, TermKind::Exact);
+            }
         } else {
             terms.push(&folded, TermKind::Whole);
             for part in &parts {
-                folded.clear();
-                fold(&word[part.clone()], &mut folded);
-                terms.push(&self.stem(&folded), TermKind::Part);
+                terms.push(&self.whole(&word[part.clone()]), TermKind::Part);
             }
         }
         terms.parts = parts;
     }
 
-    fn push_plain(&self, folded: &str, terms: &mut WordTerms) {
-        let stem = self.stem(folded);
-        terms.push(&stem, TermKind::Whole);
-        if stem != folded {
-            terms.push(folded, TermKind::Exact);
+    /// The term of a word as a whole. A part of an identifier has the term it has as a word by
+    /// itself.
+    fn whole(&self, word: &str) -> String {
+        let mut folded = String::with_capacity(word.len());
+        fold(word, &mut folded);
+        let mut parts = Vec::new();
+        identifier::parts(word, &mut parts);
+        match self.stem(&folded) {
+            Cow::Owned(stem) if parts.is_empty() => stem,
+            _ => folded,
         }
     }
 
     /// The stem of a folded word; only words of the basic alphabet have one.
-    fn stem<'w>(&self, folded: &'w str) -> std::borrow::Cow<'w, str> {
+    fn stem<'w>(&self, folded: &'w str) -> Cow<'w, str> {
         if folded.len() > 2 && folded.bytes().all(|byte| byte.is_ascii_lowercase()) {
             self.stemmer.stem(folded)
         } else {
@@ -130,6 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms};
+    use crate::analysis::identifier_parts;
 
     fn terms(word: &str) -> Vec<(String, TermKind)> {
         let mut terms = WordTerms::default();
@@ -188,6 +197,15 @@ mod tests {
             let wholes = terms.iter().filter(|(_, kind)| *kind == TermKind::Whole).count();
             prop_assert_eq!(wholes, 1);
             prop_assert_eq!(terms[0].1, TermKind::Whole);
+        }
+
+        #[test]
+        fn a_part_has_the_term_it_has_by_itself(word in "[a-zA-Z0-9_]{1,24}") {
+            let mut parts = Vec::new();
+            identifier_parts(&word, &mut parts);
+            let parts: Vec<String> = parts.into_iter().map(|part| terms(&word[part])[0].0.clone()).collect();
+            let found = terms(&word).into_iter().filter(|(_, kind)| *kind == TermKind::Part);
+            prop_assert_eq!(found.map(|(text, _)| text).collect::<Vec<_>>(), parts);
         }
 
         #[test]

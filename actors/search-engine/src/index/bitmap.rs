@@ -49,7 +49,10 @@ impl Bitmap {
 
     /// Number of documents.
     pub(super) fn len(&self) -> u64 {
-        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+        self.words
+            .iter()
+            .map(|word| u64::from(word.count_ones()))
+            .sum()
     }
 
     /// The documents, ascending.

@@ -1,149 +1,237 @@
 //! Documents of a segment, gathered in memory: term counts per document, one posting list a term.
+//!
+//! When the memory is full the posting lists go to a file as a sorted run, and the documents stay;
+//! the runs are merged when the segment is written. So a first indexing makes one segment, whose
+//! term dictionary is built once, whatever the memory.
 
-use foldhash::fast::RandomState as FastHasher;
+use std::io;
+use std::path::{Path, PathBuf};
+
 use rustc_hash::FxHashMap;
-use search_core::analysis::{folded_line, words};
-use search_core::document::ExtractedDocument;
+use search_core::analysis::{Word, folded_line, words};
+use search_core::document::{ContentKind, ExtractedDocument};
 
 use super::arena::Arena;
+use super::documents::Documents;
 use super::postings::Posting;
 use super::record::{self, FileState};
+use super::run::{self, RunFile};
 use super::vocabulary::{TermId, Vocabulary};
 
-/// Weights of the places of a document, applied to term frequencies before saturation (BM25F,
-/// Robertson & Zaragoza 2009). The body weighs 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Weights {
-    pub(super) title: u32,
-    /// Headings are part of the body, so this comes on top of its 1.
-    pub(super) headings: u32,
-    pub(super) tags: u32,
-    pub(super) path: u32,
-}
+/// How often a word of a title counts, in BM25 and BM25F: title and text are one field, with the
+/// title three times, which is worth up to 0.01 nDCG@10 on prose and on code alike. What a piece of
+/// code defines counts like a title.
+const TITLE: u32 = 3;
 
-/// The weights in use; chosen once, for all sources.
-pub(super) const WEIGHTS: Weights = Weights {
-    title: 3,
-    headings: 1,
-    tags: 2,
-    path: 1,
-};
+/// What a definition counts on top of its place in the text.
+const DEFINITION: u32 = TITLE - 1;
 
-/// A document of the segment to be.
-pub(super) struct PendingDocument {
-    pub(super) key: String,
-    pub(super) record: Vec<u8>,
-    /// The folded title.
-    pub(super) title_line: String,
-    /// Words of the title.
-    pub(super) title_length: u32,
-    /// Words of all places, each once: the length of BM25.
-    pub(super) length: u32,
-    /// Whether a later version of the same document follows.
-    pub(super) replaced: bool,
-}
+/// What BM25F counts a heading on top of its place in the text.
+const HEADING: u32 = 1;
+
+/// What BM25F counts a tag.
+const TAG: u32 = 2;
+
+/// Most runs of a segment; they are all open at once when it is written.
+const MAX_RUNS: usize = 32;
+
+/// Most bytes of records of a segment's documents, which stay in memory.
+const MAX_RECORD_BYTES: usize = 64 << 20;
 
 /// Posting lists of few documents a segment, by term.
 pub(super) type SparsePostings = FxHashMap<TermId, Posting>;
 
-/// A segment in the making.
-pub(super) struct SegmentBuilder {
+/// Posting lists that are still in memory.
+pub(super) struct Gathered {
     pub(super) vocabulary: Vocabulary,
     pub(super) arena: Arena,
     /// Posting lists of the text and exact forms, by term number.
     pub(super) postings: Vec<Posting>,
-    /// Weight beyond the first of title, headings and tags.
+    /// What BM25F counts on top: headings and tags.
     pub(super) surplus: SparsePostings,
     /// Terms of titles.
     pub(super) title: SparsePostings,
-    pub(super) documents: Vec<PendingDocument>,
-    by_key: std::collections::HashMap<String, u32, FastHasher>,
-    document_bytes: usize,
 }
 
-impl SegmentBuilder {
-    pub(super) fn new() -> Self {
+impl Gathered {
+    fn new() -> Self {
         Self {
             vocabulary: Vocabulary::new(),
             arena: Arena::default(),
             postings: Vec::new(),
             surplus: FxHashMap::default(),
             title: FxHashMap::default(),
-            documents: Vec::new(),
-            by_key: std::collections::HashMap::default(),
-            document_bytes: 0,
         }
     }
 
-    /// Bytes held, about.
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let sparse = self.surplus.capacity() + self.title.capacity();
         self.vocabulary.bytes()
             + self.arena.bytes()
             + self.postings.capacity() * size_of::<Posting>()
             + sparse * (size_of::<Posting>() + 8)
-            + self.document_bytes
+    }
+}
+
+/// A segment in the making.
+pub(super) struct SegmentBuilder {
+    pub(super) gathered: Gathered,
+    pub(super) documents: Documents,
+    /// Posting lists that were written to files, in the order of their documents.
+    pub(super) runs: Vec<RunFile>,
+    folder: PathBuf,
+}
+
+impl SegmentBuilder {
+    /// An empty builder that writes its runs to `folder`.
+    pub(super) fn new(folder: &Path) -> Self {
+        Self {
+            gathered: Gathered::new(),
+            documents: Documents::default(),
+            runs: Vec::new(),
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// Bytes held in posting lists, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.gathered.bytes() + self.documents.bytes()
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
+    /// Whether the segment should be written now.
+    pub(super) fn is_full(&self) -> bool {
+        self.runs.len() >= MAX_RUNS || self.documents.bytes() >= MAX_RECORD_BYTES
+    }
+
+    /// Writes the posting lists to a file and forgets them.
+    pub(super) fn spill(&mut self) -> io::Result<()> {
+        let path = self
+            .folder
+            .join(format!("{}{}", run::PREFIX, self.runs.len()));
+        // The old one goes first, so that both are never held.
+        let run = run::write(&self.gathered, path)?;
+        self.gathered = Gathered::new();
+        self.runs.push(run);
+        Ok(())
+    }
+
     /// Takes out the document `key`, if it is here.
-    pub(super) fn remove(&mut self, key: &str) -> bool {
-        let Some(number) = self.by_key.remove(key) else {
-            return false;
-        };
-        self.documents[number as usize].replaced = true;
-        true
+    pub(super) fn remove(&mut self, key: &str) {
+        self.documents.remove(key);
     }
 
     /// Adds a document, in place of an earlier one with the same key.
     pub(super) fn add(&mut self, document: &ExtractedDocument, file: FileState) {
-        self.remove(&document.key);
-        let number = self.documents.len() as u32;
-        let mut length = self.count(number, &document.body, Place::Body, 1);
-        let title_length = self.count(number, &document.title, Place::Title, WEIGHTS.title);
-        length += title_length;
-        for heading in &document.headings {
-            self.count(number, heading, Place::Heading, WEIGHTS.headings);
-        }
-        for tag in &document.tags {
-            length += self.count(number, tag, Place::Tag, WEIGHTS.tags);
-        }
-        length += self.count(number, &document.key, Place::Path, WEIGHTS.path);
-        let pending = PendingDocument {
-            key: document.key.clone(),
-            record: record::encode(document, file),
-            title_line: folded_line(&document.title),
-            title_length,
-            length,
-            replaced: false,
+        self.documents.remove(&document.key);
+        let mut count = Count {
+            gathered: &mut self.gathered,
+            document: self.documents.len(),
+            length: 0,
         };
-        self.document_bytes += 2 * pending.key.len() + pending.record.len() + pending.title_line.len() + 160;
-        self.by_key.insert(pending.key.clone(), number);
-        self.documents.push(pending);
+        match document.kind {
+            ContentKind::Code => count.code(&document.body),
+            ContentKind::Prose | ContentKind::Data => count.text(&document.body, 1, 0),
+        }
+        count.text(&document.key, 1, 0);
+        for tag in &document.tags {
+            count.text(tag, TAG, TAG - 1);
+        }
+        count.headings(&document.headings);
+        let title_length = count.title(&document.title);
+        let length = count.length;
+        let record = record::encode(document, file);
+        let line = folded_line(&document.title);
+        self.documents
+            .push(&document.key, &record, &line, title_length, length);
+    }
+}
+
+/// Counts the terms of one document.
+struct Count<'b> {
+    gathered: &'b mut Gathered,
+    document: u32,
+    /// Number of terms so far, those of the title three times, without what BM25F counts on top.
+    length: u32,
+}
+
+impl Count<'_> {
+    /// Counts the terms of a text `weight` times, of which BM25 leaves off `surplus`.
+    fn text(&mut self, text: &str, weight: u32, surplus: u32) {
+        for word in words(text) {
+            self.word(text, &word, weight, surplus);
+        }
     }
 
-    /// Counts the terms of one place; returns its number of words.
-    fn count(&mut self, document: u32, text: &str, place: Place, weight: u32) -> u32 {
-        let Self { vocabulary, postings, arena, surplus, title, .. } = self;
-        // Words of a heading are counted in the body already, so all of its weight is surplus.
-        let excess = if place == Place::Heading { weight } else { weight - 1 };
-        let mut length = 0;
+    /// Counts the terms of source code; names that are defined count more.
+    fn code(&mut self, text: &str) {
+        let mut defining_end = None;
         for word in words(text) {
-            let list = vocabulary.look_up(text, word.start, word.text.len());
-            if postings.len() < vocabulary.len() {
-                postings.resize(vocabulary.len(), Posting::default());
+            let is_defined = defining_end.is_some_and(|end| defines(text, end, &word));
+            let list = self.word(text, &word, if is_defined { 1 + DEFINITION } else { 1 }, 0);
+            defining_end = Vocabulary::is_defining(list).then_some(word.end());
+        }
+    }
+
+    #[inline]
+    fn word(
+        &mut self,
+        text: &str,
+        word: &Word<'_>,
+        weight: u32,
+        surplus: u32,
+    ) -> super::vocabulary::TermList {
+        let Gathered {
+            vocabulary,
+            arena,
+            postings,
+            surplus: apart,
+            ..
+        } = &mut *self.gathered;
+        let list = vocabulary.look_up(text, word.start, word.text.len());
+        if postings.len() < vocabulary.len() {
+            postings.resize(vocabulary.len(), Posting::default());
+        }
+        let (ids, exact) = vocabulary.ids(&list);
+        for &id in ids {
+            postings[id as usize].count(self.document, weight, arena);
+            if surplus > 0 {
+                apart
+                    .entry(id)
+                    .or_default()
+                    .count(self.document, surplus, arena);
             }
-            for &id in vocabulary.ids(&list) {
-                postings[id as usize].count(document, weight, arena);
-                if excess > 0 {
-                    surplus.entry(id).or_default().count(document, excess, arena);
-                }
-                if place == Place::Title {
-                    title.entry(id).or_default().count(document, 1, arena);
-                }
+        }
+        if let Some(id) = exact {
+            postings[id as usize].count_once(self.document, arena);
+        }
+        self.length += ids.len() as u32 * (weight - surplus);
+        list
+    }
+
+    /// Headings are part of the body already: all of what they count here is surplus.
+    fn headings(&mut self, headings: &[String]) {
+        for heading in headings {
+            self.text(heading, HEADING, HEADING);
+        }
+    }
+
+    /// Counts a title; returns its number of words.
+    fn title(&mut self, title: &str) -> u32 {
+        let mut length = 0;
+        for word in words(title) {
+            let list = self.word(title, &word, TITLE, 0);
+            let Gathered {
+                vocabulary,
+                arena,
+                title: titles,
+                ..
+            } = &mut *self.gathered;
+            for &id in vocabulary.ids(&list).0 {
+                titles.entry(id).or_default().count(self.document, 1, arena);
             }
             length += 1;
         }
@@ -151,12 +239,35 @@ impl SegmentBuilder {
     }
 }
 
-/// A place of a document.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Body,
-    Title,
-    Heading,
-    Tag,
-    Path,
+/// Whether `name` is defined by the word that ends at `end`: one space between them, and a bracket
+/// or colon behind.
+fn defines(text: &str, end: usize, name: &Word<'_>) -> bool {
+    if text.as_bytes().get(end..name.start) != Some(b" ") {
+        return false;
+    }
+    let behind = text[name.end()..].trim_start_matches([' ', '\n']);
+    behind.starts_with(['(', '{', ':', '<', '['])
+}
+
+#[cfg(test)]
+mod tests {
+    use search_core::analysis::words;
+
+    use super::defines;
+
+    #[test]
+    fn a_name_is_defined_before_a_bracket() {
+        let is_defined = |text: &str| {
+            let found: Vec<_> = words(text).take(2).collect();
+            defines(text, found[0].end(), &found[1])
+        };
+        assert!(
+            is_defined("def parse(text):")
+                && is_defined("struct page {")
+                && is_defined("class A: pass")
+        );
+        assert!(
+            !is_defined("struct page *p") && !is_defined("function that") && !is_defined("def, x(")
+        );
+    }
 }

@@ -10,15 +10,17 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use tantivy::HasLen;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
-    WatchCallback, WatchHandle, WritePtr,
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, OwnedBytes,
+    TerminatingWrite, WatchCallback, WatchHandle, WritePtr,
 };
 
 /// Name of the marker file.
@@ -153,6 +155,89 @@ fn files_of(root: &Path) -> io::Result<BTreeSet<PathBuf>> {
     Ok(files)
 }
 
+/// A file read piece by piece. Posting lists and records are read from all over large files; a map
+/// would make every page around them count as this process's memory.
+struct PieceReader {
+    file: File,
+    length: usize,
+    /// Long pieces read lately, by where they start.
+    recent: quick_cache::sync::Cache<usize, OwnedBytes, PieceWeight>,
+}
+
+#[derive(Clone)]
+struct PieceWeight;
+
+impl quick_cache::Weighter<usize, OwnedBytes> for PieceWeight {
+    fn weight(&self, _: &usize, piece: &OwnedBytes) -> u64 {
+        piece.len() as u64
+    }
+}
+
+/// Bytes of recent pieces kept, a file.
+const RECENT_BYTES: u64 = 4 << 20;
+
+/// Shorter pieces are as quickly read as found.
+const LONG_PIECE: usize = 8 << 10;
+
+impl PieceReader {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len() as usize;
+        let recent = quick_cache::sync::Cache::with_weighter(
+            128,
+            RECENT_BYTES.min(length as u64),
+            PieceWeight,
+        );
+        Ok(Self {
+            file,
+            length,
+            recent,
+        })
+    }
+
+    fn read(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        let mut bytes = Vec::with_capacity(range.len());
+        while bytes.len() < range.len() {
+            let at = (range.start + bytes.len()) as u64;
+            if rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut bytes), at)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        bytes.truncate(range.len());
+        Ok(OwnedBytes::new(bytes))
+    }
+}
+
+impl std::fmt::Debug for PieceReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PieceReader")
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+impl HasLen for PieceReader {
+    fn len(&self) -> usize {
+        self.length
+    }
+}
+
+impl FileHandle for PieceReader {
+    fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        if range.len() < LONG_PIECE {
+            return self.read(range);
+        }
+        if let Some(piece) = self.recent.get(&range.start)
+            && piece.len() == range.len()
+        {
+            return Ok(piece);
+        }
+        let piece = self.read(range.clone())?;
+        self.recent.insert(range.start, piece.clone());
+        Ok(piece)
+    }
+}
+
 /// A file that is not synced when it is complete.
 struct UnsyncedFile(File);
 
@@ -174,7 +259,18 @@ impl TerminatingWrite for UnsyncedFile {
 
 impl Directory for DeferredDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.maps.get_file_handle(path)
+        let in_pieces = path
+            .extension()
+            .is_some_and(|kind| kind == "idx" || kind == "store");
+        if !in_pieces {
+            return self.maps.get_file_handle(path);
+        }
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
+            _ => OpenReadError::wrap_io_error(error, path.to_owned()),
+        };
+        let reader = PieceReader::open(&self.shared.root.join(path)).map_err(failed)?;
+        Ok(Arc::new(reader))
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
@@ -191,13 +287,17 @@ impl Directory for DeferredDirectory {
         self.remember(path).map_err(failed)?;
         let full = self.shared.root.join(path);
         let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).open(full).map_err(|error| {
-            if error.kind() == io::ErrorKind::AlreadyExists {
-                OpenWriteError::FileAlreadyExists(path.to_owned())
-            } else {
-                failed(error)
-            }
-        })?;
+        let file = options
+            .write(true)
+            .create_new(true)
+            .open(full)
+            .map_err(|error| {
+                if error.kind() == io::ErrorKind::AlreadyExists {
+                    OpenWriteError::FileAlreadyExists(path.to_owned())
+                } else {
+                    failed(error)
+                }
+            })?;
         Ok(BufWriter::new(Box::new(UnsyncedFile(file))))
     }
 
@@ -243,8 +343,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (directory, left) = open(folder.path());
         assert_eq!(left, LeftBehind::Synced);
-        directory.open_write(Path::new("a")).expect("opens").terminate().expect("writes");
-        directory.atomic_write(Path::new("b"), b"text").expect("writes");
+        directory
+            .open_write(Path::new("a"))
+            .expect("opens")
+            .terminate()
+            .expect("writes");
+        directory
+            .atomic_write(Path::new("b"), b"text")
+            .expect("writes");
         assert_eq!(open(folder.path()).1, LeftBehind::Cached);
         assert_eq!(directory.sync().expect("syncs"), 2);
         assert_eq!(directory.sync().expect("syncs"), 0);

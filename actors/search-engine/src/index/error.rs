@@ -1,8 +1,9 @@
 //! What can go wrong with an index.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tantivy::TantivyError;
+use tantivy::directory::error::LockError;
 use thiserror::Error;
 
 /// Failure of an index on disk.
@@ -38,5 +39,18 @@ pub enum IndexError {
 impl From<TantivyError> for IndexError {
     fn from(error: TantivyError) -> Self {
         Self::Search(Box::new(error))
+    }
+}
+
+/// The error of an index at `path`.
+pub(super) fn store_error(path: &Path, source: TantivyError) -> IndexError {
+    if let TantivyError::LockFailure(LockError::LockBusy, _) = source {
+        return IndexError::Locked {
+            path: path.to_owned(),
+        };
+    }
+    IndexError::Store {
+        path: path.to_owned(),
+        source: Box::new(source),
     }
 }

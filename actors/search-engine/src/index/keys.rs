@@ -16,10 +16,15 @@ impl IndexSnapshot {
         let mut keys = Vec::new();
         for view in self.segments() {
             let inverted = view.reader.inverted_index(self.fields().key)?;
-            let range = inverted.terms().range().ge(first.as_bytes()).lt(behind.as_bytes());
+            let range = inverted
+                .terms()
+                .range()
+                .ge(first.as_bytes())
+                .lt(behind.as_bytes());
             let mut stream = range.into_stream().map_err(TantivyError::from)?;
             while stream.advance() {
-                let postings = inverted.read_postings_from_terminfo(stream.value(), IndexRecordOption::Basic);
+                let postings =
+                    inverted.read_postings_from_terminfo(stream.value(), IndexRecordOption::Basic);
                 let mut postings = postings.map_err(TantivyError::from)?;
                 let mut document = postings.doc();
                 while document != TERMINATED && view.reader.is_deleted(document) {

@@ -9,15 +9,16 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use search_core::query::{ParsedQuery, QueryWord};
-use tantivy::postings::{Postings, SegmentPostings, TermInfo};
+use tantivy::postings::TermInfo;
 use tantivy::query::{
     Bm25StatisticsProvider, Bm25Weight, BooleanWeight, BoostWeight, EnableScoring, Occur, Query,
     SumCombiner, TermQuery, Weight,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet, Term, TERMINATED};
+use tantivy::{DocId, Term};
 
 use super::bitmap::Bitmap;
+use super::cursor::{ExactScorer, SurplusScorer};
 use super::error::IndexError;
 use super::pool::{Candidate, Pool};
 use super::snapshot::{IndexSnapshot, SegmentView, find_term};
@@ -75,17 +76,32 @@ fn place_close_ones(
     scoring: Scoring,
     pool: &mut Pool,
 ) -> Result<(), IndexError> {
-    if terms.infos.iter().all(|infos| infos.iter().flatten().count() < 3) && scoring == Scoring::Weighted {
+    if terms
+        .infos
+        .iter()
+        .all(|infos| infos.iter().flatten().count() < 3)
+        && scoring == Scoring::Weighted
+    {
         return Ok(());
     }
     let mut close: Vec<&mut Candidate> = pool.close_ones().collect();
-    close.sort_unstable_by_key(|candidate| (candidate.source, candidate.segment, candidate.document));
+    close.sort_unstable_by_key(|candidate| {
+        (candidate.source, candidate.segment, candidate.document)
+    });
     for group in close.chunk_by_mut(|a, b| (a.source, a.segment) == (b.source, b.segment)) {
         let (source, segment) = (group[0].source, group[0].segment);
         let snapshot = &sources[source as usize];
-        let before: usize = sources[..source as usize].iter().map(|source| source.segments().len()).sum();
+        let before: usize = sources[..source as usize]
+            .iter()
+            .map(|source| source.segments().len())
+            .sum();
         let view = &snapshot.segments()[segment as usize];
-        let mut exact = ExactScorer::open(view, &terms.infos[before + segment as usize], terms, scoring)?;
+        let mut exact = ExactScorer::open(
+            view,
+            &terms.infos[before + segment as usize],
+            terms,
+            scoring,
+        )?;
         for candidate in group {
             candidate.score = exact.score(candidate.document);
         }
@@ -94,10 +110,10 @@ fn place_close_ones(
 }
 
 /// The query's terms in the corpus.
-struct Terms<'q> {
-    query: &'q ParsedQuery,
-    field: Field,
-    surplus: Field,
+pub(super) struct Terms<'q> {
+    pub(super) query: &'q ParsedQuery,
+    pub(super) field: Field,
+    pub(super) surplus: Field,
     /// Per segment of all sources, per term: where its posting list is.
     infos: Vec<Vec<Option<TermInfo>>>,
     /// Documents that hold the term, by term.
@@ -144,7 +160,8 @@ impl<'q> Terms<'q> {
             infos.push(found);
         }
         let by_term = query.terms().iter().zip(&frequencies);
-        let by_term = by_term.map(|(term, &frequency)| (Term::from_field_text(fields.text, &term.text), frequency));
+        let by_term = by_term
+            .map(|(term, &frequency)| (Term::from_field_text(fields.text, &term.text), frequency));
         let statistics = Statistics {
             documents,
             length,
@@ -162,13 +179,17 @@ impl<'q> Terms<'q> {
 
     /// The disjunction of all terms that occur; `None` when none does.
     fn weight(&self, any: &IndexSnapshot) -> Result<Option<Box<dyn Weight>>, IndexError> {
-        let scoring = EnableScoring::enabled_from_statistics_provider(&self.statistics, any.searcher());
+        let scoring =
+            EnableScoring::enabled_from_statistics_provider(&self.statistics, any.searcher());
         let mut weights: Vec<(Occur, Box<dyn Weight>)> = Vec::new();
         for (term, &frequency) in self.query.terms().iter().zip(&self.frequencies) {
             if frequency == 0 {
                 continue;
             }
-            let query = TermQuery::new(Term::from_field_text(self.field, &term.text), IndexRecordOption::WithFreqs);
+            let query = TermQuery::new(
+                Term::from_field_text(self.field, &term.text),
+                IndexRecordOption::WithFreqs,
+            );
             let mut weight = query.weight(scoring)?;
             if term.count > 1 {
                 weight = Box::new(BoostWeight::new(weight, term.count as f32));
@@ -184,10 +205,13 @@ impl<'q> Terms<'q> {
     }
 
     /// The scorer of one term.
-    fn bm25(&self, term: usize) -> Bm25Weight {
-        let Statistics { documents, length, .. } = self.statistics;
+    pub(super) fn bm25(&self, term: usize) -> Bm25Weight {
+        let Statistics {
+            documents, length, ..
+        } = self.statistics;
         let average = length as f32 / documents as f32;
-        let weight = Bm25Weight::for_one_term_without_explain(self.frequencies[term], documents, average);
+        let weight =
+            Bm25Weight::for_one_term_without_explain(self.frequencies[term], documents, average);
         weight.boost_by(self.query.terms()[term].count as f32)
     }
 }
@@ -246,7 +270,12 @@ impl Place<'_> {
     }
 
     /// Takes the best documents, of `only` those if given.
-    fn rank(&self, weight: &dyn Weight, only: Option<&Bitmap>, pool: &mut Pool) -> Result<(), IndexError> {
+    fn rank(
+        &self,
+        weight: &dyn Weight,
+        only: Option<&Bitmap>,
+        pool: &mut Pool,
+    ) -> Result<(), IndexError> {
         let mut surplus = match self.scoring {
             Scoring::Plain => Some(SurplusScorer::open(self.view, self.infos, self.terms)?),
             Scoring::Weighted => None,
@@ -259,7 +288,9 @@ impl Place<'_> {
             {
                 return pool.threshold();
             }
-            let excess = surplus.as_mut().map_or(0.0, |surplus| surplus.excess(document));
+            let excess = surplus
+                .as_mut()
+                .map_or(0.0, |surplus| surplus.excess(document));
             pool.push(self.candidate(document, score - excess))
         })?;
         Ok(())
@@ -319,7 +350,9 @@ impl Place<'_> {
 
     fn term_documents(&self, term: usize) -> Result<Bitmap, IndexError> {
         match &self.infos[term] {
-            Some(info) => Ok(Bitmap::clone(&*self.snapshot.text_documents(self.segment, info)?)),
+            Some(info) => Ok(Bitmap::clone(
+                &*self.snapshot.text_documents(self.segment, info)?,
+            )),
             None => Ok(Bitmap::new(self.view.reader.max_doc())),
         }
     }
@@ -327,120 +360,3 @@ impl Place<'_> {
 
 /// Up to so many documents it is cheaper to look each up in every posting list than to rank.
 const FEW: u64 = 2_000;
-
-/// Posting lists of one term.
-struct TermCursor {
-    text: SegmentPostings,
-    surplus: Option<SegmentPostings>,
-    weight: Bm25Weight,
-}
-
-impl TermCursor {
-    /// `None` when the term does not occur, or — `if_surplus` — has no surplus.
-    fn open(
-        view: &SegmentView,
-        info: Option<&TermInfo>,
-        terms: &Terms<'_>,
-        term: usize,
-        with_surplus: bool,
-    ) -> Result<Option<Self>, IndexError> {
-        let Some(info) = info else {
-            return Ok(None);
-        };
-        let read = |inverted: &tantivy::InvertedIndexReader, info: &TermInfo| {
-            let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs);
-            postings.map_err(tantivy::TantivyError::from)
-        };
-        let text = &terms.query.terms()[term].text;
-        let surplus = match with_surplus {
-            true => find_term(&view.surplus, terms.surplus, text)?,
-            false => None,
-        };
-        Ok(Some(Self {
-            text: read(&view.text, info)?,
-            surplus: surplus.map(|info| read(&view.surplus, &info)).transpose()?,
-            weight: terms.bm25(term),
-        }))
-    }
-}
-
-/// The frequency in `document`, which is not before the cursor's last one; 0 when it is not there.
-fn frequency_in(postings: &mut SegmentPostings, document: DocId) -> u32 {
-    if postings.doc() < document {
-        postings.seek(document);
-    }
-    if postings.doc() == document && document != TERMINATED {
-        postings.term_freq()
-    } else {
-        0
-    }
-}
-
-/// Tells how much of a weighted score is weight.
-struct SurplusScorer {
-    cursors: Vec<TermCursor>,
-    norms: tantivy::fieldnorm::FieldNormReader,
-}
-
-impl SurplusScorer {
-    fn open(view: &SegmentView, infos: &[Option<TermInfo>], terms: &Terms<'_>) -> Result<Self, IndexError> {
-        let mut cursors = Vec::new();
-        for (term, info) in infos.iter().enumerate() {
-            let cursor = TermCursor::open(view, info.as_ref(), terms, term, true)?;
-            cursors.extend(cursor.filter(|cursor| cursor.surplus.is_some()));
-        }
-        let norms = view.reader.get_fieldnorms_reader(terms.field)?;
-        Ok(Self { cursors, norms })
-    }
-
-    fn excess(&mut self, document: DocId) -> f32 {
-        let mut excess = 0.0;
-        for cursor in &mut self.cursors {
-            let surplus = cursor.surplus.as_mut().map_or(0, |postings| frequency_in(postings, document));
-            if surplus > 0 {
-                let norm = self.norms.fieldnorm_id(document);
-                let frequency = frequency_in(&mut cursor.text, document);
-                let plain = frequency.saturating_sub(surplus);
-                excess += cursor.weight.score(norm, frequency) - cursor.weight.score(norm, plain);
-            }
-        }
-        excess
-    }
-}
-
-/// Scores single documents, adding the terms up in the order of the query.
-struct ExactScorer {
-    cursors: Vec<TermCursor>,
-    norms: tantivy::fieldnorm::FieldNormReader,
-}
-
-impl ExactScorer {
-    fn open(
-        view: &SegmentView,
-        infos: &[Option<TermInfo>],
-        terms: &Terms<'_>,
-        scoring: Scoring,
-    ) -> Result<Self, IndexError> {
-        let mut cursors = Vec::new();
-        for (term, info) in infos.iter().enumerate() {
-            cursors.extend(TermCursor::open(view, info.as_ref(), terms, term, scoring == Scoring::Plain)?);
-        }
-        let norms = view.reader.get_fieldnorms_reader(terms.field)?;
-        Ok(Self { cursors, norms })
-    }
-
-    /// The score of a document, which comes after the ones asked for before.
-    fn score(&mut self, document: DocId) -> f32 {
-        let norm = self.norms.fieldnorm_id(document);
-        let mut score = 0.0;
-        for cursor in &mut self.cursors {
-            let weighted = frequency_in(&mut cursor.text, document);
-            let surplus = cursor.surplus.as_mut().map_or(0, |postings| frequency_in(postings, document));
-            let frequency = weighted.saturating_sub(surplus);
-            if frequency > 0 {
-                score += cursor.weight.score(norm, frequency);
-            }
-        }
-        score
-    }
-}

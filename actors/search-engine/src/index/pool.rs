@@ -64,10 +64,13 @@ impl Pool {
         if self.candidates.len() <= self.wanted {
             return;
         }
-        let (_, last, _) = self.candidates.select_nth_unstable_by(self.wanted - 1, |a, b| b.score.total_cmp(&a.score));
+        let (_, last, _) = self
+            .candidates
+            .select_nth_unstable_by(self.wanted - 1, |a, b| b.score.total_cmp(&a.score));
         self.threshold = last.score * (1.0 - NOISE);
         let threshold = self.threshold;
-        self.candidates.retain(|candidate| candidate.score > threshold);
+        self.candidates
+            .retain(|candidate| candidate.score > threshold);
         self.full_at = (2 * self.wanted).max(self.candidates.len() * 2);
     }
 
@@ -75,13 +78,24 @@ impl Pool {
     /// in which their parts were added decides between them.
     pub(super) fn close_ones(&mut self) -> impl Iterator<Item = &mut Candidate> {
         self.compact();
-        self.candidates.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
-        let scores: Vec<f32> = self.candidates.iter().map(|candidate| candidate.score).collect();
-        self.candidates.iter_mut().enumerate().filter_map(move |(at, candidate)| {
-            let near = |other: Option<&f32>| other.is_some_and(|other| (other - scores[at]).abs() <= NOISE * other.abs());
-            let close = near(scores.get(at + 1)) || near(at.checked_sub(1).and_then(|before| scores.get(before)));
-            close.then_some(candidate)
-        })
+        self.candidates
+            .sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
+        let scores: Vec<f32> = self
+            .candidates
+            .iter()
+            .map(|candidate| candidate.score)
+            .collect();
+        self.candidates
+            .iter_mut()
+            .enumerate()
+            .filter_map(move |(at, candidate)| {
+                let near = |other: Option<&f32>| {
+                    other.is_some_and(|other| (other - scores[at]).abs() <= NOISE * other.abs())
+                };
+                let close = near(scores.get(at + 1))
+                    || near(at.checked_sub(1).and_then(|before| scores.get(before)));
+                close.then_some(candidate)
+            })
     }
 
     /// The candidates from `skip` on, best first; equal scores by source, then by key.
@@ -93,13 +107,17 @@ impl Pool {
     ) -> Result<Vec<Candidate>, IndexError> {
         self.compact();
         let mut candidates = self.candidates;
-        candidates.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.place().cmp(&b.place())));
+        candidates
+            .sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.place().cmp(&b.place())));
         let end = (skip + limit).min(candidates.len());
         let mut ranked = Vec::with_capacity(end.saturating_sub(skip));
         let mut at = 0;
         while at < end {
             let score = candidates[at].score;
-            let ties = candidates[at..].iter().take_while(|candidate| candidate.score == score).count();
+            let ties = candidates[at..]
+                .iter()
+                .take_while(|candidate| candidate.score == score)
+                .count();
             let group = &mut candidates[at..at + ties];
             if at + ties > skip {
                 order_ties(group, &key)?;

@@ -12,8 +12,6 @@ pub(super) struct Posting {
     distance: u32,
     /// Term frequency in the last document.
     frequency: u32,
-    /// Number of documents.
-    documents: u32,
     /// The documents before the last one.
     earlier: ByteList,
 }
@@ -33,7 +31,6 @@ impl Posting {
         self.distance = document - self.last;
         self.last = document;
         self.frequency = weight;
-        self.documents += 1;
     }
 
     /// Writes the last document to the list of earlier ones. A frequency of one is a bit of the
@@ -48,25 +45,46 @@ impl Posting {
         }
     }
 
-    /// The documents (from 0) with their frequencies, into `out`.
-    pub(super) fn read(&self, arena: &Arena, bytes: &mut Vec<u8>, out: &mut Vec<(u32, u32)>) {
-        out.clear();
-        if self.last == 0 {
-            return;
+    /// Counts `document` once, however often it is told.
+    #[inline]
+    pub(super) fn count_once(&mut self, document: u32, arena: &mut Arena) {
+        if self.last != document + 1 {
+            self.count(document, 1, arena);
         }
+    }
+
+    /// The whole list in its coding, into `bytes`; read back by [`decode`].
+    pub(super) fn encode(&self, arena: &Arena, bytes: &mut Vec<u8>) {
         self.earlier.read(arena, bytes);
-        let mut rest = bytes.as_slice();
-        let mut document = 0;
-        while let Some(head) = take_number(&mut rest) {
-            document += head >> 1;
-            let frequency = if head & 1 == 1 {
-                1
-            } else {
-                take_number(&mut rest).unwrap_or(1)
-            };
-            out.push((document - 1, frequency));
+        if self.last != 0 {
+            let once = self.frequency == 1;
+            put_number(self.distance << 1 | u32::from(once), bytes);
+            if !once {
+                put_number(self.frequency, bytes);
+            }
         }
-        out.push((self.last - 1, self.frequency));
+    }
+}
+
+fn put_number(mut number: u32, bytes: &mut Vec<u8>) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// The documents (from 0) of an encoded list with their frequencies, added to `out`.
+pub(super) fn decode(mut bytes: &[u8], out: &mut Vec<(u32, u32)>) {
+    let mut document = 0;
+    while let Some(head) = take_number(&mut bytes) {
+        document += head >> 1;
+        let frequency = if head & 1 == 1 {
+            1
+        } else {
+            take_number(&mut bytes).unwrap_or(1)
+        };
+        out.push((document - 1, frequency));
     }
 }
 
@@ -76,7 +94,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::Posting;
+    use super::{Posting, decode};
     use crate::index::arena::Arena;
 
     proptest! {
@@ -91,7 +109,8 @@ mod tests {
                 *expected.entry(document).or_default() += weight;
             }
             let (mut bytes, mut read) = (Vec::new(), Vec::new());
-            posting.read(&arena, &mut bytes, &mut read);
+            posting.encode(&arena, &mut bytes);
+            decode(&bytes, &mut read);
             prop_assert_eq!(read, expected.into_iter().collect::<Vec<_>>());
         }
     }

@@ -1,9 +1,7 @@
 //! The fields of an index.
 
 use tantivy::index::{IndexSettings, IndexSortByField, Order};
-use tantivy::schema::{
-    Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
-};
+use tantivy::schema::{Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
 use tantivy::store::Compressor;
 
 /// Grows whenever the fields, their weights or the analysis change: an index of another format is

@@ -51,14 +51,19 @@ pub fn search_across(
     limit: usize,
 ) -> Result<Hits, IndexError> {
     if query.is_empty() || sources.is_empty() {
-        return Ok(Hits { totals: vec![0; sources.len()], ..Hits::default() });
+        return Ok(Hits {
+            totals: vec![0; sources.len()],
+            ..Hits::default()
+        });
     }
     let limit = limit.min(MAX_LIMIT);
     let skip = skip.min(MAX_SKIP);
     let mut pool = Pool::new(skip + limit);
     let totals = match function {
         RelevanceFunction::TitleScorer => title::search(sources, query, &mut pool)?,
-        RelevanceFunction::BM25 => lexical::search(sources, query, lexical::Scoring::Plain, &mut pool)?,
+        RelevanceFunction::BM25 => {
+            lexical::search(sources, query, lexical::Scoring::Plain, &mut pool)?
+        }
         // ServiceGraph re-ranks a lexical pool by vectors; without vectors it is lexical.
         RelevanceFunction::BM25F | RelevanceFunction::ServiceGraph => {
             lexical::search(sources, query, lexical::Scoring::Weighted, &mut pool)?

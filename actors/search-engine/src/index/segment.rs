@@ -5,6 +5,7 @@
 //! what makes indexing fast, and it allows term frequencies with weights beside lengths without.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use tantivy::directory::TerminatingWrite;
 use tantivy::fastfield::FastFieldsWriter;
@@ -15,32 +16,35 @@ use tantivy::schema::Field;
 use tantivy::store::{Compressor, StoreWriter};
 use tantivy::{Index, TantivyDocument};
 
-use super::builder::{PendingDocument, SegmentBuilder, SparsePostings};
-use super::postings::Posting;
+use super::builder::SegmentBuilder;
+use super::documents::{Documents, Pending};
+use super::run::{FileRun, MemoryRun, Run, SECTIONS, Section};
 use super::schema::{Fields, STORE_BLOCK_BYTES};
-use super::vocabulary::{Namespace, TermId};
 
 /// Marks a document that is not written.
 const DROPPED: u32 = u32::MAX;
 
-/// Writes the builder's documents as a new segment of `index`; `None` when all were replaced.
+/// Writes the builder's documents as a new segment of `index`; `None` when all were removed.
 pub(super) fn write(
-    builder: &SegmentBuilder,
+    builder: &mut SegmentBuilder,
     index: &Index,
     fields: Fields,
 ) -> tantivy::Result<Option<SegmentMeta>> {
+    if !builder.runs.is_empty() {
+        builder.spill()?;
+    }
     let order = Order::of(&builder.documents);
     if order.kept.is_empty() {
         return Ok(None);
     }
     let segment = index.new_segment();
-    let documents: Vec<&PendingDocument> = order
+    let documents: Vec<Pending<'_>> = order
         .kept
         .iter()
-        .map(|&number| &builder.documents[number as usize])
+        .map(|&number| builder.documents.get(number))
         .collect();
     write_norms(&segment, fields, &documents)?;
-    Inverted::new(builder, &order, fields, &documents).write(&segment)?;
+    write_inverted(&segment, fields, builder, &order, &documents)?;
     write_columns(&segment, fields, &documents)?;
     write_store(&segment, fields, &documents)?;
     let segment = segment.with_max_doc(documents.len() as u32);
@@ -59,16 +63,22 @@ struct Order {
 }
 
 impl Order {
-    fn of(documents: &[PendingDocument]) -> Self {
-        let key = |&number: &u32| &documents[number as usize].key;
-        let mut kept: Vec<u32> = (0..documents.len() as u32).collect();
-        kept.retain(|&number| !documents[number as usize].replaced);
-        kept.sort_by(|a, b| key(a).cmp(key(b)));
-        let mut placed = vec![DROPPED; documents.len()];
+    fn of(documents: &Documents) -> Self {
+        let numbered = (0_u32..).zip(documents.iter());
+        let mut kept: Vec<(&str, u32)> = numbered
+            .filter(|(_, document)| !document.is_removed)
+            .map(|(number, document)| (document.key, number))
+            .collect();
+        kept.sort_unstable();
+        let kept: Vec<u32> = kept.into_iter().map(|(_, number)| number).collect();
+        let mut placed = vec![DROPPED; documents.len() as usize];
         for (place, &number) in kept.iter().enumerate() {
             placed[number as usize] = place as u32;
         }
-        let is_straight = placed.iter().enumerate().all(|(number, &place)| number as u32 == place);
+        let is_straight = placed
+            .iter()
+            .enumerate()
+            .all(|(number, &place)| number as u32 == place);
         Self {
             kept,
             placed,
@@ -89,10 +99,17 @@ impl Order {
     }
 }
 
-fn write_norms(segment: &Segment, fields: Fields, documents: &[&PendingDocument]) -> tantivy::Result<()> {
-    let norms = |length: fn(&PendingDocument) -> u32| -> Vec<u8> {
-        let lengths = documents.iter().map(|document| length(document));
-        lengths.map(FieldNormReader::fieldnorm_to_id).collect()
+fn write_norms(
+    segment: &Segment,
+    fields: Fields,
+    documents: &[Pending<'_>],
+) -> tantivy::Result<()> {
+    let norms = |length: fn(&Pending<'_>) -> u32| -> Vec<u8> {
+        documents
+            .iter()
+            .map(length)
+            .map(FieldNormReader::fieldnorm_to_id)
+            .collect()
     };
     let write = segment.open_write(SegmentComponent::FieldNorms)?;
     let mut serializer = FieldNormsSerializer::from_write(write)?;
@@ -102,12 +119,17 @@ fn write_norms(segment: &Segment, fields: Fields, documents: &[&PendingDocument]
     Ok(())
 }
 
-fn write_columns(segment: &Segment, fields: Fields, documents: &[&PendingDocument]) -> tantivy::Result<()> {
+fn write_columns(
+    segment: &Segment,
+    fields: Fields,
+    documents: &[Pending<'_>],
+) -> tantivy::Result<()> {
     let tokenizers = segment.index().fast_field_tokenizer().clone();
-    let mut columns = FastFieldsWriter::from_schema_and_tokenizer_manager(&segment.schema(), tokenizers)?;
+    let mut columns =
+        FastFieldsWriter::from_schema_and_tokenizer_manager(&segment.schema(), tokenizers)?;
     for document in documents {
         let mut row = TantivyDocument::new();
-        row.add_text(fields.key, &document.key);
+        row.add_text(fields.key, document.key);
         columns.add_document(&row)?;
     }
     let mut write = segment.open_write(SegmentComponent::FastFields)?;
@@ -116,158 +138,139 @@ fn write_columns(segment: &Segment, fields: Fields, documents: &[&PendingDocumen
     Ok(())
 }
 
-fn write_store(segment: &Segment, fields: Fields, documents: &[&PendingDocument]) -> tantivy::Result<()> {
+fn write_store(
+    segment: &Segment,
+    fields: Fields,
+    documents: &[Pending<'_>],
+) -> tantivy::Result<()> {
     let write = segment.open_write(SegmentComponent::Store)?;
     let mut store = StoreWriter::new(write, Compressor::None, STORE_BLOCK_BYTES, false)?;
     let schema = segment.schema();
     for document in documents {
         let mut row = TantivyDocument::new();
-        row.add_bytes(fields.record, &document.record);
+        row.add_bytes(fields.record, document.record);
         store.store(&row, &schema)?;
     }
     store.close()?;
     Ok(())
 }
 
-/// A term with the start of its text, by which most comparisons end.
-type SortedTerm = (u64, TermId);
-
 /// Writes terms and posting lists of all fields.
-struct Inverted<'b> {
-    builder: &'b SegmentBuilder,
-    order: &'b Order,
+fn write_inverted(
+    segment: &Segment,
     fields: Fields,
-    documents: &'b [&'b PendingDocument],
-    bytes: Vec<u8>,
-    list: Vec<(u32, u32)>,
+    builder: &SegmentBuilder,
+    order: &Order,
+    documents: &[Pending<'_>],
+) -> tantivy::Result<()> {
+    let mut serializer = InvertedIndexSerializer::open(segment)?;
+    let norms = FieldNormReaders::open(segment.open_read(SegmentComponent::FieldNorms)?)?;
+    let total =
+        |length: fn(&Pending<'_>) -> u32| documents.iter().map(|d| u64::from(length(d))).sum();
+    write_lines(&mut serializer, fields.key, documents, |document| {
+        document.key
+    })?;
+    let mut merge = Merge {
+        runs: open_runs(builder)?,
+        order,
+        list: Vec::new(),
+        term: Vec::new(),
+    };
+    for section in SECTIONS {
+        let (field, length) = match section {
+            Section::Text => (fields.text, total(|document| document.length)),
+            Section::Surplus => (fields.surplus, 0),
+            Section::Exact => (fields.exact, 0),
+            Section::Title => (fields.title, total(|document| document.title_length)),
+        };
+        let mut field = serializer.new_field(field, length, norms.get_field(field)?)?;
+        merge.write_section(&mut field, section != Section::Exact)?;
+        field.close()?;
+    }
+    write_lines(&mut serializer, fields.title_line, documents, |document| {
+        document.title_line
+    })?;
+    serializer.close()?;
+    Ok(())
 }
 
-impl<'b> Inverted<'b> {
-    fn new(
-        builder: &'b SegmentBuilder,
-        order: &'b Order,
-        fields: Fields,
-        documents: &'b [&'b PendingDocument],
-    ) -> Self {
-        Self {
-            builder,
-            order,
-            fields,
-            documents,
-            bytes: Vec::new(),
-            list: Vec::new(),
-        }
+fn open_runs(builder: &SegmentBuilder) -> io::Result<Vec<Box<dyn Run + '_>>> {
+    if builder.runs.is_empty() {
+        return Ok(vec![Box::new(MemoryRun::new(&builder.gathered))]);
     }
+    let open = |run| FileRun::open(run).map(|run| Box::new(run) as Box<dyn Run>);
+    builder.runs.iter().map(open).collect()
+}
 
-    fn write(mut self, segment: &Segment) -> tantivy::Result<()> {
-        let mut serializer = InvertedIndexSerializer::open(segment)?;
-        let norms = FieldNormReaders::open(segment.open_read(SegmentComponent::FieldNorms)?)?;
-        let Fields { key, text, surplus, exact, title, title_line, .. } = self.fields;
-        let length = |length: fn(&PendingDocument) -> u32| -> u64 {
-            self.documents.iter().map(|document| u64::from(length(document))).sum()
-        };
-        let (text_length, title_length) = (length(|d| d.length), length(|d| d.title_length));
-        let builder = self.builder;
+/// Merges runs, which hold documents one behind the other.
+struct Merge<'b> {
+    runs: Vec<Box<dyn Run + 'b>>,
+    order: &'b Order,
+    list: Vec<(u32, u32)>,
+    term: Vec<u8>,
+}
 
-        self.write_lines(&mut serializer, key, |document| &document.key)?;
-        let mut field = serializer.new_field(text, text_length, norms.get_field(text)?)?;
-        self.write_dense(&mut field, Namespace::Text)?;
-        field.close()?;
-        let mut field = serializer.new_field(surplus, 0, None)?;
-        self.write_sparse(&mut field, &builder.surplus)?;
-        field.close()?;
-        let mut field = serializer.new_field(exact, 0, None)?;
-        self.write_dense(&mut field, Namespace::Exact)?;
-        field.close()?;
-        let mut field = serializer.new_field(title, title_length, norms.get_field(title)?)?;
-        self.write_sparse(&mut field, &builder.title)?;
-        field.close()?;
-        self.write_lines(&mut serializer, title_line, |document| &document.title_line)?;
-        serializer.close()?;
-        Ok(())
-    }
-
-    /// The posting lists of a namespace that nearly every document takes part in.
-    fn write_dense(&mut self, field: &mut FieldSerializer<'_>, namespace: Namespace) -> tantivy::Result<()> {
-        let vocabulary = &self.builder.vocabulary;
-        let ids = (0..vocabulary.len() as TermId).filter(|&id| vocabulary.namespace(id) == namespace);
-        for (_, id) in self.sorted(ids) {
-            let posting = self.builder.postings[id as usize];
-            self.write_term(field, id, &posting, namespace == Namespace::Text)?;
-        }
-        Ok(())
-    }
-
-    fn write_sparse(&mut self, field: &mut FieldSerializer<'_>, postings: &SparsePostings) -> tantivy::Result<()> {
-        let vocabulary = &self.builder.vocabulary;
-        let ids = postings.keys().copied().filter(|&id| vocabulary.namespace(id) == Namespace::Text);
-        for (_, id) in self.sorted(ids) {
-            self.write_term(field, id, &postings[&id], true)?;
-        }
-        Ok(())
-    }
-
-    fn sorted(&self, ids: impl Iterator<Item = TermId>) -> Vec<SortedTerm> {
-        let vocabulary = &self.builder.vocabulary;
-        let mut terms: Vec<SortedTerm> = ids.map(|id| (prefix(vocabulary.term(id)), id)).collect();
-        terms.sort_unstable_by(|a, b| {
-            let text = |id| vocabulary.term(id);
-            a.0.cmp(&b.0).then_with(|| text(a.1).cmp(text(b.1)))
-        });
-        terms
-    }
-
-    fn write_term(
+impl Merge<'_> {
+    fn write_section(
         &mut self,
         field: &mut FieldSerializer<'_>,
-        id: TermId,
-        posting: &Posting,
         with_frequencies: bool,
     ) -> tantivy::Result<()> {
-        posting.read(&self.builder.arena, &mut self.bytes, &mut self.list);
-        self.order.apply(&mut self.list);
-        if self.list.is_empty() {
-            return Ok(());
+        for run in &mut self.runs {
+            run.next_section()?;
         }
-        let term = self.builder.vocabulary.term(id).as_bytes();
-        field.new_term(term, self.list.len() as u32, with_frequencies)?;
-        for &(document, frequency) in &self.list {
-            field.write_doc(document, frequency, &[]);
-        }
-        field.close_term()?;
-        Ok(())
-    }
-
-    /// A field that holds one term a document.
-    fn write_lines(
-        &self,
-        serializer: &mut InvertedIndexSerializer,
-        field: Field,
-        line: fn(&PendingDocument) -> &String,
-    ) -> tantivy::Result<()> {
-        let mut lines: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-        for (document, pending) in self.documents.iter().enumerate() {
-            if !line(pending).is_empty() {
-                lines.entry(line(pending)).or_default().push(document as u32);
+        while self.next_term()? {
+            self.order.apply(&mut self.list);
+            if self.list.is_empty() {
+                continue;
             }
-        }
-        let mut field = serializer.new_field(field, 0, None)?;
-        for (line, documents) in lines {
-            field.new_term(line.as_bytes(), documents.len() as u32, false)?;
-            for document in documents {
-                field.write_doc(document, 1, &[]);
+            field.new_term(&self.term, self.list.len() as u32, with_frequencies)?;
+            for &(document, frequency) in &self.list {
+                field.write_doc(document, frequency, &[]);
             }
             field.close_term()?;
         }
-        field.close()?;
         Ok(())
+    }
+
+    /// Takes the least term and its documents out of all runs that have it.
+    fn next_term(&mut self) -> io::Result<bool> {
+        let Some(least) = self.runs.iter().filter_map(|run| run.term()).min() else {
+            return Ok(false);
+        };
+        self.term.clear();
+        self.term.extend_from_slice(least);
+        self.list.clear();
+        for run in &mut self.runs {
+            if run.term() == Some(&self.term) {
+                run.take(&mut self.list)?;
+            }
+        }
+        Ok(true)
     }
 }
 
-/// The first eight bytes, as a number that sorts like them.
-fn prefix(term: &str) -> u64 {
-    let mut bytes = [0; 8];
-    let length = term.len().min(8);
-    bytes[..length].copy_from_slice(&term.as_bytes()[..length]);
-    u64::from_be_bytes(bytes)
+/// A field that holds one term a document.
+fn write_lines(
+    serializer: &mut InvertedIndexSerializer,
+    field: Field,
+    documents: &[Pending<'_>],
+    line: for<'d> fn(&Pending<'d>) -> &'d str,
+) -> tantivy::Result<()> {
+    let mut lines: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for (number, document) in (0_u32..).zip(documents) {
+        if !line(document).is_empty() {
+            lines.entry(line(document)).or_default().push(number);
+        }
+    }
+    let mut field = serializer.new_field(field, 0, None)?;
+    for (line, documents) in lines {
+        field.new_term(line.as_bytes(), documents.len() as u32, false)?;
+        for document in documents {
+            field.write_doc(document, 1, &[]);
+        }
+        field.close_term()?;
+    }
+    field.close()?;
+    Ok(())
 }

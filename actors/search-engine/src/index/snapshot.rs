@@ -52,12 +52,18 @@ pub(super) struct SegmentView {
 
 impl std::fmt::Debug for IndexSnapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IndexSnapshot").field("generation", &self.0.generation).finish_non_exhaustive()
+        f.debug_struct("IndexSnapshot")
+            .field("generation", &self.0.generation)
+            .finish_non_exhaustive()
     }
 }
 
 impl IndexSnapshot {
-    pub(super) fn new(searcher: Searcher, fields: Fields, generation: u64) -> tantivy::Result<Self> {
+    pub(super) fn new(
+        searcher: Searcher,
+        fields: Fields,
+        generation: u64,
+    ) -> tantivy::Result<Self> {
         let view = |reader: &SegmentReader| -> tantivy::Result<SegmentView> {
             Ok(SegmentView {
                 text: reader.inverted_index(fields.text)?,
@@ -67,8 +73,11 @@ impl IndexSnapshot {
                 reader: reader.clone(),
             })
         };
-        let segments: Vec<SegmentView> =
-            searcher.segment_readers().iter().map(view).collect::<tantivy::Result<_>>()?;
+        let segments: Vec<SegmentView> = searcher
+            .segment_readers()
+            .iter()
+            .map(view)
+            .collect::<tantivy::Result<_>>()?;
         let sets = quick_cache::sync::Cache::with_weighter(256, SETS_BYTES, BitmapWeight);
         Ok(Self(Arc::new(Shared {
             searcher,
@@ -97,6 +106,12 @@ impl IndexSnapshot {
         self.0.segments.len()
     }
 
+    /// Whether deleted documents still take room.
+    #[must_use]
+    pub fn has_deletions(&self) -> bool {
+        self.0.segments.iter().any(|view| view.reader.has_deletes())
+    }
+
     /// Whether a document with this key was committed. One that was deleted since the last merge
     /// may still be told.
     ///
@@ -116,11 +131,16 @@ impl IndexSnapshot {
         let term = Term::from_field_text(fields.key, key);
         for (segment, view) in self.0.segments.iter().enumerate() {
             let keys = view.reader.inverted_index(fields.key)?;
-            let Some(info) = keys.get_term_info(&term).map_err(tantivy::TantivyError::from)? else {
+            let Some(info) = keys
+                .get_term_info(&term)
+                .map_err(tantivy::TantivyError::from)?
+            else {
                 continue;
             };
             let set = documents_of(&keys, &info, view.reader.max_doc())?;
-            let alive = set.iter().find(|&document| !view.reader.is_deleted(document));
+            let alive = set
+                .iter()
+                .find(|&document| !view.reader.is_deleted(document));
             if let Some(document) = alive {
                 return self.record(segment as u32, document).map(Some);
             }
@@ -133,9 +153,15 @@ impl IndexSnapshot {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn for_each_document(&self, mut each: impl FnMut(DocumentRecord)) -> Result<(), IndexError> {
+    pub fn for_each_document(
+        &self,
+        mut each: impl FnMut(DocumentRecord),
+    ) -> Result<(), IndexError> {
         for view in &self.0.segments {
-            let store = view.reader.get_store_reader(1).map_err(tantivy::TantivyError::from)?;
+            let store = view
+                .reader
+                .get_store_reader(1)
+                .map_err(tantivy::TantivyError::from)?;
             for document in store.iter::<TantivyDocument>(view.reader.alive_bitset()) {
                 each(self.decode(&document?)?);
             }
@@ -161,13 +187,19 @@ impl IndexSnapshot {
     }
 
     /// The record of a document.
-    pub(super) fn record(&self, segment: u32, document: DocId) -> Result<DocumentRecord, IndexError> {
+    pub(super) fn record(
+        &self,
+        segment: u32,
+        document: DocId,
+    ) -> Result<DocumentRecord, IndexError> {
         let address = tantivy::DocAddress::new(segment, document);
         self.decode(&self.0.searcher.doc::<TantivyDocument>(address)?)
     }
 
     fn decode(&self, document: &TantivyDocument) -> Result<DocumentRecord, IndexError> {
-        let bytes = document.get_first(self.0.fields.record).and_then(|value| value.as_bytes());
+        let bytes = document
+            .get_first(self.0.fields.record)
+            .and_then(|value| value.as_bytes());
         bytes.and_then(record::decode).ok_or_else(|| {
             let damage = tantivy::error::DataCorruption::comment_only("a record cannot be decoded");
             tantivy::TantivyError::from(damage).into()
@@ -175,7 +207,11 @@ impl IndexSnapshot {
     }
 
     /// The documents that hold a term of the text.
-    pub(super) fn text_documents(&self, segment: u32, info: &TermInfo) -> Result<Arc<Bitmap>, IndexError> {
+    pub(super) fn text_documents(
+        &self,
+        segment: u32,
+        info: &TermInfo,
+    ) -> Result<Arc<Bitmap>, IndexError> {
         let view = &self.0.segments[segment as usize];
         let max_doc = view.reader.max_doc();
         let place = (segment, info.postings_range.start);
@@ -218,5 +254,7 @@ pub(super) fn find_term(
     text: &str,
 ) -> Result<Option<TermInfo>, IndexError> {
     let term = Term::from_field_text(field, text);
-    Ok(inverted.get_term_info(&term).map_err(tantivy::TantivyError::from)?)
+    Ok(inverted
+        .get_term_info(&term)
+        .map_err(tantivy::TantivyError::from)?)
 }

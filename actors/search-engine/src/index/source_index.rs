@@ -4,19 +4,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use rustc_hash::FxHashSet;
 use search_core::document::ExtractedDocument;
 use tantivy::directory::error::LockError;
-use tantivy::directory::{Directory, DirectoryLock, INDEX_WRITER_LOCK};
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::index::SegmentId;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
 use super::builder::SegmentBuilder;
 use super::deletion::Ledger;
 use super::directory::{DeferredDirectory, LeftBehind};
-use super::error::IndexError;
+use super::error::{IndexError, store_error};
+use super::files;
+use super::options::{Durability, IndexOptions, Opened};
 use super::record::FileState;
 use super::schema::{self, FORMAT, Fields};
 use super::segment;
@@ -27,45 +30,6 @@ const FORMAT_FILE: &str = "format";
 
 /// What tantivy's idle indexing worker may take; our segments are built outside of it.
 const WORKER_BYTES: usize = 15_000_000;
-
-/// Settings of an index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IndexOptions {
-    /// Memory for documents not written yet, in bytes. When it is full a segment is written.
-    pub memory_bytes: usize,
-}
-
-impl Default for IndexOptions {
-    fn default() -> Self {
-        Self {
-            memory_bytes: 96 << 20,
-        }
-    }
-}
-
-/// When a commit returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// When the changes are searchable. A power cut may cost the index, which is then built anew;
-    /// the end of the process alone costs nothing.
-    Fast,
-    /// When the changes are on the disk too.
-    Synced,
-}
-
-/// How an index was opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opened {
-    /// There was none.
-    Created,
-    /// As it was left.
-    Existing,
-    /// It could not be used and was emptied; every document has to be put again.
-    Rebuilt {
-        /// Why, for people.
-        reason: String,
-    },
-}
 
 /// The index of one source, with the right to change it. One at a time: searches go through
 /// [`IndexSnapshot`]s, which any number of threads may hold.
@@ -99,7 +63,9 @@ impl IndexHandle {
 
 impl std::fmt::Debug for SourceIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SourceIndex").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("SourceIndex")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -110,7 +76,10 @@ impl SourceIndex {
     /// # Errors
     /// The folder cannot be used, or another process holds the index.
     pub fn open(path: &Path, options: IndexOptions) -> Result<(Self, Opened), IndexError> {
-        let folder = |source| IndexError::Folder { path: path.to_owned(), source };
+        let folder = |source| IndexError::Folder {
+            path: path.to_owned(),
+            source,
+        };
         fs::create_dir_all(path).map_err(folder)?;
         let is_new = fs::read_dir(path).map_err(folder)?.next().is_none();
         if is_new {
@@ -120,15 +89,18 @@ impl SourceIndex {
             Ok(index) => Ok((index, Opened::Existing)),
             Err(Refused::Error(error)) => Err(error),
             Err(Refused::Unusable(reason)) => {
-                let _lock = writer_lock(path)?;
-                clear(path).map_err(folder)?;
+                let _lock = files::writer_lock(path)?;
+                files::clear(path).map_err(folder)?;
                 Ok((Self::create(path, options)?, Opened::Rebuilt { reason }))
             }
         }
     }
 
     fn create(path: &Path, options: IndexOptions) -> Result<Self, IndexError> {
-        let folder = |source| IndexError::Folder { path: path.to_owned(), source };
+        let folder = |source| IndexError::Folder {
+            path: path.to_owned(),
+            source,
+        };
         let store = |source| store_error(path, source);
         fs::write(path.join(FORMAT_FILE), FORMAT.to_string()).map_err(folder)?;
         let (directory, _) = DeferredDirectory::open(path).map_err(|error| store(error.into()))?;
@@ -147,11 +119,14 @@ impl SourceIndex {
         }
         let unusable = |error: TantivyError| match error {
             TantivyError::LockFailure(LockError::LockBusy, _) => {
-                Refused::Error(IndexError::Locked { path: path.to_owned() })
+                Refused::Error(IndexError::Locked {
+                    path: path.to_owned(),
+                })
             }
             error => Refused::Unusable(format!("it is damaged ({error})")),
         };
-        let (directory, left) = DeferredDirectory::open(path).map_err(|error| unusable(error.into()))?;
+        let (directory, left) =
+            DeferredDirectory::open(path).map_err(|error| unusable(error.into()))?;
         let index = Index::open(directory.clone()).map_err(unusable)?;
         let (schema, fields) = schema::schema();
         if index.schema() != schema || *index.settings() != schema::settings() {
@@ -160,11 +135,22 @@ impl SourceIndex {
         if left == LeftBehind::Doubtful {
             let damaged = index.validate_checksum().map_err(unusable)?;
             if let Some(file) = damaged.iter().next() {
-                let reason = format!("file {} was damaged when the machine went down", file.display());
+                let reason = format!(
+                    "file {} was damaged when the machine went down",
+                    file.display()
+                );
                 return Err(Refused::Unusable(reason));
             }
         }
-        Self::start(path, options, directory, index, fields).map_err(unusable)
+        let index = Self::start(path, options, directory, index, fields).map_err(unusable)?;
+        let removed = files::remove_runs(path);
+        removed.map_err(|source| {
+            Refused::Error(IndexError::Folder {
+                path: path.to_owned(),
+                source,
+            })
+        })?;
+        Ok(index)
     }
 
     /// Starts writer and reader. Opening the reader opens every segment's files.
@@ -197,7 +183,7 @@ impl SourceIndex {
             index,
             writer,
             reader,
-            builder: SegmentBuilder::new(),
+            builder: SegmentBuilder::new(path),
             ledger: Ledger::default(),
             flushed: FxHashSet::default(),
             current: IndexHandle(Arc::new(RwLock::new(snapshot))),
@@ -214,7 +200,14 @@ impl SourceIndex {
         self.delete_committed(&document.key)?;
         self.builder.add(document, file);
         if self.builder.bytes() >= self.options.memory_bytes {
-            self.flush()?;
+            let spilled = self.builder.spill();
+            spilled.map_err(|source| IndexError::Folder {
+                path: self.path.clone(),
+                source,
+            })?;
+            if self.builder.is_full() {
+                self.flush()?;
+            }
         }
         Ok(())
     }
@@ -232,7 +225,9 @@ impl SourceIndex {
     fn delete_committed(&self, key: &str) -> Result<(), IndexError> {
         let written = self.flushed.contains(&key_hash(key));
         if written || self.current.0.read().contains(key)? {
-            let deletion = self.ledger.deletion(Term::from_field_text(self.fields.key, key));
+            let deletion = self
+                .ledger
+                .deletion(Term::from_field_text(self.fields.key, key));
             let queued = self.writer.delete_query(deletion);
             queued.map_err(|source| store_error(&self.path, source))?;
         }
@@ -244,16 +239,22 @@ impl SourceIndex {
         if self.builder.is_empty() {
             return Ok(());
         }
-        let builder = std::mem::replace(&mut self.builder, SegmentBuilder::new());
-        let added = segment::write(&builder, &self.index, self.fields).and_then(|meta| match meta {
-            Some(meta) => {
-                self.ledger.segment_written(meta.id());
-                self.writer.add_segment(meta)
-            }
-            None => Ok(()),
-        });
+        let mut builder = std::mem::replace(&mut self.builder, SegmentBuilder::new(&self.path));
+        let added =
+            segment::write(&mut builder, &self.index, self.fields).and_then(|meta| match meta {
+                Some(meta) => {
+                    self.ledger.segment_written(meta.id());
+                    self.writer.add_segment(meta)
+                }
+                None => Ok(()),
+            });
         added.map_err(|source| store_error(&self.path, source))?;
-        self.flushed.extend(builder.documents.iter().map(|document| key_hash(&document.key)));
+        self.flushed.extend(
+            builder
+                .documents
+                .iter()
+                .map(|document| key_hash(document.key)),
+        );
         Ok(())
     }
 
@@ -279,7 +280,8 @@ impl SourceIndex {
         let store = |source| store_error(&self.path, source);
         self.reader.reload().map_err(store)?;
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
-        let snapshot = IndexSnapshot::new(self.reader.searcher(), self.fields, generation).map_err(store)?;
+        let snapshot =
+            IndexSnapshot::new(self.reader.searcher(), self.fields, generation).map_err(store)?;
         *self.current.0.write() = snapshot.clone();
         Ok(snapshot)
     }
@@ -291,20 +293,41 @@ impl SourceIndex {
     /// The disk refuses.
     pub fn sync(&self) -> Result<usize, IndexError> {
         let synced = self.directory.sync();
-        synced.map_err(|source| IndexError::Folder { path: self.path.clone(), source })
+        synced.map_err(|source| IndexError::Folder {
+            path: self.path.clone(),
+            source,
+        })
     }
 
-    /// Merges all segments into one, for the shortest search times. Takes seconds on a large index.
+    /// Merges all segments into one and drops deleted documents, for the shortest search times.
+    /// Takes seconds on a large index.
     ///
     /// # Errors
     /// The disk is full or cannot be written.
     pub fn merge(&mut self) -> Result<IndexSnapshot, IndexError> {
-        let ids = self.index.searchable_segment_ids().map_err(|source| store_error(&self.path, source))?;
-        if ids.len() > 1 {
-            let merged = self.writer.merge(&ids).wait();
-            merged.map_err(|source| store_error(&self.path, source))?;
-        }
+        self.writer.set_merge_policy(Box::new(NoMergePolicy));
+        let merged = self.merge_all();
+        self.writer.set_merge_policy(Box::new(merge_policy()));
+        merged.map_err(|source| store_error(&self.path, source))?;
         self.refresh()
+    }
+
+    fn merge_all(&mut self) -> tantivy::Result<()> {
+        let deadline = Instant::now() + MERGE_PATIENCE;
+        loop {
+            let metas = self.index.searchable_segment_metas()?;
+            if metas.len() < 2 && metas.iter().all(|meta| !meta.has_deletes()) {
+                return Ok(());
+            }
+            let ids: Vec<SegmentId> = metas.iter().map(|meta| meta.id()).collect();
+            match self.writer.merge(&ids).wait() {
+                // A merge in the background has some of the segments; it ends.
+                Err(TantivyError::InvalidArgument(_)) if Instant::now() < deadline => {
+                    let _ = crossbeam_channel::never::<()>().recv_timeout(MERGE_PAUSE);
+                }
+                merged => return merged.map(drop),
+            }
+        }
     }
 
     /// The state after the last commit.
@@ -324,19 +347,22 @@ impl SourceIndex {
     /// # Errors
     /// The folder cannot be read.
     pub fn size_on_disk(&self) -> Result<u64, IndexError> {
-        let size = || -> std::io::Result<u64> {
-            let mut bytes = 0;
-            for entry in fs::read_dir(&self.path)? {
-                bytes += entry?.metadata()?.len();
-            }
-            Ok(bytes)
-        };
-        size().map_err(|source| IndexError::Folder { path: self.path.clone(), source })
+        let size = files::size(&self.path);
+        size.map_err(|source| IndexError::Folder {
+            path: self.path.clone(),
+            source,
+        })
     }
 }
 
 /// Blocks of the store kept decoded, a segment.
 const STORE_CACHE_BLOCKS: usize = 16;
+
+/// Time between two looks whether another merge has ended.
+const MERGE_PAUSE: Duration = Duration::from_millis(5);
+
+/// How long a merge of all segments waits for others to end.
+const MERGE_PATIENCE: Duration = Duration::from_secs(300);
 
 /// Why an existing index was not opened.
 enum Refused {
@@ -344,16 +370,6 @@ enum Refused {
     Error(IndexError),
     /// It has to be built anew.
     Unusable(String),
-}
-
-fn store_error(path: &Path, source: TantivyError) -> IndexError {
-    if let TantivyError::LockFailure(LockError::LockBusy, _) = source {
-        return IndexError::Locked { path: path.to_owned() };
-    }
-    IndexError::Store {
-        path: path.to_owned(),
-        source: Box::new(source),
-    }
 }
 
 /// Segments of a like size are merged eight at a time; few small changes make small segments, which
@@ -371,28 +387,4 @@ fn key_hash(key: &str) -> u64 {
     let mut hasher = rustc_hash::FxHasher::default();
     key.hash(&mut hasher);
     hasher.finish()
-}
-
-/// Makes sure that nobody writes to the folder.
-fn writer_lock(path: &Path) -> Result<DirectoryLock, IndexError> {
-    let (directory, _) = DeferredDirectory::open(path).map_err(|error| store_error(path, error.into()))?;
-    match directory.acquire_lock(&INDEX_WRITER_LOCK) {
-        Ok(lock) => Ok(lock),
-        Err(LockError::LockBusy) => Err(IndexError::Locked { path: path.to_owned() }),
-        Err(LockError::IoError(error)) => Err(IndexError::Folder {
-            path: path.to_owned(),
-            source: std::io::Error::new(error.kind(), error.to_string()),
-        }),
-    }
-}
-
-/// Empties the index's folder. Only files lie there; a folder is not ours and stays.
-fn clear(path: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        if !entry.file_type()?.is_dir() {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }

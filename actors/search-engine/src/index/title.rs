@@ -30,7 +30,11 @@ pub(super) fn search(
     let mut totals = vec![0; sources.len()];
     for (source, snapshot) in sources.iter().enumerate() {
         for (segment, view) in snapshot.segments().iter().enumerate() {
-            let titles = Titles { snapshot, view, query };
+            let titles = Titles {
+                snapshot,
+                view,
+                query,
+            };
             let scores = titles.scores()?;
             for (document, score) in scores {
                 if view.reader.is_deleted(document) {
@@ -64,13 +68,21 @@ impl Titles<'_> {
         self.raise_fuzzy(&mut scores)?;
         self.raise_all_words(&mut scores)?;
         self.raise_lines(&mut scores)?;
-        let found = scores.into_iter().enumerate().filter(|&(_, score)| score > 0.0);
-        Ok(found.map(|(document, score)| (document as DocId, score)).collect())
+        let found = scores
+            .into_iter()
+            .enumerate()
+            .filter(|&(_, score)| score > 0.0);
+        Ok(found
+            .map(|(document, score)| (document as DocId, score))
+            .collect())
     }
 
     /// The share of a title of `length` words that `words` words make up, below 1.
     fn share(&self, document: DocId, words: usize) -> f32 {
-        let norms = self.view.reader.get_fieldnorms_reader(self.snapshot.fields().title);
+        let norms = self
+            .view
+            .reader
+            .get_fieldnorms_reader(self.snapshot.fields().title);
         let length = norms.map_or(0, |norms| norms.fieldnorm(document)).max(1);
         (words as f32 / length as f32).min(1.0) * 0.99
     }
@@ -155,7 +167,10 @@ impl Titles<'_> {
     /// Documents whose title has a term within the distance of a typing mistake.
     fn alike(&self, text: &str) -> Result<Vec<DocId>, IndexError> {
         let letters = text.chars().count();
-        let distance = TYPO_LETTERS.iter().filter(|&&least| letters >= least).count() as u8;
+        let distance = TYPO_LETTERS
+            .iter()
+            .filter(|&&least| letters >= least)
+            .count() as u8;
         if distance == 0 {
             return Ok(Vec::new());
         }
@@ -164,7 +179,9 @@ impl Titles<'_> {
         let automaton: DfaWrapper = FuzzyTermQuery::new(term, distance, true).automaton()?;
         let weight = AutomatonWeight::new(field, automaton);
         let mut documents = Vec::new();
-        weight.for_each_no_score(&self.view.reader, &mut |found| documents.extend_from_slice(found))?;
+        weight.for_each_no_score(&self.view.reader, &mut |found| {
+            documents.extend_from_slice(found);
+        })?;
         Ok(documents)
     }
 }
