@@ -35,13 +35,16 @@ impl ByteSize {
         self.0
     }
 
-    /// Reads a whole number and its unit: `64MB`, `1 GiB`, `0B`.
+    /// Reads a whole number and its unit: `64MB`, `1 GiB`, `0B`. `0` is nothing in any unit.
     ///
     /// # Errors
     /// Not a number, no unit or an unknown one, more than 2^64 bytes.
     pub fn parse(text: &str) -> Result<Self, ValueError> {
         let wrong =
             |help: &str| Err(ValueError::new(format!("{} is not a size", quoted(text))).help(help));
+        if text.trim() == "0" {
+            return Ok(Self(0));
+        }
         let digits = text.trim().trim_end_matches(|c: char| !c.is_ascii_digit());
         let unit = text.trim()[digits.len()..].trim();
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -109,6 +112,7 @@ mod tests {
             ("1GiB", 1 << 30, "1GiB"),
             (" 2 kib ", 2048, "2KiB"),
             ("0B", 0, "0B"),
+            ("0", 0, "0B"),
             ("1500kB", 1_500_000, "1500kB"),
             ("18446744073709551615B", u64::MAX, "18446744073709551615B"),
         ] {

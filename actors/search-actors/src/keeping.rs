@@ -117,7 +117,7 @@ impl Keeping {
         let mut told = String::new();
         while !self.ends() {
             match RootFolder::open(&self.files().folder) {
-                Ok(root) => return Some(root),
+                Ok(root) => return Some(root.respecting_gitignore(self.files().respect_gitignore)),
                 Err(error) => {
                     let reason = error.to_string();
                     if reason != told {

@@ -57,7 +57,7 @@ fn a_file_of_one_role_has_the_contracts_defaults() {
     assert_eq!(role.extra, Extra::default());
     let files = role.haystacks[0].local_files().unwrap();
     assert_eq!(files, &LocalFiles::of("d"));
-    assert!(files.respect_gitignore && !files.follow_symlinks);
+    assert!(files.respect_gitignore);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_role_is_shown_in_the_shape_of_its_file_without_secrets() {
         "name": "R", "relevance_function": "BM25", "theme": "darkly",
         "haystacks": [
             { "name": "a", "service": "LocalFiles", "location": "d", "extra_parameters":
-              { "glob": "*.md", "follow_symlinks": true, "max_file_size": "1MB", "respect_gitignore": false } },
+              { "glob": "*.md", "max_file_size": "1MB", "respect_gitignore": false } },
             { "name": "b", "service": "MCP", "location": "http://a/", "extra_parameters": { "api_token": "sk-1" } },
         ],
         "extra": { "llm_provider": "cloudllm", "cloudllm_api_key": "sk-2", "cloudllm_model": "m" },
@@ -232,7 +232,7 @@ fn a_role_is_shown_in_the_shape_of_its_file_without_secrets() {
     let parameters = roles.default_role().haystacks[0].parameters_text();
     assert_eq!(
         parameters,
-        r#"{"glob":"*.md","follow_symlinks":true,"max_file_size":"1MB","respect_gitignore":false}"#
+        r#"{"glob":"*.md","max_file_size":"1MB","respect_gitignore":false}"#
     );
 }
 

@@ -30,7 +30,7 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!(settings.listen.value.to_string(), "127.0.0.1:8000");
     assert_eq!(settings.listen.origin, Origin::Default);
     assert_eq!(settings.log_level.value, LogLevel::Info);
-    assert_eq!(settings.cache_size.value.bytes(), 64_000_000);
+    assert_eq!(settings.cache_size.value.bytes(), 16_000_000);
     assert_eq!(settings.max_concurrent_searches.value.get(), 64);
     assert!(settings.api_endpoint.is_none() && settings.api_token.is_none());
     assert!(settings.object_store.is_none() && settings.warnings.is_empty());

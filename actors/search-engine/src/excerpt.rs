@@ -170,6 +170,20 @@ impl Excerpter {
         });
     }
 
+    /// The line of the best place: where the shortest run of hits with all its words begins, not
+    /// where one of these words happened to stand before (a heading, say).
+    fn line(&self, text: &str) -> Option<usize> {
+        let hits = &self.hits[best_window(&self.hits, span(self.max_chars))?];
+        let terms_of = |hits: &[Hit]| hits.iter().fold(0, |all, hit| all | hit.terms);
+        let all = terms_of(hits);
+        let mut first = 0;
+        // With one word every run is as good as the next: the first occurrence is shown.
+        while all.count_ones() > 1 && terms_of(&hits[first + 1..]) == all {
+            first += 1;
+        }
+        Some(line_of(text, hits[first].start))
+    }
+
     /// The byte range of the best place; the beginning of the text without hits.
     fn focus(&self, start: usize) -> (Range<usize>, bool) {
         match best_window(&self.hits, span(self.max_chars)) {
@@ -182,8 +196,8 @@ impl Excerpter {
     }
 
     fn cut_plain(&mut self, text: &str, range: Range<usize>) -> Excerpt {
-        let (focus, is_hit) = self.focus(range.start);
-        let line = is_hit.then(|| line_of(text, focus.start));
+        let (focus, _) = self.focus(range.start);
+        let line = self.line(text);
         // Far more than a snippet holds, so that its edges are found in the slice.
         let slice = around(text, &focus, &range, 4 * self.max_chars);
         let from = slice.start;
@@ -212,10 +226,10 @@ impl Excerpter {
             if !is_hit && plain.trim_start().is_empty() {
                 break;
             }
+            let line = self.line(text);
             let places = std::mem::take(&mut self.hits);
             self.find(&plain, 0..plain.len());
             if !is_hit || !self.hits.is_empty() {
-                let line = is_hit.then(|| line_of(text, focus.start));
                 return Excerpt {
                     line,
                     ..self.cut_plain(&plain, 0..plain.len())

@@ -126,7 +126,7 @@ fn plain_tantivy(tree: &Path, scratch: &Path, figures: &mut Figures) -> f64 {
 
 fn index_with_the_server(setup: &Setup, text_mb: f64, figures: &mut Figures) {
     let began = Instant::now();
-    let server = setup.start("0");
+    let server = setup.start("0B");
     setup.wait_for("/livez", Duration::from_millis(5));
     let documents = setup.wait_until_indexed();
     let (wall_s, usage) = (began.elapsed().as_secs_f64(), server.usage());
@@ -168,7 +168,7 @@ fn serve(setup: &Setup, tree: &Path, rounds: usize, figures: &mut Figures) {
             rounds: Vec::new(),
         })
         .into();
-        for (row, cache) in [(1, "0"), (2, "16MB")] {
+        for (row, cache) in [(1, "0B"), (2, "16MB")] {
             let server = uncached.start(cache);
             uncached.wait_for("/livez", Duration::from_millis(5));
             uncached.wait_until_indexed();

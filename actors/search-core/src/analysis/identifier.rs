@@ -13,11 +13,15 @@ const MAX_PARTS: usize = 24;
 /// the whole word). Single letters are no parts.
 pub fn parts(word: &str, out: &mut Vec<Range<usize>>) {
     out.clear();
-    if is_simple(word) {
+    if is_simple(word.as_bytes()) {
         return;
     }
-    for piece in pieces(word) {
-        split_piece(word, piece, out);
+    let mut start = 0;
+    for piece in word.split('_') {
+        if !piece.is_empty() {
+            split_piece(piece, start, out);
+        }
+        start += piece.len() + 1;
     }
     if out.len() > MAX_PARTS || (out.len() == 1 && out[0] == (0..word.len())) {
         out.clear();
@@ -26,28 +30,18 @@ pub fn parts(word: &str, out: &mut Vec<Range<usize>>) {
 }
 
 /// Plain words, the common case: letters of one case, perhaps with a capital in front, or a number.
-fn is_simple(word: &str) -> bool {
-    let bytes = word.as_bytes();
-    let rest = bytes.get(1..).unwrap_or_default();
-    rest.iter().all(u8::is_ascii_lowercase) && !bytes[0].is_ascii_digit() && bytes[0] != b'_'
-        || bytes.iter().all(u8::is_ascii_uppercase)
-        || bytes.iter().all(u8::is_ascii_digit)
+fn is_simple(word: &[u8]) -> bool {
+    let Some((head, rest)) = word.split_first() else {
+        return true;
+    };
+    head.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase)
+        || word.iter().all(u8::is_ascii_uppercase)
+        || word.iter().all(u8::is_ascii_digit)
 }
 
 fn is_letter(part: &str) -> bool {
     let mut chars = part.chars();
     matches!((chars.next(), chars.next()), (Some(c), None) if c.is_alphabetic())
-}
-
-/// The ranges between underscores.
-fn pieces(word: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    let base = word.as_ptr() as usize;
-    word.split('_')
-        .filter(|piece| !piece.is_empty())
-        .map(move |piece| {
-            let start = piece.as_ptr() as usize - base;
-            start..start + piece.len()
-        })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,6 +50,15 @@ enum Sort {
     Lower,
     Digit,
     Other,
+}
+
+/// The sort of an ASCII letter or digit.
+const fn sort_of_byte(byte: u8) -> Sort {
+    match byte {
+        b'0'..=b'9' => Sort::Digit,
+        b'A'..=b'Z' => Sort::Upper,
+        _ => Sort::Lower,
+    }
 }
 
 fn sort_of(c: char) -> Sort {
@@ -70,54 +73,62 @@ fn sort_of(c: char) -> Sort {
     }
 }
 
-/// Cuts a piece where a capital follows a small letter, before the last capital of a run that a
-/// small letter follows (`HTTPServer`), and between letters and digits.
-fn split_piece(word: &str, piece: Range<usize>, out: &mut Vec<Range<usize>>) {
-    let with_digits = splits_digits(&word[piece.clone()]);
-    let mut start = piece.start;
-    let mut before: Option<(usize, Sort)> = None;
-    let mut before_that = Sort::Other;
-    for (offset, c) in word[piece.clone()].char_indices() {
-        let at = piece.start + offset;
-        let sort = sort_of(c);
-        if let Some((last_at, last)) = before {
-            let cut = match (last, sort) {
-                (Sort::Lower, Sort::Upper) => Some(at),
-                (Sort::Upper, Sort::Lower) if before_that == Sort::Upper => Some(last_at),
-                (Sort::Digit, Sort::Digit) => None,
-                (Sort::Digit, _) | (_, Sort::Digit) if with_digits => Some(at),
-                _ => None,
-            };
-            if let Some(cut) = cut.filter(|&cut| cut > start) {
-                out.push(start..cut);
-                start = cut;
-            }
-            before_that = last;
-        }
-        before = Some((at, sort));
+/// Cuts what stands between underscores, `start` bytes into the word.
+fn split_piece(piece: &str, start: usize, out: &mut Vec<Range<usize>>) {
+    if piece.is_ascii() {
+        let sorts = piece.bytes().map(sort_of_byte).enumerate();
+        cut(piece, start, sorts, out);
+    } else {
+        let sorts = piece.char_indices().map(|(at, c)| (at, sort_of(c)));
+        cut(piece, start, sorts, out);
     }
-    out.push(start..piece.end);
+}
+
+/// Cuts where a capital follows a small letter, before the last capital of a run that a small letter
+/// follows (`HTTPServer`), and between letters and digits.
+fn cut(
+    piece: &str,
+    start: usize,
+    sorts: impl Iterator<Item = (usize, Sort)> + Clone,
+    out: &mut Vec<Range<usize>>,
+) {
+    let with_digits = splits_digits(piece, sorts.clone().map(|(_, sort)| sort));
+    let mut part_start = 0;
+    let (mut last_at, mut last, mut before_last) = (0, Sort::Other, Sort::Other);
+    for (at, sort) in sorts {
+        let seam = match (last, sort) {
+            (Sort::Lower, Sort::Upper) => at,
+            (Sort::Upper, Sort::Lower) if before_last == Sort::Upper => last_at,
+            (Sort::Digit, Sort::Digit) => 0,
+            (Sort::Digit, _) | (_, Sort::Digit) if with_digits => at,
+            _ => 0,
+        };
+        if seam > part_start {
+            out.push(start + part_start..start + seam);
+            part_start = seam;
+        }
+        (last_at, before_last, last) = (at, last, sort);
+    }
+    out.push(start + part_start..start + piece.len());
 }
 
 /// Whether letters and digits of the piece are names and numbers side by side (`sha256sum`,
 /// `100ms`) rather than one number (`0x1f`, `3fa9c1`).
-fn splits_digits(piece: &str) -> bool {
+fn splits_digits(piece: &str, sorts: impl Iterator<Item = Sort>) -> bool {
     let mut changes = 0;
-    let mut last: Option<bool> = None;
-    for c in piece.chars() {
-        let digit = c.is_numeric();
-        changes += usize::from(last.is_some_and(|last| last != digit));
-        last = Some(digit);
+    let mut first = None;
+    let mut last = false;
+    for sort in sorts {
+        let digit = sort == Sort::Digit;
+        changes += usize::from(first.is_some() && last != digit);
+        first.get_or_insert(digit);
+        last = digit;
     }
-    let starts_with_digit = piece.starts_with(|c: char| c.is_numeric());
-    let hexadecimal = piece.len() > 1 && piece.as_bytes()[0] == b'0';
-    changes
-        <= if starts_with_digit {
-            1
-        } else {
-            MAX_DIGIT_CHANGES
-        }
-        && !(hexadecimal && starts_with_digit)
+    if first == Some(true) {
+        changes <= 1 && !piece.starts_with('0')
+    } else {
+        changes <= MAX_DIGIT_CHANGES
+    }
 }
 
 #[cfg(test)]

@@ -168,21 +168,14 @@ impl Decoder<'_> {
     }
 
     fn local_files(&self, fields: &Fields<'_>) -> Option<LocalFiles> {
-        const KEYS: [&str; 4] = [
-            "glob",
-            "follow_symlinks",
-            "max_file_size",
-            "respect_gitignore",
-        ];
+        const KEYS: [&str; 3] = ["glob", "max_file_size", "respect_gitignore"];
         let folder = fields.optional("location", |item| self.folder(item));
         let parameters = fields.optional("extra_parameters", |item| {
             item.fields("the parameters of LocalFiles", &KEYS, |fields| {
                 let defaults = LocalFiles::of("");
-                let follow_symlinks = fields.optional("follow_symlinks", Item::boolean);
                 let respect_gitignore = fields.optional("respect_gitignore", Item::boolean);
                 Some(LocalFiles {
                     filter: fields.optional("glob", filter).unwrap_or(defaults.filter),
-                    follow_symlinks: follow_symlinks.unwrap_or(defaults.follow_symlinks),
                     max_file_size: fields
                         .optional("max_file_size", max_file_size)
                         .unwrap_or(defaults.max_file_size),

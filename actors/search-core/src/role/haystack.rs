@@ -66,9 +66,6 @@ pub struct LocalFiles {
     pub folder: PathBuf,
     /// The files meant (`glob`).
     pub filter: FileFilter,
-    /// Whether symbolic links are followed; off by default. Links that lead out of the folder are
-    /// the business of whoever walks it.
-    pub follow_symlinks: bool,
     /// Larger files are skipped and reported.
     pub max_file_size: ByteSize,
     /// Whether `.gitignore` files hide files; on by default.
@@ -84,7 +81,6 @@ impl LocalFiles {
         Self {
             folder: folder.into(),
             filter: FileFilter::default(),
-            follow_symlinks: false,
             max_file_size: Self::DEFAULT_MAX_FILE_SIZE,
             respect_gitignore: true,
         }
@@ -159,9 +155,6 @@ impl Serialize for ExtraParameters<'_> {
                 let default = LocalFiles::of("");
                 if files.filter != default.filter {
                     map.serialize_entry("glob", files.filter.as_str())?;
-                }
-                if files.follow_symlinks {
-                    map.serialize_entry("follow_symlinks", &true)?;
                 }
                 if files.max_file_size != default.max_file_size {
                     map.serialize_entry("max_file_size", &files.max_file_size)?;

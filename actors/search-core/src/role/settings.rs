@@ -70,7 +70,7 @@ pub const VARIABLES: [Variable; 12] = [
         CACHE_SIZE,
         None,
         "memory for cached results, for example `64MB`; `0B` is off",
-        "`64MB`",
+        "`16MB`",
     ),
     variable(
         MAX_SEARCHES,
@@ -119,7 +119,7 @@ const LOG_FLAG: &str = "--log-level";
 const LISTEN_FLAG: &str = "--listen";
 const SERVER_FLAG: &str = "--server";
 
-const DEFAULT_CACHE: ByteSize = ByteSize::new(64_000_000);
+const DEFAULT_CACHE: ByteSize = ByteSize::new(16_000_000);
 const DEFAULT_SEARCHES: NonZeroU32 = NonZeroU32::new(64).expect("64 is not zero");
 
 /// The flags that override variables, as they were typed. A program that lacks one leaves it empty.

@@ -68,6 +68,8 @@ pub struct RootFolder {
     path: PathBuf,
     /// Number of the device it lies on.
     device: u64,
+    /// Whether `.gitignore` files hide files.
+    respects_gitignore: bool,
 }
 
 impl RootFolder {
@@ -104,7 +106,19 @@ impl RootFolder {
         Ok(Self {
             path: real,
             device: data.dev(),
+            respects_gitignore: true,
         })
+    }
+
+    /// The same folder, where `.gitignore` files hide files (as they do unless said) or not.
+    #[must_use]
+    pub fn respecting_gitignore(mut self, respects: bool) -> Self {
+        self.respects_gitignore = respects;
+        self
+    }
+
+    pub(super) fn respects_gitignore(&self) -> bool {
+        self.respects_gitignore
     }
 
     /// The absolute path.

@@ -22,13 +22,13 @@ pub(crate) fn walk_builder(root: &RootFolder) -> WalkBuilder {
         .follow_links(false)
         .hidden(true)
         .ignore(true)
-        .git_ignore(true)
-        .git_exclude(true)
+        .git_ignore(root.respects_gitignore())
+        .git_exclude(root.respects_gitignore())
         .git_global(false)
         .require_git(in_git)
         .parents(in_git)
         .current_dir(root.path());
-    if !in_git && leaves_nothing(&builder, root.path()) {
+    if !in_git && root.respects_gitignore() && leaves_nothing(&builder, root.path()) {
         builder.git_ignore(false);
     }
     builder
