@@ -196,6 +196,16 @@ impl Board {
         self.roles.iter().find(|entry| entry.role.name == name)
     }
 
+    /// Waits until no keeper's thread holds an index any more. Call it when the actors have ended,
+    /// before the data folder is given to somebody else. Blocks.
+    pub fn wait_for_threads(&self) {
+        for slot in &self.slots {
+            let thread = slot.thread.lock().take();
+            // How the thread ended was reported by the thread itself.
+            let _ = thread.map(JoinHandle::join);
+        }
+    }
+
     /// One slot a distinct source.
     #[must_use]
     pub fn slots(&self) -> &[Arc<SourceSlot>] {

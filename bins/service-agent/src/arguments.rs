@@ -67,7 +67,7 @@ pub(crate) struct SearchArguments {
     /// What to look for.
     pub(crate) query: String,
     /// Results to show, at most 1000.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000))]
+    #[arg(long, default_value_t = 10, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub(crate) limit: u16,
     /// Further words or phrases, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]

@@ -64,6 +64,7 @@ pub(crate) async fn search(
     let answer = service.desk.ask(Search(order)).await;
     root.handle().stop();
     let _ = root.verdict().await;
+    board.wait_for_threads();
     let answer = answer.map_err(|error| Failure::Other(error.to_string()))?;
     answer.map_err(|failure| match failure {
         SearchFailure::UnknownRole { .. } | SearchFailure::Query(_) => {

@@ -96,6 +96,7 @@ impl SearchServer {
             options,
         } = self;
         let edge = Edge::new(edge_config(&listener, &options, &metrics)?);
+        let board = Arc::clone(&state.board);
         let (handle, tree) = (root.handle(), root.handle().tree().clone());
         let health = web::Data::new(health);
         let factory = move || {
@@ -121,7 +122,9 @@ impl SearchServer {
         };
         serve(listener, factory, options.serve, ended).await?;
         handle.stop();
-        match watcher.await.map_err(io::Error::other)? {
+        let verdict = watcher.await.map_err(io::Error::other)?;
+        board.wait_for_threads();
+        match verdict {
             Verdict::Stopped => Ok(()),
             verdict => Err(io::Error::other(format!("the actors gave up: {verdict:?}"))),
         }
