@@ -48,7 +48,13 @@ fn s07_what_is_no_file_of_the_folder_is_skipped_and_reported() {
         .filter_map(serde_json::Value::as_u64)
         .sum();
     assert!(count >= 8, "{skipped}");
-    for reason in ["binary", "too_large", "symlink_loop", "symlink_out_of_root", "not_a_regular_file"] {
+    for reason in [
+        "binary",
+        "too_large",
+        "symlink_loop",
+        "symlink_out_of_root",
+        "not_a_regular_file",
+    ] {
         assert!(
             skipped.to_string().contains(reason),
             "{reason} is not in {skipped}"
