@@ -4,13 +4,16 @@
 //!
 //! Indexes every UTF-8 file, then measures: text per CPU second (all threads, reading included),
 //! peak memory, size on disk, opening, the time until a changed file is found, and searches beside
-//! tantivy's own BM25 on the same field. `--plain` measures tantivy's default indexing instead.
+//! tantivy's own BM25 on the same field. `--plain` measures tantivy's default indexing instead,
+//! `--keep` keeps the index in a folder, and measures one that is there already; `--serve` only
+//! searches it, for the memory that takes.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rust_stemmers::{Algorithm, Stemmer};
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::query::{ParsedQuery, SearchRequest, parse};
 use search_core::role::RelevanceFunction;
@@ -21,6 +24,10 @@ use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{
     Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::{
+    LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer, Token, TokenFilter, TokenStream,
+    Tokenizer,
 };
 use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
 
@@ -43,12 +50,18 @@ fn main() {
         .filter(|a| !a.starts_with("--") && !is_value(a))
         .map(PathBuf::from)
         .collect();
+    if folders.is_empty() && option("--keep").is_none() {
+        println!(
+            "usage: index FOLDER… [--queries FILE] [--keep FOLDER] [--memory MB] [--merge] [--serve] [--plain]"
+        );
+        return;
+    }
     let serving = arguments.iter().any(|a| a == "--serve");
     let files = if serving { Vec::new() } else { list(&folders) };
     let temporary = tempfile::tempdir().unwrap();
     let place = option("--keep").map_or_else(|| temporary.path().join("index"), PathBuf::from);
     if arguments.iter().any(|a| a == "--plain") {
-        return plain(&files, &place);
+        return plain(&files, &place, &arguments);
     }
     if !place.exists() {
         let memory = option("--memory").map(|megabytes| megabytes.parse::<usize>().unwrap() << 20);
@@ -370,17 +383,32 @@ fn minimal(searcher: &Searcher, field: Field, query: &ParsedQuery) -> Vec<f32> {
     found.into_iter().map(|(score, _)| score).collect()
 }
 
-/// tantivy's default: its tokenizer, no stems, frequencies without positions, one thread.
-fn plain(files: &[PathBuf], place: &Path) {
+/// tantivy's own indexing: its tokenizer, one thread; `--stems` and `--positions` add those.
+fn plain(files: &[PathBuf], place: &Path, arguments: &[String]) {
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    let option = if has("--positions") {
+        IndexRecordOption::WithFreqsAndPositions
+    } else {
+        IndexRecordOption::WithFreqs
+    };
+    let tokenizer = if has("--stems") { "stems" } else { "default" };
     fs::create_dir_all(place).unwrap();
     let mut schema = Schema::builder();
     let key = schema.add_text_field("key", STRING | STORED);
-    let indexing = TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqs);
+    let indexing = TextFieldIndexing::default()
+        .set_index_option(option)
+        .set_tokenizer(tokenizer);
     let text = schema.add_text_field(
         "text",
         TextOptions::default().set_indexing_options(indexing),
     );
     let index = Index::create_in_dir(place, schema.build()).unwrap();
+    let stems = TextAnalyzer::builder(SimpleTokenizer::default())
+        .filter(RemoveLongFilter::limit(40))
+        .filter(LowerCaser)
+        .filter(Stems)
+        .build();
+    index.tokenizers().register("stems", stems);
     let cpu = cpu_seconds();
     let mut writer: IndexWriter = index.writer_with_num_threads(1, 100_000_000).unwrap();
     let mut bytes = 0;
@@ -403,6 +431,53 @@ fn plain(files: &[PathBuf], place: &Path) {
         status("VmHWM")
     );
     sizes(place);
+}
+
+/// tantivy's stemmer is a feature that is off here; this is the same algorithm.
+#[derive(Clone)]
+struct Stems;
+
+impl TokenFilter for Stems {
+    type Tokenizer<T: Tokenizer> = StemTokenizer<T>;
+
+    fn transform<T: Tokenizer>(self, tokenizer: T) -> StemTokenizer<T> {
+        StemTokenizer(tokenizer)
+    }
+}
+
+#[derive(Clone)]
+struct StemTokenizer<T>(T);
+
+impl<T: Tokenizer> Tokenizer for StemTokenizer<T> {
+    type TokenStream<'a> = StemStream<T::TokenStream<'a>>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
+        StemStream(
+            self.0.token_stream(text),
+            Stemmer::create(Algorithm::English),
+        )
+    }
+}
+
+struct StemStream<T>(T, Stemmer);
+
+impl<T: TokenStream> TokenStream for StemStream<T> {
+    fn advance(&mut self) -> bool {
+        let found = self.0.advance();
+        if found {
+            let token = self.0.token_mut();
+            token.text = self.1.stem(&token.text).into_owned();
+        }
+        found
+    }
+
+    fn token(&self) -> &Token {
+        self.0.token()
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.0.token_mut()
+    }
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
-use search_core::analysis::{Word, folded_line, words};
+use search_core::analysis::{Word, folded_line};
 use search_core::document::{ContentKind, ExtractedDocument};
 
 use super::arena::Arena;
@@ -41,9 +41,15 @@ const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Posting lists of few documents a segment, by term.
 pub(super) type SparsePostings = FxHashMap<TermId, Posting>;
 
-/// Posting lists that are still in memory.
+/// Terms and posting lists that are still in memory.
 pub(super) struct Gathered {
     pub(super) vocabulary: Vocabulary,
+    pub(super) lists: Lists,
+}
+
+/// Posting lists that are still in memory.
+#[derive(Default)]
+pub(super) struct Lists {
     pub(super) arena: Arena,
     /// Posting lists of the text and exact forms, by term number.
     pub(super) postings: Vec<Posting>,
@@ -54,22 +60,62 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    fn new() -> Self {
+    fn new(vocabulary: Vocabulary) -> Self {
         Self {
-            vocabulary: Vocabulary::new(),
-            arena: Arena::default(),
-            postings: Vec::new(),
-            surplus: FxHashMap::default(),
-            title: FxHashMap::default(),
+            vocabulary,
+            lists: Lists::default(),
         }
     }
 
     fn bytes(&self) -> usize {
-        let sparse = self.surplus.capacity() + self.title.capacity();
+        let lists = &self.lists;
+        let sparse = lists.surplus.capacity() + lists.title.capacity();
         self.vocabulary.bytes()
-            + self.arena.bytes()
-            + self.postings.capacity() * size_of::<Posting>()
+            + lists.arena.bytes()
+            + lists.postings.capacity() * size_of::<Posting>()
             + sparse * (size_of::<Posting>() + 8)
+    }
+}
+
+impl Lists {
+    /// Counts the terms of a word `weight` times, its exact form once a document. There are `terms`
+    /// terms so far.
+    #[inline]
+    fn count(
+        &mut self,
+        terms: usize,
+        document: u32,
+        ids: &[TermId],
+        exact: Option<TermId>,
+        weight: u32,
+    ) {
+        if self.postings.len() < terms {
+            self.postings.resize(terms, Posting::default());
+        }
+        for &id in ids {
+            self.postings[id as usize].count(document, weight, &mut self.arena);
+        }
+        if let Some(id) = exact {
+            self.postings[id as usize].count_once(document, &mut self.arena);
+        }
+    }
+
+    fn count_surplus(&mut self, document: u32, ids: &[TermId], surplus: u32) {
+        for &id in ids {
+            self.surplus
+                .entry(id)
+                .or_default()
+                .count(document, surplus, &mut self.arena);
+        }
+    }
+
+    fn count_title(&mut self, document: u32, ids: &[TermId]) {
+        for &id in ids {
+            self.title
+                .entry(id)
+                .or_default()
+                .count(document, 1, &mut self.arena);
+        }
     }
 }
 
@@ -86,7 +132,7 @@ impl SegmentBuilder {
     /// An empty builder that writes its runs to `folder`.
     pub(super) fn new(folder: &Path) -> Self {
         Self {
-            gathered: Gathered::new(),
+            gathered: Gathered::new(Vocabulary::new()),
             documents: Documents::default(),
             runs: Vec::new(),
             folder: folder.to_owned(),
@@ -112,10 +158,11 @@ impl SegmentBuilder {
         let path = self
             .folder
             .join(format!("{}{}", run::PREFIX, self.runs.len()));
-        // The old one goes first, so that both are never held.
-        let run = run::write(&self.gathered, path)?;
-        self.gathered = Gathered::new();
-        self.runs.push(run);
+        self.runs.push(run::write(&self.gathered, path)?);
+        // The next run has about as many words. The old one goes first: both are never held.
+        let sizes = self.gathered.vocabulary.sizes();
+        self.gathered = Gathered::new(Vocabulary::new());
+        self.gathered.vocabulary = Vocabulary::sized(sizes);
         Ok(())
     }
 
@@ -161,55 +208,29 @@ struct Count<'b> {
 impl Count<'_> {
     /// Counts the terms of a text `weight` times, of which BM25 leaves off `surplus`.
     fn text(&mut self, text: &str, weight: u32, surplus: u32) {
-        for word in words(text) {
-            self.word(text, &word, weight, surplus);
-        }
+        let Gathered { vocabulary, lists } = &mut *self.gathered;
+        vocabulary.for_each_word(text, |vocabulary, _, list| {
+            let (ids, exact) = vocabulary.ids(&list);
+            lists.count(vocabulary.len(), self.document, ids, exact, weight);
+            if surplus > 0 {
+                lists.count_surplus(self.document, ids, surplus);
+            }
+            self.length += ids.len() as u32 * (weight - surplus);
+        });
     }
 
     /// Counts the terms of source code; names that are defined count more.
     fn code(&mut self, text: &str) {
+        let Gathered { vocabulary, lists } = &mut *self.gathered;
         let mut defining_end = None;
-        for word in words(text) {
-            let is_defined = defining_end.is_some_and(|end| defines(text, end, &word));
-            let list = self.word(text, &word, if is_defined { 1 + DEFINITION } else { 1 }, 0);
+        vocabulary.for_each_word(text, |vocabulary, word, list| {
+            let is_defined = defining_end.is_some_and(|end| defines(text, end, word));
+            let weight = if is_defined { 1 + DEFINITION } else { 1 };
+            let (ids, exact) = vocabulary.ids(&list);
+            lists.count(vocabulary.len(), self.document, ids, exact, weight);
+            self.length += ids.len() as u32 * weight;
             defining_end = Vocabulary::is_defining(list).then_some(word.end());
-        }
-    }
-
-    #[inline]
-    fn word(
-        &mut self,
-        text: &str,
-        word: &Word<'_>,
-        weight: u32,
-        surplus: u32,
-    ) -> super::vocabulary::TermList {
-        let Gathered {
-            vocabulary,
-            arena,
-            postings,
-            surplus: apart,
-            ..
-        } = &mut *self.gathered;
-        let list = vocabulary.look_up(text, word.start, word.text.len());
-        if postings.len() < vocabulary.len() {
-            postings.resize(vocabulary.len(), Posting::default());
-        }
-        let (ids, exact) = vocabulary.ids(&list);
-        for &id in ids {
-            postings[id as usize].count(self.document, weight, arena);
-            if surplus > 0 {
-                apart
-                    .entry(id)
-                    .or_default()
-                    .count(self.document, surplus, arena);
-            }
-        }
-        if let Some(id) = exact {
-            postings[id as usize].count_once(self.document, arena);
-        }
-        self.length += ids.len() as u32 * (weight - surplus);
-        list
+        });
     }
 
     /// Headings are part of the body already: all of what they count here is surplus.
@@ -221,21 +242,16 @@ impl Count<'_> {
 
     /// Counts a title; returns its number of words.
     fn title(&mut self, title: &str) -> u32 {
-        let mut length = 0;
-        for word in words(title) {
-            let list = self.word(title, &word, TITLE, 0);
-            let Gathered {
-                vocabulary,
-                arena,
-                title: titles,
-                ..
-            } = &mut *self.gathered;
-            for &id in vocabulary.ids(&list).0 {
-                titles.entry(id).or_default().count(self.document, 1, arena);
-            }
-            length += 1;
-        }
-        length
+        let Gathered { vocabulary, lists } = &mut *self.gathered;
+        let mut words = 0;
+        vocabulary.for_each_word(title, |vocabulary, _, list| {
+            let (ids, exact) = vocabulary.ids(&list);
+            lists.count(vocabulary.len(), self.document, ids, exact, TITLE);
+            lists.count_title(self.document, ids);
+            self.length += ids.len() as u32 * TITLE;
+            words += 1;
+        });
+        words
     }
 }
 

@@ -55,8 +55,8 @@ pub(super) fn write(gathered: &Gathered, path: PathBuf) -> io::Result<RunFile> {
     let mut bytes = Vec::new();
     for section in SECTIONS {
         for term in sorted(gathered, section) {
-            let text = gathered.vocabulary.term(term.1).as_bytes();
-            posting(gathered, section, term.1).encode(&gathered.arena, &mut bytes);
+            let text = gathered.vocabulary.term(term.1);
+            posting(gathered, section, term.1).encode(&gathered.lists.arena, &mut bytes);
             out.write_all(&[text.len() as u8])?;
             out.write_all(text)?;
             out.write_all(&(bytes.len() as u32).to_le_bytes())?;
@@ -162,13 +162,13 @@ impl Run for MemoryRun<'_> {
 
     fn term(&self) -> Option<&[u8]> {
         let (_, id) = self.terms.get(self.at)?;
-        Some(self.gathered.vocabulary.term(*id).as_bytes())
+        Some(self.gathered.vocabulary.term(*id))
     }
 
     fn take(&mut self, out: &mut Vec<(u32, u32)>) -> io::Result<()> {
         if let Some(&(_, id)) = self.terms.get(self.at) {
             let posting = posting(self.gathered, self.section, id);
-            posting.encode(&self.gathered.arena, &mut self.bytes);
+            posting.encode(&self.gathered.lists.arena, &mut self.bytes);
             postings::decode(&self.bytes, out);
             self.at += 1;
         }
@@ -177,13 +177,13 @@ impl Run for MemoryRun<'_> {
 }
 
 /// A term with the start of its text, by which most comparisons end.
-type SortedTerm = (u64, TermId);
+type SortedTerm = (u128, TermId);
 
 fn posting(gathered: &Gathered, section: Section, id: TermId) -> Posting {
     match section {
-        Section::Text | Section::Exact => gathered.postings[id as usize],
-        Section::Surplus => gathered.surplus[&id],
-        Section::Title => gathered.title[&id],
+        Section::Text | Section::Exact => gathered.lists.postings[id as usize],
+        Section::Surplus => gathered.lists.surplus[&id],
+        Section::Title => gathered.lists.title[&id],
     }
 }
 
@@ -192,7 +192,7 @@ fn sorted(gathered: &Gathered, section: Section) -> Vec<SortedTerm> {
     let vocabulary = &gathered.vocabulary;
     let dense = |namespace| {
         let ids = 0..vocabulary.len() as TermId;
-        let known = gathered.postings.len() as TermId;
+        let known = gathered.lists.postings.len() as TermId;
         ids.filter(|&id| id < known && vocabulary.namespace(id) == namespace)
             .collect()
     };
@@ -200,8 +200,8 @@ fn sorted(gathered: &Gathered, section: Section) -> Vec<SortedTerm> {
     let ids: Vec<TermId> = match section {
         Section::Text => dense(Namespace::Text),
         Section::Exact => dense(Namespace::Exact),
-        Section::Surplus => sparse(&gathered.surplus),
-        Section::Title => sparse(&gathered.title),
+        Section::Surplus => sparse(&gathered.lists.surplus),
+        Section::Title => sparse(&gathered.lists.title),
     };
     sort(vocabulary, ids)
 }
@@ -218,12 +218,12 @@ fn sort(vocabulary: &Vocabulary, ids: Vec<TermId>) -> Vec<SortedTerm> {
     terms
 }
 
-/// The first eight bytes, as a number that sorts like them.
-fn prefix(term: &str) -> u64 {
-    let mut bytes = [0; 8];
-    let length = term.len().min(8);
-    bytes[..length].copy_from_slice(&term.as_bytes()[..length]);
-    u64::from_be_bytes(bytes)
+/// The first sixteen bytes, as a number that sorts like them.
+fn prefix(term: &[u8]) -> u128 {
+    let mut bytes = [0; 16];
+    let length = term.len().min(16);
+    bytes[..length].copy_from_slice(&term[..length]);
+    u128::from_be_bytes(bytes)
 }
 
 #[cfg(test)]

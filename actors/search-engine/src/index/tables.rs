@@ -17,12 +17,13 @@ pub(super) struct WordTable {
 impl WordTable {
     const FIRST_SLOTS: usize = 1 << 12;
 
-    pub(super) fn new() -> Self {
+    pub(super) fn new(slots: usize) -> Self {
+        let slots = slots.max(Self::FIRST_SLOTS);
         // Seeded, so that no text can be made to fall on one slot.
         let random = RandomState::new();
         Self {
-            keys: vec![0; Self::FIRST_SLOTS],
-            lists: vec![TermList(0); Self::FIRST_SLOTS],
+            keys: vec![0; slots],
+            lists: vec![TermList(0); slots],
             used: 0,
             seeds: [random.hash_one(1_u8), random.hash_one(2_u8)],
         }
@@ -39,6 +40,18 @@ impl WordTable {
         let product = u128::from(low).wrapping_mul(u128::from(high) | 1);
         let hash = (product as u64 ^ (product >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (hash >> 32) as usize & (self.keys.len() - 1)
+    }
+
+    /// Number of slots, a power of two.
+    pub(super) fn slots(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The terms of a key, if it is in the first slot it could be in.
+    #[inline]
+    pub(super) fn glance(&self, key: u128) -> Option<TermList> {
+        let slot = self.slot(key);
+        (self.keys[slot] == key).then_some(self.lists[slot])
     }
 
     /// The terms of a key.
@@ -82,10 +95,14 @@ impl WordTable {
     }
 }
 
+/// Letters of the fields.
+const TEXT: u8 = b'.';
+const EXACT: u8 = b'=';
+
 /// The distinct terms of a segment.
 pub(super) struct Terms {
     /// Texts of all terms, one behind the other, each behind its field's letter.
-    text: String,
+    text: Vec<u8>,
     /// Where each term's text ends.
     ends: Vec<u32>,
     /// Open hash table of term numbers plus one.
@@ -96,11 +113,11 @@ pub(super) struct Terms {
 impl Terms {
     const FIRST_SLOTS: usize = 1 << 12;
 
-    pub(super) fn new() -> Self {
+    pub(super) fn new(slots: usize) -> Self {
         Self {
-            text: String::new(),
+            text: Vec::new(),
             ends: Vec::new(),
-            slots: vec![0; Self::FIRST_SLOTS],
+            slots: vec![0; slots.max(Self::FIRST_SLOTS)],
             hasher: FastHasher::default(),
         }
     }
@@ -109,40 +126,45 @@ impl Terms {
         self.ends.len()
     }
 
+    /// Number of slots, a power of two.
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * 4 + self.slots.len() * 4
     }
 
     /// The field's letter and the text.
-    fn tagged(&self, id: TermId) -> &str {
+    fn tagged(&self, id: TermId) -> &[u8] {
         let index = id as usize;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start as usize..self.ends[index] as usize]
     }
 
-    pub(super) fn text(&self, id: TermId) -> &str {
+    pub(super) fn text(&self, id: TermId) -> &[u8] {
         &self.tagged(id)[1..]
     }
 
     pub(super) fn namespace(&self, id: TermId) -> Namespace {
-        if self.tagged(id).starts_with('=') {
+        if self.tagged(id)[0] == EXACT {
             Namespace::Exact
         } else {
             Namespace::Text
         }
     }
 
-    fn slot(&self, tagged: &str) -> usize {
+    fn slot(&self, tagged: &[u8]) -> usize {
         self.hasher.hash_one(tagged) as usize & (self.slots.len() - 1)
     }
 
     pub(super) fn intern(&mut self, namespace: Namespace, term: &str) -> TermId {
         let before = self.text.len();
         self.text.push(match namespace {
-            Namespace::Text => '.',
-            Namespace::Exact => '=',
+            Namespace::Text => TEXT,
+            Namespace::Exact => EXACT,
         });
-        self.text.push_str(term);
+        self.text.extend_from_slice(term.as_bytes());
         let mut slot = self.slot(&self.text[before..]);
         while let Some(id) = self.slots[slot].checked_sub(1) {
             if self.tagged(id) == &self.text[before..] {

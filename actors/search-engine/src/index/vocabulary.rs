@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState as FastHasher;
 use search_core::analysis::{
-    MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms, fold, identifier_parts,
+    MAX_WORD_BYTES, TermKind, Word, WordAnalyzer, WordTerms, fold, identifier_parts, words,
 };
 
 use super::tables::{Terms, WordTable};
@@ -34,6 +34,9 @@ pub(super) struct TermList(pub(super) u32);
 /// Marks a place in the table of lists.
 const IS_LIST: u32 = 1 << 31;
 
+/// Words looked up at once.
+const BATCH: usize = 16;
+
 /// Marks a list whose last term is an exact form.
 const HAS_EXACT: u32 = 1 << 31;
 
@@ -45,6 +48,13 @@ const SHORT_BYTES: usize = 15;
 const DEFINING_WORDS: [&str; 8] = [
     "def", "class", "fn", "func", "function", "trait", "struct", "enum",
 ];
+
+/// Numbers of slots in the tables of a vocabulary.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TableSizes {
+    words: usize,
+    terms: usize,
+}
 
 /// Words, terms and which gives which.
 pub(super) struct Vocabulary {
@@ -60,14 +70,27 @@ pub(super) struct Vocabulary {
 
 impl Vocabulary {
     pub(super) fn new() -> Self {
+        Self::sized(TableSizes::default())
+    }
+
+    /// Sizes of tables for about as many words: the last growth is left off, it may not be needed.
+    pub(super) fn sizes(&self) -> TableSizes {
+        TableSizes {
+            words: self.words.slots() / 2,
+            terms: self.terms.slots() / 2,
+        }
+    }
+
+    /// An empty vocabulary with tables of these sizes.
+    pub(super) fn sized(sizes: TableSizes) -> Self {
         let mut vocabulary = Self {
             analyzer: WordAnalyzer::default(),
             buffer: WordTerms::default(),
             folded: String::new(),
-            words: WordTable::new(),
+            words: WordTable::new(sizes.words),
             long: [FastHasher::default(), FastHasher::default()],
             lists: Vec::new(),
-            terms: Terms::new(),
+            terms: Terms::new(sizes.terms),
         };
         for word in DEFINING_WORDS {
             vocabulary.look_up(word, 0, word.len());
@@ -87,7 +110,7 @@ impl Vocabulary {
     }
 
     /// The text of a term.
-    pub(super) fn term(&self, id: TermId) -> &str {
+    pub(super) fn term(&self, id: TermId) -> &[u8] {
         self.terms.text(id)
     }
 
@@ -117,14 +140,48 @@ impl Vocabulary {
         }
     }
 
-    /// The terms of the raw word `text[start..start + length]`.
+    /// Calls `each` with every word of `text` and its terms.
+    ///
+    /// Words are looked up a batch at a time: the looks of a batch do not wait for one another, so
+    /// that the memory answers several of them at once.
     #[inline]
-    pub(super) fn look_up(&mut self, text: &str, start: usize, length: usize) -> TermList {
-        let key = if length <= SHORT_BYTES {
+    pub(super) fn for_each_word<'t>(
+        &mut self,
+        text: &'t str,
+        mut each: impl FnMut(&Self, &Word<'t>, TermList),
+    ) {
+        let mut words = words(text);
+        let mut batch = [(Word { start: 0, text: "" }, None); BATCH];
+        loop {
+            let mut filled = 0;
+            for place in &mut batch {
+                let Some(word) = words.next() else { break };
+                let key = self.key(text, word.start, word.text.len());
+                *place = (word, self.words.glance(key));
+                filled += 1;
+            }
+            for (word, list) in &batch[..filled] {
+                let list = list.unwrap_or_else(|| self.look_up(text, word.start, word.text.len()));
+                each(self, word, list);
+            }
+            if filled < BATCH {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn key(&self, text: &str, start: usize, length: usize) -> u128 {
+        if length <= SHORT_BYTES {
             short_key(text.as_bytes(), start, length)
         } else {
             self.long_key(&text[start..start + length])
-        };
+        }
+    }
+
+    /// The terms of the raw word `text[start..start + length]`.
+    pub(super) fn look_up(&mut self, text: &str, start: usize, length: usize) -> TermList {
+        let key = self.key(text, start, length);
         match self.words.find(key) {
             Some(list) => list,
             None => self.add(&text[start..start + length], key),
@@ -220,14 +277,17 @@ mod tests {
 
     use super::Vocabulary;
 
-    fn terms(vocabulary: &mut Vocabulary, text: &str) -> Vec<String> {
+    fn text(vocabulary: &Vocabulary, id: super::TermId) -> String {
+        String::from_utf8(vocabulary.term(id).to_vec()).expect("terms are text")
+    }
+
+    fn terms(vocabulary: &mut Vocabulary, line: &str) -> Vec<String> {
         let mut found = Vec::new();
-        for word in words(text) {
-            let list = vocabulary.look_up(text, word.start, word.text.len());
+        vocabulary.for_each_word(line, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
-            found.extend(ids.iter().map(|&id| vocabulary.term(id).to_owned()));
-            found.extend(exact.map(|id| format!("={}", vocabulary.term(id))));
-        }
+            found.extend(ids.iter().map(|&id| text(vocabulary, id)));
+            found.extend(exact.map(|id| format!("={}", text(vocabulary, id))));
+        });
         found
     }
 
