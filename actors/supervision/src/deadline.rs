@@ -89,14 +89,24 @@ impl Timer {
         }
     }
 
+    #[inline]
     fn set(&mut self, timeout: Duration, cx: &mut Context<'_>) -> Poll<Elapsed> {
-        let listed = LIST.with_borrow_mut(|list| {
-            list.start_ticking()
-                .then(|| list.enter(timeout, cx.waker()))
-        });
-        if let Some(ticket) = listed {
-            *self = Self::Listed(ticket);
-            return Poll::Pending;
+        let listed =
+            LIST.with_borrow_mut(|list| list.ticking.then(|| list.enter(timeout, cx.waker())));
+        match listed {
+            Some(ticket) => {
+                *self = Self::Listed(ticket);
+                Poll::Pending
+            }
+            None => self.set_first(timeout, cx),
+        }
+    }
+
+    /// Nobody looks at the list of this thread yet.
+    #[cold]
+    fn set_first(&mut self, timeout: Duration, cx: &mut Context<'_>) -> Poll<Elapsed> {
+        if LIST.with_borrow_mut(List::start_ticking) {
+            return self.set(timeout, cx);
         }
         let mut sleep = Box::pin(tokio::time::sleep(timeout));
         let polled = sleep.as_mut().poll(cx);
@@ -135,10 +145,15 @@ struct List {
     ticking: bool,
 }
 
+#[derive(Default)]
 struct Place {
-    /// Kept while the place is free, until the next look: a task that asks again and again finds
-    /// its own waker here and need not clone it.
+    /// Kept while the place is free, until the next look, when one task asks again and again: it
+    /// finds its own waker here and need not clone it.
     waker: Option<Waker>,
+    /// Whose waker was here last, as an address that is only compared.
+    last: usize,
+    /// The same task twice in a row.
+    steady: bool,
     /// 0 for free; a ticket with another number is not this one's.
     number: u64,
     timeout: Duration,
@@ -158,19 +173,16 @@ impl List {
         }
     }
 
-    /// Makes sure that somebody looks at the list; false on a runtime whose tasks move.
-    #[inline]
+    /// Makes somebody look at the list; false on a runtime whose tasks move.
     fn start_ticking(&mut self) -> bool {
         if self.thread == 0 {
             static THREADS: AtomicU64 = AtomicU64::new(1);
             self.thread = THREADS.fetch_add(1, Ordering::Relaxed);
         }
-        if !self.ticking {
-            let runtime = Handle::current();
-            if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-                runtime.spawn(tick(Ticking));
-                self.ticking = true;
-            }
+        let runtime = Handle::current();
+        self.ticking = runtime.runtime_flavor() == RuntimeFlavor::CurrentThread;
+        if self.ticking {
+            runtime.spawn(tick(Ticking));
         }
         self.ticking
     }
@@ -178,12 +190,7 @@ impl List {
     #[inline]
     fn enter(&mut self, timeout: Duration, waker: &Waker) -> Ticket {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place {
-                waker: None,
-                number: 0,
-                timeout,
-                deadline: None,
-            });
+            self.places.push(Place::default());
             self.places.len() - 1
         });
         self.next_number += 1;
@@ -228,6 +235,9 @@ impl List {
     fn release(&mut self, ticket: &Ticket) {
         if let Some(place) = self.place(ticket) {
             place.number = 0;
+            if !place.steady {
+                place.waker = None;
+            }
             self.free.push(ticket.index);
             self.taken -= 1;
         }
@@ -259,6 +269,8 @@ impl Place {
             .is_some_and(|kept| kept.will_wake(waker))
         {
             self.waker = Some(waker.clone());
+            self.steady = self.last == waker.data().addr();
+            self.last = waker.data().addr();
         }
     }
 

@@ -79,7 +79,7 @@ pub use exit::{Exit, Verdict};
 pub use life::ChildContext;
 pub use messages::{ChildError, NoSuchChild, StartChildError, StartRefused};
 pub use policy::{Decision, PastLimit, Restart, RestartHistory, RestartPolicy, Strategy};
-pub use reference::{AskError, ChildRef, TellError};
+pub use reference::{Ask, AskError, ChildRef, TellError};
 pub use root::{Root, RootHandle};
 pub use schedule::{Next, TickSchedule};
 pub use spec::{ChildSpec, Pings, Placement};

@@ -43,33 +43,86 @@ impl<A: Actor<Context = Context<A>>> Vital for Life<A> {
 
 /// Orders to a life and its signs of life. The event loop looks at it before each message, so an
 /// order overtakes the queue, and a ping is answered however long the queue is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pulse {
+    /// Set with each change of the others, so that the event loop has one thing to look at.
+    attention: AtomicBool,
     stop: AtomicBool,
+    given_up: AtomicBool,
     turned: AtomicBool,
     pinged: AtomicU32,
     ponged: AtomicU32,
     reason: Mutex<Option<String>>,
 }
 
+/// What the event loop has to do when it [attends](Pulse::attend) to its pulse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Duty {
+    /// Handle messages.
+    None,
+    /// As `None`; this was the first turn of the event loop.
+    Started,
+    /// Stop. Heard once: an actor that refuses (`Running::Continue`) is not asked again.
+    Stop,
+    /// Handle nothing more: the supervisor counts the life as over.
+    Terminate,
+}
+
+impl Default for Pulse {
+    fn default() -> Self {
+        Self {
+            // For the first turn.
+            attention: AtomicBool::new(true),
+            stop: AtomicBool::default(),
+            given_up: AtomicBool::default(),
+            turned: AtomicBool::default(),
+            pinged: AtomicU32::default(),
+            ponged: AtomicU32::default(),
+            reason: Mutex::default(),
+        }
+    }
+}
+
 impl Pulse {
-    /// Takes the order to stop, if there is one. An actor that refuses it (`Running::Continue`)
-    /// has heard it once and is not asked again.
-    pub(crate) fn take_stop(&self) -> bool {
-        self.stop.load(Ordering::Acquire) && self.stop.swap(false, Ordering::AcqRel)
+    /// Whether there is anything to [attend](Self::attend) to.
+    #[inline]
+    pub(crate) fn wants_attention(&self) -> bool {
+        self.attention.load(Ordering::Acquire)
+    }
+
+    /// The event loop turns: answers the last ping and takes its orders.
+    #[cold]
+    pub(crate) fn attend(&self) -> Duty {
+        // First of all: what is set from here on is seen with the next look.
+        self.attention.swap(false, Ordering::AcqRel);
+        let pinged = self.pinged.load(Ordering::Acquire);
+        self.ponged.store(pinged, Ordering::Release);
+        if self.given_up.load(Ordering::Acquire) {
+            Duty::Terminate
+        } else if self.stop.swap(false, Ordering::AcqRel) {
+            Duty::Stop
+        } else if self.turned.swap(true, Ordering::AcqRel) {
+            Duty::None
+        } else {
+            Duty::Started
+        }
     }
 
     fn order_stop(&self) {
         self.stop.store(true, Ordering::Release);
+        self.attention.store(true, Ordering::Release);
     }
 
-    /// The event loop turned: answers the last ping. True the first time.
-    pub(crate) fn turn(&self) -> bool {
-        let pinged = self.pinged.load(Ordering::Acquire);
-        if self.ponged.load(Ordering::Relaxed) != pinged {
-            self.ponged.store(pinged, Ordering::Release);
-        }
-        !self.turned.load(Ordering::Relaxed) && !self.turned.swap(true, Ordering::AcqRel)
+    /// The supervisor counts the life as over. Should its blocked thread ever go on, it handles
+    /// nothing more.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Release);
+        self.attention.store(true, Ordering::Release);
+    }
+
+    fn ping(&self) {
+        self.pinged.fetch_add(1, Ordering::AcqRel);
+        self.attention.store(true, Ordering::Release);
     }
 
     /// Whether the event loop ever turned, that is whether the actor started.
@@ -99,7 +152,7 @@ impl Pulse {
 
 /// Sends a ping.
 pub(crate) fn ping(life: &dyn Vital) {
-    life.pulse().pinged.fetch_add(1, Ordering::AcqRel);
+    life.pulse().ping();
     life.nudge();
 }
 

@@ -19,7 +19,10 @@ use actix::{
     fut::ActorFuture,
 };
 
-use crate::{life::Life, queue::Post};
+use crate::{
+    life::{Duty, Life},
+    queue::Post,
+};
 
 /// A message on its way, without its type.
 pub(crate) trait Deliver<A: Actor>: Send {
@@ -68,31 +71,30 @@ impl<A: Actor<Context = Context<A>>> Mailbox<A> {
     }
 
     /// Signs of life and orders; false when no message may be handled now.
+    #[inline]
     fn may_handle(&self, ctx: &mut Context<A>) -> bool {
-        let Life {
-            pulse,
-            shared,
-            incarnation,
-        } = &*self.life;
-        if pulse.take_stop() {
-            ctx.stop();
-        } else if pulse.turn() {
-            shared.node.started(*incarnation);
+        if self.life.pulse.wants_attention() {
+            match self.life.pulse.attend() {
+                Duty::None => {}
+                Duty::Started => self.life.shared.node.started(self.life.incarnation),
+                Duty::Stop => ctx.stop(),
+                Duty::Terminate => ctx.terminate(),
+            }
         }
         !ctx.waiting()
     }
 
-    /// The next message. When the batch is empty the queue is looked at, once in each turn: from
-    /// then on whatever comes wakes the task.
+    /// The next message. The first look at the queue in each turn arms the waker.
     fn next(&mut self, looked: &mut bool, task: &Task<'_>) -> Option<Post<A>> {
         let Life {
             shared,
             incarnation,
             ..
         } = &*self.life;
-        if self.batch.is_empty() && !*looked {
+        if self.batch.is_empty() && (!*looked || shared.queue.has_more()) {
+            let arm = (!*looked).then_some(task);
             *looked = true;
-            shared.queue.take(*incarnation, &mut self.batch, task);
+            shared.queue.take(*incarnation, &mut self.batch, arm);
         }
         let post = self.batch.pop_front()?;
         shared.queue.left_in_batch(self.batch.len());

@@ -118,6 +118,7 @@ impl Monitor {
                     missed = if self.life.pulse().answered() { 0 } else { missed + 1 };
                     if self.pings.is_some_and(|pings| missed >= pings.misses) {
                         // Dropping the task aborts it, as far as that is possible.
+                        self.life.pulse().give_up();
                         return Exit::Hung { missed };
                     }
                     life::ping(&*self.life);
@@ -145,7 +146,10 @@ impl Monitor {
         match timeout(ABORT_GRACE, &mut self.task).await {
             // It may have ended by itself just before.
             Ok(joined) => self.exit(joined),
-            Err(_) => Exit::Aborted,
+            Err(_) => {
+                self.life.pulse().give_up();
+                Exit::Aborted
+            }
         }
     }
 

@@ -181,140 +181,74 @@ mod tests {
         }
     }
 
-    fn doomed(phase: Phase) -> Slot {
+    /// Name | children | strategy | finishing | next step at `NOW`. A child is a letter: Idle,
+    /// backing off until Now or Later, Up, Stopping, Parked, Ended; a capital one has to stop; D is
+    /// a dynamic one that is up and has to stop.
+    const STEPS: &str = "
+        in order                    | ii  | one  |     | start 0
+        then the next               | ui  | rest |     | start 1
+        all up                      | uu  | rest |     | wait
+        no children                 |     | one  |     | wait
+        siblings do not wait        | li  | one  |     | start 1
+        dependants wait             | li  | rest |     | wait until later
+        when due                    | ni  | rest |     | start 0
+        parked holds dependants up  | pi  | rest |     | wait
+        but no sibling              | pi  | one  |     | start 1
+        ended holds nobody up       | ei  | rest |     | start 1
+        the last one stops first    | nUU | rest |     | stop 2
+        one at a time               | nUS | rest |     | wait until now
+        in any order                | US  | one  |     | stop 0
+        but the end has an order    | US  | one  | end | wait
+        dynamic ones all at once    | UDS | one  | end | stop 1
+        all down                    | ep  | one  | end | finished
+        nothing starts at the end   | iS  | one  | end | wait
+    ";
+
+    fn slot(letter: char) -> Slot {
+        let phase = match letter.to_ascii_lowercase() {
+            'i' => Phase::Idle,
+            'n' => Phase::BackingOff(NOW),
+            'l' => Phase::BackingOff(LATER),
+            'u' | 'd' => Phase::Up,
+            's' => Phase::Stopping,
+            'p' => Phase::Parked,
+            'e' => Phase::Ended,
+            other => panic!("no phase {other}"),
+        };
+        let fate = letter.is_ascii_uppercase().then_some(Fate::Again);
         Slot {
-            fate: Some(Fate::Again),
-            ..at(phase)
+            phase,
+            fate,
+            dynamic: letter == 'D',
+        }
+    }
+
+    fn step(text: &str) -> Step {
+        match text.split_once(' ').unwrap_or((text, "")) {
+            ("start", index) => Step::Start(index.parse().unwrap()),
+            ("stop", index) => Step::Stop(index.parse().unwrap()),
+            ("wait", "") => Step::Wait(None),
+            ("wait", "until now") => Step::Wait(Some(NOW)),
+            ("wait", "until later") => Step::Wait(Some(LATER)),
+            ("finished", "") => Step::Finished,
+            other => panic!("no step {other:?}"),
         }
     }
 
     #[test]
     fn a_table_of_steps() {
-        use Phase::{BackingOff, Ended, Idle, Parked, Stopping, Up};
-        use Strategy::{OneForOne, RestForOne};
-        let due = BackingOff(NOW);
-        let not_due = BackingOff(LATER);
-        let dynamic = Slot {
-            dynamic: true,
-            ..doomed(Up)
-        };
-        let cases = [
-            (
-                "in order",
-                vec![at(Idle), at(Idle)],
-                OneForOne,
-                false,
-                Step::Start(0),
-            ),
-            (
-                "then the next",
-                vec![at(Up), at(Idle)],
-                RestForOne,
-                false,
-                Step::Start(1),
-            ),
-            (
-                "all up",
-                vec![at(Up), at(Up)],
-                RestForOne,
-                false,
-                Step::Wait(None),
-            ),
-            ("no children", vec![], OneForOne, false, Step::Wait(None)),
-            (
-                "siblings do not wait",
-                vec![at(not_due), at(Idle)],
-                OneForOne,
-                false,
-                Step::Start(1),
-            ),
-            (
-                "dependants wait",
-                vec![at(not_due), at(Idle)],
-                RestForOne,
-                false,
-                Step::Wait(Some(LATER)),
-            ),
-            (
-                "when due",
-                vec![at(due), at(Idle)],
-                RestForOne,
-                false,
-                Step::Start(0),
-            ),
-            (
-                "parked holds up",
-                vec![at(Parked), at(Idle)],
-                RestForOne,
-                false,
-                Step::Wait(None),
-            ),
-            (
-                "but no sibling",
-                vec![at(Parked), at(Idle)],
-                OneForOne,
-                false,
-                Step::Start(1),
-            ),
-            (
-                "ended does not",
-                vec![at(Ended), at(Idle)],
-                RestForOne,
-                false,
-                Step::Start(1),
-            ),
-            (
-                "last one first",
-                vec![at(due), doomed(Up), doomed(Up)],
-                RestForOne,
-                false,
-                Step::Stop(2),
-            ),
-            (
-                "one at a time",
-                vec![at(due), doomed(Up), doomed(Stopping)],
-                RestForOne,
-                false,
-                Step::Wait(Some(NOW)),
-            ),
-            (
-                "unordered",
-                vec![doomed(Up), doomed(Stopping)],
-                OneForOne,
-                false,
-                Step::Stop(0),
-            ),
-            (
-                "the end is ordered",
-                vec![doomed(Up), doomed(Stopping)],
-                OneForOne,
-                true,
-                Step::Wait(None),
-            ),
-            (
-                "dynamic at once",
-                vec![doomed(Up), dynamic, doomed(Stopping)],
-                OneForOne,
-                true,
-                Step::Stop(1),
-            ),
-            (
-                "all down",
-                vec![at(Ended), at(Parked)],
-                OneForOne,
-                true,
-                Step::Finished,
-            ),
-            (
-                "nothing starts at the end",
-                vec![at(Idle), doomed(Stopping)],
-                OneForOne,
-                true,
-                Step::Wait(None),
-            ),
-        ];
-        for (name, slots, strategy, finishing, expected) in cases {
-            assert_eq!(next(&slots, strategy, finishing, NOW), expected, "{name}");
+        for line in STEPS.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+            let [name, children, strategy, finishing, expected] = columns[..] else {
+                panic!("five columns: {line}");
+            };
+            let slots: Vec<Slot> = children.chars().map(slot).collect();
+            let strategy = match strategy {
+                "rest" => Strategy::RestForOne,
+                _ => Strategy::OneForOne,
+            };
+            let found = next(&slots, strategy, finishing == "end", NOW);
+            assert_eq!(found, step(expected), "{name}");
         }
     }
 
@@ -378,8 +312,8 @@ mod tests {
                 if step == Step::Finished {
                     break;
                 }
-                if let Step::Stop(index) = step {
-                    if !slots[index].dynamic { stopped.push(index); }
+                if let Step::Stop(index) = step && !slots[index].dynamic {
+                    stopped.push(index);
                 }
                 if !obey(&mut slots, step) {
                     for slot in &mut slots {

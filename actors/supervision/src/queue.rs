@@ -9,12 +9,13 @@
 use std::{
     collections::VecDeque,
     mem,
+    ops::Deref,
     sync::atomic::{AtomicUsize, Ordering},
     task::{Context as Task, Waker},
 };
 
 use actix::{Actor, Context};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::mailbox::Deliver;
 
@@ -31,18 +32,38 @@ pub(crate) enum Refusal {
 }
 
 /// See the module.
+///
+/// The parts lie on cache lines of their own: senders on other threads and the event loop each
+/// write theirs with every message, and would take it from each other.
 pub(crate) struct Queue<A: Actor<Context = Context<A>>> {
-    inner: Mutex<Inner<A>>,
+    inner: Line<Mutex<Inner<A>>>,
     /// Messages that the event loop took out of the queue and has not begun.
-    in_batch: AtomicUsize,
+    in_batch: Line<AtomicUsize>,
     /// Questions not answered yet, over all lives: each is given back by whoever asked.
-    asking: AtomicUsize,
+    asking: Line<AtomicUsize>,
+    /// Messages in the queue; written under the lock only.
+    queued: AtomicUsize,
+}
+
+/// Something on a cache line of its own (two, as they are fetched in pairs).
+#[repr(align(128))]
+struct Line<T>(T);
+
+impl<T> Deref for Line<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 struct Inner<A: Actor<Context = Context<A>>> {
     /// The life that takes messages, 0 for none.
     incarnation: u64,
     posts: VecDeque<Post<A>>,
+    /// Messages the event loop took with its last look: at least as many as it has not begun, and
+    /// known without a glance at what it writes all the time.
+    last_batch: usize,
     /// Whom to wake for the next message; set with each turn of the event loop.
     waker: Option<Waker>,
     /// The event loop is to turn once more before it waits.
@@ -54,13 +75,15 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
         let inner = Inner {
             incarnation: 0,
             posts: VecDeque::new(),
+            last_batch: 0,
             waker: None,
             nudged: false,
         };
         Self {
-            inner: Mutex::new(inner),
-            in_batch: AtomicUsize::new(0),
-            asking: AtomicUsize::new(0),
+            inner: Line(Mutex::new(inner)),
+            queued: AtomicUsize::new(0),
+            in_batch: Line(AtomicUsize::new(0)),
+            asking: Line(AtomicUsize::new(0)),
         }
     }
 
@@ -72,7 +95,7 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
         inner.incarnation = incarnation;
         inner.waker = None;
         inner.nudged = false;
-        self.in_batch.store(0, Ordering::Relaxed);
+        self.empty(&mut inner);
         drop(inner);
         drop(left);
     }
@@ -84,10 +107,16 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
             inner.incarnation = 0;
             inner.waker = None;
             let left = mem::take(&mut inner.posts);
-            self.in_batch.store(0, Ordering::Relaxed);
+            self.empty(&mut inner);
             drop(inner);
             drop(left);
         }
+    }
+
+    fn empty(&self, held: &mut MutexGuard<'_, Inner<A>>) {
+        held.last_batch = 0;
+        self.queued.store(0, Ordering::Relaxed);
+        self.in_batch.store(0, Ordering::Relaxed);
     }
 
     /// Takes a permit and queues the message.
@@ -97,7 +126,9 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
         if inner.incarnation == 0 {
             return Err(Refusal::Closed);
         }
-        if inner.posts.len() + self.in_batch.load(Ordering::Relaxed) >= capacity {
+        if inner.posts.len() + inner.last_batch >= capacity
+            && inner.posts.len() + self.in_batch.load(Ordering::Relaxed) >= capacity
+        {
             return Err(Refusal::Full);
         }
         if asks {
@@ -108,6 +139,7 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
             self.asking.fetch_add(1, Ordering::Relaxed);
         }
         inner.posts.push_back(post);
+        self.queued.store(inner.posts.len(), Ordering::Relaxed);
         let waker = inner.waker.take();
         drop(inner);
         if let Some(waker) = waker {
@@ -116,9 +148,9 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
         Ok(())
     }
 
-    /// A question is over.
-    pub(crate) fn answered(&self) {
-        self.asking.fetch_sub(1, Ordering::Relaxed);
+    /// The counter of questions, which whoever asked takes one from when the question is over.
+    pub(crate) fn asking(&self) -> &AtomicUsize {
+        &self.asking
     }
 
     /// Makes the event loop of this life turn once.
@@ -134,28 +166,36 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
         }
     }
 
-    /// Moves all that waits to `batch`, which is empty; what comes later wakes the task, so one
-    /// look for each turn of the event loop is enough. A life that was given up gets nothing any
-    /// more.
+    /// Moves all that waits to `batch`, which is empty. With `arm`, what comes later wakes the task;
+    /// one look with it in each turn of the event loop is enough, since who finds no waker knows
+    /// that another has used it and the task will turn again. A life that was given up gets nothing
+    /// any more.
     #[inline]
-    pub(crate) fn take(&self, incarnation: u64, batch: &mut VecDeque<Post<A>>, task: &Task<'_>) {
+    pub(crate) fn take(
+        &self,
+        incarnation: u64,
+        batch: &mut VecDeque<Post<A>>,
+        arm: Option<&Task<'_>>,
+    ) {
         let mut inner = self.inner.lock();
         if inner.incarnation != incarnation {
             return;
         }
         if !inner.posts.is_empty() {
             mem::swap(&mut inner.posts, batch);
+            inner.last_batch = batch.len();
+            self.queued.store(0, Ordering::Relaxed);
             self.in_batch.store(batch.len(), Ordering::Relaxed);
         }
-        if mem::take(&mut inner.nudged) {
-            task.waker().wake_by_ref();
-        } else if !inner
-            .waker
-            .as_ref()
-            .is_some_and(|kept| kept.will_wake(task.waker()))
-        {
-            inner.waker = Some(task.waker().clone());
+        if let Some(task) = arm {
+            inner.arm(task.waker());
         }
+    }
+
+    /// Whether a look would find messages, most likely.
+    #[inline]
+    pub(crate) fn has_more(&self) -> bool {
+        self.queued.load(Ordering::Relaxed) > 0
     }
 
     /// The event loop says how many messages of its batch it has not begun.
@@ -165,11 +205,25 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
 
     /// Messages that wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.inner.lock().posts.len() + self.in_batch.load(Ordering::Relaxed)
+        self.queued.load(Ordering::Relaxed) + self.in_batch.load(Ordering::Relaxed)
     }
 
     /// Questions that are not answered yet.
     pub(crate) fn unanswered(&self) -> usize {
         self.asking.load(Ordering::Relaxed)
+    }
+}
+
+impl<A: Actor<Context = Context<A>>> Inner<A> {
+    fn arm(&mut self, waker: &Waker) {
+        if mem::take(&mut self.nudged) {
+            waker.wake_by_ref();
+        } else if !self
+            .waker
+            .as_ref()
+            .is_some_and(|kept| kept.will_wake(waker))
+        {
+            self.waker = Some(waker.clone());
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! References to children: what peers hold instead of an address.
 
 use std::{
+    future::Future,
+    mem,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    task::{Context as Task, Poll, ready},
     time::Duration,
 };
 
@@ -12,7 +16,7 @@ use actix::{Actor, Context, Handler, Message, dev::OneshotSender};
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    deadline::{self, Elapsed},
+    deadline::{self, Elapsed, Within},
     mailbox::Parcel,
     queue::{Queue, Refusal},
     tree::Node,
@@ -118,26 +122,29 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
         self.shared.node.name()
     }
 
-    /// Asks, and waits for the reply as long as the child's spec says
+    /// Asks; the answer is waited for as long as the child's spec says
     /// ([`ChildSpec::ask_timeout`](crate::ChildSpec::ask_timeout)).
+    ///
+    /// The question is sent by this call, before the answer is awaited; dropping what is returned
+    /// takes it back when it was not begun.
     ///
     /// # Errors
     /// [`AskError`] says whether the message may have been handled.
-    pub async fn ask<M>(&self, message: M) -> Result<M::Result, AskError>
+    pub fn ask<M>(&self, message: M) -> Ask<'_, M::Result>
     where
         A: Handler<M>,
         M: Message + Send + 'static,
         M::Result: Send,
     {
         self.ask_within(message, self.shared.node.settings.ask_timeout())
-            .await
     }
 
-    /// Asks, with a timeout of one's own. It is kept to about 20 ms and never early.
+    /// Asks, with a timeout of one's own, counted from the first poll. It is kept to about 20 ms
+    /// and never early.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
-    pub async fn ask_within<M>(&self, message: M, timeout: Duration) -> Result<M::Result, AskError>
+    pub fn ask_within<M>(&self, message: M, timeout: Duration) -> Ask<'_, M::Result>
     where
         A: Handler<M>,
         M: Message + Send + 'static,
@@ -145,19 +152,17 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
     {
         let shared = &*self.shared;
         let (reply, answer) = oneshot::channel();
-        shared.post(message, Some(reply))?;
-        let question = Question(&shared.queue);
-        let answer = deadline::within(timeout, answer).await;
-        drop(question);
-        match answer {
-            Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(_)) => Err(AskError::NoReply {
-                actor: shared.node.shared_name(),
+        let state = match shared.post(message, Some(reply)) {
+            Ok(()) => Asking::Waiting(Question {
+                unanswered: shared.queue.asking(),
+                answer: deadline::within(timeout, answer),
             }),
-            Err(Elapsed) => Err(AskError::TimedOut {
-                actor: shared.node.shared_name(),
-                after: timeout,
-            }),
+            Err(refused) => Asking::Refused(refused),
+        };
+        Ask {
+            node: &shared.node,
+            timeout,
+            state,
         }
     }
 
@@ -306,11 +311,64 @@ impl<A: Actor<Context = Context<A>>> Shared<A> {
     }
 }
 
-/// A question that is not answered yet; dropped with its answer, or when nobody waits any more.
-struct Question<'a, A: Actor<Context = Context<A>>>(&'a Queue<A>);
+/// A question on its way; awaiting it gives the answer. See [`ChildRef::ask`].
+#[must_use = "a question that is dropped is taken back"]
+pub struct Ask<'a, R> {
+    node: &'a Node,
+    timeout: Duration,
+    state: Asking<'a, R>,
+}
 
-impl<A: Actor<Context = Context<A>>> Drop for Question<'_, A> {
+enum Asking<'a, R> {
+    Waiting(Question<'a, R>),
+    Refused(TellError),
+    Over,
+}
+
+/// A question that is not answered yet; dropped with its answer, or when nobody waits any more.
+struct Question<'a, R> {
+    unanswered: &'a AtomicUsize,
+    answer: Within<oneshot::Receiver<R>>,
+}
+
+impl<R> Drop for Question<'_, R> {
     fn drop(&mut self) {
-        self.0.answered();
+        self.unanswered.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl<R> Future for Ask<'_, R> {
+    type Output = Result<R, AskError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, task: &mut Task<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if let Asking::Waiting(question) = &mut this.state {
+            let answer = ready!(Pin::new(&mut question.answer).poll(task));
+            this.state = Asking::Over;
+            return Poll::Ready(match answer {
+                Ok(Ok(reply)) => Ok(reply),
+                Ok(Err(_)) => Err(AskError::NoReply {
+                    actor: this.node.shared_name(),
+                }),
+                Err(Elapsed) => Err(AskError::TimedOut {
+                    actor: this.node.shared_name(),
+                    after: this.timeout,
+                }),
+            });
+        }
+        match mem::replace(&mut this.state, Asking::Over) {
+            Asking::Refused(refused) => Poll::Ready(Err(refused.into())),
+            // As with any future that is polled after its end.
+            _ => panic!("an answer was awaited twice"),
+        }
+    }
+}
+
+impl<R> std::fmt::Debug for Ask<'_, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ask")
+            .field("of", &self.node.name())
+            .finish_non_exhaustive()
     }
 }

@@ -404,7 +404,7 @@ impl Actor for Waiter {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         let released = self.0.take().expect("started once");
-        ctx.wait(async { released.await.unwrap() }.into_actor(self));
+        ctx.wait(async { released.await.expect("released") }.into_actor(self));
     }
 }
 

@@ -13,8 +13,8 @@ use std::{
 
 use actix::prelude::{Actor, ActorFutureExt, AsyncContext, Context, fut};
 use common::{
-    AT_ONCE, BRISK, BeStubborn, Block, Fail, Increment, Journal, Panic, Puppet, Stop, WaitForEver,
-    WhichThread, in_state, puppet, root, run, stop, until,
+    AT_ONCE, BRISK, BeStubborn, Block, Fail, Increment, Journal, Note, Panic, Puppet, Stop,
+    WaitForEver, WhichThread, in_state, puppet, root, run, stop, until,
 };
 use supervision::{
     ActorState, AskError, ChildContext, ChildSpec, Exit, Placement, Restart, RestartPolicy, Root,
@@ -305,7 +305,8 @@ fn an_actor_that_waits_for_ever_is_found_to_hang() {
 #[test]
 fn a_blocked_thread_is_left_behind_and_the_next_life_gets_another() {
     run(async {
-        let spec = puppet("worker", &Journal::default())
+        let journal = Journal::default();
+        let spec = puppet("worker", &journal)
             .pings(BRISK)
             .placement(Placement::Own);
         let worker = spec.reference();
@@ -315,14 +316,18 @@ fn a_blocked_thread_is_left_behind_and_the_next_life_gets_another() {
         assert_ne!(blocked_thread, std::thread::current().id());
         let (release, held) = mpsc::channel();
         worker.tell(Block(held)).unwrap();
+        for _ in 0..10 {
+            worker.tell(Note("of the life given up".into())).unwrap();
+        }
         worker.ready_after(1).await;
         assert_ne!(worker.ask(WhichThread).await.unwrap(), blocked_thread);
         assert_eq!(worker.ask(Increment).await, Ok(1));
         // The life that hung goes on now, and must not take the reference from the new one.
         drop(release);
-        for _ in 0..100 {
+        while journal.count("worker stopped") == 0 {
             assert!(worker.ask(Increment).await.is_ok());
         }
+        assert_eq!(journal.count("of the life given up"), 0);
         assert_eq!(worker.incarnation(), Some(2));
         stop(tree).await;
     });
