@@ -145,6 +145,7 @@ fn clippy(setting: &Setting<'_>) -> Done {
         "clippy",
         "--workspace",
         "--all-targets",
+        "--keep-going",
         "--",
         "-D",
         "warnings",
