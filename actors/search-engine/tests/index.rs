@@ -594,7 +594,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn rankings_are_those_of_the_formula_whatever_the_history(steps in prop::collection::vec(step(), 1..80)) {

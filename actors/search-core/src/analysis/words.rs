@@ -32,6 +32,7 @@ pub fn words(text: &str) -> Words<'_> {
     Words {
         text,
         at: 0,
+        block: Block::read(text.as_bytes(), 0),
         segments: VecDeque::new(),
     }
 }
@@ -41,37 +42,11 @@ pub fn words(text: &str) -> Words<'_> {
 pub struct Words<'t> {
     text: &'t str,
     at: usize,
+    /// The block that `at` was in last.
+    block: Block,
     /// Words of a run beyond ASCII that were found but not given yet.
     segments: VecDeque<Word<'t>>,
 }
-
-/// What a byte means to the splitter.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// Ends a word.
-    Gap,
-    /// ASCII letter or digit.
-    Alphanumeric,
-    /// Part of a word, but no word by itself.
-    Underscore,
-    /// Start or continuation of a character beyond ASCII.
-    Wide,
-}
-
-const CLASSES: [Class; 256] = {
-    let mut table = [Class::Gap; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = match byte as u8 {
-            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => Class::Alphanumeric,
-            b'_' => Class::Underscore,
-            0x80.. => Class::Wide,
-            _ => Class::Gap,
-        };
-        byte += 1;
-    }
-    table
-};
 
 /// A run found in the text, before it is judged.
 struct Run {
@@ -87,42 +62,57 @@ impl<'t> Words<'t> {
         self.text.get(at..).and_then(|rest| rest.chars().next())
     }
 
+    /// The block that holds `at`.
+    #[inline]
+    fn block_of(&mut self, at: usize) -> Block {
+        let start = at / BLOCK * BLOCK;
+        if self.block.start != start {
+            self.block = Block::read(self.text.as_bytes(), start);
+        }
+        self.block
+    }
+
+    /// The first byte from `at` on that is part of a word (`true`) or none (`false`).
+    #[inline]
+    fn first(&mut self, mut at: usize, part: bool) -> usize {
+        while at < self.text.len() {
+            let block = self.block_of(at);
+            let bits = block.ascii | block.wide;
+            let wanted = (if part { bits } else { !bits }) >> (at - block.start);
+            if wanted != 0 {
+                return (at + wanted.trailing_zeros() as usize).min(self.text.len());
+            }
+            at = block.start + BLOCK;
+        }
+        self.text.len()
+    }
+
     /// The next run of word characters.
     #[inline]
     fn next_run(&mut self) -> Option<Run> {
-        let bytes = self.text.as_bytes();
-        let mut at = self.at;
-        while at < bytes.len() && CLASSES[bytes[at] as usize] == Class::Gap {
-            at += 1;
-        }
-        if at >= bytes.len() {
-            self.at = at;
+        let start = self.first(self.at, true);
+        if start == self.text.len() {
+            self.at = start;
             return None;
         }
-        let start = at;
-        let mut has_alphanumeric = false;
-        while at < bytes.len() {
-            match CLASSES[bytes[at] as usize] {
-                Class::Alphanumeric => has_alphanumeric = true,
-                Class::Underscore => {}
-                Class::Gap => break,
-                Class::Wide => return self.wide_run(start, at, has_alphanumeric),
-            }
-            at += 1;
+        let end = self.first(start, false);
+        let bytes = &self.text.as_bytes()[start..end];
+        if !bytes.is_ascii() {
+            return self.wide_run(start);
         }
-        self.at = at;
+        self.at = end;
         Some(Run {
             start,
-            end: at,
-            has_alphanumeric,
+            end,
+            has_alphanumeric: bytes[0] != b'_' || bytes.iter().any(|&byte| byte != b'_'),
             is_ascii: true,
         })
     }
 
-    /// Goes on with a run that met a character beyond ASCII at `at`.
+    /// Reads a run from `start` that may hold characters beyond ASCII, one by one.
     #[cold]
-    fn wide_run(&mut self, start: usize, mut at: usize, mut has_alphanumeric: bool) -> Option<Run> {
-        let mut is_ascii = true;
+    fn wide_run(&mut self, start: usize) -> Option<Run> {
+        let (mut at, mut has_alphanumeric, mut is_ascii) = (start, false, true);
         while let Some(c) = self.wide_char(at) {
             if !is_word_char(c) {
                 if at == start {
@@ -167,6 +157,68 @@ impl<'t> Words<'t> {
                 .iter()
                 .any(|tail| word.eq_ignore_ascii_case(tail))
     }
+}
+
+/// Bytes that are classed at once.
+const BLOCK: usize = 64;
+
+/// The classes of 64 bytes, one bit each.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    start: usize,
+    /// ASCII letters, digits and underscores.
+    ascii: u64,
+    /// Parts of characters beyond ASCII.
+    wide: u64,
+}
+
+impl Block {
+    /// Classes the bytes from `start` on; what is behind the end belongs to no word.
+    #[inline]
+    fn read(text: &[u8], start: usize) -> Self {
+        let mut padded = [0; BLOCK];
+        let rest = text.get(start..).unwrap_or_default();
+        let bytes: &[u8; BLOCK] = match rest.first_chunk() {
+            Some(whole) => whole,
+            None => {
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
+            }
+        };
+        let (mut ascii, mut wide) = (0, 0);
+        for (index, eight) in bytes.as_chunks().0.iter().enumerate() {
+            let eight = u64::from_le_bytes(*eight);
+            ascii |= one_bit_a_byte(word_bytes(eight)) << (8 * index);
+            wide |= one_bit_a_byte(eight & HIGH) << (8 * index);
+        }
+        Self { start, ascii, wide }
+    }
+}
+
+/// The highest bit of each of eight bytes.
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// A byte eight times.
+const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Sets the highest bit of each of eight bytes that is an ASCII letter, digit or underscore. Sums of
+/// seven-bit numbers stay inside their byte.
+#[inline]
+const fn word_bytes(eight: u64) -> u64 {
+    let low = eight & !HIGH;
+    let lower = low | each(0x20);
+    let letter = (lower + each(0x80 - b'a')) & !(lower + each(0x7f - b'z'));
+    let digit = (low + each(0x80 - b'0')) & !(low + each(0x7f - b'9'));
+    let underscore = !((low ^ each(b'_')) + each(0x7f));
+    (letter | digit | underscore) & HIGH & !eight
+}
+
+/// Gathers the highest bits of eight bytes.
+#[inline]
+const fn one_bit_a_byte(high: u64) -> u64 {
+    (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// Whether a character belongs to a word: combining diacritics and soft hyphens do not end one.
@@ -246,7 +298,28 @@ mod tests {
         assert_eq!(split("a漢b_c"), ["a", "漢", "b_c"]);
     }
 
+    #[test]
+    fn each_byte_has_its_class_in_each_place() {
+        for byte in 0..=255_u8 {
+            for place in 0..64 {
+                let mut text = [b' '; 64];
+                text[place] = byte;
+                let block = super::Block::read(&text, 0);
+                let part = byte.is_ascii_alphanumeric() || byte == b'_';
+                assert_eq!(block.ascii, u64::from(part) << place, "{byte}");
+                assert_eq!(block.wide, u64::from(byte >= 0x80) << place, "{byte}");
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn long_texts_split_as_their_pieces_do(list in prop::collection::vec("[a-z_é漢]{1,70}[ .→]{1,70}", 0..8)) {
+            let text = list.concat();
+            let apart: Vec<&str> = list.iter().flat_map(|piece| split(piece)).collect();
+            prop_assert_eq!(split(&text), apart);
+        }
+
         #[test]
         fn words_lie_in_the_text_in_order(text in "\\PC{0,60}|[a-zA-Z_' é漢’\u{301}]{0,40}") {
             let mut end = 0;

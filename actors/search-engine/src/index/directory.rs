@@ -176,23 +176,26 @@ impl quick_cache::Weighter<usize, OwnedBytes> for PieceWeight {
 /// Bytes of recent pieces kept, a file.
 const RECENT_BYTES: u64 = 4 << 20;
 
+/// Smaller files are mapped like the others: small changes make many of them.
+const SMALL_FILE: usize = 1 << 20;
+
 /// Shorter pieces are as quickly read as found.
 const LONG_PIECE: usize = 8 << 10;
 
 impl PieceReader {
-    fn open(path: &Path) -> io::Result<Self> {
+    /// Opens a file; `None` when it is so small that it is better mapped.
+    fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = File::open(path)?;
         let length = file.metadata()?.len() as usize;
-        let recent = quick_cache::sync::Cache::with_weighter(
-            128,
-            RECENT_BYTES.min(length as u64),
-            PieceWeight,
-        );
-        Ok(Self {
+        if length < SMALL_FILE {
+            return Ok(None);
+        }
+        let recent = quick_cache::sync::Cache::with_weighter(128, RECENT_BYTES, PieceWeight);
+        Ok(Some(Self {
             file,
             length,
             recent,
-        })
+        }))
     }
 
     fn read(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
@@ -269,8 +272,10 @@ impl Directory for DeferredDirectory {
             io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
             _ => OpenReadError::wrap_io_error(error, path.to_owned()),
         };
-        let reader = PieceReader::open(&self.shared.root.join(path)).map_err(failed)?;
-        Ok(Arc::new(reader))
+        match PieceReader::open(&self.shared.root.join(path)).map_err(failed)? {
+            Some(reader) => Ok(Arc::new(reader)),
+            None => self.maps.get_file_handle(path),
+        }
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
