@@ -5,8 +5,6 @@
 //! above it, because a frequency without weights is never higher: it runs the same way, and what
 //! passes the threshold is scored again without the surplus.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 use search_core::query::{ParsedQuery, QueryWord};
 use tantivy::postings::TermInfo;
@@ -244,8 +242,8 @@ impl Place<'_> {
         for word in &required[1..] {
             matching.intersect(&self.word_documents(word)?);
         }
-        if self.view.reader.has_deletes() {
-            matching.remove_deleted(|document| self.view.reader.is_deleted(document));
+        if let Some(deleted) = &self.view.deleted {
+            matching.subtract(deleted);
         }
         let count = matching.len();
         if count == 0 {
@@ -309,30 +307,28 @@ impl Place<'_> {
     /// Number of documents that hold any of the terms.
     fn count_any(&self) -> Result<u64, IndexError> {
         let mut present = self.infos.iter().flatten();
-        let deleted = self.view.reader.has_deletes();
         let Some(first) = present.next() else {
             return Ok(0);
         };
         let Some(second) = present.next() else {
-            if !deleted {
-                return Ok(u64::from(first.doc_freq));
-            }
-            return Ok(self.alive(self.snapshot.text_documents(self.segment, first)?));
+            return match self.view.deleted {
+                None => Ok(u64::from(first.doc_freq)),
+                Some(_) => Ok(self.count(&*self.snapshot.text_documents(self.segment, first)?)),
+            };
         };
         let mut any = Bitmap::clone(&*self.snapshot.text_documents(self.segment, first)?);
         for info in std::iter::once(second).chain(present) {
             any.unite(&*self.snapshot.text_documents(self.segment, info)?);
         }
-        Ok(self.alive(Arc::new(any)))
+        Ok(self.count(&any))
     }
 
-    fn alive(&self, set: Arc<Bitmap>) -> u64 {
-        if !self.view.reader.has_deletes() {
-            return set.len();
-        }
-        let mut set = Arc::unwrap_or_clone(set);
-        set.remove_deleted(|document| self.view.reader.is_deleted(document));
-        set.len()
+    /// Number of documents of a set that are not deleted.
+    fn count(&self, set: &Bitmap) -> u64 {
+        self.view
+            .deleted
+            .as_ref()
+            .map_or_else(|| set.len(), |deleted| set.len_without(deleted))
     }
 
     /// Documents that hold a word: the whole of it, or all its parts.

@@ -48,6 +48,8 @@ pub(super) struct SegmentView {
     pub(super) surplus: Arc<InvertedIndexReader>,
     pub(super) title: Arc<InvertedIndexReader>,
     pub(super) title_line: Arc<InvertedIndexReader>,
+    /// Documents that are deleted, where there are any.
+    pub(super) deleted: Option<Bitmap>,
 }
 
 impl std::fmt::Debug for IndexSnapshot {
@@ -70,6 +72,7 @@ impl IndexSnapshot {
                 surplus: reader.inverted_index(fields.surplus)?,
                 title: reader.inverted_index(fields.title)?,
                 title_line: reader.inverted_index(fields.title_line)?,
+                deleted: deleted_documents(reader),
                 reader: reader.clone(),
             })
         };
@@ -225,6 +228,16 @@ impl IndexSnapshot {
         }
         Ok(set)
     }
+}
+
+fn deleted_documents(reader: &SegmentReader) -> Option<Bitmap> {
+    let alive = reader.alive_bitset()?;
+    let deleted: Vec<DocId> = (0..reader.max_doc())
+        .filter(|&document| alive.is_deleted(document))
+        .collect();
+    let mut set = Bitmap::new(reader.max_doc());
+    set.insert_all(&deleted);
+    Some(set)
 }
 
 /// The documents of a posting list.

@@ -309,7 +309,11 @@ impl SourceIndex {
         let merged = self.merge_all();
         self.writer.set_merge_policy(Box::new(merge_policy()));
         merged.map_err(|source| store_error(&self.path, source))?;
-        self.refresh()
+        let snapshot = self.refresh()?;
+        // The former segments are free now that no snapshot of ours holds them.
+        let collected = self.writer.garbage_collect_files().wait();
+        collected.map_err(|source| store_error(&self.path, source))?;
+        Ok(snapshot)
     }
 
     fn merge_all(&mut self) -> tantivy::Result<()> {
