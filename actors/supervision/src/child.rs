@@ -1,6 +1,6 @@
 //! A child in its supervisor's hands: its phase, its failures, its present life.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
@@ -57,19 +57,23 @@ impl Child {
         self.cell.facts().restart
     }
 
-    /// Makes a life where the spec wants it.
-    pub(crate) fn start(&mut self, orders: UnboundedSender<Order>) -> Started {
+    /// Makes a life where the spec wants it; fails when no thread can be started for it.
+    pub(crate) fn start(&mut self, orders: UnboundedSender<Order>) -> io::Result<Started> {
         let placement = self.cell.facts().placement.clone();
         let started = match placement {
             Placement::Beside => self.cell.start(None),
             Placement::On(arbiter) => self.cell.start(Some(&arbiter)),
             Placement::Own => {
-                let own = self.arbiter.get_or_insert_with(OwnArbiter::new);
+                let own = match self.arbiter.take() {
+                    Some(own) => self.arbiter.insert(own),
+                    None => self.arbiter.insert(OwnArbiter::new()?),
+                };
                 self.cell.start(Some(&own.0))
             }
         };
+        let incarnation = started.incarnation;
         self.life = Some(Present {
-            incarnation: started.incarnation,
+            incarnation,
             orders,
         });
         self.slot = Slot {
@@ -77,13 +81,13 @@ impl Child {
             fate: None,
             ..self.slot
         };
-        started
+        Ok(started)
     }
 
     /// Orders the present life to stop.
     pub(crate) fn order_stop(&mut self) {
         self.slot.phase = Phase::Stopping;
-        self.cell.node().set_state(ActorState::Stopping);
+        self.cell.node().stopping();
         if let Some(life) = &self.life {
             // A monitor that is gone has sent the life's end already.
             let _ = life.orders.send(Order::Stop(self.cell.facts().shutdown));
@@ -132,8 +136,8 @@ impl Child {
 struct OwnArbiter(ArbiterHandle);
 
 impl OwnArbiter {
-    fn new() -> Self {
-        Self(Arbiter::new().handle())
+    fn new() -> io::Result<Self> {
+        Arbiter::try_new().map(|arbiter| Self(arbiter.handle()))
     }
 }
 

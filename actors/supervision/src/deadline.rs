@@ -30,11 +30,11 @@ const TICK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Elapsed;
 
-/// Waits for `future`, at most for `timeout`.
-pub(crate) fn within<F: Future + Unpin>(timeout: Duration, future: F) -> Within<F> {
+/// Waits for `future`, at most for so many milliseconds.
+pub(crate) fn within<F: Future + Unpin>(timeout_ms: u64, future: F) -> Within<F> {
     Within {
         future,
-        timeout,
+        timeout_ms,
         timer: Timer::Unset,
     }
 }
@@ -42,7 +42,7 @@ pub(crate) fn within<F: Future + Unpin>(timeout: Duration, future: F) -> Within<
 /// See [`within`].
 pub(crate) struct Within<F> {
     future: F,
-    timeout: Duration,
+    timeout_ms: u64,
     timer: Timer,
 }
 
@@ -61,54 +61,58 @@ impl<F: Future + Unpin> Future for Within<F> {
         if let Poll::Ready(output) = Pin::new(&mut this.future).poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        this.timer.poll(this.timeout, cx).map(Err)
+        this.timer.poll(this.timeout_ms, cx).map(Err)
     }
 }
 
 impl<F> Drop for Within<F> {
+    #[inline]
     fn drop(&mut self) {
         if let Timer::Listed(ticket) = &self.timer {
-            // On the way down of a thread there is no list any more.
-            let _ = LIST.try_with(|list| list.borrow_mut().release(ticket));
+            // On the way down of a thread there is no list any more. What is given back is dropped
+            // when the list is no longer borrowed: it may own a future like this one.
+            let _given_back = LIST.try_with(|list| list.borrow_mut().release(ticket));
         }
     }
 }
 
 impl Timer {
-    fn poll(&mut self, timeout: Duration, cx: &mut Context<'_>) -> Poll<Elapsed> {
+    fn poll(&mut self, timeout_ms: u64, cx: &mut Context<'_>) -> Poll<Elapsed> {
         match self {
-            Self::Unset => self.set(timeout, cx),
+            Self::Unset => self.set(timeout_ms, cx),
             Self::Runtime(sleep) => sleep.as_mut().poll(cx).map(|()| Elapsed),
             Self::Listed(ticket) => {
-                match LIST.with_borrow_mut(|list| list.renew(ticket, cx.waker())) {
+                let (renewed, _replaced) =
+                    LIST.with_borrow_mut(|list| list.renew(ticket, cx.waker()));
+                match renewed {
                     Renewed::Pending => Poll::Pending,
                     Renewed::Expired => Poll::Ready(Elapsed),
-                    Renewed::OtherThread => self.set(timeout, cx),
+                    Renewed::OtherThread => self.set(timeout_ms, cx),
                 }
             }
         }
     }
 
     #[inline]
-    fn set(&mut self, timeout: Duration, cx: &mut Context<'_>) -> Poll<Elapsed> {
+    fn set(&mut self, timeout_ms: u64, cx: &mut Context<'_>) -> Poll<Elapsed> {
         let listed =
-            LIST.with_borrow_mut(|list| list.ticking.then(|| list.enter(timeout, cx.waker())));
+            LIST.with_borrow_mut(|list| list.ticking.then(|| list.enter(timeout_ms, cx.waker())));
         match listed {
-            Some(ticket) => {
+            Some((ticket, _replaced)) => {
                 *self = Self::Listed(ticket);
                 Poll::Pending
             }
-            None => self.set_first(timeout, cx),
+            None => self.set_first(timeout_ms, cx),
         }
     }
 
     /// Nobody looks at the list of this thread yet.
     #[cold]
-    fn set_first(&mut self, timeout: Duration, cx: &mut Context<'_>) -> Poll<Elapsed> {
+    fn set_first(&mut self, timeout_ms: u64, cx: &mut Context<'_>) -> Poll<Elapsed> {
         if LIST.with_borrow_mut(List::start_ticking) {
-            return self.set(timeout, cx);
+            return self.set(timeout_ms, cx);
         }
-        let mut sleep = Box::pin(tokio::time::sleep(timeout));
+        let mut sleep = Box::pin(tokio::time::sleep(Duration::from_millis(timeout_ms)));
         let polled = sleep.as_mut().poll(cx);
         *self = Self::Runtime(sleep);
         polled.map(|()| Elapsed)
@@ -156,7 +160,7 @@ struct Place {
     steady: bool,
     /// 0 for free; a ticket with another number is not this one's.
     number: u64,
-    timeout: Duration,
+    timeout_ms: u64,
     /// Set at the first look.
     deadline: Option<Instant>,
 }
@@ -188,23 +192,27 @@ impl List {
     }
 
     #[inline]
-    fn enter(&mut self, timeout: Duration, waker: &Waker) -> Ticket {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place::default());
-            self.places.len() - 1
-        });
+    fn enter(&mut self, timeout_ms: u64, waker: &Waker) -> (Ticket, Option<Waker>) {
+        let index = self.free.pop().unwrap_or_else(|| self.grow());
         self.next_number += 1;
         self.taken += 1;
         let place = &mut self.places[index];
         place.number = self.next_number;
-        place.timeout = timeout;
+        place.timeout_ms = timeout_ms;
         place.deadline = None;
-        place.keep(waker);
-        Ticket {
+        let replaced = place.keep(waker);
+        let ticket = Ticket {
             thread: self.thread,
             index,
             number: self.next_number,
-        }
+        };
+        (ticket, replaced)
+    }
+
+    #[cold]
+    fn grow(&mut self) -> usize {
+        self.places.push(Place::default());
+        self.places.len() - 1
     }
 
     /// The place of a ticket of this thread that has not expired.
@@ -218,60 +226,76 @@ impl List {
             .filter(|place| place.number == ticket.number)
     }
 
-    fn renew(&mut self, ticket: &Ticket, waker: &Waker) -> Renewed {
+    fn renew(&mut self, ticket: &Ticket, waker: &Waker) -> (Renewed, Option<Waker>) {
         if ticket.thread != self.thread {
-            return Renewed::OtherThread;
+            return (Renewed::OtherThread, None);
         }
         match self.place(ticket) {
-            Some(place) => {
-                place.keep(waker);
-                Renewed::Pending
-            }
-            None => Renewed::Expired,
+            Some(place) => (Renewed::Pending, place.keep(waker)),
+            None => (Renewed::Expired, None),
         }
     }
 
     #[inline]
-    fn release(&mut self, ticket: &Ticket) {
-        if let Some(place) = self.place(ticket) {
-            place.number = 0;
-            if !place.steady {
-                place.waker = None;
-            }
-            self.free.push(ticket.index);
-            self.taken -= 1;
-        }
+    fn release(&mut self, ticket: &Ticket) -> Option<Waker> {
+        let place = self.place(ticket)?;
+        place.number = 0;
+        let given_back = if place.steady {
+            None
+        } else {
+            place.waker.take()
+        };
+        self.free.push(ticket.index);
+        self.taken -= 1;
+        given_back
     }
 
-    /// One look: who has expired. What is left by tickets dropped on other threads expires, too.
-    fn look(&mut self, now: Instant) -> Vec<Waker> {
-        let mut expired = Vec::new();
+    /// One look: who has expired, and wakers nobody came back for. What is left by tickets dropped
+    /// on other threads expires, too.
+    fn look(&mut self, now: Instant) -> Look {
+        let mut look = Look {
+            expired: Vec::new(),
+            stale: Vec::new(),
+        };
         for (index, place) in self.places.iter_mut().enumerate() {
             if place.number == 0 {
-                place.waker = None;
+                look.stale.extend(place.waker.take());
             } else if place.is_over(now) {
                 place.number = 0;
                 self.free.push(index);
                 self.taken -= 1;
-                expired.extend(place.waker.take());
+                look.expired.extend(place.waker.take());
             }
         }
-        expired
+        look
     }
 }
 
+/// What a look at the list found.
+struct Look {
+    expired: Vec<Waker>,
+    stale: Vec<Waker>,
+}
+
 impl Place {
+    /// Keeps the waker; gives back the one it replaces, to be dropped outside of the list.
     #[inline]
-    fn keep(&mut self, waker: &Waker) {
-        if !self
+    fn keep(&mut self, waker: &Waker) -> Option<Waker> {
+        if self
             .waker
             .as_ref()
             .is_some_and(|kept| kept.will_wake(waker))
         {
-            self.waker = Some(waker.clone());
-            self.steady = self.last == waker.data().addr();
-            self.last = waker.data().addr();
+            return None;
         }
+        self.replace(waker)
+    }
+
+    #[inline(never)]
+    fn replace(&mut self, waker: &Waker) -> Option<Waker> {
+        self.steady = self.last == waker.data().addr();
+        self.last = waker.data().addr();
+        self.waker.replace(waker.clone())
     }
 
     fn is_over(&mut self, now: Instant) -> bool {
@@ -279,7 +303,7 @@ impl Place {
             Some(deadline) => deadline <= now,
             None => {
                 // Beyond what the clock can tell: never.
-                self.deadline = now.checked_add(self.timeout);
+                self.deadline = now.checked_add(Duration::from_millis(self.timeout_ms));
                 false
             }
         }
@@ -300,8 +324,9 @@ async fn tick(_ticking: Ticking) {
     loop {
         tokio::time::sleep(TICK).await;
         let now = Instant::now();
-        let (expired, pending) = LIST.with_borrow_mut(|list| (list.look(now), list.taken));
-        for waker in expired {
+        let (look, pending) = LIST.with_borrow_mut(|list| (list.look(now), list.taken));
+        drop(look.stale);
+        for waker in look.expired {
             waker.wake();
         }
         if pending == 0 {
@@ -327,10 +352,7 @@ mod tests {
         actix_rt::System::new().block_on(async {
             let (send, receive) = oneshot::channel();
             actix_rt::spawn(async move { send.send(7) });
-            assert_eq!(
-                within(Duration::from_secs(3600), receive).await.unwrap(),
-                Ok(7)
-            );
+            assert_eq!(within(3_600_000, receive).await.unwrap(), Ok(7));
             assert_eq!(taken().0, 0);
             while taken().1 {
                 tokio::time::sleep(TICK).await;
@@ -344,9 +366,7 @@ mod tests {
             for millis in [0, 1, 25] {
                 let timeout = Duration::from_millis(millis);
                 let begun = Instant::now();
-                within(timeout, Box::pin(pending::<()>()))
-                    .await
-                    .unwrap_err();
+                within(millis, Box::pin(pending::<()>())).await.unwrap_err();
                 assert!(begun.elapsed() >= timeout);
                 assert_eq!(taken().0, 0);
             }
@@ -356,13 +376,10 @@ mod tests {
     #[test]
     fn many_wait_at_once_and_each_has_its_own_time() {
         actix_rt::System::new().block_on(async {
-            let never = within(Duration::MAX, Box::pin(pending::<()>()));
+            let never = within(u64::MAX, Box::pin(pending::<()>()));
             let never = actix_rt::spawn(never);
             let brief: Vec<_> = (0..100)
-                .map(|n| {
-                    let timeout = Duration::from_millis(n % 30);
-                    actix_rt::spawn(within(timeout, Box::pin(pending::<()>())))
-                })
+                .map(|n| actix_rt::spawn(within(n % 30, Box::pin(pending::<()>()))))
                 .collect();
             for task in brief {
                 task.await.unwrap().unwrap_err();
@@ -379,8 +396,8 @@ mod tests {
     fn a_runtime_that_ends_leaves_the_thread_usable() {
         for _ in 0..2 {
             actix_rt::System::new().block_on(async {
-                actix_rt::spawn(within(Duration::MAX, Box::pin(pending::<()>())));
-                within(TICK, Box::pin(pending::<()>())).await.unwrap_err();
+                actix_rt::spawn(within(u64::MAX, Box::pin(pending::<()>())));
+                within(10, Box::pin(pending::<()>())).await.unwrap_err();
             });
             assert_eq!(taken(), (0, false));
         }

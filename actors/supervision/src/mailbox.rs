@@ -85,20 +85,19 @@ impl<A: Actor<Context = Context<A>>> Mailbox<A> {
     }
 
     /// The next message. The first look at the queue in each turn arms the waker.
+    #[inline]
     fn next(&mut self, looked: &mut bool, task: &Task<'_>) -> Option<Post<A>> {
-        let Life {
-            shared,
-            incarnation,
-            ..
-        } = &*self.life;
-        if self.batch.is_empty() && (!*looked || shared.queue.has_more()) {
-            let arm = (!*looked).then_some(task);
-            *looked = true;
-            shared.queue.take(*incarnation, &mut self.batch, arm);
+        let queue = &self.life.shared.queue;
+        if let Some(post) = self.batch.pop_front() {
+            queue.left_in_batch(self.batch.len());
+            return Some(post);
         }
-        let post = self.batch.pop_front()?;
-        shared.queue.left_in_batch(self.batch.len());
-        Some(post)
+        if *looked && !queue.has_more() {
+            return None;
+        }
+        let arm = (!*looked).then_some(task);
+        *looked = true;
+        queue.take(self.life.incarnation, &mut self.batch, arm)
     }
 }
 

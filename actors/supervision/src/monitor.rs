@@ -106,7 +106,7 @@ impl Monitor {
     pub(crate) async fn watch(mut self) -> Exit {
         let mut missed = 0;
         loop {
-            let interval = self.pings.map_or(Duration::MAX, |pings| pings.interval);
+            let interval = self.pings.map_or(Duration::MAX, Pings::safe_interval);
             tokio::select! {
                 biased;
                 joined = &mut self.task => return self.exit(joined),

@@ -166,30 +166,32 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
         }
     }
 
-    /// Moves all that waits to `batch`, which is empty. With `arm`, what comes later wakes the task;
-    /// one look with it in each turn of the event loop is enough, since who finds no waker knows
-    /// that another has used it and the task will turn again. A life that was given up gets nothing
-    /// any more.
+    /// Takes all that waits: the first message is returned, the others are moved to `batch`, which
+    /// is empty. With `arm`, what comes later wakes the task; one look with it in each turn of the
+    /// event loop is enough, since who finds no waker knows that another has used it and the task
+    /// will turn again. A life that was given up gets nothing any more.
     #[inline]
     pub(crate) fn take(
         &self,
         incarnation: u64,
         batch: &mut VecDeque<Post<A>>,
         arm: Option<&Task<'_>>,
-    ) {
+    ) -> Option<Post<A>> {
         let mut inner = self.inner.lock();
         if inner.incarnation != incarnation {
-            return;
-        }
-        if !inner.posts.is_empty() {
-            mem::swap(&mut inner.posts, batch);
-            inner.last_batch = batch.len();
-            self.queued.store(0, Ordering::Relaxed);
-            self.in_batch.store(batch.len(), Ordering::Relaxed);
+            return None;
         }
         if let Some(task) = arm {
             inner.arm(task.waker());
         }
+        let first = inner.posts.pop_front()?;
+        self.queued.store(0, Ordering::Relaxed);
+        if !inner.posts.is_empty() {
+            mem::swap(&mut inner.posts, batch);
+            self.in_batch.store(batch.len(), Ordering::Relaxed);
+        }
+        inner.last_batch = batch.len();
+        Some(first)
     }
 
     /// Whether a look would find messages, most likely.

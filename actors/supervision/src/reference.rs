@@ -136,7 +136,14 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
         M: Message + Send + 'static,
         M::Result: Send,
     {
-        self.ask_within(message, self.shared.node.settings.ask_timeout())
+        self.question(
+            message,
+            self.shared
+                .node
+                .settings
+                .ask_timeout_ms
+                .load(Ordering::Relaxed),
+        )
     }
 
     /// Asks, with a timeout of one's own, counted from the first poll. It is kept to about 20 ms
@@ -150,18 +157,27 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
         M: Message + Send + 'static,
         M::Result: Send,
     {
+        self.question(message, millis(timeout))
+    }
+
+    fn question<M>(&self, message: M, timeout_ms: u64) -> Ask<'_, M::Result>
+    where
+        A: Handler<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
         let shared = &*self.shared;
         let (reply, answer) = oneshot::channel();
         let state = match shared.post(message, Some(reply)) {
             Ok(()) => Asking::Waiting(Question {
                 unanswered: shared.queue.asking(),
-                answer: deadline::within(timeout, answer),
+                answer: deadline::within(timeout_ms, answer),
             }),
             Err(refused) => Asking::Refused(refused),
         };
         Ask {
             node: &shared.node,
-            timeout,
+            timeout_ms,
             state,
         }
     }
@@ -241,10 +257,11 @@ impl Settings {
     pub(crate) fn capacity(&self) -> usize {
         self.capacity.load(Ordering::Relaxed)
     }
+}
 
-    fn ask_timeout(&self) -> Duration {
-        Duration::from_millis(self.ask_timeout_ms.load(Ordering::Relaxed))
-    }
+/// At least as long as `duration`, so that a timeout is never early.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 /// What all references to a child and its supervisor share.
@@ -315,7 +332,7 @@ impl<A: Actor<Context = Context<A>>> Shared<A> {
 #[must_use = "a question that is dropped is taken back"]
 pub struct Ask<'a, R> {
     node: &'a Node,
-    timeout: Duration,
+    timeout_ms: u64,
     state: Asking<'a, R>,
 }
 
@@ -353,7 +370,7 @@ impl<R> Future for Ask<'_, R> {
                 }),
                 Err(Elapsed) => Err(AskError::TimedOut {
                     actor: this.node.shared_name(),
-                    after: this.timeout,
+                    after: Duration::from_millis(this.timeout_ms),
                 }),
             });
         }

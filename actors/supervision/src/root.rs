@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    ActorTree, ChildRef, Exit, Supervisor, SupervisorSpec, Verdict,
+    ActorState, ActorTree, ChildRef, Exit, Supervisor, SupervisorSpec, Verdict,
     monitor::{Monitor, Order},
 };
 
@@ -49,7 +49,7 @@ impl Root {
         actix_rt::spawn(async move {
             let exit = monitor.watch().await;
             cell.node().exited(started.incarnation, &exit);
-            cell.node().set_state(crate::ActorState::Ended);
+            cell.node().set_state(ActorState::Ended);
             // Nobody may want the verdict.
             let _ = send_end.send(exit);
         });
@@ -79,6 +79,7 @@ impl Root {
 impl RootHandle {
     /// Stops the tree: children in reverse start order, each within its shutdown time.
     pub fn stop(&self) {
+        self.tree.root.stopping();
         // A tree that has ended needs no order.
         let _ = self.orders.send(Order::Stop(self.shutdown));
     }

@@ -16,7 +16,7 @@ use crate::{
     life::{Life, Pulse, Vital},
     mailbox::Mailbox,
     monitor::{Ending, Task},
-    reference::Shared,
+    reference::{Shared, millis},
     tree::Node,
 };
 
@@ -48,6 +48,11 @@ impl Pings {
         interval: Duration::from_secs(5),
         misses: 3,
     };
+
+    /// Never so short that the monitor does nothing else.
+    pub(crate) fn safe_interval(self) -> Duration {
+        self.interval.max(Duration::from_millis(1))
+    }
 }
 
 /// What does not depend on the actor's type.
@@ -145,7 +150,8 @@ impl<A: Actor<Context = Context<A>>> ChildSpec<A> {
         self
     }
 
-    /// Permits: the most messages that wait, and the most unanswered questions; 64 unless said.
+    /// Permits: the most messages that wait, and the most unanswered questions; 64 unless said. With
+    /// 0 every message is refused.
     pub fn capacity(self, permits: usize) -> Self {
         self.shared
             .node
@@ -188,10 +194,6 @@ impl<A: Actor<Context = Context<A>>> ChildSpec<A> {
             factory,
         })
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A child as its supervisor handles it, without the actor's type.

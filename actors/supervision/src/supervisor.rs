@@ -239,7 +239,14 @@ impl Supervisor {
     fn start_child(&mut self, index: usize, ctx: &mut Context<Self>) {
         let child = &mut self.children[index];
         let (orders, receive) = mpsc::unbounded_channel::<Order>();
-        let started = child.start(orders);
+        let started = match child.start(orders) {
+            Ok(started) => started,
+            Err(error) => {
+                let exit = Exit::FailedToStart(format!("no thread for it: {error}"));
+                child.cell.node().not_started(&exit);
+                return self.on_exit(index, &exit);
+            }
+        };
         let monitor = Monitor {
             life: started.life,
             task: started.task,

@@ -206,6 +206,14 @@ impl Node {
         tracing::info!(event = "actor.started", actor = self.path(), incarnation);
     }
 
+    /// An order to stop is on its way to a life that runs.
+    pub(crate) fn stopping(&self) {
+        let mut record = self.record.lock();
+        if matches!(record.state, ActorState::Starting | ActorState::Running) {
+            record.state = ActorState::Stopping;
+        }
+    }
+
     /// A state without an event of its own.
     pub(crate) fn set_state(&self, state: ActorState) {
         self.record.lock().state = state;
@@ -226,6 +234,12 @@ impl Node {
             }
             _ => tracing::warn!(event = "actor.exited", actor, incarnation, %exit),
         }
+    }
+
+    /// A life ended before it was made.
+    pub(crate) fn not_started(&self, exit: &Exit) {
+        let incarnation = self.next_incarnation();
+        self.exited(incarnation, exit);
     }
 
     /// The next life is booked.

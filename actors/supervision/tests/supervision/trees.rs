@@ -1,7 +1,5 @@
-//! Supervisors and their children: strategies, escalation, shutdown, children at run time, the
-//! tree as data, the events.
-
-mod common;
+//! Supervisors and their children: strategies, escalation, shutdown, the tree as data,
+//! the events.
 
 use std::{
     io::Write,
@@ -9,14 +7,14 @@ use std::{
     time::Duration,
 };
 
-use common::{
-    AT_ONCE, BRISK, Block, Fail, Increment, Journal, Panic, Puppet, in_state, puppet, root, run,
-    stop, until,
-};
 use supervision::{
-    ActorState, AskError, ChildError, ChildKind, ChildRef, Exit, PastLimit, Placement, Restart,
-    RestartPolicy, Root, StartChildError, StartRefused, Strategy, Supervisor, SupervisorSpec,
-    Verdict,
+    ActorState, ChildKind, ChildRef, Exit, PastLimit, Placement, Restart, RestartPolicy, Root,
+    Strategy, SupervisorSpec, Verdict,
+};
+
+use crate::common::{
+    AT_ONCE, BRISK, Block, Fail, Increment, Journal, Panic, Puppet, WaitForEver, in_state, puppet,
+    root, run, stop, until,
 };
 
 const ONCE: RestartPolicy = RestartPolicy {
@@ -123,6 +121,35 @@ fn rest_for_one_restarts_those_that_depend_on_the_child_as_well() {
 }
 
 #[test]
+fn a_parked_child_holds_those_down_that_depend_on_it_until_it_is_resumed() {
+    run(async {
+        let journal = Journal::default();
+        let never = RestartPolicy {
+            intensity: 0,
+            ..AT_ONCE
+        };
+        let spec = root().strategy(Strategy::RestForOne).policy(never);
+        let (spec, children) = three(spec, &journal);
+        let tree = Root::start(spec);
+        all_ready(&children).await;
+        children[1].tell(Panic("planned")).unwrap();
+        in_state(&tree.handle(), &["b"], ActorState::Parked).await;
+        in_state(&tree.handle(), &["c"], ActorState::Idle).await;
+        assert_eq!(
+            children[0].ask(Increment).await,
+            Ok(2),
+            "it depends on nobody"
+        );
+        tree.handle().supervisor().resume_child("b").await.unwrap();
+        for child in &children[1..] {
+            child.ready_after(1).await;
+            assert_eq!(child.ask(Increment).await, Ok(1));
+        }
+        stop(tree).await;
+    });
+}
+
+#[test]
 fn past_the_limit_the_failure_moves_up_and_the_supervisor_is_built_anew() {
     run(async {
         let journal = Journal::default();
@@ -200,100 +227,6 @@ fn a_tree_without_owner_is_aborted_and_leaves_no_orphans() {
         for id in ["a", "b", "c"] {
             assert_eq!(journal.count(&format!("{id} stopped")), 1);
         }
-    });
-}
-
-fn bounded(limit: usize) -> (SupervisorSpec, ChildRef<Supervisor>) {
-    let jobs = SupervisorSpec::new("jobs").max_dynamic(limit);
-    let reference = jobs.reference();
-    (root().supervisor(jobs), reference)
-}
-
-#[test]
-fn children_at_run_time_are_bounded_and_leave_when_they_end() {
-    run(async {
-        let journal = Journal::default();
-        let (spec, jobs) = bounded(2);
-        let tree = Root::start(spec);
-        jobs.ready().await;
-        let job = |id: &str| puppet(id, &journal).restart(Restart::Temporary);
-        let one = jobs.start_child(job("one")).await.unwrap();
-        assert_eq!(one.ask(Increment).await, Ok(1));
-        let duplicate = jobs.start_child(job("one")).await.unwrap_err();
-        let refused = StartRefused::Duplicate { id: "one".into() };
-        assert_eq!(duplicate, StartChildError::Refused(refused));
-        jobs.start_child(job("two")).await.unwrap();
-        let full = jobs.start_child(job("three")).await.unwrap_err();
-        assert_eq!(
-            full,
-            StartChildError::Refused(StartRefused::Full { limit: 2 })
-        );
-
-        one.tell(Panic("planned")).unwrap();
-        until(&tree.handle(), &["jobs"], |jobs| jobs.children.len() == 1).await;
-        jobs.start_child(job("three")).await.unwrap();
-        jobs.stop_child("two", Duration::from_secs(5))
-            .await
-            .unwrap();
-        let snapshot = tree.handle().tree().snapshot();
-        let names: Vec<_> = snapshot
-            .find(&["jobs"])
-            .unwrap()
-            .children
-            .iter()
-            .map(|job| &job.name)
-            .collect();
-        assert_eq!(names, ["three"]);
-        let unknown = jobs
-            .stop_child("two", Duration::from_secs(5))
-            .await
-            .unwrap_err();
-        assert!(matches!(unknown, ChildError::NoSuchChild(_)), "{unknown}");
-        stop(tree).await;
-        assert_eq!(journal.count("three stopped"), 1);
-        let stopped = jobs.start_child(job("four")).await.unwrap_err();
-        let unavailable = AskError::Unavailable {
-            actor: "jobs".into(),
-        };
-        assert_eq!(stopped, StartChildError::Supervisor(unavailable));
-    });
-}
-
-#[test]
-fn a_transient_child_at_run_time_is_restarted_until_it_ends_well() {
-    run(async {
-        let (spec, jobs) = bounded(8);
-        let tree = Root::start(spec);
-        jobs.ready().await;
-        let spec = puppet("job", &Journal::default())
-            .restart(Restart::Transient)
-            .policy(AT_ONCE);
-        let job = jobs.start_child(spec).await.unwrap();
-        job.tell(Panic("planned")).unwrap();
-        job.ready_after(1).await;
-        job.ask(common::Stop).await.unwrap();
-        until(&tree.handle(), &["jobs"], |jobs| jobs.children.is_empty()).await;
-        stop(tree).await;
-    });
-}
-
-#[test]
-fn children_at_run_time_stop_all_at_once() {
-    run(async {
-        let (spec, jobs) = bounded(64);
-        let tree = Root::start(spec);
-        jobs.ready().await;
-        let journal = Journal::default();
-        for number in 0..64 {
-            let spec = puppet(&format!("job-{number}"), &journal)
-                .restart(Restart::Temporary)
-                .shutdown(Duration::from_secs(2));
-            let job = jobs.start_child(spec).await.unwrap();
-            job.ask(common::BeStubborn).await.unwrap();
-        }
-        // One after the other would take 128 s, beyond the deadline of the test and the 30 s of
-        // the supervisor.
-        stop(tree).await;
     });
 }
 
@@ -392,7 +325,7 @@ fn the_events_have_stable_names() {
         worker.ready_after(1).await;
         worker.tell(Panic("planned")).unwrap();
         in_state(&tree.handle(), &["parked"], ActorState::Parked).await;
-        hanging.tell(common::WaitForEver).unwrap();
+        hanging.tell(WaitForEver).unwrap();
         hanging.ready_after(1).await;
         last.tell(Panic("planned")).unwrap();
         assert!(tree.verdict().await.is_failure());

@@ -1,9 +1,4 @@
 //! An actor that does what a test tells it, and what every test needs.
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test binary uses a part of it"
-)]
 
 use std::{
     sync::{Arc, mpsc},
@@ -21,15 +16,15 @@ use supervision::{
 use tokio::{sync::Notify, time::timeout};
 
 /// Long enough on any machine; nothing waits for it unless the test fails.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Runs a test in a system of its own, with a deadline.
-pub fn run<F: Future>(test: F) -> F::Output {
+pub(crate) fn run<F: Future>(test: F) -> F::Output {
     System::new().block_on(async { timeout(DEADLINE, test).await.expect("in time") })
 }
 
 /// Restarts at once, as often as five times.
-pub const AT_ONCE: RestartPolicy = RestartPolicy {
+pub(crate) const AT_ONCE: RestartPolicy = RestartPolicy {
     intensity: 5,
     period: Duration::from_secs(30),
     first_delay: Duration::ZERO,
@@ -37,39 +32,39 @@ pub const AT_ONCE: RestartPolicy = RestartPolicy {
 };
 
 /// A hang is found within about 60 ms.
-pub const BRISK: Pings = Pings {
+pub(crate) const BRISK: Pings = Pings {
     interval: Duration::from_millis(20),
     misses: 3,
 };
 
 /// What happened, in order, over all actors of a test.
 #[derive(Clone, Default)]
-pub struct Journal(Arc<parking_lot::Mutex<Vec<String>>>);
+pub(crate) struct Journal(Arc<parking_lot::Mutex<Vec<String>>>);
 
 impl Journal {
-    pub fn add(&self, entry: impl Into<String>) {
+    pub(crate) fn add(&self, entry: impl Into<String>) {
         self.0.lock().push(entry.into());
     }
 
-    pub fn entries(&self) -> Vec<String> {
+    pub(crate) fn entries(&self) -> Vec<String> {
         self.0.lock().clone()
     }
 
-    pub fn take(&self) -> Vec<String> {
+    pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock())
     }
 
-    pub fn count(&self, entry: &str) -> usize {
+    pub(crate) fn count(&self, entry: &str) -> usize {
         self.0.lock().iter().filter(|known| *known == entry).count()
     }
 }
 
 /// An actor that does what it is told.
-pub struct Puppet {
-    pub life: ChildContext,
-    pub journal: Journal,
-    pub value: usize,
-    pub stubborn: bool,
+pub(crate) struct Puppet {
+    pub(crate) life: ChildContext,
+    pub(crate) journal: Journal,
+    pub(crate) value: usize,
+    pub(crate) stubborn: bool,
 }
 
 impl Actor for Puppet {
@@ -93,7 +88,7 @@ impl Actor for Puppet {
 }
 
 /// A worker that does what it is told and writes down what happens.
-pub fn puppet(id: &str, journal: &Journal) -> ChildSpec<Puppet> {
+pub(crate) fn puppet(id: &str, journal: &Journal) -> ChildSpec<Puppet> {
     let journal = journal.clone();
     ChildSpec::new(id, move |life| Puppet {
         life,
@@ -106,7 +101,7 @@ pub fn puppet(id: &str, journal: &Journal) -> ChildSpec<Puppet> {
 macro_rules! message {
     ($(#[$doc:meta])* $name:ident $(($($field:ty),*))?, $reply:ty, |$it:ident, $self:ident, $ctx:ident| $body:expr) => {
         $(#[$doc])*
-        pub struct $name $(($(pub $field),*))?;
+        pub(crate) struct $name $(($(pub(crate) $field),*))?;
 
         impl Message for $name {
             type Result = $reply;
@@ -159,7 +154,7 @@ impl actix::dev::MessageResponse<Puppet, WhichThread> for std::thread::ThreadId 
 /// Replies when notified, without keeping the actor from other messages.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct ReplyWhen(pub Arc<Notify>);
+pub(crate) struct ReplyWhen(pub(crate) Arc<Notify>);
 
 impl Handler<ReplyWhen> for Puppet {
     type Result = ResponseFuture<()>;
@@ -170,14 +165,14 @@ impl Handler<ReplyWhen> for Puppet {
 }
 
 /// A root that restarts at once and parks.
-pub fn root() -> SupervisorSpec {
+pub(crate) fn root() -> SupervisorSpec {
     SupervisorSpec::root("root")
         .policy(AT_ONCE)
         .past_limit(PastLimit::Park)
 }
 
 /// The node at this path, when `wanted` says so of it.
-pub async fn until(
+pub(crate) async fn until(
     root: &RootHandle,
     path: &[&str],
     wanted: impl Fn(&ActorNode) -> bool,
@@ -192,12 +187,12 @@ pub async fn until(
 }
 
 /// The node at this path in this state.
-pub async fn in_state(root: &RootHandle, path: &[&str], state: ActorState) -> ActorNode {
+pub(crate) async fn in_state(root: &RootHandle, path: &[&str], state: ActorState) -> ActorNode {
     until(root, path, |node| node.state == state).await
 }
 
 /// Stops the tree and expects that it stops as it should.
-pub async fn stop(root: Root) {
+pub(crate) async fn stop(root: Root) {
     root.handle().stop();
     assert_eq!(root.verdict().await, supervision::Verdict::Stopped);
 }

@@ -1,17 +1,18 @@
 //! Child references: permits, refusals, timeouts, order, and what a crash does to messages.
 
-mod common;
-
 use std::{
     sync::{Arc, mpsc},
     time::Duration,
 };
 
 use actix::prelude::Arbiter;
-use common::{Block, Increment, Journal, Note, Panic, ReplyWhen, puppet, root, run, stop};
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use supervision::{AskError, Placement, Root, TellError};
+use supervision::{AskError, Placement, RestartPolicy, Root, TellError};
 use tokio::sync::{Notify, oneshot};
+
+use crate::common::{
+    AT_ONCE, Block, Increment, Journal, Note, Panic, ReplyWhen, puppet, root, run, stop,
+};
 
 #[test]
 fn before_the_first_life_and_after_the_last_one_is_told_so() {
@@ -232,9 +233,9 @@ fn under_contention_and_crashes_no_permit_is_lost() {
         let spec = puppet("worker", &Journal::default())
             .capacity(8)
             .placement(Placement::Own)
-            .policy(supervision::RestartPolicy {
+            .policy(RestartPolicy {
                 intensity: u32::MAX,
-                ..common::AT_ONCE
+                ..AT_ONCE
             });
         let worker = spec.reference();
         let tree = Root::start(root().child(spec));

@@ -1,0 +1,9 @@
+//! Supervision as its users see it, on real actix systems. One binary, a module for each topic.
+
+mod common;
+mod dynamic;
+mod hangs;
+mod lives;
+mod references;
+mod ticks;
+mod trees;
