@@ -22,6 +22,9 @@ use crate::messages::{ReadDocument, Search};
 
 type Job = Box<dyn FnOnce(&Board) + Send>;
 
+/// What makes the reply to a message from what the board shows.
+type Work<M> = Box<dyn FnOnce(&Board) -> <M as Message>::Result + Send>;
+
 /// The actor.
 pub struct SearchDesk {
     /// Where the workers take their jobs from. Dropped with the desk, which ends them.
@@ -64,7 +67,7 @@ impl Actor for SearchDesk {
 /// A reply that a worker sends.
 pub struct Later<M: Message> {
     jobs: Sender<Job>,
-    work: Box<dyn FnOnce(&Board) -> M::Result + Send>,
+    work: Work<M>,
 }
 
 impl<M> MessageResponse<SearchDesk, M> for Later<M>

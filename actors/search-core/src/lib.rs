@@ -5,5 +5,5 @@ pub mod answer;
 pub mod document;
 pub mod measures;
 pub mod query;
-pub mod snippet;
 pub mod role;
+pub mod snippet;

@@ -9,11 +9,13 @@
 //! searches it, for the memory that takes.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
+#[path = "support/stems.rs"]
+mod stems;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rust_stemmers::{Algorithm, Stemmer};
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::query::{ParsedQuery, SearchRequest, parse};
 use search_core::role::RelevanceFunction;
@@ -25,11 +27,10 @@ use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
 use tantivy::schema::{
     Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{
-    LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer, Token, TokenFilter, TokenStream,
-    Tokenizer,
-};
+use tantivy::tokenizer::{LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer};
 use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
+
+use stems::Stems;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -431,53 +432,6 @@ fn plain(files: &[PathBuf], place: &Path, arguments: &[String]) {
         status("VmHWM")
     );
     sizes(place);
-}
-
-/// tantivy's stemmer is a feature that is off here; this is the same algorithm.
-#[derive(Clone)]
-struct Stems;
-
-impl TokenFilter for Stems {
-    type Tokenizer<T: Tokenizer> = StemTokenizer<T>;
-
-    fn transform<T: Tokenizer>(self, tokenizer: T) -> StemTokenizer<T> {
-        StemTokenizer(tokenizer)
-    }
-}
-
-#[derive(Clone)]
-struct StemTokenizer<T>(T);
-
-impl<T: Tokenizer> Tokenizer for StemTokenizer<T> {
-    type TokenStream<'a> = StemStream<T::TokenStream<'a>>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
-        StemStream(
-            self.0.token_stream(text),
-            Stemmer::create(Algorithm::English),
-        )
-    }
-}
-
-struct StemStream<T>(T, Stemmer);
-
-impl<T: TokenStream> TokenStream for StemStream<T> {
-    fn advance(&mut self) -> bool {
-        let found = self.0.advance();
-        if found {
-            let token = self.0.token_mut();
-            token.text = self.1.stem(&token.text).into_owned();
-        }
-        found
-    }
-
-    fn token(&self) -> &Token {
-        self.0.token()
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.0.token_mut()
-    }
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {

@@ -4,6 +4,7 @@
 //! are searched for the words of the query, and the place where most of them stand closest
 //! together becomes the snippet. A file that is gone or unreadable gives its title instead.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read;
 use std::ops::{ControlFlow, Range};
@@ -52,15 +53,33 @@ pub struct Excerpter {
     hits: Vec<Hit>,
 }
 
+thread_local! {
+    /// The buffers of the thread's last excerpter: giving 64 KiB back and asking for them again
+    /// costs more than reading a file into them.
+    static BUFFERS: RefCell<(Vec<u8>, Vec<Hit>)> = RefCell::default();
+}
+
+impl Drop for Excerpter {
+    fn drop(&mut self) {
+        let buffers = (
+            std::mem::take(&mut self.bytes),
+            std::mem::take(&mut self.hits),
+        );
+        // At the end of a thread there is nobody left to keep them for.
+        let _ = BUFFERS.try_with(|kept| kept.replace(buffers));
+    }
+}
+
 impl Excerpter {
     /// Excerpts of at most `max_chars` characters for the words of `query`.
     #[must_use]
     pub fn new(query: &ParsedQuery, max_chars: usize) -> Self {
+        let (bytes, hits) = BUFFERS.take();
         Self {
             finder: TermFinder::new(query),
             max_chars,
-            bytes: Vec::new(),
-            hits: Vec::new(),
+            bytes,
+            hits,
         }
     }
 

@@ -4,10 +4,10 @@ pub mod answering;
 pub mod index;
 mod times;
 
-pub mod walk;
-pub mod extract;
 pub mod excerpt;
-pub mod watch;
+pub mod extract;
 pub mod sync;
+pub mod walk;
+pub mod watch;
 
 pub use times::rfc3339;

@@ -4,7 +4,10 @@
 /// nearest one inside.
 #[must_use]
 pub fn rfc3339(seconds: i64) -> String {
-    let (least, most) = (jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
+    let (least, most) = (
+        jiff::Timestamp::MIN.as_second(),
+        jiff::Timestamp::MAX.as_second(),
+    );
     let timestamp = jiff::Timestamp::from_second(seconds.clamp(least, most));
     timestamp.map_or_else(|_| String::new(), |time| time.to_string())
 }

@@ -320,10 +320,10 @@ impl Engine {
         if changed {
             let place = &self.shared.place;
             match state {
-                State::Ready => tracing::info!(event = "store_ready", %place, "works again"),
-                State::Closed => tracing::debug!(event = "store_closed", %place),
-                State::Full => tracing::error!(event = "store_full", %place, "no space left"),
-                State::Failing(why) => tracing::error!(event = "store_failing", %place, %why),
+                State::Ready => tracing::info!(event = "store.ready", %place, "works again"),
+                State::Closed => tracing::debug!(event = "store.closed", %place),
+                State::Full => tracing::error!(event = "store.full", %place, "no space left"),
+                State::Failing(why) => tracing::error!(event = "store.failing", %place, %why),
             }
         }
     }

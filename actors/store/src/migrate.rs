@@ -31,7 +31,7 @@ pub(crate) fn migrate(engine: &mut Engine, steps: &[Migration]) -> Result<(), Op
     let pending = steps.iter().filter(|step| step.version > stored);
     for step in pending {
         tracing::info!(
-            event = "store_migration",
+            event = "store.migrated",
             version = step.version,
             name = step.name
         );

@@ -40,7 +40,7 @@ impl WriteTxn<'_> {
             return Ok(());
         };
         tracing::error!(
-            event = "row_quarantined",
+            event = "row.quarantined",
             table = found.table,
             key = %hex(&found.key),
             %why,

@@ -13,6 +13,8 @@
 //! - `ripgrep -il` for single words, where it is installed;
 //! - a changed file until it is found, a restart until `/readyz`, memory while serving.
 
+#![allow(clippy::print_stdout, reason = "its table is what it is run for")]
+
 mod contenders;
 mod load;
 mod process;

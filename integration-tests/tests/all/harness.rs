@@ -53,7 +53,7 @@ impl Home {
     /// Starts a server that wants a token; it may still be indexing.
     pub(crate) fn start_guarded(&self, token: &str) -> Server {
         self.launch(&self.role("BM25F"), |options| {
-            options.token = Some(token.to_owned())
+            options.token = Some(token.to_owned());
         })
     }
 

@@ -172,7 +172,7 @@ fn the_same_query_gives_the_same_answer_again_after_a_restart_and_a_reindex() {
         queries.iter().map(|q| server.found(q)).collect()
     };
     let server = home.start_with(&home.role("ServiceGraph"), |options| {
-        options.cache_bytes = 0
+        options.cache_bytes = 0;
     });
     let first = ask(&server);
     assert_eq!(ask(&server), first, "asked again");

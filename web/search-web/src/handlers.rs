@@ -28,7 +28,7 @@ pub(crate) async fn search(
     let order = body.0.check()?;
     let entry = state.board.role(order.role.as_deref());
     let entry =
-        entry.ok_or_else(|| search_problem(state.board.unknown_role(order.role.as_deref())))?;
+        entry.ok_or_else(|| search_problem(&state.board.unknown_role(order.role.as_deref())))?;
     let slot = state.cache.slot(&order, &entry.role.name, entry.version());
     if let Some(kept) = state.cache.get(&slot, began.elapsed()) {
         return Ok(json(kept));
@@ -38,7 +38,7 @@ pub(crate) async fn search(
         .ask(Search(order))
         .await
         .map_err(|error| ask_problem(&error))?;
-    let mut answer = reply.map_err(search_problem)?;
+    let mut answer = reply.map_err(|failure| search_problem(&failure))?;
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
     Ok(json(state.cache.put(slot, &answer)))
 }
@@ -83,7 +83,7 @@ pub(crate) async fn document(
         .map_err(|error| ask_problem(&error))?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .json(reply.map_err(search_problem)?))
+        .json(reply.map_err(|failure| search_problem(&failure))?))
 }
 
 /// Lists the roles and their sources, without secrets.

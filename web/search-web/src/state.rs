@@ -42,7 +42,7 @@ pub(crate) fn ask_problem(error: &AskError) -> Problem {
 }
 
 /// Why a search has no answer, as an answer.
-pub(crate) fn search_problem(failure: SearchFailure) -> Problem {
+pub(crate) fn search_problem(failure: &SearchFailure) -> Problem {
     let detail = failure.to_string();
     match failure {
         SearchFailure::UnknownRole { .. } => unprocessable(vec![FieldError::new("role", detail)]),

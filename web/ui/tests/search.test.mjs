@@ -120,7 +120,7 @@ test("S05 hostile text stays text", async () => {
 test("the keyboard reaches everything: field, list, document, back", async () => {
   await page.keyboard.press("Escape");
   await type("orbit");
-  await page.waitForFunction(() => document.querySelectorAll(".hit").length >= 2);
+  await page.waitForFunction(() => document.querySelectorAll(".hit").length === 2 && document.querySelector("#results").textContent.includes("orbit.rs"));
   await page.keyboard.press("ArrowDown");
   assert.equal(await page.$$eval('.hit[aria-current="true"]', (nodes) => nodes.length), 1);
   await page.keyboard.press("j");

@@ -19,15 +19,33 @@ const MAX_VIEW_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 /// The document is not indexed, or its file cannot be read any more.
-pub fn read_document(role: &SearchableRole, request: &DocumentRequest) -> Result<DocumentView, SearchFailure> {
-    let unknown = || SearchFailure::UnknownDocument { id: request.id.clone() };
+pub fn read_document(
+    role: &SearchableRole,
+    request: &DocumentRequest,
+) -> Result<DocumentView, SearchFailure> {
+    let unknown = || SearchFailure::UnknownDocument {
+        id: request.id.clone(),
+    };
     let (source_id, key) = request.id.split_once('/').ok_or_else(unknown)?;
-    let source = role.sources.iter().find(|source| source.id == source_id).ok_or_else(unknown)?;
+    let source = role
+        .sources
+        .iter()
+        .find(|source| source.id == source_id)
+        .ok_or_else(unknown)?;
     let snapshot = source.snapshot.as_ref();
-    let snapshot = snapshot.ok_or_else(|| SearchFailure::Unavailable { source_name: source.name.clone() })?;
-    let record = snapshot.document(key).map_err(|error| SearchFailure::Index { message: error.to_string() })?;
+    let snapshot = snapshot.ok_or_else(|| SearchFailure::Unavailable {
+        source_name: source.name.clone(),
+    })?;
+    let record = snapshot
+        .document(key)
+        .map_err(|error| SearchFailure::Index {
+            message: error.to_string(),
+        })?;
     let record = record.ok_or_else(unknown)?;
-    let document = read(source, key).map_err(|reason| SearchFailure::GoneDocument { id: request.id.clone(), reason })?;
+    let document = read(source, key).map_err(|reason| SearchFailure::GoneDocument {
+        id: request.id.clone(),
+        reason,
+    })?;
     let truncated = document.body.len() > MAX_VIEW_BYTES;
     let body = beginning(document.body, MAX_VIEW_BYTES);
     let place = source.place(key);
@@ -46,7 +64,9 @@ pub fn read_document(role: &SearchableRole, request: &DocumentRequest) -> Result
 
 fn read(source: &SearchableSource, key: &str) -> Result<ExtractedDocument, String> {
     let root = source.root.as_ref().ok_or("its folder is not open")?;
-    let content = root.read(key, MAX_BODY_BYTES, |_| false).map_err(|reason| reason.to_string())?;
+    let content = root
+        .read(key, MAX_BODY_BYTES, |_| false)
+        .map_err(|reason| reason.to_string())?;
     extract::extract(key, content.bytes, content.mtime_ns).map_err(|reason| reason.to_string())
 }
 

@@ -57,5 +57,7 @@ pub enum SearchFailure {
 }
 
 fn did_you_mean(suggestion: Option<&str>) -> String {
-    suggestion.map(|name| format!(" (did you mean {name:?}?)")).unwrap_or_default()
+    suggestion
+        .map(|name| format!(" (did you mean {name:?}?)"))
+        .unwrap_or_default()
 }

@@ -24,13 +24,31 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
     let began = Instant::now();
     let sources = role.chosen(&order.sources)?;
     let query = query::parse(&order.request)?;
-    let open: Vec<&SearchableSource> = sources.iter().copied().filter(|source| source.snapshot.is_some()).collect();
-    let snapshots: Vec<IndexSnapshot> = open.iter().filter_map(|source| source.snapshot.clone()).collect();
-    let hits = search_across(&snapshots, &query, role.function, order.skip, order.limit)
-        .map_err(|error| SearchFailure::Index { message: error.to_string() })?;
+    let open: Vec<&SearchableSource> = sources
+        .iter()
+        .copied()
+        .filter(|source| source.snapshot.is_some())
+        .collect();
+    let snapshots: Vec<IndexSnapshot> = open
+        .iter()
+        .filter_map(|source| source.snapshot.clone())
+        .collect();
+    let hits = search_across(&snapshots, &query, role.function, order.skip, order.limit).map_err(
+        |error| SearchFailure::Index {
+            message: error.to_string(),
+        },
+    )?;
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
-    let results = Page { order, query: &query, open: &open }.results(&hits);
-    let reports: Vec<SourceReport> = sources.iter().map(|source| report(source, &open, &hits, took_ms)).collect();
+    let results = Page {
+        order,
+        query: &query,
+        open: &open,
+    }
+    .results(&hits);
+    let reports: Vec<SourceReport> = sources
+        .iter()
+        .map(|source| report(source, &open, &hits, took_ms))
+        .collect();
     Ok(SearchAnswer {
         status: status(&reports),
         results,
@@ -52,10 +70,20 @@ fn status(reports: &[SourceReport]) -> AnswerStatus {
 }
 
 /// How a source fared. The sources are searched together, so each took the time of all.
-fn report(source: &SearchableSource, open: &[&SearchableSource], hits: &Hits, took_ms: f64) -> SourceReport {
+fn report(
+    source: &SearchableSource,
+    open: &[&SearchableSource],
+    hits: &Hits,
+    took_ms: f64,
+) -> SourceReport {
     let place = open.iter().position(|one| std::ptr::eq(*one, source));
-    let found = place.and_then(|place| hits.totals.get(place)).copied().unwrap_or(0);
-    let unopened = place.is_none().then(|| "its index is not open yet".to_owned());
+    let found = place
+        .and_then(|place| hits.totals.get(place))
+        .copied()
+        .unwrap_or(0);
+    let unopened = place
+        .is_none()
+        .then(|| "its index is not open yet".to_owned());
     SourceReport {
         name: source.name.clone(),
         service: source.service.to_owned(),
@@ -76,7 +104,9 @@ impl Page<'_> {
     fn results(&self, hits: &Hits) -> Vec<SearchResult> {
         let mut excerpter = Excerpter::new(self.query, EXCERPT_CHARS);
         let ranked = hits.hits.iter().zip(self.order.skip + 1..);
-        ranked.map(|(hit, rank)| self.result(hit, rank, &mut excerpter)).collect()
+        ranked
+            .map(|(hit, rank)| self.result(hit, rank, &mut excerpter))
+            .collect()
     }
 
     fn result(&self, hit: &Hit, rank: usize, excerpter: &mut Excerpter) -> SearchResult {
@@ -87,7 +117,11 @@ impl Page<'_> {
             Some(root) => excerpter.excerpt(root, &record.key, &record.title),
             None => excerpter.of_text(&record.title),
         };
-        let Excerpt { snippet, highlights, line } = excerpt;
+        let Excerpt {
+            snippet,
+            highlights,
+            line,
+        } = excerpt;
         SearchResult {
             id: source.document_id(&record.key),
             title: source.title(record),
@@ -103,7 +137,10 @@ impl Page<'_> {
             tags: record.tags.clone(),
             modified: record.modified.map(rfc3339),
             concepts: Vec::new(),
-            body: self.order.include_body.then(|| source.body(&record.key).unwrap_or_default()),
+            body: self
+                .order
+                .include_body
+                .then(|| source.body(&record.key).unwrap_or_default()),
             explanation: None,
         }
     }

@@ -51,14 +51,25 @@ pub(super) struct Place {
 impl SearchableRole {
     /// The sources of these names, or all of them.
     pub(super) fn chosen(&self, names: &[String]) -> Result<Vec<&SearchableSource>, SearchFailure> {
-        if let Some(name) = names.iter().find(|name| !self.sources.iter().any(|one| one.name == **name)) {
+        if let Some(name) = names
+            .iter()
+            .find(|name| !self.sources.iter().any(|one| one.name == **name))
+        {
             return Err(SearchFailure::UnknownSource {
                 role: self.name.clone(),
                 name: name.clone(),
-                known: self.sources.iter().map(|source| source.name.clone()).collect(),
+                known: self
+                    .sources
+                    .iter()
+                    .map(|source| source.name.clone())
+                    .collect(),
             });
         }
-        Ok(self.sources.iter().filter(|source| names.is_empty() || names.contains(&source.name)).collect())
+        Ok(self
+            .sources
+            .iter()
+            .filter(|source| names.is_empty() || names.contains(&source.name))
+            .collect())
     }
 }
 
@@ -70,22 +81,41 @@ impl SearchableSource {
 
     /// The title shown: that of the document, or its name.
     pub(super) fn title(&self, record: &DocumentRecord) -> String {
-        let name = || record.key.rsplit('/').next().unwrap_or(&record.key).to_owned();
-        if record.title.trim().is_empty() { name() } else { record.title.clone() }
+        let name = || {
+            record
+                .key
+                .rsplit('/')
+                .next()
+                .unwrap_or(&record.key)
+                .to_owned()
+        };
+        if record.title.trim().is_empty() {
+            name()
+        } else {
+            record.title.clone()
+        }
     }
 
     pub(super) fn place(&self, key: &str) -> Place {
         let Some(path) = self.root.as_ref().and_then(|root| root.path_of(key)) else {
-            return Place { url: format!("{}:{key}", self.id), path: None };
+            return Place {
+                url: format!("{}:{key}", self.id),
+                path: None,
+            };
         };
         let url = Url::from_file_path(&path).map(String::from);
-        Place { url: url.unwrap_or_default(), path: Some(path.to_string_lossy().into_owned()) }
+        Place {
+            url: url.unwrap_or_default(),
+            path: Some(path.to_string_lossy().into_owned()),
+        }
     }
 
     /// The text of a document as it was indexed, read again; none when it cannot be read.
     pub(super) fn body(&self, key: &str) -> Option<String> {
         let root = self.root.as_ref()?;
         let content = root.read(key, MAX_BODY_BYTES, |_| false).ok()?;
-        extract::extract(key, content.bytes, content.mtime_ns).ok().map(|document| document.body)
+        extract::extract(key, content.bytes, content.mtime_ns)
+            .ok()
+            .map(|document| document.body)
     }
 }

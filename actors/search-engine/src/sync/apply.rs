@@ -269,7 +269,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
             Ok(found) => self.put(found).map_err(SyncError::Sink)?,
             Err(reason) => {
                 self.report.skipped.add(reason);
-                tracing::debug!(event = "file_skipped", key = %outcome.key, %reason);
+                tracing::debug!(event = "file.skipped", key = %outcome.key, %reason);
                 if outcome.was_known {
                     self.sink.delete(&outcome.key).map_err(SyncError::Sink)?;
                     self.report.removed += 1;

@@ -67,7 +67,7 @@ impl Folders {
             }
             Err(error) if is_limit(&error) => Err(reason(&error)),
             Err(error) => {
-                tracing::debug!(event = "folder_not_watched", folder = %folder.display(), %error);
+                tracing::debug!(event = "watch.folder_refused", folder = %folder.display(), %error);
                 Ok(())
             }
         }

@@ -229,7 +229,7 @@ impl Drop for FolderWatch {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!(event = "watch_panicked", "the watch thread has panicked");
+            tracing::error!(event = "watch.panicked", "the watch thread has panicked");
         }
     }
 }

@@ -141,7 +141,7 @@ impl Worker {
             }
             Err(error) if is_limit(&error) => self.fall_back(PollingReason::SystemLimit),
             Err(error) => {
-                tracing::warn!(event = "watch_error", root = %self.root.path().display(), %error);
+                tracing::warn!(event = "watch.failed", root = %self.root.path().display(), %error);
                 self.rescan(RescanReason::Overflow);
             }
         }
@@ -302,7 +302,7 @@ impl Worker {
     /// Releases all watches and polls instead.
     fn fall_back(&mut self, reason: PollingReason) {
         let mode = WatchMode::Polling(reason);
-        tracing::warn!(event = "watch_fell_back", root = %self.root.path().display(), %mode);
+        tracing::warn!(event = "watch.fell_back", root = %self.root.path().display(), %mode);
         *self.mode.lock() = mode;
         self.folders = None;
         self.pending.clear();

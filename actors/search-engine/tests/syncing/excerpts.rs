@@ -1,0 +1,263 @@
+//! Excerpts of real files: the place shown, its line, and that nothing of a file is interpreted.
+
+use super::*;
+
+fn excerpt(folder: &Path, key: &str, query: &str) -> Excerpt {
+    let query = parse(&SearchRequest::for_text(query)).unwrap();
+    let root = RootFolder::open(folder).unwrap();
+    Excerpter::new(&query, 120).excerpt(&root, key, "Title of the document")
+}
+
+fn marked(excerpt: &Excerpt) -> Vec<String> {
+    let text: Vec<char> = excerpt.snippet.chars().collect();
+    excerpt
+        .highlights
+        .iter()
+        .map(|&[start, end]| text[start..end].iter().collect())
+        .collect()
+}
+
+#[test]
+fn an_excerpt_shows_the_place_where_the_words_meet() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "/* nothing of interest here */\n".repeat(200);
+    let code = format!(
+        "int cache;\n{filler}void kmem_cache_alloc(int size)\n{{\n\treturn slab_memory;\n}}\n{filler}"
+    );
+    write(folder.path(), "slab.c", code);
+    let excerpt = excerpt(folder.path(), "slab.c", "cache memory size");
+    assert_eq!(
+        marked(&excerpt),
+        ["kmem_cache_alloc", "size", "slab_memory"]
+    );
+    assert_eq!(excerpt.line, Some(202));
+    assert!(
+        excerpt
+            .snippet
+            .contains("void kmem_cache_alloc(int size) { return slab_memory; }"),
+        "{}",
+        excerpt.snippet
+    );
+    assert!(excerpt.snippet.chars().count() <= 120);
+}
+
+#[test]
+fn an_excerpt_of_markdown_or_html_is_free_of_markup_and_names_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "Some *other* paragraph.\n\n".repeat(100);
+    write(
+        folder.path(),
+        "a.md",
+        format!(
+            "---\ntitle: needle\n---\n\n{filler}A [sharp **needle**](http://needle.example) here.\n\n{filler}"
+        ),
+    );
+    let page = format!(
+        "<html><head><title>needle</title><script>needle()</script></head><body>\n<nav>needle</nav>\n<main>\n{}<p class=\"needle\">A sharp &lt;<b>needle</b>&gt; here.</p>\n{}</main></body></html>",
+        "<p>other</p>\n".repeat(200),
+        "<p>other</p>\n".repeat(200)
+    );
+    write(folder.path(), "a.html", page);
+    let found = excerpt(folder.path(), "a.md", "needle");
+    assert_eq!(
+        (marked(&found), found.line),
+        (vec!["needle".to_owned()], Some(205))
+    );
+    assert!(
+        found.snippet.contains("A sharp needle here."),
+        "{}",
+        found.snippet
+    );
+    let found = excerpt(folder.path(), "a.html", "needle");
+    assert_eq!(
+        (marked(&found), found.line),
+        (vec!["needle".to_owned()], Some(204))
+    );
+    assert!(
+        found.snippet.contains("A sharp <needle> here."),
+        "{}",
+        found.snippet
+    );
+}
+
+#[test]
+fn a_place_inside_a_script_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "a.html",
+        "<body><script>var needle = needle;</script><p>The needle in the text.</p>",
+    );
+    let found = excerpt(folder.path(), "a.html", "needle");
+    assert_eq!(found.snippet, "The needle in the text.");
+}
+
+#[test]
+fn without_a_place_the_beginning_is_shown_and_without_a_file_the_title() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "a.txt",
+        format!("The beginning. {}", "word ".repeat(100)),
+    );
+    let found = excerpt(folder.path(), "a.txt", "absent");
+    assert!(found.snippet.starts_with("The beginning. word") && found.line.is_none());
+    let gone = excerpt(folder.path(), "gone.txt", "title");
+    assert_eq!(
+        (gone.snippet.as_str(), marked(&gone)),
+        ("Title of the document", vec!["Title".to_owned()])
+    );
+    write(folder.path(), "now-binary.txt", b"\0\0\0");
+    assert_eq!(
+        excerpt(folder.path(), "now-binary.txt", "x").snippet,
+        "Title of the document"
+    );
+}
+
+#[test]
+fn only_the_first_part_of_a_long_file_is_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "word ".repeat(20_000);
+    write(
+        folder.path(),
+        "middle.txt",
+        format!("{filler}needle {filler}{filler}{filler}"),
+    );
+    assert_eq!(
+        marked(&excerpt(folder.path(), "middle.txt", "needle")),
+        ["needle"]
+    );
+    write(
+        folder.path(),
+        "end.txt",
+        format!("{filler}{filler}{filler}needle"),
+    );
+    assert!(
+        excerpt(folder.path(), "end.txt", "needle")
+            .highlights
+            .is_empty()
+    );
+}
+
+#[test]
+fn s05_markup_in_titles_and_bodies_is_plain_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let evil = "<script>alert('needle')</script> <img src=x onerror=alert(1)> javascript:needle";
+    write(folder.path(), "evil.txt", evil);
+    write(
+        folder.path(),
+        "evil.md",
+        "# <img src=x onerror=alert(1)> `<script>`\n\nneedle \\<svg onload=x>",
+    );
+    write(
+        folder.path(),
+        "evil.html",
+        "<title>&lt;script&gt;t&lt;/script&gt;</title><p>&lt;svg onload=x&gt; needle",
+    );
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    assert_eq!(index.documents["evil.txt"].0.body, evil);
+    assert_eq!(index.documents["evil.html"].0.title, "<script>t</script>");
+    assert_eq!(index.documents["evil.md"].0.title, "<script>");
+    let found = excerpt(folder.path(), "evil.txt", "needle");
+    assert_eq!(
+        (found.snippet.as_str(), marked(&found)),
+        (evil, vec!["needle".to_owned(), "needle".to_owned()])
+    );
+    assert_eq!(
+        excerpt(folder.path(), "evil.html", "needle").snippet,
+        "<svg onload=x> needle"
+    );
+    assert!(
+        excerpt(folder.path(), "evil.md", "needle")
+            .snippet
+            .ends_with("needle <svg onload=x>")
+    );
+}
+
+#[test]
+fn s16_control_characters_reach_neither_titles_nor_snippets() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "a.html",
+        "<title>red\x1b[31m\r\nalert</title><p>needle\x1b[2J\r\nX",
+    );
+    write(
+        folder.path(),
+        "b\x1b[31m.txt",
+        "needle\x07\x1b]0;title\x07 text",
+    );
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    for (document, _) in index.documents.values() {
+        assert!(
+            !document.title.chars().any(char::is_control),
+            "{:?}",
+            document.title
+        );
+        assert!(
+            !document.key.chars().any(char::is_control),
+            "{:?}",
+            document.key
+        );
+        let found = excerpt(folder.path(), &document.key, "needle");
+        assert!(
+            !found.snippet.chars().any(char::is_control),
+            "{:?}",
+            found.snippet
+        );
+        assert_eq!(marked(&found), ["needle"]);
+    }
+}
+
+#[test]
+fn titles_are_never_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("a.md", "no heading"),
+        ("b.html", "<p>no title"),
+        ("c.rs", "x"),
+        ("d.json", "{}"),
+        ("e", "x"),
+    ] {
+        write(folder.path(), name, text);
+    }
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    for (key, (document, _)) in &index.documents {
+        assert_eq!(&document.title, key);
+    }
+}
+
+#[test]
+fn every_encoding_becomes_the_same_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "Größe des Speichers für ältere Geräte";
+    let utf16: Vec<u8> = format!("\u{feff}{text}")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    write(folder.path(), "utf8.txt", text);
+    write(folder.path(), "utf16.txt", utf16);
+    write(
+        folder.path(),
+        "latin1.txt",
+        text.chars().map(|c| c as u8).collect::<Vec<_>>(),
+    );
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    for (document, _) in index.documents.values() {
+        assert_eq!(document.body, text, "{}", document.key);
+    }
+    assert_eq!(index.documents.len(), 3);
+    for key in index.keys() {
+        let excerpt = excerpt(folder.path(), key, "speicher");
+        assert_eq!(
+            (excerpt.snippet.as_str(), excerpt.line),
+            (text, Some(1)),
+            "{key}"
+        );
+        assert_eq!(excerpt.highlights, [[10, 19]], "{key}");
+    }
+}
