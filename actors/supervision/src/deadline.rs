@@ -1,17 +1,18 @@
 //! Timeouts cheap enough for every message.
 //!
-//! A timer of the runtime costs as much as a quarter of a whole question and answer (it is put
-//! into the timer wheel and taken out again for each). Nearly all answers come within
-//! microseconds, so here a pending question only leaves its waker in a list of its thread. One
-//! task a thread looks at the list every [`TICK`], and only while questions are pending: the clock
-//! of a question starts at the first look, hence a timeout is never early and at most two ticks
-//! late.
+//! A timer of the runtime costs nearly as much as a whole question and answer between two actors of
+//! one thread (it is put into the timer wheel and taken out again for each). Nearly all answers come
+//! within microseconds, so here a pending question only leaves its waker in a list of its thread.
+//! One task a thread looks at the list every [`TICK`], and only while questions are pending: the
+//! clock of a question starts at the first look, hence a timeout is never early and at most two
+//! ticks late. A thread is taken to run one runtime at a time.
 //!
 //! On a runtime of several threads, where tasks move, the runtime's own timers are used.
 
 use std::{
     cell::RefCell,
     future::Future,
+    mem,
     pin::Pin,
     sync::atomic::{AtomicU64, Ordering},
     task::{Context, Poll, Waker},
@@ -25,6 +26,10 @@ use tokio::{
 
 /// Time between two looks at the list.
 const TICK: Duration = Duration::from_millis(10);
+
+/// How much of a ticket's number counts the questions of its thread: enough for years of millions a
+/// second.
+const COUNT_BITS: u32 = 48;
 
 /// The time was over before the future was ready.
 #[derive(Debug)]
@@ -82,9 +87,7 @@ impl Timer {
             Self::Unset => self.set(timeout_ms, cx),
             Self::Runtime(sleep) => sleep.as_mut().poll(cx).map(|()| Elapsed),
             Self::Listed(ticket) => {
-                let (renewed, _replaced) =
-                    LIST.with_borrow_mut(|list| list.renew(ticket, cx.waker()));
-                match renewed {
+                match LIST.with_borrow_mut(|list| list.renew(ticket, cx.waker())) {
                     Renewed::Pending => Poll::Pending,
                     Renewed::Expired => Poll::Ready(Elapsed),
                     Renewed::OtherThread => self.set(timeout_ms, cx),
@@ -98,7 +101,7 @@ impl Timer {
         let listed =
             LIST.with_borrow_mut(|list| list.ticking.then(|| list.enter(timeout_ms, cx.waker())));
         match listed {
-            Some((ticket, _replaced)) => {
+            Some(ticket) => {
                 *self = Self::Listed(ticket);
                 Poll::Pending
             }
@@ -126,8 +129,8 @@ thread_local! {
 /// A place in a thread's list.
 #[derive(Debug)]
 struct Ticket {
-    thread: u64,
     index: usize,
+    /// Unique, see [`List::next_number`].
     number: u64,
 }
 
@@ -139,14 +142,16 @@ enum Renewed {
 
 /// The pending questions of one thread.
 struct List {
-    /// 0 before the first question.
-    thread: u64,
     places: Vec<Place>,
     /// Indices of free places; the last one freed is used first, see [`Place::waker`].
     free: Vec<usize>,
     taken: usize,
+    /// The thread's own number in the upper bits, so that a ticket is good on its thread only.
     next_number: u64,
     ticking: bool,
+    /// Wakers that were replaced; dropped by the next look, when the list is not borrowed: they may
+    /// own futures which are in this list, too.
+    stale: Vec<Waker>,
 }
 
 #[derive(Default)]
@@ -168,20 +173,20 @@ struct Place {
 impl List {
     const fn new() -> Self {
         Self {
-            thread: 0,
             places: Vec::new(),
             free: Vec::new(),
             taken: 0,
             next_number: 0,
             ticking: false,
+            stale: Vec::new(),
         }
     }
 
     /// Makes somebody look at the list; false on a runtime whose tasks move.
     fn start_ticking(&mut self) -> bool {
-        if self.thread == 0 {
+        if self.next_number == 0 {
             static THREADS: AtomicU64 = AtomicU64::new(1);
-            self.thread = THREADS.fetch_add(1, Ordering::Relaxed);
+            self.next_number = THREADS.fetch_add(1, Ordering::Relaxed) << COUNT_BITS;
         }
         let runtime = Handle::current();
         self.ticking = runtime.runtime_flavor() == RuntimeFlavor::CurrentThread;
@@ -192,21 +197,27 @@ impl List {
     }
 
     #[inline]
-    fn enter(&mut self, timeout_ms: u64, waker: &Waker) -> (Ticket, Option<Waker>) {
+    fn enter(&mut self, timeout_ms: u64, waker: &Waker) -> Ticket {
         let index = self.free.pop().unwrap_or_else(|| self.grow());
         self.next_number += 1;
         self.taken += 1;
+        let number = self.next_number;
         let place = &mut self.places[index];
-        place.number = self.next_number;
+        place.number = number;
         place.timeout_ms = timeout_ms;
         place.deadline = None;
-        let replaced = place.keep(waker);
-        let ticket = Ticket {
-            thread: self.thread,
-            index,
-            number: self.next_number,
-        };
-        (ticket, replaced)
+        if !place.has(waker) {
+            self.replace(index, waker);
+        }
+        Ticket { index, number }
+    }
+
+    #[inline(never)]
+    fn replace(&mut self, index: usize, waker: &Waker) {
+        let place = &mut self.places[index];
+        place.steady = place.last == waker.data().addr();
+        place.last = waker.data().addr();
+        self.stale.extend(place.waker.replace(waker.clone()));
     }
 
     #[cold]
@@ -218,21 +229,21 @@ impl List {
     /// The place of a ticket of this thread that has not expired.
     #[inline]
     fn place(&mut self, ticket: &Ticket) -> Option<&mut Place> {
-        if ticket.thread != self.thread {
-            return None;
-        }
-        self.places
-            .get_mut(ticket.index)
-            .filter(|place| place.number == ticket.number)
+        let place = self.places.get_mut(ticket.index)?;
+        (place.number == ticket.number).then_some(place)
     }
 
-    fn renew(&mut self, ticket: &Ticket, waker: &Waker) -> (Renewed, Option<Waker>) {
-        if ticket.thread != self.thread {
-            return (Renewed::OtherThread, None);
-        }
-        match self.place(ticket) {
-            Some(place) => (Renewed::Pending, place.keep(waker)),
-            None => (Renewed::Expired, None),
+    fn renew(&mut self, ticket: &Ticket, waker: &Waker) -> Renewed {
+        match self.place(ticket).map(|place| place.has(waker)) {
+            Some(true) => Renewed::Pending,
+            Some(false) => {
+                self.replace(ticket.index, waker);
+                Renewed::Pending
+            }
+            None if ticket.number >> COUNT_BITS == self.next_number >> COUNT_BITS => {
+                Renewed::Expired
+            }
+            None => Renewed::OtherThread,
         }
     }
 
@@ -255,7 +266,7 @@ impl List {
     fn look(&mut self, now: Instant) -> Look {
         let mut look = Look {
             expired: Vec::new(),
-            stale: Vec::new(),
+            stale: mem::take(&mut self.stale),
         };
         for (index, place) in self.places.iter_mut().enumerate() {
             if place.number == 0 {
@@ -278,24 +289,11 @@ struct Look {
 }
 
 impl Place {
-    /// Keeps the waker; gives back the one it replaces, to be dropped outside of the list.
     #[inline]
-    fn keep(&mut self, waker: &Waker) -> Option<Waker> {
-        if self
-            .waker
+    fn has(&self, waker: &Waker) -> bool {
+        self.waker
             .as_ref()
             .is_some_and(|kept| kept.will_wake(waker))
-        {
-            return None;
-        }
-        self.replace(waker)
-    }
-
-    #[inline(never)]
-    fn replace(&mut self, waker: &Waker) -> Option<Waker> {
-        self.steady = self.last == waker.data().addr();
-        self.last = waker.data().addr();
-        self.waker.replace(waker.clone())
     }
 
     fn is_over(&mut self, now: Instant) -> bool {

@@ -39,8 +39,8 @@ pub(crate) struct Queue<A: Actor<Context = Context<A>>> {
     inner: Line<Mutex<Inner<A>>>,
     /// Messages that the event loop took out of the queue and has not begun.
     in_batch: Line<AtomicUsize>,
-    /// Questions not answered yet, over all lives: each is given back by whoever asked.
-    asking: Line<AtomicUsize>,
+    /// Questions that are over, of all lives; counted up by whoever asked.
+    answered: Line<AtomicUsize>,
     /// Messages in the queue; written under the lock only.
     queued: AtomicUsize,
 }
@@ -61,6 +61,8 @@ struct Inner<A: Actor<Context = Context<A>>> {
     /// The life that takes messages, 0 for none.
     incarnation: u64,
     posts: VecDeque<Post<A>>,
+    /// Questions taken, of all lives. Like `answered` it wraps; their distance does not.
+    asked: usize,
     /// Messages the event loop took with its last look: at least as many as it has not begun, and
     /// known without a glance at what it writes all the time.
     last_batch: usize,
@@ -75,6 +77,7 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
         let inner = Inner {
             incarnation: 0,
             posts: VecDeque::new(),
+            asked: 0,
             last_batch: 0,
             waker: None,
             nudged: false,
@@ -83,7 +86,7 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
             inner: Line(Mutex::new(inner)),
             queued: AtomicUsize::new(0),
             in_batch: Line(AtomicUsize::new(0)),
-            asking: Line(AtomicUsize::new(0)),
+            answered: Line(AtomicUsize::new(0)),
         }
     }
 
@@ -132,11 +135,10 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
             return Err(Refusal::Full);
         }
         if asks {
-            // Only raised under the lock, so the bound is exact.
-            if self.asking.load(Ordering::Relaxed) >= capacity {
+            if self.unanswered_of(inner.asked) >= capacity {
                 return Err(Refusal::Full);
             }
-            self.asking.fetch_add(1, Ordering::Relaxed);
+            inner.asked = inner.asked.wrapping_add(1);
         }
         inner.posts.push_back(post);
         self.queued.store(inner.posts.len(), Ordering::Relaxed);
@@ -148,9 +150,14 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
         Ok(())
     }
 
-    /// The counter of questions, which whoever asked takes one from when the question is over.
-    pub(crate) fn asking(&self) -> &AtomicUsize {
-        &self.asking
+    /// The counter of questions that are over; whoever asked adds one when the question is.
+    pub(crate) fn answered(&self) -> &AtomicUsize {
+        &self.answered
+    }
+
+    #[inline]
+    fn unanswered_of(&self, asked: usize) -> usize {
+        asked.wrapping_sub(self.answered.load(Ordering::Relaxed))
     }
 
     /// Makes the event loop of this life turn once.
@@ -212,7 +219,8 @@ impl<A: Actor<Context = Context<A>>> Queue<A> {
 
     /// Questions that are not answered yet.
     pub(crate) fn unanswered(&self) -> usize {
-        self.asking.load(Ordering::Relaxed)
+        let inner = self.inner.lock();
+        self.unanswered_of(inner.asked)
     }
 }
 
@@ -227,5 +235,157 @@ impl<A: Actor<Context = Context<A>>> Inner<A> {
         {
             self.waker = Some(waker.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use actix::Context;
+    use futures_util::task::{ArcWake, waker};
+
+    use super::*;
+
+    struct Nobody;
+
+    impl Actor for Nobody {
+        type Context = Context<Self>;
+    }
+
+    /// A message that says when it is dropped.
+    struct Dropped(Arc<AtomicUsize>);
+
+    impl Deliver<Nobody> for Dropped {
+        fn deliver(self: Box<Self>, _: &mut Nobody, _: &mut Context<Nobody>) {}
+    }
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl ArcWake for Wakes {
+        fn wake_by_ref(this: &Arc<Self>) {
+            this.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    struct Lab {
+        queue: Queue<Nobody>,
+        batch: VecDeque<Post<Nobody>>,
+        dropped: Arc<AtomicUsize>,
+        wakes: Arc<Wakes>,
+    }
+
+    impl Lab {
+        /// A queue that takes messages for life 1.
+        fn open() -> Self {
+            let queue = Queue::new();
+            queue.open(1);
+            let (dropped, wakes) = (Arc::default(), Arc::default());
+            Self {
+                queue,
+                batch: VecDeque::new(),
+                dropped,
+                wakes,
+            }
+        }
+
+        fn tell(&self, capacity: usize) -> Result<(), Refusal> {
+            self.queue.post(
+                Box::new(Dropped(Arc::clone(&self.dropped))),
+                false,
+                capacity,
+            )
+        }
+
+        /// A turn of the event loop of `life`; how many messages it got.
+        fn turn(&mut self, life: u64) -> usize {
+            let waker = waker(Arc::clone(&self.wakes));
+            let task = Task::from_waker(&waker);
+            let first = self.queue.take(life, &mut self.batch, Some(&task));
+            usize::from(first.is_some()) + self.batch.len()
+        }
+
+        fn wakes(&self) -> usize {
+            self.wakes.0.load(Ordering::Relaxed)
+        }
+
+        fn dropped(&self) -> usize {
+            self.dropped.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn a_message_wakes_the_event_loop_once_a_turn() {
+        let mut lab = Lab::open();
+        assert_eq!(lab.turn(1), 0);
+        lab.tell(10).unwrap();
+        lab.tell(10).unwrap();
+        assert_eq!(lab.wakes(), 1);
+        assert_eq!(lab.turn(1), 2);
+        lab.tell(10).unwrap();
+        assert_eq!(lab.wakes(), 2);
+    }
+
+    #[test]
+    fn a_nudge_between_two_turns_is_not_lost() {
+        let mut lab = Lab::open();
+        lab.queue.nudge(1);
+        assert_eq!(lab.wakes(), 0, "nobody waits yet");
+        lab.turn(1);
+        assert_eq!(lab.wakes(), 1, "one more turn");
+        lab.turn(1);
+        lab.queue.nudge(1);
+        assert_eq!(lab.wakes(), 2);
+        lab.turn(1);
+        lab.queue.nudge(2);
+        assert_eq!(
+            lab.wakes(),
+            3,
+            "and one for the nudge during the turn, none for another life"
+        );
+    }
+
+    #[test]
+    fn what_is_taken_and_not_begun_still_counts() {
+        let mut lab = Lab::open();
+        for _ in 0..3 {
+            lab.tell(3).unwrap();
+        }
+        assert_eq!(lab.tell(3), Err(Refusal::Full));
+        assert_eq!(lab.turn(1), 3);
+        assert_eq!(lab.queue.waiting(), 2, "one is in work");
+        lab.tell(3).unwrap();
+        assert_eq!(lab.tell(3), Err(Refusal::Full));
+        lab.queue.left_in_batch(0);
+        lab.tell(3).unwrap();
+        lab.tell(3).unwrap();
+        assert_eq!(lab.tell(3), Err(Refusal::Full));
+    }
+
+    #[test]
+    fn a_life_that_ends_drops_what_waits_and_one_given_up_gets_nothing() {
+        let mut lab = Lab::open();
+        lab.tell(10).unwrap();
+        lab.queue.close(1);
+        assert_eq!((lab.dropped(), lab.queue.waiting()), (1, 0));
+        assert_eq!(lab.tell(10), Err(Refusal::Closed));
+        lab.queue.open(2);
+        lab.tell(10).unwrap();
+        assert_eq!(lab.turn(1), 0, "not its messages");
+        lab.queue.close(1);
+        assert_eq!(lab.queue.waiting(), 1, "nor its queue to close");
+        lab.queue.open(3);
+        assert_eq!(
+            lab.dropped(),
+            3,
+            "one refused, and one of the life given up"
+        );
     }
 }

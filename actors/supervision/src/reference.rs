@@ -170,7 +170,7 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
         let (reply, answer) = oneshot::channel();
         let state = match shared.post(message, Some(reply)) {
             Ok(()) => Asking::Waiting(Question {
-                unanswered: shared.queue.asking(),
+                answered: shared.queue.answered(),
                 answer: deadline::within(timeout_ms, answer),
             }),
             Err(refused) => Asking::Refused(refused),
@@ -344,13 +344,13 @@ enum Asking<'a, R> {
 
 /// A question that is not answered yet; dropped with its answer, or when nobody waits any more.
 struct Question<'a, R> {
-    unanswered: &'a AtomicUsize,
+    answered: &'a AtomicUsize,
     answer: Within<oneshot::Receiver<R>>,
 }
 
 impl<R> Drop for Question<'_, R> {
     fn drop(&mut self) {
-        self.unanswered.fetch_sub(1, Ordering::Relaxed);
+        self.answered.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -43,11 +43,15 @@ fn a_blocked_thread_is_left_behind_and_the_next_life_gets_another() {
         worker.ready().await;
         let blocked_thread = worker.ask(WhichThread).await.unwrap();
         assert_ne!(blocked_thread, std::thread::current().id());
+        // While the first message holds the thread the others gather, to be taken in one go.
+        let (gather, gathering) = mpsc::channel();
+        worker.tell(Block(gathering)).unwrap();
         let (release, held) = mpsc::channel();
         worker.tell(Block(held)).unwrap();
         for _ in 0..10 {
             worker.tell(Note("of the life given up".into())).unwrap();
         }
+        drop(gather);
         worker.ready_after(1).await;
         assert_ne!(worker.ask(WhichThread).await.unwrap(), blocked_thread);
         assert_eq!(worker.ask(Increment).await, Ok(1));

@@ -170,23 +170,31 @@ fn the_next_life_waits_for_the_back_off() {
 #[test]
 fn a_parked_child_is_resumed_by_hand_with_its_failures_forgotten() {
     run(async {
-        let spec = puppet("worker", &Journal::default()).policy(RestartPolicy {
-            intensity: 0,
+        let once = RestartPolicy {
+            intensity: 1,
             ..AT_ONCE
-        });
+        };
+        let spec = puppet("worker", &Journal::default()).policy(once);
         let worker = spec.reference();
         let tree = Root::start(root().child(spec));
-        for life in 0..3 {
-            worker.ready_after(life).await;
-            worker.tell(Panic("planned")).unwrap();
-            in_state(&tree.handle(), &["worker"], ActorState::Parked).await;
+        for life in [0, 2, 4] {
+            for failed in 0..2 {
+                worker.ready_after(life + failed).await;
+                worker.tell(Panic("planned")).unwrap();
+            }
+            let node = in_state(&tree.handle(), &["worker"], ActorState::Parked).await;
+            assert_eq!(
+                node.incarnation,
+                life + 2,
+                "one restart, as if it were the first"
+            );
             tree.handle()
                 .supervisor()
                 .resume_child("worker")
                 .await
                 .unwrap();
         }
-        worker.ready_after(3).await;
+        worker.ready_after(6).await;
         assert_eq!(worker.ask(Increment).await, Ok(1));
         // Resuming one that runs changes nothing.
         tree.handle()

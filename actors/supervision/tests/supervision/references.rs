@@ -168,6 +168,28 @@ fn a_crash_answers_what_waits_and_gives_its_permits_back() {
 }
 
 #[test]
+fn what_waits_when_a_life_ends_is_answered_though_no_life_follows() {
+    run(async {
+        let never = RestartPolicy {
+            intensity: 0,
+            ..AT_ONCE
+        };
+        let spec = puppet("worker", &Journal::default()).policy(never);
+        let worker = spec.reference();
+        let tree = Root::start(root().child(spec));
+        worker.ready().await;
+        // Sent when called: both are in the mailbox before the first is handled.
+        let (panics, waits) = (worker.ask(Panic("planned")), worker.ask(Increment));
+        let no_reply = AskError::NoReply {
+            actor: "worker".into(),
+        };
+        assert_eq!(waits.await, Err(no_reply.clone()));
+        assert_eq!(panics.await, Err(no_reply));
+        stop(tree).await;
+    });
+}
+
+#[test]
 fn a_question_that_timed_out_before_its_turn_is_never_handled() {
     run(async {
         let journal = Journal::default();
