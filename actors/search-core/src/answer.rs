@@ -73,27 +73,6 @@ pub struct SearchResult {
     /// Text of the document, with `include_body` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The parts of the score, with `explain` only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explanation: Option<Explanation>,
-}
-
-/// How one score came about.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Explanation {
-    /// The formula in one sentence.
-    pub formula: String,
-    /// What each query term contributed.
-    pub parts: Vec<ScorePart>,
-}
-
-/// One addend of a score.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ScorePart {
-    /// The query term, as analysed.
-    pub term: String,
-    /// Its share of the score.
-    pub score: f32,
 }
 
 /// How one source fared in a search.

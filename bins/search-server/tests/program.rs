@@ -145,6 +145,10 @@ fn both_signals_end_it_cleanly() {
             log.iter().any(|line| line.contains("server.stopped")),
             "{log:#?}"
         );
+        let odd = log
+            .iter()
+            .any(|line| line.contains("WARN") || line.contains("ERROR"));
+        assert!(!odd, "a clean end has nothing to warn of: {log:#?}");
     }
 }
 

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
 use std::time::Duration;
 
 use actix_http::{HttpService, KeepAlive, Request, Response};
@@ -145,8 +146,17 @@ where
         })
         .and_then(http.h1(map_config(application, |()| AppConfig::default())))
     })?;
-    let server = builder.shutdown_signal(shutdown).run();
-    server.await
+    let server = builder.run();
+    let handle = server.handle();
+    let mut server = pin!(server);
+    tokio::select! {
+        ended = &mut server => return ended,
+        () = shutdown => {}
+    }
+    // Not the builder's own shutdown signal: that one stops the whole actix system as well, and
+    // with it every actor that runs on an arbiter of its own, before its supervisor has ended it.
+    let ((), ended) = tokio::join!(handle.stop(true), server);
+    ended
 }
 
 fn into_response(error: impl Into<actix_web::Error>) -> Response<BoxBody> {

@@ -73,14 +73,13 @@ impl AnswerCache {
         let mut text = String::new();
         if self.entries.is_some() {
             text = format!(
-                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {}",
+                "{role:?} {:?} {:?} {:?} {} {} {:?} {}",
                 order.request.text,
                 order.request.terms,
                 order.request.operator,
                 order.limit,
                 order.skip,
                 order.sources,
-                order.explain,
                 order.include_body,
             );
         }

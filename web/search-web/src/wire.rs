@@ -39,9 +39,6 @@ pub struct SearchBody {
     /// Names of the role's sources to search; all of them when empty.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// Whether to add the parts of each score.
-    #[serde(default)]
-    pub explain: bool,
     /// Whether to add the text of each document.
     #[serde(default)]
     pub include_body: bool,
@@ -79,7 +76,6 @@ impl SearchBody {
             limit,
             skip,
             sources: self.sources,
-            explain: self.explain,
             include_body: self.include_body,
         })
     }

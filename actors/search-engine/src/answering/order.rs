@@ -15,8 +15,6 @@ pub struct SearchOrder {
     pub limit: usize,
     /// Names of the sources to search; all of the role when empty.
     pub sources: Vec<String>,
-    /// Whether to add the parts of each score.
-    pub explain: bool,
     /// Whether to add the text of each document.
     pub include_body: bool,
 }

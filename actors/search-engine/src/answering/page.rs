@@ -141,7 +141,6 @@ impl Page<'_> {
                 .order
                 .include_body
                 .then(|| source.body(&record.key).unwrap_or_default()),
-            explanation: None,
         }
     }
 }
