@@ -1,9 +1,8 @@
 //! Finding a query's words in a text.
 
 use std::cell::RefCell;
-use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
 use super::QueryTerm;
 use crate::analysis::{WordAnalyzer, WordTerms, fold};
@@ -11,30 +10,12 @@ use crate::analysis::{WordAnalyzer, WordTerms, fold};
 thread_local! {
     /// Analyser and buffers of this thread.
     static SCRATCH: RefCell<(WordAnalyzer, WordTerms, String)> = RefCell::default();
-    /// Words this thread has analysed and the hashes of their terms. Stemming costs far more than
-    /// looking up, and texts of one source share their words from query to query.
-    static ANALYSED: RefCell<FxHashMap<Box<str>, Box<[u64]>>> = RefCell::default();
-}
-
-/// Words a thread remembers before it forgets them all: about 3 MB.
-const MAX_ANALYSED: usize = 32 * 1024;
-
-/// Longer words are rare and not worth the memory.
-const MAX_REMEMBERED_BYTES: usize = 48;
-
-/// Stands for a term: two terms of one query that share 64 bits do not happen, and would cost a
-/// wrong mark.
-fn hash_of(term: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    term.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Tells whether a raw word of a text matches a query, by the analysis of the index.
 #[derive(Debug, Clone, Default)]
 pub struct TermMatcher {
-    /// Number of each term by its hash.
-    terms: FxHashMap<u64, usize>,
+    terms: FxHashMap<String, usize>,
     /// First bytes of the terms: a plain word that starts otherwise cannot match, because folding
     /// and stemming keep its first letter.
     first: Vec<u8>,
@@ -51,7 +32,7 @@ impl TermMatcher {
         first.dedup();
         Self {
             terms: numbered
-                .map(|(index, term)| (hash_of(&term.text), index))
+                .map(|(index, term)| (term.text.clone(), index))
                 .collect(),
             first,
         }
@@ -65,24 +46,12 @@ impl TermMatcher {
         if self.is_ruled_out(word) {
             return None;
         }
-        ANALYSED.with_borrow_mut(|analysed| {
-            if let Some(hashes) = analysed.get(word) {
-                return self.first_of(hashes);
-            }
-            let hashes = term_hashes(word);
-            let found = self.first_of(&hashes);
-            if analysed.len() >= MAX_ANALYSED {
-                analysed.clear();
-            }
-            if word.len() <= MAX_REMEMBERED_BYTES {
-                analysed.insert(word.into(), hashes);
-            }
-            found
+        SCRATCH.with_borrow_mut(|(analyzer, terms, _)| {
+            analyzer.analyze(word, terms);
+            terms
+                .iter()
+                .find_map(|(term, _)| self.terms.get(term).copied())
         })
-    }
-
-    fn first_of(&self, hashes: &[u64]) -> Option<usize> {
-        hashes.iter().find_map(|hash| self.terms.get(hash).copied())
     }
 
     /// Number of distinct terms.
@@ -106,13 +75,6 @@ impl TermMatcher {
         let plain = head.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase);
         plain && !self.first.contains(&head.to_ascii_lowercase())
     }
-}
-
-fn term_hashes(word: &str) -> Box<[u64]> {
-    SCRATCH.with_borrow_mut(|(analyzer, terms, _)| {
-        analyzer.analyze(word, terms);
-        terms.iter().map(|(term, _)| hash_of(term)).collect()
-    })
 }
 
 /// The folded form of a word, for comparisons.
