@@ -21,8 +21,8 @@ pub struct ReadDocument(pub DocumentRequest);
 
 /// Compare the source with its index again, now.
 ///
-/// Sent by: `service-agent`, tests. Handled by: `IndexKeeper`. Reply: none; `GET /health` shows
-/// the progress.
+/// Sent by: tests; the route of the next milestone. Handled by: `IndexKeeper`. Reply: none;
+/// `GET /health` shows the progress.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct Reindex;

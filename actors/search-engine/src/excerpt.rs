@@ -40,7 +40,7 @@ pub struct Excerpt {
     pub snippet: String,
     /// Matches: `[start, end)` in characters of `snippet`, ascending.
     pub highlights: Vec<[usize; 2]>,
-    /// 1-based line of the first match in the file, where the place is known.
+    /// 1-based line of the file where the words found stand together, where the place is known.
     pub line: Option<usize>,
 }
 

@@ -1,0 +1,69 @@
+//! The search part of an actor tree without HTTP.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use search_actors::messages::{Reindex, Search};
+use search_actors::{SearchService, SearchSettings, SourceSlot};
+use search_core::answer::SourceState;
+use search_core::query::SearchRequest;
+use search_engine::answering::SearchOrder;
+use supervision::{Root, SupervisorSpec, Verdict};
+
+/// A deadline no healthy run comes near.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+async fn ready_after(slot: &SourceSlot, before: Option<SystemTime>) -> SystemTime {
+    let began = Instant::now();
+    loop {
+        let published = slot.read();
+        if published.state == SourceState::Ready && published.updated_at > before {
+            return published.updated_at.expect("a ready source was updated");
+        }
+        assert!(
+            began.elapsed() < DEADLINE,
+            "not ready in time: {published:?}"
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[actix_rt::test]
+async fn a_keeper_that_is_told_to_compares_everything_again_and_searches_go_on() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let files = home.path().join("files");
+    std::fs::create_dir(&files).expect("a folder");
+    std::fs::write(files.join("a.txt"), "needle\n").expect("a file");
+    let role = format!(
+        r#"{{"name":"R","relevance_function":"BM25","theme":"spacelab","haystacks":[{{"name":"H","service":"LocalFiles","location":{:?}}}]}}"#,
+        files.to_str().expect("a Unicode path")
+    );
+    let roles = search_core::role::parse("role.json", &role, &config_core::Environment::default());
+    let service = SearchService::new(&SearchSettings {
+        roles: roles.expect("a valid role"),
+        data: home.path().join("index"),
+        max_concurrent_searches: 4,
+        search_timeout: DEADLINE,
+        search_threads: 1,
+    });
+    let (board, desk, keeper) = (service.board, service.desk, service.keepers[0].1.clone());
+    let root = Root::start(SupervisorSpec::root("test").supervisor(service.supervisor));
+    let first = ready_after(&board.slots()[0], None).await;
+
+    keeper.ask(Reindex).await.expect("the keeper runs");
+    ready_after(&board.slots()[0], Some(first)).await;
+
+    let order = SearchOrder {
+        request: SearchRequest::for_text("needle"),
+        limit: 1,
+        ..SearchOrder::default()
+    };
+    let answer = desk
+        .ask(Search(order))
+        .await
+        .expect("the desk runs")
+        .expect("an answer");
+    assert_eq!(answer.total, 1);
+    root.handle().stop();
+    assert_eq!(root.verdict().await, Verdict::Stopped);
+    board.wait_for_threads();
+}
