@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -42,6 +43,27 @@ impl Environment {
             Some(Some(value)) => Ok(Some(value)),
             Some(None) => Err(NotUnicode),
         }
+    }
+
+    /// The value of `name`; `None` when it is not set, empty, or not Unicode.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).ok()?.filter(|text| !text.is_empty())
+    }
+
+    /// Where programs keep data of this user: `$XDG_DATA_HOME`, `~/.local/share`, or `/var/lib` for one without a home
+    /// (XDG Base Directory Specification).
+    pub fn data_home(&self) -> PathBuf {
+        let named = self.text("XDG_DATA_HOME").map(PathBuf::from);
+        let usual = || Some(Path::new(self.text("HOME")?).join(".local/share"));
+        named.or_else(usual).unwrap_or_else(|| "/var/lib".into())
+    }
+
+    /// The same with one more variable; a variable of that name is replaced.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables
+            .insert(name.to_owned(), Some(value.to_owned()));
+        self
     }
 
     /// The names that are set, in order.

@@ -1,5 +1,7 @@
 //! One file to decode: its bytes, its language and the environment it may refer to.
 
+use std::ops::Range;
+
 use crate::decode::{Item, Session};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::environment::Environment;
@@ -35,6 +37,17 @@ pub struct Decoded<T> {
     pub value: T,
     /// Warnings only.
     pub warnings: Diagnostics,
+    /// Where the text holds secrets, in the order they were read.
+    pub secrets: Vec<SecretPlace>,
+}
+
+/// Where a secret stands in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretPlace {
+    /// Bytes of the text, without the quotes.
+    pub range: Range<usize>,
+    /// The path of the value, for example `roles[1].extra.cloudllm_api_key`.
+    pub key_path: String,
 }
 
 impl<'a> Input<'a> {
@@ -98,7 +111,8 @@ impl<'a> Input<'a> {
         expand(&mut root, &source, self.environment, &mut findings);
         let session = Session::new(&source, self.format, self.unknown_keys, findings);
         let value = read(&session.root(&root));
-        let (mut findings, secrets) = session.finish();
+        let (mut findings, hidden) = session.finish();
+        let secrets = hidden.iter().map(|(span, _)| *span).collect();
         let wrong = findings
             .iter()
             .any(|finding| finding.severity == Severity::Error);
@@ -106,6 +120,7 @@ impl<'a> Input<'a> {
             Some(value) if !wrong => Ok(Decoded {
                 value,
                 warnings: diagnostics(&source, findings, secrets),
+                secrets: hidden.into_iter().map(SecretPlace::from).collect(),
             }),
             Some(_) => Err(diagnostics(&source, findings, secrets)),
             None => {
@@ -114,6 +129,15 @@ impl<'a> Input<'a> {
                 }
                 Err(diagnostics(&source, findings, secrets))
             }
+        }
+    }
+}
+
+impl From<(Span, String)> for SecretPlace {
+    fn from((span, key_path): (Span, String)) -> Self {
+        Self {
+            range: span.start..span.end,
+            key_path,
         }
     }
 }

@@ -63,8 +63,13 @@ fn check(text: &str, format: Format, expected: &Expect) {
 fn both_languages_give_the_same_value() {
     let json = r#"{"agents": [{"name": "a", "kind": "old-shell", "token": "${TOKEN}$$"}]}"#;
     let toml = "[[agents]]\nname = 'a'\nkind = \"shell\"\ntoken = '''${TOKEN}$$'''\n";
+    let text = json;
     let json = decode(json, Format::Json).unwrap();
-    assert_eq!(json, decode(toml, Format::Toml).unwrap());
+    let toml = decode(toml, Format::Toml).unwrap();
+    assert_eq!((&json.value, &json.warnings), (&toml.value, &toml.warnings));
+    let secret = &json.secrets[0];
+    assert_eq!(secret.key_path, "agents[0].token");
+    assert_eq!(&text[secret.range.clone()], "${TOKEN}$$");
     let token = json.value[0].token.as_ref().unwrap();
     assert_eq!(token.expose(), "sk-123\"${X}$");
     assert_eq!((json.value[0].kind, json.value[0].seconds), (1, 600));

@@ -25,9 +25,10 @@ pub mod text;
 
 pub use delivery::{BodyDigest, Delivery, DeliveryError, ParseOptions};
 pub use event::{
-    ChangedPaths, Comment, CommentAction, Event, EventError, EventKind, Issue, IssueCommentEvent,
-    IssueState, Origin, OtherEvent, PingEvent, PullRequest, PullRequestAction, PullRequestBase,
-    PullRequestEvent, PullRequestHead, PushEvent, PushedCommit, RefChange, Repository,
+    BY_HAND, ChangedPaths, Comment, CommentAction, Event, EventError, EventKind, Issue,
+    IssueCommentEvent, IssueState, Origin, OtherEvent, PingEvent, PullRequest, PullRequestAction,
+    PullRequestBase, PullRequestEvent, PullRequestHead, PushEvent, PushedCommit, RefChange,
+    Repository,
 };
 pub use forge::Forge;
 pub use headers::{HeaderError, WebhookHeaders};

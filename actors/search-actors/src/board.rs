@@ -5,17 +5,13 @@
 //! ```
 //! One slot a source; roles that name the same source share its slot and so its index.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
-use std::time::SystemTime;
 
-use parking_lot::{Mutex, RwLock};
-use search_core::answer::{IndexProgress, SourceState};
 use search_core::role::{Haystack, Role, RoleFile};
-use search_engine::index::IndexSnapshot;
-use search_engine::walk::RootFolder;
+use search_graph_engine::thesaurus::Thesaurus;
+
+use crate::slot::SourceSlot;
+use crate::thesauri::Thesauri;
 
 /// Everything that can be searched, role by role.
 #[derive(Debug)]
@@ -23,6 +19,8 @@ pub struct Board {
     roles: Vec<RoleEntry>,
     default_role: String,
     slots: Vec<Arc<SourceSlot>>,
+    /// Counts the boards before this one.
+    generation: u64,
 }
 
 /// One role and its sources.
@@ -32,6 +30,12 @@ pub struct RoleEntry {
     pub role: Role,
     /// One slot a haystack, in the order of the configuration.
     pub sources: Vec<RoleSource>,
+    /// Words that were declared to mean the same; empty where the role names no thesaurus.
+    pub thesaurus: Arc<Thesaurus>,
+    /// Why the thesaurus cannot be used.
+    pub thesaurus_error: Option<String>,
+    /// That of the board: answers of another one are other answers.
+    pub(crate) generation: u64,
 }
 
 /// A haystack of a role, and the slot of the source behind it.
@@ -43,123 +47,53 @@ pub struct RoleSource {
     pub slot: Arc<SourceSlot>,
 }
 
-/// What one keeper has published about its source.
-#[derive(Debug)]
-pub struct SourceSlot {
-    /// Names the source in document ids and on disk: eight hex digits.
-    pub id: String,
-    /// The haystack it was made from.
-    pub haystack: Haystack,
-    published: RwLock<Published>,
-    /// Counts the changes that a search can see.
-    version: AtomicU64,
-    /// The thread of the present or the former keeper; the next one waits for its end.
-    pub(crate) thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// The changing part of a slot.
-#[derive(Debug, Clone)]
-pub struct Published {
-    /// The searchable state; none before the index has been opened.
-    pub snapshot: Option<IndexSnapshot>,
-    /// The folder behind it, once it has been found.
-    pub root: Option<Arc<RootFolder>>,
-    /// What the source is doing.
-    pub state: SourceState,
-    /// When the index last changed.
-    pub updated_at: Option<SystemTime>,
-    /// Why it is not (completely) searchable.
-    pub error: Option<String>,
-    /// How far indexing is.
-    pub progress: IndexProgress,
-    /// Files that were not indexed, by reason.
-    pub skipped: BTreeMap<String, u64>,
-}
-
-impl SourceSlot {
-    fn new(id: String, haystack: Haystack) -> Self {
-        let published = Published {
-            snapshot: None,
-            root: None,
-            state: SourceState::Starting,
-            updated_at: None,
-            error: None,
-            progress: IndexProgress::default(),
-            skipped: BTreeMap::new(),
-        };
-        Self {
-            id,
-            haystack,
-            published: RwLock::new(published),
-            version: AtomicU64::new(0),
-            thread: Mutex::new(None),
-        }
-    }
-
-    /// Counts the changes that a search can see: equal versions give equal answers.
-    #[must_use]
-    pub fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
-    }
-
-    /// The state at this moment.
-    #[must_use]
-    pub fn read(&self) -> Published {
-        self.published.read().clone()
-    }
-
-    /// Looks at the state without copying it.
-    pub fn with<T>(&self, look: impl FnOnce(&Published) -> T) -> T {
-        look(&self.published.read())
-    }
-
-    /// Changes the state in a way that searches see; only the source's keeper does this.
-    pub(crate) fn publish(&self, change: impl FnOnce(&mut Published)) {
-        let mut published = self.published.write();
-        change(&mut published);
-        self.version.fetch_add(1, Ordering::Release);
-    }
-
-    /// Changes the progress, which no answer shows.
-    pub(crate) fn publish_progress(&self, change: impl FnOnce(&mut Published)) {
-        change(&mut self.published.write());
-    }
-
-    /// The source cannot be searched, or not completely; what was searchable stays so.
-    pub(crate) fn fail(&self, reason: &str) {
-        self.publish(|published| {
-            published.state = SourceState::Failed;
-            published.error = Some(reason.to_owned());
-        });
-    }
-
-    /// This version has no keeper for the source's service.
-    pub(crate) fn refuse(&self) {
-        let service = self.haystack.service().as_str();
-        self.fail(&format!(
-            "this version searches LocalFiles only; {service} sources come with the next one"
-        ));
-    }
-}
-
 impl Board {
-    /// One entry a role of the file, one slot a distinct source.
+    /// One entry a role of the file, one slot a distinct source. Reads the thesauri.
     #[must_use]
     pub fn new(file: &RoleFile) -> Self {
+        Self::of(file, &[], 0)
+    }
+
+    /// The board of a changed file: sources that stay as they are keep their slots, and with them their indexes and
+    /// keepers. Reads the thesauri.
+    #[must_use]
+    pub fn after(&self, file: &RoleFile) -> Self {
+        Self::of(file, &self.slots, self.generation + 1)
+    }
+
+    fn of(file: &RoleFile, former: &[Arc<SourceSlot>], generation: u64) -> Self {
+        let thesauri = Thesauri::load(file);
         let mut slots: Vec<Arc<SourceSlot>> = Vec::new();
         let mut slot_of = |haystack: &Haystack| {
             let id = source_id(haystack);
             if let Some(slot) = slots.iter().find(|slot| slot.id == id) {
                 return Arc::clone(slot);
             }
-            slots.push(Arc::new(SourceSlot::new(id, haystack.clone())));
-            Arc::clone(&slots[slots.len() - 1])
+            let concepts = thesauri.of_source(file, |other| source_id(other) == id);
+            let former = former.iter().find(|slot| slot.id == id);
+            let slot = match former {
+                Some(slot) if slot.serves(haystack, &concepts) => Arc::clone(slot),
+                former => {
+                    let haystack = haystack.clone();
+                    Arc::new(match former {
+                        Some(former) => SourceSlot::succeeding(former, haystack, concepts),
+                        None => SourceSlot::new(id, haystack, concepts),
+                    })
+                }
+            };
+            slots.push(Arc::clone(&slot));
+            slot
         };
         let roles = file
             .roles()
             .iter()
-            .map(|role| RoleEntry {
+            .enumerate()
+            .map(|(number, role)| (role, thesauri.of_role(number)))
+            .map(|(role, declared)| RoleEntry {
                 role: role.clone(),
+                thesaurus: declared.thesaurus,
+                thesaurus_error: declared.error,
+                generation,
                 sources: role
                     .haystacks
                     .iter()
@@ -174,7 +108,14 @@ impl Board {
             roles,
             default_role: file.default_role().name.clone(),
             slots,
+            generation,
         }
+    }
+
+    /// Counts the boards before this one.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// All roles in the order of the configuration.
@@ -196,16 +137,6 @@ impl Board {
         self.roles.iter().find(|entry| entry.role.name == name)
     }
 
-    /// Waits until no keeper's thread holds an index any more. Call it when the actors have ended,
-    /// before the data folder is given to somebody else. Blocks.
-    pub fn wait_for_threads(&self) {
-        for slot in &self.slots {
-            let thread = slot.thread.lock().take();
-            // How the thread ended was reported by the thread itself.
-            let _ = thread.map(JoinHandle::join);
-        }
-    }
-
     /// One slot a distinct source.
     #[must_use]
     pub fn slots(&self) -> &[Arc<SourceSlot>] {
@@ -216,7 +147,8 @@ impl Board {
 /// Eight hex digits that stay the same as long as service, place and parameters do, so that
 /// document ids outlive restarts and renamed roles.
 fn source_id(haystack: &Haystack) -> String {
-    let place = match haystack.local_files() {
+    let files = haystack.indexed_files();
+    let place = match &files {
         Some(files) => files.folder.as_os_str().as_encoded_bytes(),
         None => haystack.location.as_bytes(),
     };

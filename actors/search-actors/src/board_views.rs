@@ -1,5 +1,6 @@
 //! What others see of the board: lists for people, and the sources of one search.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use search_core::answer::{HaystackSummary, RoleList, RoleSummary, SourceHealth, SourceState};
@@ -12,11 +13,10 @@ impl RoleEntry {
     /// Changes whenever an answer of this role can change.
     #[must_use]
     pub fn version(&self) -> u64 {
-        // Each addend only grows, so two different states never have the same sum.
-        self.sources
-            .iter()
-            .map(|source| source.slot.version())
-            .sum()
+        // Each addend only grows, so two different states of a board never have the same sum; and none grows so far that it
+        // reaches the board's own number.
+        let sum: u64 = self.sources.iter().map(|one| one.slot.version()).sum();
+        (self.generation << 40).wrapping_add(sum)
     }
 
     /// The role as it can be searched at this moment.
@@ -26,7 +26,29 @@ impl RoleEntry {
             name: self.role.name.clone(),
             function: self.role.relevance_function,
             sources: self.sources.iter().map(RoleSource::searchable).collect(),
+            thesaurus: Some(Arc::clone(&self.thesaurus)),
+            served: Vec::new(),
         }
+    }
+}
+
+impl RoleEntry {
+    /// Whether other servers are asked at query time for any of these sources (all where none is named), so that an answer
+    /// is not to be kept.
+    #[must_use]
+    pub fn asks(&self, names: &[String]) -> bool {
+        let served = |source: &RoleSource| source.slot.embedding_place().is_some();
+        let chosen =
+            |source: &&RoleSource| names.is_empty() || names.contains(&source.haystack.name);
+        self.asked(names).next().is_some() || self.sources.iter().filter(chosen).any(served)
+    }
+
+    /// The sources that are asked at query time.
+    pub(crate) fn asked<'s>(&'s self, names: &'s [String]) -> impl Iterator<Item = &'s RoleSource> {
+        let chosen =
+            |source: &&RoleSource| names.is_empty() || names.contains(&source.haystack.name);
+        let chosen = self.sources.iter().filter(chosen);
+        chosen.filter(|source| source.slot.is_asked())
     }
 }
 
@@ -38,6 +60,10 @@ impl RoleSource {
             service: self.haystack.service().as_str(),
             snapshot: published.snapshot.clone(),
             root: published.root.clone(),
+            graph: Some(Arc::clone(&self.slot.graph)),
+            is_embedded: self.slot.model.is_some(),
+            shelf: None,
+            texts: self.slot.texts.get().cloned(),
             error: published.error.clone(),
         })
     }
@@ -56,6 +82,10 @@ impl RoleSource {
             error: published.error.clone(),
             progress: (published.state == SourceState::Indexing).then_some(published.progress),
             skipped: published.skipped.clone(),
+            concepts: published
+                .snapshot
+                .as_ref()
+                .map(|_| published.concepts.clone()),
         })
     }
 }

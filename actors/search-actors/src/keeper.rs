@@ -15,13 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix::{Actor, Context, Handler};
-use crossbeam_channel::{Sender, unbounded};
+use crossbeam_channel::{Sender, bounded, unbounded};
 use parking_lot::Mutex;
-use supervision::ChildContext;
+use search_formats_engine::Readers;
+use supervision::{ChildContext, ChildRef};
 
-use crate::board::SourceSlot;
+use crate::concepts::{ConceptSettings, Models};
+use crate::embedding::EmbedDesk;
 use crate::keeping::{Command, Keeping};
 use crate::messages::Reindex;
+use crate::slot::SourceSlot;
 
 /// What all keepers share.
 #[derive(Debug)]
@@ -30,16 +33,36 @@ pub struct KeeperSettings {
     pub(crate) data: PathBuf,
     /// Held while a whole folder is indexed: one at a time, so that memory stays bounded.
     pub(crate) bulk: Mutex<()>,
+    /// What the concept threads share.
+    pub(crate) concepts: Arc<ConceptSettings>,
+    /// Readers of documents that are no text files; without them such files are skipped.
+    pub(crate) readers: Option<Readers>,
 }
 
 impl KeeperSettings {
-    /// Indexes live below `data`.
+    /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it. `embeds` asks the embedding
+    /// models of servers.
     #[must_use]
-    pub fn new(data: PathBuf) -> Self {
+    pub fn new(data: PathBuf, embeds: ChildRef<EmbedDesk>) -> Self {
+        let concepts = ConceptSettings {
+            data: data.with_file_name("concepts"),
+            learning: Mutex::new(()),
+            models: Models::default(),
+            embeds,
+        };
         Self {
+            concepts: Arc::new(concepts),
             data,
             bulk: Mutex::new(()),
+            readers: None,
         }
+    }
+
+    /// PDF, office documents, books, mail and notebooks are read by these.
+    #[must_use]
+    pub fn with_readers(mut self, readers: Option<Readers>) -> Self {
+        self.readers = readers;
+        self
     }
 }
 
@@ -72,11 +95,14 @@ impl IndexKeeper {
 
     fn start_thread(&mut self) -> std::io::Result<()> {
         let (commands, inbox) = unbounded();
+        let (wake, woken) = bounded(1);
         let keeping = Keeping {
             slot: Arc::clone(&self.slot),
             settings: Arc::clone(&self.settings),
             inbox,
             cancel: Arc::clone(&self.cancel),
+            wake,
+            woken,
         };
         let (life, slot) = (self.life.clone(), Arc::clone(&self.slot));
         let former = slot.thread.lock().take();

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, select};
 use search_core::answer::{IndexProgress, SourceState};
 use search_core::role::LocalFiles;
+use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
 use search_engine::index::{Durability, IndexError, IndexOptions, Opened, SourceIndex};
 use search_engine::sync::{self, CancelFlag, Plan, SyncError, SyncOptions, SyncReport};
 use search_engine::walk::{RootFolder, WalkOptions};
 use search_engine::watch::{ChangeBatch, FolderWatch, WatchError, WatchOptions};
 
-use crate::board::{Published, SourceSlot};
+use crate::concepts::ConceptThread;
 use crate::keeper::KeeperSettings;
 use crate::sink::{Sink, known_file, known_files};
+use crate::slot::{Published, SourceSlot};
 
 /// A folder that cannot be opened is looked at again after this time.
 const RETRY: Duration = Duration::from_secs(3);
@@ -40,6 +42,9 @@ pub(crate) enum KeepingError {
     /// Indexing ended early.
     #[error(transparent)]
     Sync(#[from] SyncError<IndexError>),
+    /// The thread for concepts cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
     /// The folder cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
@@ -51,6 +56,9 @@ pub(crate) struct Keeping {
     pub(crate) settings: Arc<KeeperSettings>,
     pub(crate) inbox: Receiver<Command>,
     pub(crate) cancel: Arc<AtomicBool>,
+    /// Tells the concepts thread that the index has changed; it holds one message.
+    pub(crate) wake: Sender<()>,
+    pub(crate) woken: Receiver<()>,
 }
 
 /// What has happened that the index has to follow.
@@ -71,8 +79,12 @@ impl Keeping {
         let root = Arc::new(root);
         self.slot
             .publish(|published| published.root = Some(Arc::clone(&root)));
+        // Ends, and is waited for, when this thread ends.
+        let _concepts =
+            ConceptThread::start(&self.slot, &self.settings.concepts, self.woken.clone())
+                .map_err(KeepingError::Thread)?;
         let files = self.files();
-        let watch = FolderWatch::start(&root, WatchOptions::new(files.filter.clone()))?;
+        let watch = FolderWatch::start(&root, WatchOptions::new(files.filter))?;
         self.compare(&mut index, &root)?;
         tracing::info!(
             event = "source.ready", source = self.slot.haystack.name,
@@ -81,9 +93,34 @@ impl Keeping {
         self.follow(&mut index, &root, &watch)
     }
 
-    fn files(&self) -> &LocalFiles {
-        let files = self.slot.haystack.local_files();
-        files.expect("keepers are started for LocalFiles haystacks only")
+    fn files(&self) -> LocalFiles {
+        let files = self.slot.haystack.indexed_files();
+        files.expect("keepers are started for haystacks that are folders only")
+    }
+
+    /// What the files of the source are read with.
+    fn extraction(&self, root: &RootFolder) -> Extraction {
+        let notes = self.slot.haystack.holds_notes();
+        let readers = self.settings.readers.clone();
+        Extraction {
+            notes: notes.then(|| notes_dialect(root)),
+            packed: readers
+                .zip(self.slot.texts.get().cloned())
+                .map(|(readers, texts)| PackedFormats { readers, texts }),
+        }
+    }
+
+    /// Texts of documents that are gone go too.
+    fn tidy_texts(&self, index: &SourceIndex) -> Result<(), KeepingError> {
+        let Some(texts) = self.slot.texts.get() else {
+            return Ok(());
+        };
+        let known = known_files(&index.snapshot())?;
+        if let Err(error) = texts.keep_only(known.values().map(|file| &file.hash)) {
+            let source = self.slot.haystack.name.as_str();
+            tracing::warn!(event = "texts.unwritable", source, %error);
+        }
+        Ok(())
     }
 
     fn ends(&self) -> bool {
@@ -153,6 +190,7 @@ impl Keeping {
         let plan = Plan::compare(known_files(&index.snapshot())?, walked);
         let report = self.carry_out(index, root, plan, &options)?;
         index.commit(Durability::Synced)?;
+        self.tidy_texts(index)?;
         self.publish_ready(index, |published| {
             published.skipped = report
                 .skipped
@@ -172,6 +210,7 @@ impl Keeping {
     ) -> Result<SyncReport, KeepingError> {
         let options = SyncOptions {
             cancel: self.cancel_flag(),
+            extraction: self.extraction(root),
             ..SyncOptions::new(walk)
         };
         let slot = &self.slot;
@@ -211,6 +250,8 @@ impl Keeping {
             published.updated_at = Some(SystemTime::now());
             more(published);
         });
+        // A full channel has woken it already.
+        let _ = self.wake.try_send(());
     }
 
     /// Follows the changes until the actor ends.
@@ -221,8 +262,19 @@ impl Keeping {
         watch: &FolderWatch,
     ) -> Result<(), KeepingError> {
         let mut unsynced: Option<Instant> = None;
+        let mut told_gone = false;
         loop {
-            match self.next_event(watch, unsynced) {
+            let event = self.next_event(watch, unsynced);
+            let is_gone = !root.path().is_dir();
+            // What was indexed since has put another state in the place of what was told.
+            let was_told = std::mem::take(&mut told_gone);
+            match event {
+                Event::Quiet if is_gone || was_told => {
+                    if is_gone != was_told {
+                        self.tell_gone(is_gone, root);
+                    }
+                    told_gone = is_gone;
+                }
                 Event::End => {
                     index.sync()?;
                     return Ok(());
@@ -243,6 +295,19 @@ impl Keeping {
                 }
             }
         }
+    }
+
+    /// The folder has vanished, or is there again; what it held last stays searchable, and its files may come back.
+    fn tell_gone(&self, is_gone: bool, root: &RootFolder) {
+        let folder = root.path().display();
+        if is_gone {
+            let source = self.slot.haystack.name.as_str();
+            tracing::warn!(event = "source.vanished", source, %folder);
+        }
+        self.slot.publish(|published| {
+            published.error = is_gone
+                .then(|| format!("{folder} is not there any more; what it held last is searched"));
+        });
     }
 
     fn next_event(&self, watch: &FolderWatch, unsynced: Option<Instant>) -> Event {

@@ -8,7 +8,7 @@ use search_core::document::ExtractedDocument;
 use search_engine::index::{Durability, FileState, IndexError, IndexSnapshot, SourceIndex};
 use search_engine::sync::{IndexSink, KnownFile};
 
-use crate::board::SourceSlot;
+use crate::slot::SourceSlot;
 
 /// The first commit of a long run comes after this time, the next ones after twice the former: a
 /// run of an hour has about ten, so their segments cost little.

@@ -45,9 +45,11 @@ async fn a_keeper_that_is_told_to_compares_everything_again_and_searches_go_on()
         search_timeout: DEADLINE,
         search_threads: 1,
     });
-    let (board, desk, keeper) = (service.board, service.desk, service.keepers[0].1.clone());
+    let (boards, desk) = (service.boards, service.desk);
     let root = Root::start(SupervisorSpec::root("test").supervisor(service.supervisor));
+    let board = boards.now();
     let first = ready_after(&board.slots()[0], None).await;
+    let keeper = board.slots()[0].keeper().expect("a keeper");
 
     keeper.ask(Reindex).await.expect("the keeper runs");
     ready_after(&board.slots()[0], Some(first)).await;
@@ -65,5 +67,5 @@ async fn a_keeper_that_is_told_to_compares_everything_again_and_searches_go_on()
     assert_eq!(answer.total, 1);
     root.handle().stop();
     assert_eq!(root.verdict().await, Verdict::Stopped);
-    board.wait_for_threads();
+    boards.wait_for_threads();
 }

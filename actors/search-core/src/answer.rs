@@ -31,9 +31,68 @@ pub struct SearchAnswer {
     pub relevance_function: String,
     /// One report a source of the role, in the order of the configuration.
     pub sources: Vec<SourceReport>,
+    /// Words that no source holds, and what was searched for in their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<Correction>,
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// A word that was taken for a typing mistake.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Correction {
+    /// The word as typed.
+    pub word: String,
+    /// The word that was searched for.
+    pub corrected: String,
+}
+
+/// What a score is made of.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Explanation {
+    /// The score, the sum of its parts up to rounding.
+    pub score: f32,
+    /// Its parts.
+    pub parts: Vec<ScorePart>,
+}
+
+/// What one word, beginning, title or concept adds to a score.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ScorePart {
+    /// `term`, `prefix`, `title` or `concept`.
+    pub kind: String,
+    /// What was looked up, as the index holds it.
+    pub term: String,
+    /// The word of the query it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<String>,
+    /// Where the document holds it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+    /// Times the query holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f32>,
+    /// Times the document holds it, with the weights of its fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<u32>,
+    /// Documents that hold it, in all sources searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<u64>,
+    /// Its rarity: ln(1 + (N − n + 0.5) / (n + 0.5)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idf: Option<f32>,
+    /// Terms of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<u32>,
+    /// Terms of a document on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average_length: Option<f32>,
+    /// What numbers do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What it adds.
+    pub score: f32,
 }
 
 /// One found document.
@@ -73,6 +132,9 @@ pub struct SearchResult {
     /// Text of the document, with `include_body` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// What the score is made of, with `explain` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
 }
 
 /// How one source fared in a search.
@@ -125,6 +187,17 @@ pub struct RoleList {
     pub roles: Vec<RoleSummary>,
 }
 
+/// The answer of `POST /api/sources/{role}/{name}/reindex`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReindexAnswer {
+    /// `accepted`.
+    pub status: String,
+    /// The role asked for.
+    pub role: String,
+    /// The source asked for.
+    pub name: String,
+}
+
 /// One role, without its secrets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RoleSummary {
@@ -172,6 +245,9 @@ pub struct SourceHealth {
     /// Files that were not indexed, by reason.
     #[serde(default)]
     pub skipped: std::collections::BTreeMap<String, u64>,
+    /// How far its concepts are, for sources with an index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concepts: Option<crate::concepts::ConceptsHealth>,
 }
 
 /// What a source is doing.
@@ -202,7 +278,7 @@ pub struct IndexProgress {
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HealthAnswer {
-    /// `ok`, or `degraded` when a source has failed. The server answers either way.
+    /// `ok`, or `degraded` when a source has failed or the role file is wrong. The server answers either way.
     pub status: String,
     /// Version of the server.
     pub version: String,
@@ -210,4 +286,19 @@ pub struct HealthAnswer {
     pub uptime_seconds: u64,
     /// One entry a source of every role.
     pub sources: Vec<SourceHealth>,
+    /// The role file, for servers that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<ConfigurationHealth>,
+}
+
+/// The state of the role file, in `GET /health`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConfigurationHealth {
+    /// The version in force, as the `ETag` of `GET /api/config` has it.
+    pub version: String,
+    /// Since when it is in force, RFC 3339 in UTC.
+    pub since: String,
+    /// Why the file on disk is not in force: the former one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }

@@ -17,6 +17,8 @@ pub struct ExtractedDocument {
     pub headings: Vec<String>,
     /// Tags or keywords the document names itself (front matter, `meta` elements).
     pub tags: Vec<String>,
+    /// What the text links to, by name: pages, and files beside it.
+    pub links: Vec<String>,
     /// The text people read, without markup.
     pub body: String,
     /// How the text is to be weighed.

@@ -2,8 +2,11 @@
 
 pub mod analysis;
 pub mod answer;
+pub mod concepts;
+pub mod conversation;
 pub mod document;
 pub mod measures;
+pub mod passages;
 pub mod query;
 pub mod role;
 pub mod snippet;

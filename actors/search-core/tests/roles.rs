@@ -187,6 +187,27 @@ fn relative_folders_are_meant_from_the_role_files_folder() {
 }
 
 #[test]
+fn a_thesaurus_needs_no_language_model_and_is_meant_from_the_role_files_folder() {
+    let text = |place: &str| {
+        json!({
+            "name": "R",
+            "haystacks": [{ "name": "h", "service": "LocalFiles", "location": "d" }],
+            "extra": { "thesaurus": place },
+        })
+        .to_string()
+    };
+    let roles = parse(&text("concepts")).relative_to(Path::new("/etc/service"));
+    let extra = &roles.default_role().extra;
+    assert_eq!(
+        extra.thesaurus.as_deref(),
+        Some(Path::new("/etc/service/concepts"))
+    );
+    assert!(extra.language_model().is_none());
+    let wrong = role::parse("config.json", &text("../up"), &environment()).unwrap_err();
+    assert!(wrong.to_string().contains("must not hold `..`"), "{wrong}");
+}
+
+#[test]
 fn the_language_model_is_complete_or_absent() {
     let text = json!({
         "name": "R",

@@ -255,14 +255,14 @@ fn the_reference_lists_every_variable() {
             "docs/CONFIG.md lacks the row\n{row}"
         );
     }
-    let rows = reference.lines().filter(|line| {
-        line.starts_with("| `SERVICE_")
-            || line.starts_with("| `CLOUDSTORE_")
-            || line.starts_with("| `LOG_LEVEL")
-    });
+    let rows = reference
+        .lines()
+        .filter(|line| line.starts_with("| `SERVICE_") || line.starts_with("| `CLOUDSTORE_"));
+    // `LOG_LEVEL` is the other programs' too: each has a row of its own.
+    let own = VARIABLES.iter().filter(|one| one.name != "LOG_LEVEL");
     assert_eq!(
         rows.count(),
-        VARIABLES.len(),
+        own.count(),
         "a row of docs/CONFIG.md names no variable"
     );
 }

@@ -4,14 +4,18 @@
 //! are searched for the words of the query, and the place where most of them stand closest
 //! together becomes the snippet. A file that is gone or unreadable gives its title instead.
 
+mod pieces;
+
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::Read;
 use std::ops::{ControlFlow, Range};
 
-use search_core::query::ParsedQuery;
+use search_core::query::{ParsedQuery, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, best_window, covers, cut};
 
+use self::pieces::{
+    around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
+};
 use crate::extract::{self, Format};
 use crate::walk::{RootFolder, SkipReason};
 
@@ -22,13 +26,10 @@ pub const MAX_EXCERPT_BYTES: usize = 256 * 1024;
 const FIRST_READ: usize = 64 * 1024;
 
 /// Once all words of the query were seen together, so much further a denser place is looked for.
-const LOOK_FURTHER: usize = 4 * 1024;
+const LOOK_FURTHER: usize = 1024;
 
 /// Hits that are enough to choose from.
 const MAX_HITS: usize = 512;
-
-/// Bytes around the best place that are freed from markup, to each side.
-const MARKUP_MARGIN: usize = 768;
 
 /// Places that are tried before the whole page is freed from markup.
 const MARKUP_ATTEMPTS: usize = 4;
@@ -49,20 +50,21 @@ pub struct Excerpt {
 pub struct Excerpter {
     finder: TermFinder,
     max_chars: usize,
-    bytes: Vec<u8>,
+    beginning: Beginning,
     hits: Vec<Hit>,
+    /// Phrases that are shown where they stand.
+    phrases: Vec<PhraseFinder>,
 }
 
 thread_local! {
-    /// The buffers of the thread's last excerpter: giving 64 KiB back and asking for them again
-    /// costs more than reading a file into them.
-    static BUFFERS: RefCell<(Vec<u8>, Vec<Hit>)> = RefCell::default();
+    /// The buffers of the thread's last excerpter.
+    static BUFFERS: RefCell<(Beginning, Vec<Hit>)> = RefCell::default();
 }
 
 impl Drop for Excerpter {
     fn drop(&mut self) {
         let buffers = (
-            std::mem::take(&mut self.bytes),
+            std::mem::take(&mut self.beginning),
             std::mem::take(&mut self.hits),
         );
         // At the end of a thread there is nobody left to keep them for.
@@ -74,29 +76,43 @@ impl Excerpter {
     /// Excerpts of at most `max_chars` characters for the words of `query`.
     #[must_use]
     pub fn new(query: &ParsedQuery, max_chars: usize) -> Self {
-        let (bytes, hits) = BUFFERS.take();
+        let (beginning, hits) = BUFFERS.take();
         Self {
             finder: TermFinder::new(query),
             max_chars,
-            bytes,
+            beginning,
             hits,
+            phrases: Vec::new(),
         }
+    }
+
+    /// Shows the place of a phrase rather than one where its words merely stand close together.
+    #[must_use]
+    pub fn showing(mut self, phrases: Vec<PhraseFinder>) -> Self {
+        self.phrases = phrases;
+        self
     }
 
     /// The excerpt of a file. `title` is shown where the file has nothing to show any more.
     pub fn excerpt(&mut self, root: &RootFolder, key: &str, title: &str) -> Excerpt {
         let found = root
             .open_file(key)
-            .and_then(|file| self.of_file(file, Format::of_key(key)));
+            .and_then(|file| self.of_file(&file, Format::of_key(key)));
         match found {
             Ok(Some(excerpt)) => excerpt,
             Ok(None) | Err(_) => self.of_text(title),
         }
     }
 
+    /// The excerpt of a text that is at hand and may be long: only its beginning is looked at.
+    pub fn of_long_text(&mut self, text: &str) -> Excerpt {
+        let beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
+        self.of_text(beginning)
+    }
+
     /// The excerpt of a text that is at hand.
     pub fn of_text(&mut self, text: &str) -> Excerpt {
-        self.find(text, 0..text.len());
+        self.scan(text, 0..text.len());
         self.cut_plain(text, 0..text.len())
     }
 
@@ -113,38 +129,68 @@ impl Excerpter {
             .collect()
     }
 
-    fn of_file(&mut self, file: File, format: Format) -> Result<Option<Excerpt>, SkipReason> {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        let excerpt = self.of_opened(file, format, &mut bytes);
-        self.bytes = bytes;
+    fn of_file(&mut self, file: &File, format: Format) -> Result<Option<Excerpt>, SkipReason> {
+        let mut beginning = std::mem::take(&mut self.beginning);
+        beginning.filled = 0;
+        let excerpt = self.of_opened(file, format, &mut beginning);
+        self.beginning = beginning;
         excerpt
     }
 
     /// Reads the beginning, and more of it where not all words were found in the beginning.
     fn of_opened(
         &mut self,
-        mut file: File,
+        file: &File,
         format: Format,
-        bytes: &mut Vec<u8>,
+        beginning: &mut Beginning,
     ) -> Result<Option<Excerpt>, SkipReason> {
-        bytes.clear();
-        let is_whole = read_more(&mut file, bytes, FIRST_READ)?;
-        if !is_whole && !self.satisfied_by(bytes, format) {
-            read_more(&mut file, bytes, MAX_EXCERPT_BYTES)?;
+        let data = file
+            .metadata()
+            .map_err(|error| SkipReason::of_io_error(&error))?;
+        if !data.is_file() {
+            return Err(SkipReason::NotARegularFile);
         }
-        if let Some(text) = plain_utf8(bytes) {
+        let mut scanned = None;
+        if !beginning.read_on(file, FIRST_READ)? {
+            if let Some(text) = plain_utf8(beginning.bytes()) {
+                let format = format.or_by_content(text);
+                let range = content_range(text, format);
+                if self.scan(text, range.clone()) || self.has_seen_all() {
+                    return Ok(Some(self.of_scanned(text, range, format)));
+                }
+                scanned = self.resumption(text, format);
+            }
+            beginning.read_on(file, MAX_EXCERPT_BYTES)?;
+        }
+        let Some(text) = plain_utf8(beginning.bytes()) else {
+            let decoded = extract::decode(beginning.bytes().to_vec(), format);
+            return Ok(decoded.and_then(|decoded| self.of_content(&decoded.text, format)));
+        };
+        let Some(from) = scanned else {
             return Ok(self.of_content(text, format));
-        }
-        let decoded = extract::decode(std::mem::take(bytes), format);
-        Ok(decoded.and_then(|decoded| self.of_content(&decoded.text, format)))
+        };
+        let format = format.or_by_content(text);
+        self.hits.retain(|hit| hit.end <= from);
+        self.scan_on(text, from..text.len());
+        Ok(Some(self.of_scanned(
+            text,
+            content_range(text, format),
+            format,
+        )))
     }
 
-    /// Whether all words of the query stand close together in the bytes read so far.
-    fn satisfied_by(&mut self, bytes: &[u8], format: Format) -> bool {
-        let Some(text) = plain_utf8(bytes) else {
-            return false;
-        };
-        self.find(text, content_range(text, format));
+    /// Where to go on in a text of which this is the beginning; nowhere when all has to be looked at
+    /// again, because its end decides what is content.
+    fn resumption(&self, text: &str, format: Format) -> Option<usize> {
+        if format == Format::Html || !self.phrases.is_empty() {
+            return None;
+        }
+        let gap = text.rfind(char::is_whitespace);
+        gap.filter(|&gap| gap >= content_range(text, format).start)
+    }
+
+    /// Whether all words of the query were found.
+    fn has_seen_all(&self) -> bool {
         let seen = self.hits.iter().fold(0, |all, hit| all | hit.terms);
         seen == self.finder.all_terms()
     }
@@ -155,30 +201,49 @@ impl Excerpter {
         }
         let format = format.or_by_content(text);
         let range = content_range(text, format);
-        self.find(text, range.clone());
+        self.scan(text, range.clone());
+        Some(self.of_scanned(text, range, format))
+    }
+
+    /// The excerpt of a text whose hits are known.
+    fn of_scanned(&mut self, text: &str, range: Range<usize>, format: Format) -> Excerpt {
         if format == Format::Html {
             self.hits
                 .retain(|hit| !is_inside_tag(text.as_bytes(), hit.start));
         }
-        Some(match format {
+        match format {
             Format::Html | Format::Markdown => self.cut_markup(text, range, format),
             Format::Text | Format::Code | Format::Data => self.cut_plain(text, range),
-        })
+        }
     }
 
-    /// Collects hits into `self.hits`, as many as it takes to choose a place.
-    fn find(&mut self, text: &str, range: Range<usize>) {
+    /// Collects hits into `self.hits`, as many as it takes to choose a place; those around the first
+    /// phrase where one is looked for. Whether it ended before the end of the text.
+    fn scan(&mut self, text: &str, range: Range<usize>) -> bool {
+        self.hits.clear();
+        let phrases = self.phrases.iter_mut();
+        let place = phrases
+            .filter_map(|phrase| phrase.find(&text[range.clone()]))
+            .next();
+        let Some(place) = place else {
+            return self.scan_on(text, range);
+        };
+        let (start, end) = (range.start + place.start, range.start + place.end);
+        // The phrase, and what follows it on the same line of the excerpt.
+        let end = text.ceil_char_boundary((end + span(self.max_chars) / 2).min(range.end));
+        self.scan_on(text, start..end);
+        true
+    }
+
+    /// Adds the hits of a range to those before it. Whether there were enough before its end.
+    fn scan_on(&mut self, text: &str, range: Range<usize>) -> bool {
         let hits = &mut self.hits;
-        hits.clear();
         let (terms, span, offset) = (self.finder.all_terms(), span(self.max_chars), range.start);
-        let mut stop_at = usize::MAX;
-        self.finder.find(&text[range], |hit| {
-            let hit = Hit {
-                start: hit.start + offset,
-                end: hit.end + offset,
-                ..hit
-            };
+        let (mut stop_at, mut stopped) = (usize::MAX, false);
+        self.finder.scan(&text[range], |hit| {
+            let hit = hit.behind(offset);
             if hit.start > stop_at || hits.len() >= MAX_HITS {
+                stopped = true;
                 return ControlFlow::Break(());
             }
             hits.push(hit);
@@ -187,44 +252,25 @@ impl Excerpter {
             }
             ControlFlow::Continue(())
         });
+        stopped
     }
 
-    /// The line of the best place: where the shortest run of hits with all its words begins, not
-    /// where one of these words happened to stand before (a heading, say).
-    fn line(&self, text: &str) -> Option<usize> {
-        let hits = &self.hits[best_window(&self.hits, span(self.max_chars))?];
-        let terms_of = |hits: &[Hit]| hits.iter().fold(0, |all, hit| all | hit.terms);
-        let all = terms_of(hits);
-        let mut first = 0;
-        // With one word every run is as good as the next: the first occurrence is shown.
-        while all.count_ones() > 1 && terms_of(&hits[first + 1..]) == all {
-            first += 1;
-        }
-        Some(line_of(text, hits[first].start))
-    }
-
-    /// The byte range of the best place; the beginning of the text without hits.
-    fn focus(&self, start: usize) -> (Range<usize>, bool) {
-        match best_window(&self.hits, span(self.max_chars)) {
-            Some(window) => {
-                let hits = &self.hits[window];
-                (hits[0].start..hits[hits.len() - 1].end, true)
-            }
-            None => (start..start, false),
-        }
+    /// The hits of the best place.
+    fn best(&self) -> &[Hit] {
+        best_window(&self.hits, span(self.max_chars)).map_or(&[], |window| &self.hits[window])
     }
 
     fn cut_plain(&mut self, text: &str, range: Range<usize>) -> Excerpt {
-        let (focus, _) = self.focus(range.start);
-        let line = self.line(text);
+        let best = self.best();
+        let focus = extent(best, range.start);
+        let line = line(text, best);
         // Far more than a snippet holds, so that its edges are found in the slice.
         let slice = around(text, &focus, &range, 4 * self.max_chars);
-        let from = slice.start;
-        let near: Vec<Hit> = shifted(&self.hits, &slice).collect();
+        let near = whole_words(&self.hits, text, &slice);
         let snippet = cut(
-            &text[slice],
+            &text[slice.clone()],
             &near,
-            focus.start - from..focus.end - from,
+            focus.start - slice.start..focus.end - slice.start,
             self.max_chars,
         );
         Excerpt {
@@ -240,14 +286,15 @@ impl Excerpter {
     /// tried, and after some attempts the text of the whole page.
     fn cut_markup(&mut self, text: &str, range: Range<usize>, format: Format) -> Excerpt {
         for _ in 0..MARKUP_ATTEMPTS {
-            let (focus, is_hit) = self.focus(range.start);
+            let best = self.best();
+            let (focus, is_hit) = (extent(best, range.start), !best.is_empty());
+            let line = line(text, best);
             let plain = plain_around(text, &focus, &range, format, self.max_chars);
             if !is_hit && plain.trim_start().is_empty() {
                 break;
             }
-            let line = self.line(text);
             let places = std::mem::take(&mut self.hits);
-            self.find(&plain, 0..plain.len());
+            self.scan(&plain, 0..plain.len());
             if !is_hit || !self.hits.is_empty() {
                 return Excerpt {
                     line,
@@ -266,48 +313,47 @@ impl Excerpter {
     }
 }
 
-/// The text around a place in a file with markup.
-fn plain_around(
-    text: &str,
-    focus: &Range<usize>,
-    range: &Range<usize>,
-    format: Format,
-    max_chars: usize,
-) -> String {
-    let slice = around(text, focus, range, MARKUP_MARGIN.max(3 * max_chars));
-    let piece = &text[slice];
-    match format {
-        Format::Html => extract::html_fragment_text(whole_tags(piece)),
-        _ => extract::markdown_fragment_text(whole_lines(piece)),
-    }
-}
-
 /// Hits farther apart than this are not shown together, in bytes.
 fn span(max_chars: usize) -> usize {
     max_chars * 3 / 4
 }
 
-/// Appends to `bytes` until they are `wanted` or the file ends (then true).
-fn read_more(file: &mut File, bytes: &mut Vec<u8>, wanted: usize) -> Result<bool, SkipReason> {
-    let more = wanted.saturating_sub(bytes.len());
-    let data = file
-        .metadata()
-        .map_err(|error| SkipReason::of_io_error(&error))?;
-    if !data.is_file() {
-        return Err(SkipReason::NotARegularFile);
+/// The beginning of a file, in a buffer that is used for many.
+#[derive(Debug, Default)]
+struct Beginning {
+    /// Only ever grows: giving 64 KiB back and asking for them again costs more than reading a file.
+    buffer: Vec<u8>,
+    filled: usize,
+}
+
+impl Beginning {
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.filled]
     }
-    // Room for one byte more than there is lets the last read be the one that finds the end.
-    let size = usize::try_from(data.len()).unwrap_or(usize::MAX);
-    bytes.reserve(size.saturating_sub(bytes.len()).saturating_add(1).min(more));
-    let read = file.take(more as u64).read_to_end(bytes);
-    Ok(read.map_err(|error| SkipReason::of_io_error(&error))? < more)
+
+    /// Reads on until there are `wanted` bytes or the file ends (then true).
+    fn read_on(&mut self, file: &File, wanted: usize) -> Result<bool, SkipReason> {
+        if self.buffer.len() < wanted {
+            self.buffer.resize(wanted, 0);
+        }
+        while self.filled < wanted {
+            let room = &mut self.buffer[self.filled..wanted];
+            let asked = room.len();
+            let read = rustix::io::retry_on_intr(|| rustix::io::read(file, &mut *room))
+                .map_err(|errno| SkipReason::of_io_error(&errno.into()))?;
+            self.filled += read;
+            // A file that is no pipe gives less than asked for at its end only.
+            if read < asked {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// The bytes as text if they are UTF-8 without a mark; a character cut at the end is left off.
 fn plain_utf8(bytes: &[u8]) -> Option<&str> {
-    if bytes.starts_with(b"\xef\xbb\xbf")
-        || memchr::memchr(0, &bytes[..bytes.len().min(512)]).is_some()
-    {
+    if needs_decoding(bytes) {
         return None;
     }
     match std::str::from_utf8(bytes) {
@@ -319,69 +365,8 @@ fn plain_utf8(bytes: &[u8]) -> Option<&str> {
     }
 }
 
-/// The part of a text that is content: without front matter, without a page's furniture.
-fn content_range(text: &str, format: Format) -> Range<usize> {
-    match format {
-        Format::Html => extract::html_main_range(text.as_bytes()),
-        Format::Markdown => extract::front_matter_end(text)..text.len(),
-        Format::Text | Format::Code | Format::Data => 0..text.len(),
-    }
-}
-
-/// Whether the nearest angle bracket before `at` opens a tag.
-fn is_inside_tag(page: &[u8], at: usize) -> bool {
-    memchr::memrchr2(b'<', b'>', &page[..at]).is_some_and(|bracket| page[bracket] == b'<')
-}
-
-fn whole_text(text: &str, format: Format) -> String {
-    match format {
-        Format::Html => extract::html_text(text),
-        _ => extract::markdown_fragment_text(text),
-    }
-}
-
-/// `focus` and up to `margin` bytes to each side, inside `range`, between characters.
-fn around(text: &str, focus: &Range<usize>, range: &Range<usize>, margin: usize) -> Range<usize> {
-    let start = focus.start.saturating_sub(margin).max(range.start);
-    let end = focus.end.saturating_add(margin).min(range.end).max(start);
-    text.ceil_char_boundary(start).min(focus.start)..text.floor_char_boundary(end)
-}
-
-/// The hits inside `slice`, counted from its start.
-fn shifted<'a>(hits: &'a [Hit], slice: &'a Range<usize>) -> impl Iterator<Item = Hit> + 'a {
-    let inside = hits
-        .iter()
-        .filter(|hit| hit.start >= slice.start && hit.end <= slice.end);
-    inside.map(|hit| Hit {
-        start: hit.start - slice.start,
-        end: hit.end - slice.start,
-        ..*hit
-    })
-}
-
-/// A piece of a page without the halves of tags at its ends.
-fn whole_tags(piece: &str) -> &str {
-    let bytes = piece.as_bytes();
-    let start = match memchr::memchr2(b'<', b'>', bytes) {
-        Some(at) if bytes[at] == b'>' => at + 1,
-        _ => 0,
-    };
-    let end = match memchr::memrchr2(b'<', b'>', bytes) {
-        Some(at) if bytes[at] == b'<' && at >= start => at,
-        _ => piece.len(),
-    };
-    &piece[start..end]
-}
-
-/// A piece of Markdown from the start of a line on: half a line could be taken for another block.
-fn whole_lines(piece: &str) -> &str {
-    piece
-        .split_once('\n')
-        .filter(|(line, _)| line.len() < MARKUP_MARGIN / 2)
-        .map_or(piece, |(_, rest)| rest)
-}
-
-/// 1-based number of the line that holds the byte at `at`.
-fn line_of(text: &str, at: usize) -> usize {
-    memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1
+/// Whether bytes begin with a mark, or hold what text in UTF-8 does not.
+pub(crate) fn needs_decoding(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xef\xbb\xbf")
+        || memchr::memchr(0, &bytes[..bytes.len().min(512)]).is_some()
 }

@@ -1,12 +1,16 @@
 //! Blocking search work without actors: walking, extraction, the tantivy index, excerpts.
 
 pub mod answering;
+pub mod devdocs;
 pub mod index;
 mod times;
 
 pub mod excerpt;
 pub mod extract;
+pub mod shelf;
 pub mod sync;
+pub mod tasks;
+pub mod texts;
 pub mod walk;
 pub mod watch;
 

@@ -12,7 +12,7 @@ use crate::rows::raw::Found;
 use crate::write::{WriteTxn, panic_text};
 use crate::writer::{Limits, Message, Writer};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -36,6 +36,10 @@ struct Inner {
     writes: Sender<Message>,
     reads: Sender<ReadJob>,
     queue: usize,
+    /// Set before the writer is told to end: what came in before that is ahead of the word in its
+    /// queue and is carried out, what comes later is refused. A request behind the word would
+    /// wait for ever, since a queue without a reader keeps what is in it.
+    closing: RwLock<bool>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -101,6 +105,7 @@ impl Store {
             queue: options.queue.max(1),
             shared,
             writes,
+            closing: RwLock::new(false),
             reads,
         };
         let inner = Arc::new(inner);
@@ -199,6 +204,15 @@ impl Store {
         result
     }
 
+    /// Whether it can be used, as a condition of a server's readiness; the error says why not.
+    pub fn condition(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
+        let store = self.clone();
+        move || match store.health().state {
+            State::Ready => Ok(()),
+            state => Err(format!("{state:?}")),
+        }
+    }
+
     /// State and counters: what `/readyz` and `/metrics` ask.
     pub fn health(&self) -> Health {
         let Shared {
@@ -230,6 +244,10 @@ impl Store {
     }
 
     fn enqueue(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        let closing = self.inner.closing.read();
+        if *closing {
+            return Err(StoreError::Closed);
+        }
         self.admitted(&self.inner.writes.try_send(Message::Job(job)))
     }
 
@@ -251,9 +269,14 @@ impl Inner {
         // An error of sending means that the writer has ended already.
         if inside::is_inside() {
             // The writer would wait for this request to end, and this request for the writer.
-            let _ = self.writes.try_send(Message::Close);
+            let mut closing = self.closing.write();
+            *closing = !matches!(
+                self.writes.try_send(Message::Close),
+                Err(TrySendError::Full(_))
+            );
             return;
         }
+        *self.closing.write() = true;
         let _ = self.writes.send(Message::Close);
         if let Some(writer) = self.writer.lock().take() {
             // A panic of the writer was printed by the panic hook; there is nothing to add.

@@ -301,3 +301,28 @@ fn ranges_go_both_ways_and_odd_ones_are_empty() {
     });
     check.unwrap();
 }
+
+#[test]
+fn every_write_that_meets_the_close_is_answered() {
+    for _ in 0..100 {
+        let store = store();
+        let writers: Vec<_> = (0..4u64)
+            .map(|n| {
+                let store = store.clone();
+                let (done, ended) = mpsc::channel();
+                std::thread::spawn(move || {
+                    let write = || store.write_blocking(move |txn| txn.put(&OTHER, &n, &n));
+                    while write().is_ok() {}
+                    done.send(()).unwrap();
+                });
+                ended
+            })
+            .collect();
+        store.close();
+        for ended in writers {
+            ended
+                .recv_timeout(DEADLINE)
+                .expect("no write waits for ever");
+        }
+    }
+}

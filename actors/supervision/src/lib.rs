@@ -145,7 +145,7 @@ pub use life::ChildContext;
 pub use messages::{ChildError, NoSuchChild, StartChildError, StartRefused};
 pub use policy::{Decision, PastLimit, Restart, RestartHistory, RestartPolicy, Strategy};
 pub use reference::{Ask, AskError, ChildRef, TellError};
-pub use root::{Root, RootHandle};
+pub use root::{Root, RootHandle, Watched};
 pub use schedule::{Next, TickSchedule};
 pub use spec::{ChildSpec, Pings, Placement};
 pub use supervisor::Supervisor;

@@ -5,6 +5,7 @@
 //! | `StartChild` | [`ChildRef::start_child`] | the child is under supervision, its first life made |
 //! | `StopChild` | [`ChildRef::stop_child`] | the child is down |
 //! | `ResumeChild` | [`ChildRef::resume_child`] | a parked or ended child was started anew |
+//! | `StillThere` | [`RootHandle::answers`](crate::RootHandle::answers) | the supervisor turns its mailbox |
 //!
 //! All are handled by [`Supervisor`].
 
@@ -34,6 +35,11 @@ pub(crate) struct StopChild {
 pub(crate) struct ResumeChild {
     pub(crate) id: String,
 }
+
+/// Answer at once, or hang.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct StillThere;
 
 /// Why a supervisor did not start a child.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -204,6 +204,12 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
         let _ = running.wait_for(|incarnation| *incarnation != 0).await;
     }
 
+    /// Waits at most `patience` until the child runs, and says whether it does. For a server that is
+    /// about to take requests: the first ones should not meet a child that is still coming up.
+    pub async fn ready_within(&self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.ready()).await.is_ok()
+    }
+
     /// Waits until a life after `incarnation` runs, and says which.
     pub async fn ready_after(&self, incarnation: u64) -> u64 {
         let mut running = self.shared.running.subscribe();
@@ -216,6 +222,15 @@ impl<A: Actor<Context = Context<A>>> ChildRef<A> {
     /// Which life runs now, counted from 1; `None` between two lives.
     pub fn incarnation(&self) -> Option<u64> {
         Some(*self.shared.running.borrow()).filter(|incarnation| *incarnation != 0)
+    }
+
+    /// Whether it runs, as a condition of a server's readiness; the error says why not.
+    pub fn condition(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<A> {
+        let child = self.clone();
+        move || match child.incarnation() {
+            Some(_) => Ok(()),
+            None => Err("is being restarted".to_owned()),
+        }
     }
 
     /// Messages that wait in the mailbox now.

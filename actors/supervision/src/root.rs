@@ -1,15 +1,19 @@
 //! The root of a tree: starts it, stops it, and says how it ended.
 
-use std::time::Duration;
+use std::{future::Future, time::Duration};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    ActorState, ActorTree, ChildRef, Exit, Supervisor, SupervisorSpec, Verdict,
+    ActorState, ActorTree, ChildRef, Exit, StartChildError, Supervisor, SupervisorSpec, Verdict,
+    messages::StillThere,
     monitor::{Monitor, Order},
 };
 
-/// A running tree of actors. The program awaits its [`verdict`](Root::verdict) and turns it into
+/// How long the parts of a tree may take to stop, beyond what their supervisors allow themselves.
+const PART_STOP: Duration = Duration::from_secs(60);
+
+/// A running tree of actors, or a part of one ([`Root::below`]). The program awaits its [`verdict`](Root::verdict) and turns it into
 /// the exit code.
 #[must_use = "the tree is aborted when its root and every handle are dropped"]
 #[derive(Debug)]
@@ -25,9 +29,66 @@ pub struct RootHandle {
     shutdown: Duration,
     tree: ActorTree,
     supervisor: ChildRef<Supervisor>,
+    /// Stops a part only.
+    part: bool,
+    /// How the whole tree has ended; a part sees its tree's.
+    ended: watch::Receiver<Option<Exit>>,
+}
+
+/// A tree whose end is awaited in the background, for a server that ends together with its actors.
+#[must_use = "the tree is aborted when this and every handle are dropped"]
+#[derive(Debug)]
+pub struct Watched {
+    handle: RootHandle,
+    verdict: actix_rt::task::JoinHandle<Verdict>,
+}
+
+impl Watched {
+    /// Stops the tree if it still runs, and waits for its end.
+    ///
+    /// # Errors
+    /// The verdict, when it gave up.
+    pub async fn end(self) -> Result<(), Verdict> {
+        self.handle.stop();
+        let verdict = self.verdict.await;
+        // The task goes without a word only when its arbiter does.
+        match verdict.unwrap_or(Verdict::Failed(Exit::Aborted)) {
+            Verdict::Stopped => Ok(()),
+            failed => Err(failed),
+        }
+    }
 }
 
 impl Root {
+    /// Starts supervisors below a root of their own; otherwise as [`Root::start`].
+    pub fn own(name: &str, parts: Vec<SupervisorSpec>) -> Self {
+        let root = SupervisorSpec::root(name);
+        Self::start(parts.into_iter().fold(root, SupervisorSpec::supervisor))
+    }
+
+    /// The tree, watched, and what resolves when `shutdown` does or the tree ends by itself. Needs a running actix
+    /// system.
+    pub fn until<S>(self, shutdown: S) -> (Watched, impl Future<Output = ()> + Send + use<S>)
+    where
+        S: Future<Output = ()> + Send,
+    {
+        let handle = self.handle();
+        let (tell, gave_up) = oneshot::channel();
+        let verdict = actix_rt::spawn(async move {
+            let verdict = self.verdict().await;
+            // Nobody may listen any more.
+            let _ = tell.send(());
+            verdict
+        });
+        let ended = async move {
+            tokio::select! {
+                () = shutdown => {}
+                _ = gave_up => {}
+            }
+        };
+        (Watched { handle, verdict }, ended)
+    }
+
     /// Starts the tree on the present arbiter; needs a running actix system. The root itself is
     /// never restarted: when it fails, the verdict says so.
     pub fn start(spec: SupervisorSpec) -> Self {
@@ -35,6 +96,7 @@ impl Root {
         let cell = spec.into_child().into_cell();
         let (orders, receive) = mpsc::unbounded_channel();
         let (send_end, end) = oneshot::channel();
+        let (tell_ended, ended) = watch::channel(None);
         let started = cell.start(None);
         let monitor = Monitor {
             life: started.life,
@@ -50,6 +112,7 @@ impl Root {
             let exit = monitor.watch().await;
             cell.node().exited(started.incarnation, &exit);
             cell.node().set_state(ActorState::Ended);
+            tell_ended.send_replace(Some(exit.clone()));
             // Nobody may want the verdict.
             let _ = send_end.send(exit);
         });
@@ -60,8 +123,59 @@ impl Root {
                 shutdown,
                 tree,
                 supervisor,
+                part: false,
+                ended,
             },
         }
+    }
+
+    /// Starts supervisors below a tree that runs, in their order, and gives what behaves as a root of
+    /// their own: stopping it stops these only, the last one first, and leaves the rest as it is. Its
+    /// verdict comes when they are down, or is the tree's when that ends before. What it shows is the
+    /// whole tree.
+    ///
+    /// # Errors
+    /// When the tree's supervisor refuses one of them, or has ended.
+    pub async fn below(
+        tree: &RootHandle,
+        parts: Vec<SupervisorSpec>,
+    ) -> Result<Self, StartChildError> {
+        let mut ended = tree.ended.clone();
+        tokio::select! {
+            () = tree.supervisor.ready() => {}
+            // It has none any more; asking it says so.
+            _ = ended.wait_for(Option::is_some) => {}
+        }
+        let mut names = Vec::new();
+        for part in parts {
+            let started = tree.supervisor.start_child(part.into_child()).await?;
+            names.push(started.id().to_owned());
+        }
+        let (orders, mut receive) = mpsc::unbounded_channel();
+        let (send_end, end) = oneshot::channel();
+        let handle = RootHandle {
+            orders,
+            part: true,
+            ..tree.clone()
+        };
+        let supervisor = tree.supervisor.clone();
+        actix_rt::spawn(async move {
+            let exit = tokio::select! {
+                Some(Order::Stop(_)) = receive.recv() => {
+                    for name in names.into_iter().rev() {
+                        // What is not there any more needs no stop; what does not end is the tree's to abort.
+                        let _ = supervisor.stop_child(name, PART_STOP).await;
+                    }
+                    Exit::Normal
+                }
+                ended = ended.wait_for(Option::is_some) => {
+                    ended.ok().and_then(|exit| exit.clone()).unwrap_or(Exit::Aborted)
+                }
+            };
+            // Nobody may want the verdict.
+            let _ = send_end.send(exit);
+        });
+        Ok(Self { end, handle })
     }
 
     /// A handle, to stop the tree from elsewhere and to look at it.
@@ -77,11 +191,18 @@ impl Root {
 }
 
 impl RootHandle {
-    /// Stops the tree: children in reverse start order, each within its shutdown time.
+    /// Stops the tree, or this part of it: children in reverse start order, each within its shutdown time.
     pub fn stop(&self) {
-        self.tree.root.stopping();
+        if !self.part {
+            self.tree.root.stopping();
+        }
         // A tree that has ended needs no order.
         let _ = self.orders.send(Order::Stop(self.shutdown));
+    }
+
+    /// Whether the root supervisor answers in time: what a watchdog asks.
+    pub async fn answers(&self, within: Duration) -> bool {
+        self.supervisor.ask_within(StillThere, within).await.is_ok()
     }
 
     /// The tree as data, for `GET /admin/actors`.

@@ -53,6 +53,11 @@ impl TickSchedule {
         self.woken = true;
     }
 
+    /// Another interval. A run that is booked later than that from now comes at the new interval.
+    pub fn set_interval(&mut self, interval: Duration) {
+        self.interval = interval;
+    }
+
     /// What to do at `now`.
     pub fn next(&mut self, now: Duration) -> Next {
         let State::Booked { due } = self.state else {
@@ -155,6 +160,22 @@ mod tests {
             }
             self.settle();
         }
+    }
+
+    #[test]
+    fn another_interval_brings_a_run_forward_or_comes_after_it() {
+        let seconds = Duration::from_secs;
+        let mut schedule = TickSchedule::new(seconds(300), seconds(0));
+        assert_eq!(schedule.next(seconds(10)), Next::Wait(seconds(290)));
+        schedule.set_interval(seconds(5));
+        assert_eq!(schedule.next(seconds(10)), Next::Wait(seconds(5)));
+        assert_eq!(schedule.next(seconds(15)), Next::Run);
+        schedule.ended(seconds(16));
+        schedule.set_interval(seconds(300));
+        assert_eq!(schedule.next(seconds(16)), Next::Wait(seconds(5)));
+        assert_eq!(schedule.next(seconds(21)), Next::Run);
+        schedule.ended(seconds(22));
+        assert_eq!(schedule.next(seconds(22)), Next::Wait(seconds(300)));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use tokio::{
 use crate::{
     ActorState, ChildContext, Exit, PastLimit, Restart,
     child::Child,
-    messages::{NoSuchChild, ResumeChild, StartChild, StartRefused, StopChild},
+    messages::{NoSuchChild, ResumeChild, StartChild, StartRefused, StillThere, StopChild},
     monitor::{Monitor, Order},
     plan::{self, Fate, Phase, Slot, Step},
     policy::Decision,
@@ -183,6 +183,12 @@ impl Handler<ResumeChild> for Supervisor {
         }
         Ok(())
     }
+}
+
+impl Handler<StillThere> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, _: StillThere, _: &mut Context<Self>) {}
 }
 
 impl Supervisor {

@@ -44,6 +44,15 @@ impl TickHandle {
         }
     }
 
+    /// Another interval, from the run that is booked on: a shorter one brings it forward, a longer one takes effect
+    /// after it.
+    pub fn set_interval(&self, interval: Duration) {
+        *self.signal.interval.lock() = Some(interval);
+        if let Some(waker) = self.signal.waker.lock().take() {
+            waker.wake();
+        }
+    }
+
     /// Ends the tick; a run in work ends at its present await.
     pub fn cancel<A: Actor<Context = Context<A>>>(&self, ctx: &mut Context<A>) {
         ctx.cancel_future(self.spawned);
@@ -53,6 +62,7 @@ impl TickHandle {
 #[derive(Debug, Default)]
 struct Signal {
     woken: AtomicBool,
+    interval: Mutex<Option<Duration>>,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -129,6 +139,12 @@ where
     ) -> Poll<()> {
         let this = self.get_mut();
         *this.signal.waker.lock() = Some(task.waker().clone());
+        if let Some(interval) = this.signal.interval.lock().take() {
+            this.schedule.set_interval(interval);
+            if matches!(this.doing, Doing::Sleeping(_)) {
+                this.doing = Doing::Nothing;
+            }
+        }
         loop {
             if !this.advance(actor, ctx, task) {
                 return Poll::Pending;

@@ -1,59 +1,62 @@
 //! The whole platform in one process: one root supervisor, one data folder. The quick start.
 
+mod check;
+mod life;
+mod products;
 mod settings;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Parser;
-use config_core::Environment;
-use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
-use search_web::SearchServer;
-use search_web::boot;
+use config_core::{Colours, Diagnostics, Environment};
 
-use crate::settings::PlatformSettings;
+const AFTER_HELP: &str = "\
+The file's tables [search], [vm_manager], [runner] and [orchestrator] say which products run; each
+can be left out. The products' own variables apply here as well: see docs/CONFIG.md.
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+Exit codes: 0 ok, 1 the configuration is invalid or the platform cannot start, 2 wrong usage.
+Signals: SIGTERM and Ctrl-C end everything; SIGHUP reads the orchestrator's configuration again.";
 
-/// The whole platform in one process. For now that is the search server.
+/// The whole platform in one process: search, VM manager, workflow runner, orchestrator.
 #[derive(Debug, Parser)]
-#[command(
-    name = "platform",
-    version,
-    after_help = "Exit codes: 0 ok, 1 the configuration is invalid or the platform cannot start, 2 wrong usage."
-)]
+#[command(name = "platform", version, after_help = AFTER_HELP)]
 struct Arguments {
     /// The platform's configuration.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// Check the configuration, say everything that is wrong with it, and end.
+    /// Check the configuration of all products, say everything that is wrong with it, and end.
     #[arg(long)]
     check: bool,
 }
 
-/// mimalloc's option for the milliseconds before freed memory goes back to the system
-/// (`mi_option_purge_delay` of `mimalloc.h`; the bindings have no name for it).
-const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-
-/// Freed memory goes back at once: a server that has indexed a large folder would otherwise keep
-/// what only the indexing needed (35 MB on 78,000 files) for as long as its threads are idle.
-#[allow(
-    unsafe_code,
-    reason = "setting an option before any other thread runs is sound"
-)]
-fn give_freed_memory_back() {
-    // SAFETY: called first in `main`, with an option of the bundled allocator and a valid value.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) }
-}
-
 fn main() -> ExitCode {
-    give_freed_memory_back();
+    if let Some(ended) = search_formats_engine::serve_if_asked(std::env::args_os()) {
+        return match ended {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    program::memory::give_freed_memory_back();
     let arguments = Arguments::parse();
     let environment = Environment::from_os(std::env::vars_os());
-    match run(&arguments, &environment) {
+    let plan = match check::plan(&arguments.config, &environment) {
+        Ok(plan) => plan,
+        Err(wrong) => {
+            show(&wrong);
+            return ExitCode::from(1);
+        }
+    };
+    if arguments.check {
+        if plan.has_warnings() {
+            show(&plan.warnings);
+        }
+        // A closed terminal is no reason to fail.
+        let _ = std::io::stdout().write_all(plan.summary().as_bytes());
+        return ExitCode::SUCCESS;
+    }
+    match life::run(plan, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "{error:#}");
@@ -62,64 +65,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments, environment: &Environment) -> anyhow::Result<()> {
-    let path = &arguments.config;
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let base = std::path::absolute(path)?;
-    let base = base.parent().unwrap_or(Path::new("/"));
-    let platform = PlatformSettings::parse(&path.display().to_string(), &text, environment, base)
-        .map_err(|diagnostics| anyhow::anyhow!("{diagnostics}"))?;
-    let settings = search_settings(&platform, environment)?;
-    let (roles, _) = boot::read_roles(&settings.settings_path.value, environment, base)?;
-    if arguments.check {
-        return Ok(());
-    }
-    edge_web::logging::init(
-        settings.log_level.value.as_str(),
-        environment.get("RUST_LOG").ok().flatten(),
-    );
-    let search = boot::search_settings(&settings, roles);
-    let _lock = boot::lock_data(&settings, "platform").context("data_dir")?;
-    let listener = edge_web::bind(
-        boot::socket_address(&settings.listen.value)?,
-        "listen in [search]",
-    )?;
-    let url = format!("http://{}/", listener.local_addr()?);
-    let options = boot::server_options(&settings);
-    actix_rt::System::new().block_on(async move {
-        let server = SearchServer::start(&search, options);
-        let signal = edge_web::shutdown_signal()?;
-        tracing::info!(event = "platform.started", %url, "the platform is up");
-        let stopped = async move {
-            let name = signal.await;
-            tracing::info!(event = "platform.stopping", signal = name);
-        };
-        server.serve(listener, stopped).await?;
-        tracing::info!(event = "platform.stopped");
-        Ok(())
-    })
-}
-
-/// The search server's settings: the platform's file says what flags say to `search-server`.
-fn search_settings(
-    platform: &PlatformSettings,
-    environment: &Environment,
-) -> anyhow::Result<ServerSettings> {
-    let text = |path: &Path| {
-        path.to_str()
-            .map(str::to_owned)
-            .context("a path is not Unicode")
-    };
-    let flags = ServerFlags {
-        config: Some(text(&platform.search_settings)?),
-        data: Some(text(&platform.data_dir.join("search"))?),
-        listen: platform.search_listen.clone(),
-        ..ServerFlags::default()
-    };
-    let settings = parse_environment(&flags, environment, Os::current());
-    let settings = settings.map_err(|diagnostics| anyhow::anyhow!("{diagnostics}"))?;
-    settings
-        .check_exposure(false)
-        .map_err(|error| anyhow::anyhow!("{error}"))?;
-    Ok(settings)
+fn show(found: &Diagnostics) {
+    let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal();
+    let colours = if plain { Colours::Off } else { Colours::On };
+    let _ = writeln!(std::io::stderr(), "{}", found.render(colours).trim_end());
 }

@@ -1,57 +1,103 @@
-//! The platform's configuration file.
+//! The platform's configuration file: which products run, and where everything is kept.
 
 use std::path::{Path, PathBuf};
 
-use config_core::{Diagnostics, Environment, Input, Item};
+use config_core::{Diagnostics, Environment, Input, Item, LOG_LEVELS, ValueError};
+use runner_web::config::File as RunnerTable;
 use search_core::role::ListenAddress;
+use vm_web::config::FileValues as VmTable;
 
-/// The checked configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PlatformSettings {
-    /// Where everything is kept.
-    pub(crate) data_dir: PathBuf,
-    /// The role file of the search server.
-    pub(crate) search_settings: PathBuf,
-    /// Where the search server listens; its default when absent.
-    pub(crate) search_listen: Option<String>,
+const KEYS: [&str; 6] = [
+    "data_dir",
+    "log_level",
+    "search",
+    "vm_manager",
+    "runner",
+    "orchestrator",
+];
+
+/// What the file says. A product whose table is not there does not run.
+#[derive(Debug, Default)]
+pub(crate) struct PlatformFile {
+    /// Where everything is kept, a folder a product.
+    pub(crate) data_dir: Option<PathBuf>,
+    /// How much is logged.
+    pub(crate) log_level: Option<&'static str>,
+    /// `[search]`.
+    pub(crate) search: Option<SearchTable>,
+    /// `[vm_manager]`: what `vm-manager.toml` may say.
+    pub(crate) vm_manager: Option<VmTable>,
+    /// `[runner]`: what `workflow-runner.toml` may say.
+    pub(crate) runner: Option<RunnerTable>,
+    /// `[orchestrator]`: its own file, beside which its other files stand.
+    pub(crate) orchestrator: Option<PathBuf>,
 }
 
-impl PlatformSettings {
-    /// Reads the file; relative paths are meant from `base`.
-    pub(crate) fn parse(
+/// `[search]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SearchTable {
+    /// The role file.
+    pub(crate) settings: PathBuf,
+    /// Where the search server listens; its default when absent.
+    pub(crate) listen: Option<String>,
+}
+
+impl PlatformFile {
+    /// Reads the file; relative paths are meant from `base`. What could be read is there also when there are mistakes,
+    /// so that those of the products' own settings are found in the same pass.
+    pub(crate) fn read(
         name: &str,
         text: &[u8],
         environment: &Environment,
         base: &Path,
-    ) -> Result<Self, Diagnostics> {
+    ) -> (Self, Diagnostics) {
+        let mut file = Self::default();
         let input = Input::toml(name, text, environment);
         let decoded = input.decode(|item| {
-            item.fields(
-                "the platform's configuration",
-                &["data_dir", "search"],
-                |fields| {
-                    let data_dir = fields.required("data_dir", Item::string);
-                    let search = fields.required("search", search_table);
-                    let (settings, search_listen) = search?;
-                    Some(Self {
-                        data_dir: base.join(data_dir?),
-                        search_settings: base.join(settings),
-                        search_listen,
-                    })
-                },
-            )
-        })?;
-        Ok(decoded.value)
+            item.fields("the platform's configuration", &KEYS, |fields| {
+                file.data_dir =
+                    fields.required("data_dir", |item| item.string().map(|text| base.join(text)));
+                file.log_level =
+                    fields.optional("log_level", |item| item.choice("log level", LOG_LEVELS));
+                file.search = fields.optional("search", |item| search_table(item, base));
+                file.vm_manager = fields.optional("vm_manager", |item| VmTable::read(item, base));
+                file.runner = fields.optional("runner", |item| RunnerTable::read(item, base));
+                file.orchestrator = fields.optional("orchestrator", |item| own_file(item, base));
+                let products = &KEYS[2..];
+                if products.iter().all(|product| fields.lacks(product)) {
+                    let nothing = ValueError::new("no product is configured, so nothing would run");
+                    fields.error(
+                        nothing.help(format!("add one of the tables [{}]", products.join("], ["))),
+                    );
+                }
+                Some(())
+            })
+        });
+        let found = match decoded {
+            Ok(decoded) => decoded.warnings,
+            Err(wrong) => wrong,
+        };
+        (file, found)
     }
 }
 
-fn search_table(item: &Item<'_>) -> Option<(String, Option<String>)> {
+fn search_table(item: &Item<'_>, base: &Path) -> Option<SearchTable> {
     item.fields("[search]", &["settings", "listen"], |fields| {
         let settings = fields.required("settings", Item::string);
         let listen = fields.optional("listen", |item| {
             item.parsed(|text| ListenAddress::parse(text).map(|_| text.to_owned()))
         });
-        Some((settings?, listen))
+        Some(SearchTable {
+            settings: base.join(settings?),
+            listen,
+        })
+    })
+}
+
+fn own_file(item: &Item<'_>, base: &Path) -> Option<PathBuf> {
+    item.fields("[orchestrator]", &["settings"], |fields| {
+        let settings = fields.required("settings", Item::string);
+        settings.map(|text| base.join(text))
     })
 }
 
@@ -59,38 +105,65 @@ fn search_table(item: &Item<'_>) -> Option<(String, Option<String>)> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<PlatformSettings, Diagnostics> {
-        PlatformSettings::parse(
+    fn read(text: &str) -> (PlatformFile, String) {
+        let (file, found) = PlatformFile::read(
             "platform.toml",
             text.as_bytes(),
             &Environment::default(),
             Path::new("/base"),
-        )
+        );
+        (file, found.to_string())
     }
 
     #[test]
     fn paths_are_meant_from_the_file_s_folder() {
-        let settings =
-            parse("data_dir = \"data\"\n[search]\nsettings = \"/roles.json\"\n").unwrap();
-        assert_eq!(settings.data_dir, Path::new("/base/data"));
-        assert_eq!(settings.search_settings, Path::new("/roles.json"));
-        assert_eq!(settings.search_listen, None);
+        let (file, found) = read(
+            "data_dir = \"data\"\n[search]\nsettings = \"/roles.json\"\n[orchestrator]\nsettings = \"o/orchestrator.toml\"\n",
+        );
+        assert_eq!(found, "");
+        assert_eq!(file.data_dir.as_deref(), Some(Path::new("/base/data")));
+        let search = file.search.expect("it is there");
+        assert_eq!(search.settings, Path::new("/roles.json"));
+        assert_eq!(search.listen, None);
+        let orchestrator = file.orchestrator.expect("it is there");
+        assert_eq!(orchestrator, Path::new("/base/o/orchestrator.toml"));
+        assert!(file.vm_manager.is_none() && file.runner.is_none());
+    }
+
+    #[test]
+    fn the_tables_of_products_are_their_own_files_tables() {
+        let (file, found) = read(
+            "data_dir = \"d\"\n[vm_manager]\nlisten = \"127.0.0.1:1\"\n[vm_manager.capacity]\nvms = 3\n[runner]\nmax_jobs = 2\n",
+        );
+        assert_eq!(found, "");
+        assert!(file.vm_manager.is_some() && file.runner.is_some());
     }
 
     #[test]
     fn every_mistake_is_named_with_its_place() {
-        let text = "data_dri = \"data\"\n[search]\nsettings = 5\nlisten = \"nowhere\"\n";
-        let message = parse(text).unwrap_err().to_string();
+        let text = "data_dri = \"data\"\nlog_level = \"loud\"\n[search]\nsettings = 5\nlisten = \"nowhere\"\n[vm_manager.capacity]\nvms = \"many\"\n\
+            [runner]\nmax_job = 2\n[orchestrator]\n";
+        let (_, message) = read(text);
         for expected in [
             "platform.toml:1:1",
             "did you mean `data_dir`?",
-            "platform.toml:3:12",
-            "platform.toml:4:10",
+            "platform.toml:2:13",
+            "platform.toml:4:12",
+            "platform.toml:5:10",
+            "platform.toml:7:7",
+            "platform.toml:9:1",
+            "missing key `settings` in [orchestrator]",
         ] {
             assert!(
                 message.contains(expected),
                 "{expected} is missing in:\n{message}"
             );
         }
+    }
+
+    #[test]
+    fn a_platform_of_nothing_is_a_mistake() {
+        let (_, message) = read("data_dir = \"d\"\n");
+        assert!(message.contains("no product is configured"), "{message}");
     }
 }

@@ -3,15 +3,18 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use config_core::{Colours, Diagnostics, Environment};
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
 
 use crate::FAILED;
+use crate::backup::{Place, Restore};
 
 const AFTER_HELP: &str = "\
 Environment: SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH, LOG_LEVEL, SERVICE_SERVER_HOSTNAME,
-SERVICE_CACHE_SIZE, SERVICE_MAX_CONCURRENT_SEARCHES, SERVICE_API_TOKEN; a flag wins over a variable.
+SERVICE_CACHE_SIZE, SERVICE_MAX_CONCURRENT_SEARCHES, SERVICE_STORAGE, SERVICE_WS_UPSTREAM,
+SERVICE_API_TOKEN; a flag wins over a variable. For backups: CLOUDSTORE_ACCESS_KEY_ID,
+CLOUDSTORE_SECRET_ACCESS_KEY, SERVICE_PROFILE_OBJSTORE_REGION, SERVICE_PROFILE_OBJSTORE_ENDPOINT.
 
 Exit codes: 0 ok, 1 the configuration is invalid or the server cannot start, 2 wrong usage.";
 
@@ -19,11 +22,14 @@ Exit codes: 0 ok, 1 the configuration is invalid or the server cannot start, 2 w
 #[derive(Debug, Parser)]
 #[command(name = "search-server", version, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
     /// The role file; created on the first start.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<String>,
-    /// Where indexes are kept.
-    #[arg(long, value_name = "FOLDER")]
+    /// Where indexes, conversations and summaries are kept.
+    #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) data: Option<String>,
     /// Where to listen; 127.0.0.1:8000 unless said.
     #[arg(long, value_name = "HOST:PORT")]
@@ -34,15 +40,27 @@ pub(crate) struct Arguments {
     /// Check the configuration, say everything that is wrong with it, and end.
     #[arg(long)]
     pub(crate) check: bool,
-    /// How `--check` and errors are printed.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Human)]
+    /// How conversations and summaries are kept: redb, sqlite, memory, concurrent-map.
+    #[arg(long, global = true, value_name = "BACKEND")]
+    pub(crate) storage: Option<String>,
+    /// How the results of `--check` and of commands are printed.
+    #[arg(long, global = true, value_enum, default_value_t = OutputFormat::Human)]
     pub(crate) format: OutputFormat,
     /// Listen beyond this machine without a token. Everybody who reaches the address can search.
     #[arg(long)]
     pub(crate) allow_unauthenticated: bool,
 }
 
-/// How results of `--check` are printed.
+/// What to do instead of serving.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Save conversations, summaries and the role file to S3-compatible object storage.
+    Backup(Place),
+    /// Bring them back.
+    Restore(Restore),
+}
+
+/// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// Lines for people.
@@ -63,6 +81,7 @@ impl Arguments {
             log_level: self.log_level.clone(),
             listen: self.listen.clone(),
             server: None,
+            storage: self.storage.clone(),
         };
         parse_environment(&flags, environment, Os::current())
     }

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use config_core::{Diagnostic, Diagnostics, Environment, ValueError};
 use search_core::role::{RoleFile, ServerSettings};
 use search_engine::walk::RootFolder;
+use search_graph_engine::embedding::EmbeddingModel;
+use search_graph_engine::thesaurus;
 use search_web::boot::{self, BootError};
 
 use crate::FAILED;
@@ -38,6 +40,7 @@ pub(crate) fn run(
         found.push(warning.clone());
     }
     check_folders(&roles, &mut found);
+    check_concepts(&roles, &mut found);
     match settings.check_exposure(arguments.allow_unauthenticated) {
         Ok(Some(warning)) => found.push(warning),
         Err(error) => found.push(*error),
@@ -58,7 +61,7 @@ pub(crate) fn run(
 fn check_folders(roles: &RoleFile, found: &mut Diagnostics) {
     for role in roles.roles() {
         for haystack in &role.haystacks {
-            let Some(files) = haystack.local_files() else {
+            let Some(files) = haystack.indexed_files() else {
                 continue;
             };
             if let Err(error) = RootFolder::open(&files.folder) {
@@ -67,6 +70,27 @@ fn check_folders(roles: &RoleFile, found: &mut Diagnostics) {
                     &place,
                     ValueError::new(error.to_string()),
                 ));
+            }
+        }
+    }
+}
+
+/// Thesauri and embedding models that cannot be read, by role.
+fn check_concepts(roles: &RoleFile, found: &mut Diagnostics) {
+    for role in roles.roles() {
+        let extra = &role.extra;
+        let thesaurus = extra.thesaurus.as_ref();
+        let thesaurus = thesaurus.and_then(|path| thesaurus::load(path).err());
+        let model = extra.embedding_model.as_ref();
+        let model = model.and_then(|folder| EmbeddingModel::open(folder).err());
+        let wrong = [
+            ("thesaurus", thesaurus.map(|error| error.to_string())),
+            ("embedding_model", model.map(|error| error.to_string())),
+        ];
+        for (key, error) in wrong {
+            if let Some(error) = error {
+                let place = format!("role `{}`, `extra.{key}`", role.name);
+                found.push(Diagnostic::of_setting(&place, ValueError::new(error)));
             }
         }
     }

@@ -7,7 +7,7 @@ use config_core::Environment;
 /// The first of these that holds anything: the documents folder, the folder the server was started
 /// in, the system's documentation. A first search should find something.
 pub(crate) fn first_folder(environment: &Environment, current: Option<PathBuf>) -> PathBuf {
-    let variable = |name| environment.get(name).ok().flatten().map(PathBuf::from);
+    let variable = |name| environment.text(name).map(PathBuf::from);
     let documents = variable("XDG_DOCUMENTS_DIR")
         .or_else(|| variable("HOME").map(|home| home.join("Documents")));
     let candidates = [documents, current, Some(PathBuf::from("/usr/share/doc"))];

@@ -1,43 +1,43 @@
 //! The search server: private search over one's own sources, with a web page at `/`.
 
 mod arguments;
+mod backup;
 mod check;
 mod first_folder;
 mod run;
 
 use std::process::ExitCode;
 
+use arguments::Command;
 use clap::Parser;
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Exit code when the configuration is wrong or the server cannot start.
 const FAILED: u8 = 1;
 
-/// mimalloc's option for the milliseconds before freed memory goes back to the system
-/// (`mi_option_purge_delay` of `mimalloc.h`; the bindings have no name for it).
-const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-
-/// Freed memory goes back at once: a server that has indexed a large folder would otherwise keep
-/// what only the indexing needed (35 MB on 78,000 files) for as long as its threads are idle.
-#[allow(
-    unsafe_code,
-    reason = "setting an option before any other thread runs is sound"
-)]
-fn give_freed_memory_back() {
-    // SAFETY: called first in `main`, with an option of the bundled allocator and a valid value.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) }
-}
-
 fn main() -> ExitCode {
-    give_freed_memory_back();
+    if let Some(ended) = search_formats_engine::serve_if_asked(std::env::args_os()) {
+        return match ended {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    program::memory::give_freed_memory_back();
+    program::memory::use_small_pages();
     let arguments = arguments::Arguments::parse();
     let environment = config_core::Environment::from_os(std::env::vars_os());
     let settings = match arguments.settings(&environment) {
         Ok(settings) => settings,
         Err(diagnostics) => return arguments.report(&diagnostics),
     };
+    match &arguments.command {
+        Some(Command::Backup(place)) => {
+            return backup::save(&arguments, place, &settings, &environment);
+        }
+        Some(Command::Restore(order)) => {
+            return backup::restore(&arguments, order, &settings, &environment);
+        }
+        None => {}
+    }
     if arguments.check {
         return check::run(&arguments, &settings, &environment);
     }

@@ -2,7 +2,9 @@
 
 use anyhow::Context;
 use config_core::Environment;
+use program::life;
 use search_core::role::ServerSettings;
+use search_formats_engine::Program;
 use search_web::SearchServer;
 use search_web::boot::{self, RoleFileOrigin};
 
@@ -17,7 +19,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     edge_web::logging::init(
         settings.log_level.value.as_str(),
-        environment.get("RUST_LOG").ok().flatten(),
+        environment.text("RUST_LOG"),
     );
     for warning in settings.warnings.iter() {
         tracing::warn!(event = "config.warning", "{}", warning.headline());
@@ -28,7 +30,7 @@ pub(crate) fn run(
     }
     let path = &settings.settings_path.value;
     let folder = first_folder(environment, std::env::current_dir().ok());
-    let (roles, origin) = boot::read_roles(path, environment, &folder)?;
+    let (configuration, origin) = boot::read_configuration(path, environment, &folder)?;
     if origin == RoleFileOrigin::Created {
         say(&format!(
             "created {}; its role searches {}",
@@ -36,22 +38,20 @@ pub(crate) fn run(
             folder.display()
         ));
     }
-    let search = boot::search_settings(settings, roles);
+    let document = configuration.now().document;
+    let search = boot::search_settings(settings, configuration.place().roles(&document));
     let _lock = boot::lock_data(settings, "search-server").context("SERVICE_DATA_PATH")?;
     let address = boot::socket_address(&settings.listen.value)?;
     let listener = edge_web::bind(address, "SERVICE_SERVER_HOSTNAME or --listen")?;
     let bound = listener.local_addr()?;
-    let options = boot::server_options(settings);
-    actix_rt::System::new().block_on(async move {
+    let mut options = boot::server_options(settings);
+    options.configuration = Some(configuration);
+    options.state = Some(boot::open_state(settings, "search-server")?);
+    options.readers = std::env::current_exe().ok().map(Program::own);
+    life::run(async move {
         let server = SearchServer::start(&search, options);
-        let signal = edge_web::shutdown_signal()?;
-        tracing::info!(event = "server.listening", url = %format!("http://{bound}/"), "the search server listens");
-        let stopped = async move {
-            let name = signal.await;
-            tracing::info!(event = "server.stopping", signal = name);
-        };
+        let stopped = life::listening("search server", bound, &server.actors())?;
         server.serve(listener, stopped).await?;
-        tracing::info!(event = "server.stopped");
         Ok(())
     })
 }

@@ -1,8 +1,10 @@
 //! The command line.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use search_core::query::{Operator, SearchRequest};
-use search_engine::answering::SearchOrder;
+use serde_json::{Value, json};
+use service_agent::Asking;
 
 const AFTER_HELP: &str = "\
 Without --server and SERVICE_SERVER_API_ENDPOINT the server of this machine is asked; when none runs,
@@ -10,7 +12,7 @@ the sources are searched in this process.
 
 Environment: SERVICE_SERVER_API_ENDPOINT, SERVICE_API_TOKEN, SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH.
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out.";
+Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out, 130 interrupted.";
 
 /// Search your own sources from the terminal.
 #[derive(Debug, Parser)]
@@ -19,27 +21,10 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) asking: Asking,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
     pub(crate) format: Format,
-}
-
-/// Where is searched.
-#[derive(Debug, Args)]
-pub(crate) struct Place {
-    /// URL of the server to ask.
-    #[arg(long, value_name = "URL", global = true)]
-    pub(crate) server: Option<String>,
-    /// Search in this process, even when a server runs.
-    #[arg(long, global = true, conflicts_with = "server")]
-    pub(crate) in_process: bool,
-    /// The role file, for searching in this process.
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(crate) config: Option<String>,
-    /// Where indexes are kept, for searching in this process.
-    #[arg(long, value_name = "FOLDER", global = true)]
-    pub(crate) data: Option<String>,
 }
 
 /// What is asked for.
@@ -52,6 +37,52 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: RolesCommand,
     },
+    /// Bring indexes up to date, and show how far they are.
+    Index {
+        /// Only the sources of this role.
+        #[arg(long, value_name = "NAME")]
+        role: Option<String>,
+        /// Only the source of this name.
+        #[arg(long, value_name = "NAME")]
+        source: Option<String>,
+    },
+    /// Show, check and change the role file.
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// The concepts of a role, or what is near one of them.
+    Graph {
+        /// A concept; the most frequent ones when left out.
+        concept: Option<String>,
+        /// The role; the default role unless said.
+        #[arg(long, value_name = "NAME")]
+        role: Option<String>,
+        /// Concepts to show, at most 500.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=500))]
+        limit: u16,
+    },
+    /// Ask a question, and get an answer with its sources as it comes.
+    Chat {
+        /// The question; `-` reads it from standard input.
+        #[arg(allow_hyphen_values = true)]
+        message: String,
+        /// The role that answers; the default role unless said.
+        #[arg(long, value_name = "NAME")]
+        role: Option<String>,
+        /// Go on with a conversation, by its id.
+        #[arg(long, value_name = "ID")]
+        conversation: Option<String>,
+    },
+    /// Be a server of the Model Context Protocol on standard input and output.
+    Mcp,
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff).
+    Man,
 }
 
 /// `roles …`
@@ -61,10 +92,33 @@ pub(crate) enum RolesCommand {
     List,
 }
 
+/// `config …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the role file, secrets as `***`.
+    Get {
+        /// Only this part: a JSON pointer such as /roles/0/name.
+        pointer: Option<String>,
+    },
+    /// Replace the role file; `***` keeps the secret that stands there.
+    Set {
+        /// The new file; `-` reads standard input.
+        file: PathBuf,
+    },
+    /// Find every mistake of a role file, without using it.
+    Validate {
+        /// The file; `-` reads standard input.
+        file: PathBuf,
+    },
+    /// Change the role file in $VISUAL or $EDITOR; nothing happens when it is left as it was.
+    Edit,
+}
+
 /// `search …`
 #[derive(Debug, Args)]
 pub(crate) struct SearchArguments {
-    /// What to look for.
+    /// What to look for: words, "phrases", AND, OR, NOT or -, (groups), prefix*, title: path: tag: source:
+    #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
     /// Results to show, at most 1000.
     #[arg(long, default_value_t = 10, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=1000))]
@@ -78,6 +132,9 @@ pub(crate) struct SearchArguments {
     /// The role to search; the default role unless said.
     #[arg(long, value_name = "NAME")]
     pub(crate) role: Option<String>,
+    /// Say what each score is made of.
+    #[arg(long)]
+    pub(crate) explain: bool,
 }
 
 /// Spellings of the operator.
@@ -99,26 +156,28 @@ pub(crate) enum Format {
 }
 
 impl SearchArguments {
-    /// The order for a search desk.
-    pub(crate) fn order(&self) -> SearchOrder {
-        let terms = self
-            .terms
-            .iter()
-            .map(|term| term.trim().to_owned())
-            .filter(|term| !term.is_empty());
-        SearchOrder {
-            role: self.role.clone(),
-            request: SearchRequest {
-                text: self.query.clone(),
-                terms: terms.collect(),
-                operator: self.operator.map(|operator| match operator {
-                    OperatorName::And => Operator::And,
-                    OperatorName::Or => Operator::Or,
-                }),
-            },
-            limit: usize::from(self.limit),
-            ..SearchOrder::default()
+    /// The body for the server.
+    pub(crate) fn body(&self) -> Value {
+        let mut body = json!({"search_term": self.query, "limit": self.limit});
+        if let Some(role) = &self.role {
+            body["role"] = role.as_str().into();
         }
+        let terms = self.terms.iter().map(|term| term.trim());
+        let terms: Vec<&str> = terms.filter(|term| !term.is_empty()).collect();
+        if !terms.is_empty() {
+            body["terms"] = terms.into();
+        }
+        if let Some(operator) = self.operator {
+            body["operator"] = match operator {
+                OperatorName::And => "and",
+                OperatorName::Or => "or",
+            }
+            .into();
+        }
+        if self.explain {
+            body["explain"] = true.into();
+        }
+        body
     }
 }
 
@@ -150,10 +209,10 @@ mod tests {
         let Command::Search(search) = Arguments::parse_from(line).command else {
             panic!("search")
         };
-        let order = search.order();
-        assert_eq!((order.limit, order.role.as_deref()), (3, Some("R")));
-        assert_eq!(order.request.terms, ["a", "b"]);
-        assert_eq!(order.request.operator, Some(Operator::And));
+        assert_eq!(
+            search.body(),
+            json!({"search_term": "orbit", "limit": 3, "role": "R", "terms": ["a", "b"], "operator": "and"})
+        );
         assert!(
             Arguments::try_parse_from(["service-agent", "search", "x", "--limit", "-1"]).is_err()
         );

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
-use search_core::answer::{AnswerStatus, RoleList, SearchAnswer, SearchResult};
+use search_core::answer::{AnswerStatus, Explanation, RoleList, SearchAnswer, SearchResult};
 
 const TITLE: Style = Style::new().bold();
 const MATCH: Style = AnsiColor::Yellow.on_default().bold();
@@ -25,6 +25,13 @@ pub(crate) fn print(text: &str) -> std::io::Result<()> {
     writeln!(out, "{}", text.trim_end())
 }
 
+/// A piece of an answer, at once and without a line end; line ends inside stay. A reader that has left is noticed at the end.
+pub(crate) fn print_piece(text: &str) {
+    let lines: Vec<String> = text.split('\n').map(clean).collect();
+    let mut out = std::io::stdout().lock();
+    let _ = write!(out, "{}", lines.join("\n")).and_then(|()| out.flush());
+}
+
 /// The answer of a search.
 pub(crate) fn answer(answer: &SearchAnswer, colours: bool) -> String {
     let mut text = String::new();
@@ -44,10 +51,32 @@ fn result_lines(result: &SearchResult, colours: bool) -> String {
     let title = paint(TITLE, &clean(&result.title), colours);
     let place = paint(FAINT, &format!("{}{line}", clean(place)), colours);
     let snippet = marked(&result.snippet, &result.highlights, colours);
+    let explanation = result.explanation.as_ref().map(explained);
     format!(
-        "{:>2}. {title}\n    {place}\n    {snippet}\n\n",
-        result.rank
+        "{:>2}. {title}\n    {place}\n    {snippet}\n{}\n",
+        result.rank,
+        explanation.unwrap_or_default()
     )
+}
+
+/// A line for each part of a score.
+fn explained(explanation: &Explanation) -> String {
+    let mut text = format!("    score {:.3}\n", explanation.score);
+    for part in &explanation.parts {
+        let mut line = format!("      {:>7.3}  {} {}", part.score, part.kind, part.term);
+        if let (Some(frequency), Some(documents)) = (part.frequency, part.documents) {
+            line += &format!(" · {frequency} times · in {documents} documents");
+        }
+        if !part.fields.is_empty() {
+            line += &format!(" · {}", part.fields.join(", "));
+        }
+        if let Some(note) = &part.note {
+            line += &format!(" · {note}");
+        }
+        text += &clean(&line);
+        text.push('\n');
+    }
+    text
 }
 
 fn summary(answer: &SearchAnswer, colours: bool) -> String {
@@ -133,7 +162,7 @@ fn marked(snippet: &str, ranges: &[[usize; 2]], colours: bool) -> String {
 
 /// Text of documents is data: control characters could steer the terminal, and directional
 /// overrides could turn a path around.
-fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let steers =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars()

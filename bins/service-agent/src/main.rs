@@ -2,11 +2,11 @@
 //! in its own process over the same index.
 
 mod arguments;
-mod failure;
+mod commands;
 mod human;
-mod in_process;
-mod remote;
+mod indexing;
 mod run;
+mod views;
 
 use std::process::ExitCode;
 
@@ -16,6 +16,9 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Some(code) = service_agent::was_reader() {
+        return code;
+    }
     let arguments = arguments::Arguments::parse();
     let environment = config_core::Environment::from_os(std::env::vars_os());
     match run::run(&arguments, &environment) {

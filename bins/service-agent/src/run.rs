@@ -1,106 +1,129 @@
-//! The commands: where to ask, and what to print.
+//! From the command line to a command, and from its answer to what is printed.
 
 use std::io;
 
+use clap::CommandFactory;
 use config_core::Environment;
-use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
 use serde::Serialize;
-use url::Url;
+use service_agent::{Failure, Outcome, Place, bridge};
 
-use crate::arguments::{Arguments, Command, Format, RolesCommand};
-use crate::failure::{Failure, Outcome};
-use crate::remote::Remote;
-use crate::{human, in_process};
+use crate::arguments::{Arguments, Command, ConfigCommand, Format, RolesCommand};
+use crate::{commands, human, indexing};
+
+/// How answers are printed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    pub(crate) format: Format,
+    pub(crate) colours: bool,
+}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Outcome, Failure> {
-    let settings = settings(arguments, environment)?;
-    actix_rt::System::new().block_on(async {
-        let place = place(arguments, &settings).await?;
-        let colours = human::colours(environment.get("NO_COLOR").ok().flatten());
-        match &arguments.command {
-            Command::Search(search) => {
-                let order = search.order();
-                let answer = match place {
-                    Some(remote) => remote.search(&order).await?,
-                    None => {
-                        let roles = in_process::roles(&settings, environment)?;
-                        in_process::search(&settings, roles, order).await?
-                    }
-                };
-                show(arguments.format, &answer, || {
-                    human::answer(&answer, colours)
-                })?;
-                Ok(if answer.total == 0 {
-                    Outcome::NothingFound
-                } else {
-                    Outcome::Found
-                })
-            }
-            Command::Roles {
-                command: RolesCommand::List,
-            } => {
-                let list = match place {
-                    Some(remote) => remote.roles().await?,
-                    None => in_process::role_list(&in_process::roles(&settings, environment)?),
-                };
-                show(arguments.format, &list, || human::roles(&list, colours))?;
-                Ok(Outcome::Found)
-            }
-        }
-    })
-}
-
-fn settings(arguments: &Arguments, environment: &Environment) -> Result<ServerSettings, Failure> {
-    let flags = ServerFlags {
-        config: arguments.place.config.clone(),
-        data: arguments.place.data.clone(),
-        server: arguments.place.server.clone(),
-        ..ServerFlags::default()
+    let output = Output {
+        format: arguments.format,
+        colours: human::colours(environment.get("NO_COLOR").ok().flatten()),
     };
-    let settings = parse_environment(&flags, environment, Os::current());
-    settings.map_err(|diagnostics| Failure::Configuration(diagnostics.to_string()))
+    match &arguments.command {
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(
+                *shell,
+                &mut Arguments::command(),
+                "service-agent",
+                &mut script,
+            );
+            write(&String::from_utf8_lossy(&script))
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            let written = clap_mangen::Man::new(Arguments::command()).render(&mut page);
+            written.map_err(|error| Failure::Other(error.to_string()))?;
+            write(&String::from_utf8_lossy(&page))
+        }
+        Command::Config {
+            command: ConfigCommand::Validate { file },
+        } => commands::validate(file, environment, output),
+        _ => service_agent::run(asking(arguments, environment, output)),
+    }
 }
 
-/// The server to ask; `None`: this process searches.
-async fn place(
+/// The commands that ask somebody.
+async fn asking(
     arguments: &Arguments,
-    settings: &ServerSettings,
-) -> Result<Option<Remote>, Failure> {
-    if arguments.place.in_process {
-        return Ok(None);
+    environment: &Environment,
+    output: Output,
+) -> Result<Outcome, Failure> {
+    let place = arguments.asking.find(environment, "service-agent").await?;
+    match &arguments.command {
+        Command::Roles {
+            command: RolesCommand::List,
+        } => commands::roles(&place, output).await,
+        Command::Config { command } => {
+            commands::configure(&place, command, environment, output).await
+        }
+        command => serving(place, command, output).await,
     }
-    if let Some(endpoint) = &settings.api_endpoint {
-        return Ok(Some(Remote::new(
-            endpoint.value.clone(),
-            settings.api_token.clone(),
-        )));
-    }
-    if arguments.place.config.is_some() || arguments.place.data.is_some() {
-        return Ok(None);
-    }
-    let url = format!("http://{}/", settings.listen.value);
-    let url =
-        Url::parse(&url).map_err(|error| Failure::Configuration(format!("{url}: {error}")))?;
-    let remote = Remote::new(url, settings.api_token.clone());
-    Ok(remote.is_up().await.then_some(remote))
 }
 
-/// Prints an answer in the format asked for. A reader that has left (`| head`) is no failure.
-fn show(
-    format: Format,
+/// The commands that need an index.
+async fn serving(place: Place, command: &Command, output: Output) -> Result<Outcome, Failure> {
+    let opened = place.open().await?;
+    let client = &opened.client;
+    // A private server begins with what was indexed last, and a command has no second try.
+    if opened.is_private() && !matches!(command, Command::Index { .. } | Command::Mcp) {
+        indexing::settle(client, false).await?;
+        if matches!(command, Command::Graph { .. }) {
+            client.concepts_read().await?;
+        }
+    }
+    let done = match command {
+        Command::Search(search) => commands::search(client, search, output).await,
+        Command::Index { role, source } => {
+            indexing::index(&opened, role.as_deref(), source.as_deref(), output).await
+        }
+        Command::Graph {
+            concept,
+            role,
+            limit,
+        } => commands::graph(client, concept.as_deref(), role.as_deref(), *limit, output).await,
+        Command::Chat {
+            message,
+            role,
+            conversation,
+        } => {
+            let conversation = conversation.as_deref();
+            commands::chat(client, message, role.as_deref(), conversation, output).await
+        }
+        Command::Mcp => bridge::serve(&opened).await.map(|()| Outcome::Found),
+        Command::Roles { .. }
+        | Command::Config { .. }
+        | Command::Completions { .. }
+        | Command::Man => Ok(Outcome::Found),
+    };
+    opened.close().await;
+    done
+}
+
+/// Prints an answer in the format asked for.
+pub(crate) fn show(
+    output: Output,
     answer: &impl Serialize,
     human: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
-    let text = match format {
+    let text = match output.format {
         Format::Human => human(),
         Format::Json => serde_json::to_string_pretty(answer)
             .map_err(|error| Failure::Other(error.to_string()))?,
     };
-    match human::print(&text) {
+    write(&text).map(drop)
+}
+
+/// Prints. A reader that has left (`| head`) is no failure.
+pub(crate) fn write(text: &str) -> Result<Outcome, Failure> {
+    match human::print(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::Other(error.to_string()))
         }
-        _ => Ok(()),
+        _ => Ok(Outcome::Found),
     }
 }

@@ -1,32 +1,14 @@
 //! The terminal client as people and scripts use it: in process, against a server, and what it
 //! says when there is nothing to ask.
 
+#[allow(dead_code, reason = "shared with the other tests of the client")]
+mod common;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use config_core::Environment;
-use search_actors::SearchSettings;
-use search_web::{SearchServer, ServerOptions};
+use common::{Server, home};
 use serde_json::Value;
-
-fn home() -> tempfile::TempDir {
-    let home = tempfile::tempdir().expect("a temporary folder");
-    std::fs::create_dir(home.path().join("files")).expect("a folder");
-    std::fs::write(
-        home.path().join("files/orbit.md"),
-        "# Orbit of planets\n\nPlanets move in ellipses.\n",
-    )
-    .expect("a file");
-    std::fs::write(
-        home.path().join("files/moon.txt"),
-        "The moon\n\nTides follow the moon.\n",
-    )
-    .expect("a file");
-    let role = serde_json::json!({"name": "Sky", "relevance_function": "BM25F", "theme": "spacelab",
-        "haystacks": [{"name": "Files", "service": "LocalFiles", "location": home.path().join("files")}]});
-    std::fs::write(home.path().join("role.json"), role.to_string()).expect("a role file");
-    home
-}
 
 fn agent(home: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_service-agent"))
@@ -120,7 +102,7 @@ fn roles_are_listed() {
     let list = agent(home.path(), &["roles", "list", "--in-process"]);
     assert_eq!(list.status.code(), Some(0), "{}", text(&list));
     assert!(
-        text(&list).contains("Sky (default) · BM25F"),
+        text(&list).contains("Sky (default) · ServiceGraph"),
         "{}",
         text(&list)
     );
@@ -174,56 +156,140 @@ fn what_goes_wrong_has_its_exit_code() {
 #[test]
 fn against_a_server_it_asks_the_server_with_its_token() {
     let home = home();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/", listener.local_addr().expect("an address"));
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let role = std::fs::read(home.path().join("role.json")).expect("the role file");
-    let roles =
-        search_core::role::parse("role.json", &role, &Environment::default()).expect("valid");
-    let settings = SearchSettings {
-        roles,
-        data: home.path().join("server"),
-        max_concurrent_searches: 4,
-        search_timeout: std::time::Duration::from_secs(10),
-        search_threads: 1,
-    };
-    let options = ServerOptions {
-        token: Some("s3cret".to_owned()),
-        ..ServerOptions::default()
-    };
-    let server = std::thread::spawn(move || {
-        actix_rt::System::new().block_on(async move {
-            SearchServer::start(&settings, options)
-                .serve(listener, async { drop(stopped.await) })
-                .await
-        })
-    });
-    let ask = |token: &str| {
+    let server = Server::start(home.path(), Some("s3cret"));
+    let ask = |token: &str, arguments: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_service-agent"))
             .env_clear()
             .env("HOME", home.path())
-            .env("SERVICE_SERVER_API_ENDPOINT", &url)
+            .env("SERVICE_SERVER_API_ENDPOINT", &server.url)
             .env("SERVICE_API_TOKEN", token)
-            .args(["search", "tides"])
+            .args(arguments)
+            .stdin(Stdio::null())
             .output()
             .expect("it runs")
     };
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while ask("s3cret").status.code() != Some(0) {
-        assert!(
-            std::time::Instant::now() < deadline,
-            "{}",
-            text(&ask("s3cret"))
-        );
-    }
-    assert!(text(&ask("s3cret")).contains("1. moon.txt"));
-    let refused = ask("wrong");
+    let found = ask("s3cret", &["search", "tides"]);
+    assert!(text(&found).contains("1. moon.txt"), "{}", text(&found));
+    let refused = ask("wrong", &["search", "tides"]);
     assert_eq!(refused.status.code(), Some(5), "{}", text(&refused));
     assert!(
         text(&refused).contains("SERVICE_API_TOKEN"),
         "{}",
         text(&refused)
     );
-    drop(stop);
-    server.join().expect("no panic").expect("a clean end");
+    let wrong = ask("s3cret", &["search", "(tides"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
+    assert!(text(&wrong).contains("\n  (tides\n  ^"), "{}", text(&wrong));
+    let chat = ask("s3cret", &["chat", "What do tides follow?"]);
+    assert!(
+        text(&chat).contains("Tides follow the moon") && text(&chat).contains("[1] moon.txt"),
+        "{}",
+        text(&chat)
+    );
+    let index = ask("s3cret", &["index", "--source", "Files"]);
+    assert_eq!(index.status.code(), Some(0), "{}", text(&index));
+    assert!(
+        text(&index).contains("Sky · Files · ready · 2 documents"),
+        "{}",
+        text(&index)
+    );
+    let none = ask("s3cret", &["index", "--source", "Nothing"]);
+    assert_eq!(none.status.code(), Some(4), "{}", text(&none));
+}
+
+/// The role file is changed through the server, and through nobody where none runs.
+#[test]
+fn the_configuration_is_shown_checked_replaced_and_edited() {
+    let home = home();
+    let server = Server::start(home.path(), None);
+    let file = home.path().join("new.json");
+    for place in [&["--server", server.url.as_str()][..], &["--in-process"]] {
+        let run = |arguments: &[&str]| {
+            let all = [arguments, place].concat();
+            agent(home.path(), &all)
+        };
+        let name = run(&["config", "get", "/name"]);
+        assert_eq!(text(&name), "\"Sky\"\n");
+        assert_eq!(run(&["config", "get", "/nothing"]).status.code(), Some(4));
+        let whole = run(&["config", "get"]);
+        let mut role: Value = serde_json::from_slice(&whole.stdout).expect("JSON");
+        role["theme"] = if place.len() == 2 { "darkly" } else { "flatly" }.into();
+        std::fs::write(&file, role.to_string()).expect("a file");
+        let path = file.display().to_string();
+        let set = run(&["config", "set", &path]);
+        assert_eq!(set.status.code(), Some(0), "{}", text(&set));
+        let stored = std::fs::read_to_string(home.path().join("role.json")).expect("the file");
+        assert!(
+            stored.contains(role["theme"].as_str().expect("a theme")),
+            "{stored}"
+        );
+        role["theme"] = "darkli".into();
+        std::fs::write(&file, role.to_string()).expect("a file");
+        let wrong = run(&["config", "set", &path]);
+        assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
+        assert!(
+            text(&wrong).contains("did you mean `darkly`?"),
+            "{}",
+            text(&wrong)
+        );
+        let invalid = run(&["config", "validate", &path]);
+        assert_eq!(invalid.status.code(), Some(1), "{}", text(&invalid));
+        assert!(text(&invalid).contains("darkli"), "{}", text(&invalid));
+    }
+    let edit = Command::new(env!("CARGO_BIN_EXE_service-agent"))
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", home.path())
+        .env("SERVICE_SETTINGS_PATH", home.path().join("role.json"))
+        .env("EDITOR", "sed -i s/flatly/cosmo/")
+        .args(["config", "edit", "--in-process"])
+        .output()
+        .expect("it runs");
+    assert_eq!(edit.status.code(), Some(0), "{}", text(&edit));
+    let stored = std::fs::read_to_string(home.path().join("role.json")).expect("the file");
+    assert!(stored.contains("cosmo"), "{stored}");
+}
+
+#[test]
+fn graph_chat_and_index_work_without_a_server() {
+    let home = home();
+    let index = agent(home.path(), &["index", "--in-process", "--format", "json"]);
+    let health: Value = serde_json::from_slice(&index.stdout).expect("one JSON document");
+    assert_eq!(health["sources"][0]["documents"], 2, "{}", text(&index));
+    let graph = agent(home.path(), &["graph", "--in-process"]);
+    assert_eq!(graph.status.code(), Some(0), "{}", text(&graph));
+    let near = agent(home.path(), &["graph", "no such concept", "--in-process"]);
+    assert_eq!(near.status.code(), Some(4), "{}", text(&near));
+    let chat = agent(
+        home.path(),
+        &[
+            "chat",
+            "What do tides follow?",
+            "--in-process",
+            "--format",
+            "json",
+        ],
+    );
+    let answer: Value = serde_json::from_slice(&chat.stdout).expect("one JSON document");
+    assert_eq!(
+        answer["citations"][0]["title"],
+        "moon.txt",
+        "{}",
+        text(&chat)
+    );
+}
+
+#[test]
+fn completions_and_the_manual_page_are_printed() {
+    let home = home();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = agent(home.path(), &["completions", shell]);
+        assert!(text(&script).contains("service-agent"), "{}", text(&script));
+    }
+    let page = agent(home.path(), &["man"]);
+    assert!(
+        text(&page).starts_with(".ie") && text(&page).contains("service-agent"),
+        "{}",
+        text(&page)
+    );
 }

@@ -63,6 +63,33 @@ pub(crate) fn program(programs: &[&str], package: &str) -> Result<PathBuf> {
     found.with_context(|| format!("{package} was installed, but {names} is still not on PATH"))
 }
 
+/// A program at a fixed place, else installs Debian's `package`.
+///
+/// # Errors
+/// When it is not there and this is no Debian, or the user may not install packages.
+pub(crate) fn system_program(path: &str, package: &str) -> Result<()> {
+    if Path::new(path).is_file() {
+        return Ok(());
+    }
+    if shell::which("apt-get").is_none() || !is_root() {
+        bail!("{path} is missing: run `sudo apt-get install -y --no-install-recommends {package}`");
+    }
+    say::line(&format!("{path} is missing: installing Debian's {package}"));
+    shell::run(&mut apt(&["update", "--quiet"]))?;
+    let arguments = [
+        "install",
+        "--yes",
+        "--quiet",
+        "--no-install-recommends",
+        package,
+    ];
+    shell::run(&mut apt(&arguments))?;
+    if Path::new(path).is_file() {
+        return Ok(());
+    }
+    bail!("{package} was installed, but {path} is still missing")
+}
+
 fn apt(arguments: &[&str]) -> Command {
     let mut command = shell::command("apt-get", Path::new("/"));
     command
@@ -81,7 +108,16 @@ fn is_root() -> bool {
 /// # Errors
 /// When npm is missing or its registry cannot be reached.
 pub(crate) fn node_package(project: &Project, name: &str, version: &str) -> Result<PathBuf> {
-    let folder = project.cache.join("npm").join(format!("{name}-{version}"));
+    let folder = format!("{name}-{version}");
+    node_packages(project, &folder, &[&format!("{name}@{version}")])
+}
+
+/// The same for several packages, each with its version, in one folder of the cache.
+///
+/// # Errors
+/// As [`node_package`].
+pub(crate) fn node_packages(project: &Project, folder: &str, wanted: &[&str]) -> Result<PathBuf> {
+    let folder = project.cache.join("npm").join(folder);
     let modules = folder.join("node_modules");
     let complete = folder.join("complete");
     if complete.is_file() {
@@ -92,7 +128,7 @@ pub(crate) fn node_package(project: &Project, name: &str, version: &str) -> Resu
     std::fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
     let mut install = shell::command(&npm.to_string_lossy(), &folder);
     install.args(["install", "--no-audit", "--no-fund", "--save-exact"]);
-    shell::run(install.arg(format!("{name}@{version}")))
+    shell::run(install.args(wanted))
         .with_context(|| format!("run it by hand in {}", folder.display()))?;
     // Written last: an interrupted install is done again.
     std::fs::write(complete, "")?;

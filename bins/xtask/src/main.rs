@@ -4,8 +4,10 @@ mod bench;
 mod docs;
 mod fuzz;
 mod install;
+mod parts;
 mod project;
 mod say;
+mod search_parts;
 mod shell;
 mod test;
 mod tidy;
@@ -32,7 +34,7 @@ struct Arguments {
 /// One module per task.
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Build the platform, start it on this machine, index real folders and search them once
+    /// Build the platform, start it on this machine, and show one real job of each product
     Up(up::Options),
     /// Run every check the project has; this is what CI runs
     Test(test::Options),

@@ -1,47 +1,20 @@
-//! The order of the measurements, and the table at the end.
+//! The order of the measurements.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::load::{self, Load};
-use crate::process::{Running, Usage, bytes_below, pause, run_to_end};
+use crate::process::{Usage, bytes_below, pause, run_to_end};
 use crate::queries;
-use crate::server::{Setup, free_port};
+use crate::server::Setup;
+use crate::serving::{learnt, serve};
+use crate::table::{Figures, Indexing, print, quantile};
 
-/// Everything one run measured; `--json` writes it as it is.
-#[derive(Default, serde::Serialize)]
-struct Figures {
-    load_average_before: String,
-    load_average_after: String,
-    cores: usize,
-    indexing: Vec<Indexing>,
-    serving: Vec<Serving>,
-    ripgrep_ms_p50: Option<f64>,
-    changed_file_ms: Vec<f64>,
-    restart_ready_ms: f64,
-    memory_after_load: Usage,
-}
-
-#[derive(serde::Serialize)]
-struct Indexing {
-    who: &'static str,
-    text_mb: f64,
-    documents: u64,
-    wall_s: f64,
-    usage: Usage,
-    index_mb: f64,
-}
-
-#[derive(serde::Serialize)]
-struct Serving {
-    who: &'static str,
-    connections: usize,
-    rounds: Vec<Load>,
-}
+/// The index that holds the texts; it is searched too.
+pub(crate) const STORED: &str = "stored";
 
 /// Runs everything over `folder` and prints the table.
-pub(crate) fn run(folder: &Path, quick: bool, json: Option<PathBuf>) {
+pub(crate) fn run(folder: &Path, quick: bool, concepts: bool, json: Option<PathBuf>) {
     let scratch = tempfile::Builder::new()
         .prefix("orrery-bench-")
         .tempdir()
@@ -56,10 +29,14 @@ pub(crate) fn run(folder: &Path, quick: bool, json: Option<PathBuf>) {
     let setup = Setup::new(&scratch.path().join("server"), &tree);
     let text_mb = plain_tantivy(&tree, scratch.path(), &mut figures);
     index_with_the_server(&setup, text_mb, &mut figures);
-    serve(&setup, &tree, if quick { 2 } else { 5 }, &mut figures);
+    let rounds = if quick { 2 } else { 5 };
+    serve(&setup, &tree, scratch.path(), rounds, &mut figures);
     figures.ripgrep_ms_p50 = ripgrep(&tree);
     figures.changed_file_ms = changed_files(&setup, &tree, if quick { 20 } else { 100 });
     figures.restart_ready_ms = restart(&setup);
+    if concepts {
+        learnt(&setup, &tree, rounds, &mut figures);
+    }
     figures.load_average_after = load_average();
     print(&figures);
     if let Some(path) = json {
@@ -94,6 +71,7 @@ fn plain_tantivy(tree: &Path, scratch: &Path, figures: &mut Figures) -> f64 {
     for (who, mode) in [
         ("plain tantivy", "plain"),
         ("plain tantivy, stems and positions", "stems"),
+        ("plain tantivy, texts stored", STORED),
     ] {
         let index = scratch.join(mode);
         let out = run_to_end(
@@ -119,7 +97,9 @@ fn plain_tantivy(tree: &Path, scratch: &Path, figures: &mut Figures) -> f64 {
             },
             index_mb: bytes_below(&index) as f64 / 1e6,
         });
-        let _ = std::fs::remove_dir_all(&index);
+        if mode != STORED {
+            let _ = std::fs::remove_dir_all(&index);
+        }
     }
     text_mb
 }
@@ -139,76 +119,6 @@ fn index_with_the_server(setup: &Setup, text_mb: f64, figures: &mut Figures) {
         usage,
         index_mb: bytes_below(&setup.data()) as f64 / 1e6,
     });
-}
-
-fn serve(setup: &Setup, tree: &Path, rounds: usize, figures: &mut Figures) {
-    let mix = queries::make(tree, 20_000);
-    let minimal_port = free_port();
-    let own = std::env::current_exe().expect("a program knows its own path");
-    let minimal = Running::start(
-        Command::new(own)
-            .args(["--contender", "minimal-server"])
-            .arg(index_folder(&setup.data()))
-            .arg(minimal_port.to_string()),
-    );
-    let uncached = Setup {
-        port: free_port(),
-        binary: setup.binary.clone(),
-        home: setup.home.clone(),
-    };
-    for connections in [1, 16] {
-        let mut rows: Vec<Serving> = [
-            "minimal actix-web + tantivy",
-            "search-server, no result cache",
-            "search-server",
-        ]
-        .map(|who| Serving {
-            who,
-            connections,
-            rounds: Vec::new(),
-        })
-        .into();
-        for (row, cache) in [(1, "0B"), (2, "16MB")] {
-            let server = uncached.start(cache);
-            uncached.wait_for("/livez", Duration::from_millis(5));
-            uncached.wait_until_indexed();
-            for round in 0..rounds {
-                let offset = round * 4_000;
-                let time = Duration::from_secs(3);
-                rows[0]
-                    .rounds
-                    .push(load::phase(minimal_port, &mix, offset, connections, time));
-                rows[row]
-                    .rounds
-                    .push(load::phase(uncached.port, &mix, offset, connections, time));
-            }
-            figures.memory_after_load = server.usage();
-            server.stop();
-        }
-        figures.serving.extend(rows);
-    }
-    minimal.stop();
-}
-
-/// The folder that holds tantivy's `meta.json` below the data folder.
-fn index_folder(data: &Path) -> PathBuf {
-    let entries = std::fs::read_dir(data)
-        .expect("the data folder")
-        .flatten()
-        .map(|entry| entry.path());
-    let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
-    while let Some(folder) = folders.pop() {
-        if folder.join("meta.json").is_file() {
-            return folder;
-        }
-        let inner = std::fs::read_dir(&folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
-        folders.extend(inner.filter(|path| path.is_dir()));
-    }
-    panic!("{} holds no index", data.display());
 }
 
 fn ripgrep(tree: &Path) -> Option<f64> {
@@ -284,75 +194,9 @@ fn restart(setup: &Setup) -> f64 {
     quantile(&mut times, 0.5)
 }
 
-fn quantile(values: &mut [f64], at: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values
-        .get(((values.len() as f64 - 1.0) * at).round() as usize)
-        .copied()
-        .unwrap_or(0.0)
-}
-
 fn load_average() -> String {
     std::fs::read_to_string("/proc/loadavg")
         .unwrap_or_default()
         .trim()
         .to_owned()
-}
-
-fn print(figures: &Figures) {
-    println!(
-        "\nmachine: {} cores; load average before {} after {}",
-        figures.cores, figures.load_average_before, figures.load_average_after
-    );
-    println!(
-        "\n{:<36} {:>8} {:>9} {:>8} {:>8} {:>11} {:>9} {:>9}",
-        "indexing", "text MB", "documents", "wall s", "CPU s", "MB/CPU s", "peak MB", "index %"
-    );
-    for row in &figures.indexing {
-        println!(
-            "{:<36} {:>8.0} {:>9} {:>8.1} {:>8.1} {:>11.1} {:>9.0} {:>9.1}",
-            row.who,
-            row.text_mb,
-            row.documents,
-            row.wall_s,
-            row.usage.cpu_s,
-            row.text_mb / row.usage.cpu_s.max(0.01),
-            row.usage.peak_mb,
-            100.0 * row.index_mb / row.text_mb.max(0.01)
-        );
-    }
-    println!(
-        "\n{:<36} {:>11} {:>11} {:>9} {:>9} {:>7}",
-        "searching over HTTP (medians)", "connections", "requests/s", "p50 ms", "p99 ms", "failed"
-    );
-    for row in &figures.serving {
-        let median = |pick: fn(&Load) -> f64| {
-            quantile(&mut row.rounds.iter().map(pick).collect::<Vec<_>>(), 0.5)
-        };
-        println!(
-            "{:<36} {:>11} {:>11.0} {:>9.3} {:>9.3} {:>7}",
-            row.who,
-            row.connections,
-            median(|l| l.requests_per_s),
-            median(|l| l.p50_ms),
-            median(|l| l.p99_ms),
-            row.rounds.iter().map(|l| l.failed).sum::<usize>()
-        );
-    }
-    if let Some(ms) = figures.ripgrep_ms_p50 {
-        println!("\nripgrep -il, one word: p50 {ms:.0} ms");
-    }
-    let mut changed = figures.changed_file_ms.clone();
-    println!(
-        "changed file found after: p50 {:.1} ms, p99 {:.1} ms ({} changes)",
-        quantile(&mut changed, 0.5),
-        quantile(&mut changed, 0.99),
-        changed.len()
-    );
-    println!("restart until /readyz: {:.0} ms", figures.restart_ready_ms);
-    let memory = figures.memory_after_load;
-    println!(
-        "memory after load: {:.0} MB of its own, {:.0} MB of mapped index pages, peak {:.0} MB",
-        memory.anon_mb, memory.file_mb, memory.peak_mb
-    );
 }

@@ -33,16 +33,39 @@ impl Setup {
             .nth(2)
             .expect("target/release/deps/search")
             .to_owned();
-        let role = serde_json::json!({
-            "name": "bench", "relevance_function": "BM25F", "theme": "spacelab",
-            "haystacks": [{"name": "folder", "service": "LocalFiles", "location": folder}]
-        });
         std::fs::create_dir_all(home).expect("a folder for the server");
-        std::fs::write(home.join("role.json"), role.to_string()).expect("the role is written");
-        Self {
+        let setup = Self {
             binary: release.join("search-server"),
             home: home.to_owned(),
             port: free_port(),
+        };
+        setup.write_role(folder, "BM25F");
+        setup
+    }
+
+    /// Writes the role: it searches `folder` by `function`.
+    pub(crate) fn write_role(&self, folder: &Path, function: &str) {
+        let role = serde_json::json!({
+            "name": "bench", "relevance_function": function, "theme": "spacelab",
+            "haystacks": [{"name": "folder", "service": "LocalFiles", "location": folder}]
+        });
+        std::fs::write(self.home.join("role.json"), role.to_string()).expect("the role is written");
+    }
+
+    /// Waits until the concepts of the source are learnt; returns the documents learnt from.
+    pub(crate) fn wait_until_learnt(&self) -> u64 {
+        let began = Instant::now();
+        loop {
+            let health = get(self.port, "/health").expect("/health answers");
+            let concepts = &health["sources"][0]["concepts"];
+            if concepts["state"] == "ready" {
+                return concepts["total"].as_u64().unwrap_or(0);
+            }
+            assert!(
+                began.elapsed() < Duration::from_secs(3600),
+                "learning takes too long: {concepts}"
+            );
+            pause(Duration::from_millis(500));
         }
     }
 

@@ -1,9 +1,9 @@
 //! Queries: the first line is the query, the rest a text to search. Any query is understood or
-//! refused, and every highlight lies between two characters.
+//! refused at one of its characters, and every highlight lies between two characters.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use search_core::query::{Operator, SearchRequest, parse};
+use search_core::query::{Operator, SearchRequest, Truth, parse};
 use search_core::snippet::{TermFinder, best_window, cut};
 
 fuzz_target!(|text: &str| {
@@ -15,7 +15,22 @@ fuzz_target!(|text: &str| {
         terms,
         operator,
     };
-    let Ok(parsed) = parse(&request) else { return };
+    let parsed = match parse(&request) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let length = query.chars().count();
+            assert!(error.position().is_none_or(|position| position <= length));
+            return;
+        }
+    };
+    for phrase in 0..parsed.phrases().len() {
+        let found = parsed.phrase_finder(phrase).find(body);
+        assert!(found.is_none_or(|place| body.get(place).is_some()));
+    }
+    if let Some(condition) = parsed.condition() {
+        let open = condition.holds(&mut |_| Ok::<_, ()>(Truth::Open));
+        assert!(open.is_ok());
+    }
     for word in parsed.words() {
         let known = |index: &usize| *index < parsed.terms().len();
         assert!(word.parts.iter().chain([&word.whole]).all(known));

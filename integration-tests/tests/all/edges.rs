@@ -133,6 +133,8 @@ fn a_token_guards_everything_but_the_page_itself() {
     let home = Home::new();
     home.write("a.txt", "needle\n");
     let server = home.start_guarded("s3cret");
+    // Right after the start it may say 503 for a moment: its actors are still coming up.
+    server.eventually("readiness", || server.get("/readyz").status == 200);
     for path in ["/", "/assets/app.js", "/livez", "/readyz"] {
         assert_eq!(server.get(path).status, 200, "{path}");
     }

@@ -68,7 +68,8 @@ impl Home {
         server
     }
 
-    fn launch(&self, roles: &Value, change: impl FnOnce(&mut ServerOptions)) -> Server {
+    /// Starts a server with this role file; it may still be indexing.
+    pub(crate) fn launch(&self, roles: &Value, change: impl FnOnce(&mut ServerOptions)) -> Server {
         let roles =
             search_core::role::parse("roles.json", &roles.to_string(), &Environment::default());
         let settings = SearchSettings {
@@ -113,7 +114,8 @@ impl Server {
         }
     }
 
-    fn wait_until_indexed(&self) {
+    /// Waits until every source has been looked at.
+    pub(crate) fn wait_until_indexed(&self) {
         self.eventually("everything is indexed", || {
             let health = self.get("/health").json();
             let sources = health["sources"].as_array().expect("sources").clone();

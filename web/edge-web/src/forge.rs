@@ -3,22 +3,31 @@
 //! [`SignedBody`]: crate::SignedBody
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
 
 use actix_web::http::header::HeaderMap;
 use bytes::Bytes;
 use forge_core::{
-    Delivery, DeliveryError, EventError, ParseOptions, SecretBook, VerifiedBy, WebhookHeaders,
+    Delivery, DeliveryError, EventError, ParseOptions, SecretAge, SecretBook, VerifiedBy,
+    WebhookHeaders,
 };
 
+use crate::log_gate::LogGate;
 use crate::problem::Problem;
 use crate::signed::VerifyBody;
 
 /// Verifies bodies by the secrets of a [`SecretBook`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ForgeVerifier {
-    secrets: SecretBook,
+    secrets: Source,
     options: ParseOptions,
+    gate: Arc<LogGate>,
 }
+
+/// Gives the secrets in force.
+type Source = Arc<dyn Fn() -> Arc<SecretBook> + Send + Sync>;
 
 /// A webhook whose signature holds.
 #[derive(Debug)]
@@ -36,7 +45,40 @@ pub struct Webhook {
 impl ForgeVerifier {
     /// A verifier with these secrets; events are read by `options`.
     pub fn new(secrets: SecretBook, options: ParseOptions) -> Self {
-        Self { secrets, options }
+        let secrets = Arc::new(secrets);
+        Self::following(move || Arc::clone(&secrets), options)
+    }
+
+    /// A verifier that asks `secrets` for each body, so that a changed configuration takes effect with the next one.
+    pub fn following(
+        secrets: impl Fn() -> Arc<SecretBook> + Send + Sync + 'static,
+        options: ParseOptions,
+    ) -> Self {
+        Self {
+            secrets: Arc::new(secrets),
+            options,
+            gate: Arc::default(),
+        }
+    }
+
+    /// A sender that still signs with the secret that is being replaced: told once a second.
+    fn note_age(&self, by: VerifiedBy) {
+        if by.secret == SecretAge::Current {
+            return;
+        }
+        if let Some(suppressed) = self.gate.admit(None, Instant::now()) {
+            tracing::info!(
+                event = "http.previous_secret",
+                suppressed,
+                "a webhook was signed with the secret that is being replaced"
+            );
+        }
+    }
+}
+
+impl fmt::Debug for ForgeVerifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForgeVerifier").finish_non_exhaustive()
     }
 }
 
@@ -51,8 +93,8 @@ impl VerifyBody for ForgeVerifier {
             .map(|(name, value)| (name.as_str(), value.as_bytes()));
         let headers = WebhookHeaders::collect(all);
         let text = |error: &dyn std::error::Error| Cow::Owned(error.to_string());
-        let verified = self
-            .secrets
+        let secrets = (self.secrets)();
+        let verified = secrets
             .verify(&headers, &body)
             .map_err(|error| text(&error))?;
         let verified_by = verified.verified_by();
@@ -61,6 +103,7 @@ impl VerifyBody for ForgeVerifier {
             Err(DeliveryError::Event(error)) => Err(error),
             Err(error @ DeliveryError::OtherRepository { .. }) => return Err(text(&error)),
         };
+        self.note_age(verified_by);
         Ok(Webhook {
             body,
             headers,

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use actix_web::dev::Payload;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::{FromRequest, HttpRequest};
-use serde::de::DeserializeOwned;
+use bytes::Bytes;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::body::{BodyLimits, read_body};
 use crate::problem::{FieldError, Problem};
@@ -41,6 +42,29 @@ impl<T: DeserializeOwned + 'static> FromRequest for ApiJson<T> {
                 .unwrap_or_default();
             let body = read_body(&request, payload, limits).await?;
             parse(&body).map(Self)
+        })
+    }
+}
+
+/// A JSON body as it was sent, for those who say themselves what is wrong with it.
+///
+/// Content type, size and time are those of [`ApiJson`]; that it is JSON has been checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonText(pub Bytes);
+
+impl FromRequest for JsonText {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move {
+            require_json(request.headers())?;
+            let limits = request.app_data::<BodyLimits>();
+            let body = read_body(&request, payload, limits.copied().unwrap_or_default()).await?;
+            parse::<IgnoredAny>(&body)?;
+            Ok(Self(body))
         })
     }
 }
@@ -83,6 +107,8 @@ fn explain<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> Probl
         detail: error.to_string(),
         line: Some(error.line()),
         column: Some(error.column()),
+        pointer: None,
+        position: None,
     };
     Problem::bad_request(detail)
         .kind("invalid-json", "Invalid JSON body")

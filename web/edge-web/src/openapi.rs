@@ -7,7 +7,6 @@ use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::assets::Asset;
 use crate::problem::{FieldError, PROBLEM_JSON, ProblemDocument};
 
 /// Adds the problem body to the shared schemas and responses, and as the default response of every
@@ -40,17 +39,6 @@ pub fn share_problem(document: &mut OpenApi) {
                 .or_insert(reference);
         }
     }
-}
-
-/// The document as a file to serve at `/api/openapi.json`: serialised once, with an ETag.
-///
-/// # Errors
-/// When an example or extension in the document cannot be serialised.
-pub fn openapi_document(document: &OpenApi) -> Result<Asset, serde_json::Error> {
-    Ok(Asset::new(
-        serde_json::to_vec(document)?,
-        "application/json",
-    ))
 }
 
 /// The differences between a document and the routes; none of both is the aim.

@@ -52,6 +52,12 @@ pub struct FieldError {
     /// Column in the body, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
+    /// The field as a JSON pointer (RFC 6901), where the fault is one of a document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// Character of the field's text that is at fault, counted from 0, as highlights are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
 }
 
 impl FieldError {
@@ -62,7 +68,16 @@ impl FieldError {
             detail: detail.into(),
             line: None,
             column: None,
+            pointer: None,
+            position: None,
         }
+    }
+
+    /// The same fault at a character of the field's text, counted from 0.
+    #[must_use]
+    pub fn at_character(mut self, position: Option<usize>) -> Self {
+        self.position = position;
+        self
     }
 }
 
@@ -160,6 +175,11 @@ impl Problem {
     /// 415: the body's type or encoding is not accepted.
     pub fn unsupported_media_type(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
+    }
+
+    /// 428: the request has to say which version it changes (RFC 6585, section 3).
+    pub fn precondition_required(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::PRECONDITION_REQUIRED, detail)
     }
 
     /// 421: the request was meant for another host.

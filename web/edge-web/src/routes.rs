@@ -3,8 +3,9 @@
 
 use actix_web::dev::Handler;
 use actix_web::http::Method;
-use actix_web::{FromRequest, Resource, Responder, Route, guard, web};
+use actix_web::{FromRequest, HttpRequest, Resource, Responder, Route, guard, web};
 
+use crate::assets::Asset;
 use crate::metrics::{Metrics, RouteMetrics};
 use crate::problem::Problem;
 
@@ -71,6 +72,26 @@ impl Routes {
         F::Output: Responder + 'static,
     {
         self.route(Method::DELETE, path, web::route().to(handler))
+    }
+
+    /// Answers `GET /api/openapi.json` with `document`, which is serialised once, with an ETag.
+    ///
+    /// # Panics
+    /// When an example or extension in the document cannot be serialised: a mistake in the program.
+    #[must_use]
+    pub fn openapi(self, document: &utoipa::openapi::OpenApi) -> Self {
+        let text = serde_json::to_vec(document).expect("a document made from types serialises");
+        self.asset("/api/openapi.json", Asset::new(text, "application/json"))
+    }
+
+    /// Answers `GET` at `path` with a file that is held in memory.
+    #[must_use]
+    pub fn asset(self, path: &str, asset: Asset) -> Self {
+        let asset = web::Data::new(asset);
+        self.get(path, move |request: HttpRequest| {
+            let asset = asset.clone();
+            async move { asset.respond(&request) }
+        })
     }
 
     /// Answers `method` at `path` by a route without a method guard of its own.

@@ -17,6 +17,9 @@ use actix_web::rt::net::TcpStream;
 
 use crate::strict::{StrictStream, StrictTimeouts};
 
+/// How long a server's start waits for the actors that its first requests will ask.
+pub const START_PATIENCE: Duration = Duration::from_secs(5);
+
 /// How a server treats its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServeOptions {
@@ -128,6 +131,9 @@ where
             .keep_alive(KeepAlive::Timeout(options.keep_alive))
             .client_request_timeout(options.client_request_timeout)
             .client_disconnect_timeout(options.client_disconnect_timeout)
+            // Whoever closes a connection has left: what is done for it ends. A client that closes only its sending half
+            // before it has the answer gets none.
+            .h1_allow_half_closed(false)
             .local_addr(address)
             .on_connect_ext(|stream: &StrictStream<TcpStream>, data| {
                 data.insert(stream.connection());

@@ -1,21 +1,24 @@
 //! The routes of the search server and the OpenAPI document made from their types.
 
-use actix_web::{HttpRequest, web};
-use edge_web::{
-    Asset, Metrics, Routes, livez, metrics_text, openapi_document, readyz, share_problem,
-};
+use edge_web::{Asset, Metrics, Routes, livez, metrics_text, readyz, share_problem};
 use utoipa::OpenApi;
 
-use crate::handlers;
+use crate::{chat, concepts, config, handlers, mcp, ws};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery search server", description = "Private semantic search over one's own sources."),
-    paths(handlers::search, handlers::document, handlers::roles, handlers::health),
+    paths(mcp::mcp, handlers::search, handlers::document, handlers::roles, handlers::reindex, handlers::health,
+        concepts::thesaurus, concepts::graph, concepts::autocomplete,
+        config::show, config::replace, config::schema,
+        chat::chat, chat::summarize, chat::conversations, chat::conversation, chat::forget),
     tags(
         (name = "search", description = "Searching and reading documents"),
+        (name = "chat", description = "Answers and summaries"),
+        (name = "concepts", description = "What is known of words and concepts"),
         (name = "roles", description = "What can be searched"),
+        (name = "configuration", description = "The role file"),
         (name = "operation", description = "How the server is"),
     )
 )]
@@ -32,30 +35,30 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// All routes of the search server. The actor tree and the page come from `routes_with`'s caller.
 #[must_use]
 pub fn routes(metrics: &Metrics) -> Routes {
-    let document = openapi_document(&openapi()).expect("a document made from types serialises");
-    let mut routes = Routes::new(metrics)
+    let routes = Routes::new(metrics)
         .get("/health", handlers::health)
         .post("/api/documents/search", handlers::search)
+        .post("/api/documents/summarize", chat::summarize)
+        .post("/api/chat", chat::chat)
+        .get("/api/conversations", chat::conversations)
+        .get("/api/conversations/{id}", chat::conversation)
+        .delete("/api/conversations/{id}", chat::forget)
         .get("/api/documents/{id:.+}", handlers::document)
         .get("/api/roles", handlers::roles)
+        .get("/api/thesaurus/{role}", concepts::thesaurus)
+        .get("/api/graph", concepts::graph)
+        .get("/api/autocomplete", concepts::autocomplete)
+        .post("/api/sources/{role}/{name}/reindex", handlers::reindex)
+        .get("/api/config", config::show)
+        .put("/api/config", config::replace)
+        .get("/api/config/schema", config::schema)
+        .post("/mcp", mcp::mcp)
+        .get("/ws", ws::ws)
         .get("/livez", livez)
         .get("/readyz", readyz)
-        .get("/metrics", metrics_text);
-    routes = serve_asset(routes, "/api/openapi.json", document);
-    for asset in ui::ASSETS {
-        routes = serve_asset(
-            routes,
-            asset.path,
-            Asset::new(asset.bytes, asset.content_type),
-        );
-    }
-    routes
-}
-
-fn serve_asset(routes: Routes, path: &str, asset: Asset) -> Routes {
-    let asset = web::Data::new(asset);
-    routes.get(path, move |request: HttpRequest| {
-        let asset = asset.clone();
-        async move { asset.respond(&request) }
+        .get("/metrics", metrics_text)
+        .openapi(&openapi());
+    ui::ASSETS.iter().fold(routes, |routes, file| {
+        routes.asset(file.path, Asset::new(file.bytes, file.content_type))
     })
 }

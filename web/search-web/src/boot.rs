@@ -3,13 +3,14 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use config_core::{Diagnostics, Environment};
-use edge_web::ServeOptions;
-use search_actors::SearchSettings;
-use search_core::role::{self, ListenAddress, RoleFile, ServerSettings};
-use store::{FolderLock, LockError};
+use search_actors::{Configuration, RoleFilePlace, SearchSettings, write_in_one_step};
+use search_core::role::{self, ListenAddress, RoleFile, ServerSettings, StorageBackend};
+use store::local::LocalOpenError;
+use store::{FolderLock, LocalState, LocalStateKind, LockError};
 
 use crate::server::ServerOptions;
 
@@ -18,6 +19,9 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Folder of the indexes, in the data folder.
 const INDEX_FOLDER: &str = "index";
+
+/// Folder of conversations and summaries, in the data folder.
+const STATE_FOLDER: &str = "state";
 
 /// Why a server cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +42,9 @@ pub enum BootError {
     /// The data folder cannot be used, or another process uses it.
     #[error(transparent)]
     Data(#[from] LockError),
+    /// Conversations and summaries cannot be opened.
+    #[error(transparent)]
+    State(#[from] LocalOpenError),
     /// The host name has no address.
     #[error(
         "{address} has no address to listen on: {reason}; choose another one with SERVICE_SERVER_HOSTNAME"
@@ -68,6 +75,20 @@ pub fn read_roles(
     environment: &Environment,
     folder: &Path,
 ) -> Result<(RoleFile, RoleFileOrigin), BootError> {
+    let (configuration, origin) = read_configuration(path, environment, folder)?;
+    let document = configuration.now().document;
+    Ok((configuration.place().roles(&document), origin))
+}
+
+/// The same, as a configuration that can be shown, changed and followed.
+///
+/// # Errors
+/// The file cannot be read or written, or every mistake in it.
+pub fn read_configuration(
+    path: &Path,
+    environment: &Environment,
+    folder: &Path,
+) -> Result<(Configuration, RoleFileOrigin), BootError> {
     let mut origin = RoleFileOrigin::Existing;
     let text = match std::fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -80,14 +101,29 @@ pub fn read_roles(
             source,
         })?,
     };
-    let file =
-        role::parse(&path.display().to_string(), &text, environment).map_err(BootError::Roles)?;
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let base = absolute.parent().unwrap_or(Path::new("/"));
-    Ok((file.relative_to(base), origin))
+    let place = RoleFilePlace {
+        path: path.to_owned(),
+        environment: environment.clone(),
+    };
+    let document = place.parse(&text).map_err(BootError::Roles)?;
+    let mut key = [0; 32];
+    for half in key.chunks_exact_mut(16) {
+        half.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    }
+    Ok((Configuration::new(place, document, key), origin))
 }
 
 fn write_default(path: &Path, folder: &Path) -> Result<Vec<u8>, BootError> {
+    let text = role::default_role_file(folder).into_bytes();
+    write_role_file(path, &text)?;
+    Ok(text)
+}
+
+/// Writes the role file in one step, and its folder where it is missing.
+///
+/// # Errors
+/// It cannot be written; a former one is as it was.
+pub fn write_role_file(path: &Path, text: &[u8]) -> Result<(), BootError> {
     let failed = |what| {
         move |source| BootError::File {
             what,
@@ -95,15 +131,10 @@ fn write_default(path: &Path, folder: &Path) -> Result<Vec<u8>, BootError> {
             source,
         }
     };
-    let text = role::default_role_file(folder).into_bytes();
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(failed("create the folder of"))?;
     }
-    // Beside the file and renamed: a reader, or a crash, never sees half of it.
-    let beside = path.with_extension("json.new");
-    std::fs::write(&beside, &text).map_err(failed("write"))?;
-    std::fs::rename(&beside, path).map_err(failed("write"))?;
-    Ok(text)
+    write_in_one_step(path, text).map_err(failed("write"))
 }
 
 /// What the actors are started with.
@@ -143,8 +174,43 @@ pub fn server_options(settings: &ServerSettings) -> ServerOptions {
             .map(|token| token.expose().clone()),
         hosts: vec![settings.listen.value.host_name()],
         cache_bytes: settings.cache_size.value.bytes(),
-        serve: ServeOptions::default(),
+        ws_upstream: settings.ws_upstream.as_ref().map(|one| one.value.clone()),
+        ..ServerOptions::default()
     }
+}
+
+/// Where local state is kept, if it is on disk.
+#[must_use]
+pub fn state_folder(settings: &ServerSettings) -> PathBuf {
+    settings.data_path.value.join(STATE_FOLDER)
+}
+
+/// The backend of local state.
+#[must_use]
+pub fn storage_kind(settings: &ServerSettings) -> LocalStateKind {
+    match settings.storage.value {
+        StorageBackend::Redb => LocalStateKind::Redb,
+        StorageBackend::Sqlite => LocalStateKind::Sqlite,
+        StorageBackend::Memory => LocalStateKind::Memory,
+        StorageBackend::ConcurrentMap => LocalStateKind::ConcurrentMap,
+    }
+}
+
+/// Opens what the server keeps of chats, in the data folder.
+///
+/// # Errors
+/// The folder cannot be made or read, or another process uses it.
+pub fn open_state(
+    settings: &ServerSettings,
+    program: &str,
+) -> Result<Arc<dyn LocalState>, BootError> {
+    let path = state_folder(settings);
+    std::fs::create_dir_all(&path).map_err(|source| BootError::File {
+        what: "create the folder",
+        path: path.clone(),
+        source,
+    })?;
+    Ok(Arc::from(storage_kind(settings).open(&path, program)?))
 }
 
 /// The socket address of a listen address; a name is resolved, its first address is taken.
@@ -193,5 +259,19 @@ mod tests {
                 .contains(&home.path().display().to_string()),
             "{error}"
         );
+    }
+
+    /// `0B` is off, anything else bounds what is kept.
+    #[test]
+    fn service_cache_size_is_kept() {
+        for (size, bytes) in [("0B", 0), ("64MB", 64_000_000), ("1MiB", 1 << 20)] {
+            let environment =
+                Environment::from_iter([("HOME", "/nowhere"), ("SERVICE_CACHE_SIZE", size)]);
+            let flags = role::ServerFlags::default();
+            let os = role::Os::Linux;
+            let settings = role::parse_environment(&flags, &environment, os);
+            let options = server_options(&settings.unwrap());
+            assert_eq!(options.cache_bytes, bytes);
+        }
     }
 }

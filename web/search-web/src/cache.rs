@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use search_core::answer::{AnswerStatus, SearchAnswer, SearchResult, SourceReport};
+use search_core::answer::{AnswerStatus, Correction, SearchAnswer, SearchResult, SourceReport};
 use search_engine::answering::SearchOrder;
 use serde::Serialize;
 
@@ -51,6 +51,8 @@ struct Kept<'a> {
     role: &'a str,
     relevance_function: &'a str,
     sources: &'a [SourceReport],
+    #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
+    corrections: &'a [Correction],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
 }
@@ -73,7 +75,7 @@ impl AnswerCache {
         let mut text = String::new();
         if self.entries.is_some() {
             text = format!(
-                "{role:?} {:?} {:?} {:?} {} {} {:?} {}",
+                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {}",
                 order.request.text,
                 order.request.terms,
                 order.request.operator,
@@ -81,6 +83,7 @@ impl AnswerCache {
                 order.skip,
                 order.sources,
                 order.include_body,
+                order.explain,
             );
         }
         Slot(Key {
@@ -96,10 +99,20 @@ impl AnswerCache {
         Some(with_took(&kept, took))
     }
 
+    /// An answer as a body, kept nowhere.
+    #[must_use]
+    pub fn body(answer: &SearchAnswer) -> Bytes {
+        with_took(
+            &Bytes::from(write(answer)),
+            Duration::from_secs_f64(answer.took_ms.max(0.0) / 1e3),
+        )
+    }
+
     /// Keeps an answer and writes it as a body.
     #[must_use]
     pub fn put(&self, slot: Slot, answer: &SearchAnswer) -> Bytes {
-        let kept = Bytes::from(write(answer));
+        // A vector grows by doubling; what is kept must not hold room that nothing counts.
+        let kept = Bytes::from(write(answer).into_boxed_slice());
         if let Some(entries) = &self.entries {
             entries.insert(slot.0, kept.clone());
         }
@@ -119,6 +132,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         role,
         relevance_function,
         sources,
+        corrections,
         notes,
     } = answer;
     let kept = Kept {
@@ -128,6 +142,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         role,
         relevance_function,
         sources,
+        corrections,
         notes,
     };
     // Strings, numbers and lists of them: writing into memory cannot fail.
@@ -161,6 +176,7 @@ mod tests {
             role: "R".into(),
             relevance_function: "BM25".into(),
             sources: Vec::new(),
+            corrections: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -204,6 +220,14 @@ mod tests {
             cache.slot(
                 &SearchOrder {
                     limit: 11,
+                    ..order("x")
+                },
+                "R",
+                1,
+            ),
+            cache.slot(
+                &SearchOrder {
+                    explain: true,
                     ..order("x")
                 },
                 "R",

@@ -6,12 +6,17 @@ use actix_web::http::header::{self, ContentType};
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use edge_web::{ApiJson, Problem};
-use search_actors::messages::{ReadDocument, Search};
-use search_core::answer::{DocumentView, HealthAnswer, RoleList, SearchAnswer, SourceState};
+use search_actors::messages::{ReadDocument, Reindex, Search};
+use search_core::answer::{
+    DocumentView, HealthAnswer, ReindexAnswer, RoleList, SearchAnswer, SourceState,
+};
 use search_engine::answering::DocumentRequest;
 use serde::Deserialize;
+use supervision::TellError;
 use utoipa::IntoParams;
 
+use crate::cache::AnswerCache;
+use crate::config::ConfigState;
 use crate::state::{SearchState, ask_problem, search_problem};
 use crate::wire::SearchBody;
 
@@ -26,11 +31,16 @@ pub(crate) async fn search(
 ) -> Result<HttpResponse, Problem> {
     let began = Instant::now();
     let order = body.0.check()?;
-    let entry = state.board.role(order.role.as_deref());
-    let entry =
-        entry.ok_or_else(|| search_problem(&state.board.unknown_role(order.role.as_deref())))?;
-    let slot = state.cache.slot(&order, &entry.role.name, entry.version());
-    if let Some(kept) = state.cache.get(&slot, began.elapsed()) {
+    let board = state.board();
+    let entry = board.role(order.role.as_deref());
+    let entry = entry.ok_or_else(|| search_problem(&board.unknown_role(order.role.as_deref())))?;
+    // What others answer has a time to live of its own.
+    let slot = (!entry.asks(&order.sources))
+        .then(|| state.cache.slot(&order, &entry.role.name, entry.version()));
+    let kept = slot
+        .as_ref()
+        .and_then(|slot| state.cache.get(slot, began.elapsed()));
+    if let Some(kept) = kept {
         return Ok(json(kept));
     }
     let reply = state
@@ -40,7 +50,10 @@ pub(crate) async fn search(
         .map_err(|error| ask_problem(&error))?;
     let mut answer = reply.map_err(|failure| search_problem(&failure))?;
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
-    Ok(json(state.cache.put(slot, &answer)))
+    Ok(json(match slot {
+        Some(slot) => state.cache.put(slot, &answer),
+        None => AnswerCache::body(&answer),
+    }))
 }
 
 fn json(body: Bytes) -> HttpResponse {
@@ -86,6 +99,51 @@ pub(crate) async fn document(
         .json(reply.map_err(|failure| search_problem(&failure))?))
 }
 
+/// Compares a source with its index again, now. `GET /health` shows the progress.
+#[utoipa::path(
+    post, path = "/api/sources/{role}/{name}/reindex", tag = "roles",
+    params(("role" = String, Path, description = "A role"), ("name" = String, Path, description = "One of its sources")),
+    responses((status = 202, description = "The comparison begins; it may already be under way.", body = ReindexAnswer))
+)]
+pub(crate) async fn reindex(
+    state: web::Data<SearchState>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (role, name) = path.into_inner();
+    let board = state.board();
+    let entry = board.role(Some(&role));
+    let entry =
+        entry.ok_or_else(|| Problem::not_found(board.unknown_role(Some(&role)).to_string()))?;
+    let source = entry.sources.iter().find(|one| one.haystack.name == name);
+    let source = source.ok_or_else(|| {
+        let known: Vec<&str> = entry
+            .sources
+            .iter()
+            .map(|one| one.haystack.name.as_str())
+            .collect();
+        Problem::not_found(format!(
+            "role {role:?} has no source {name:?}; it has: {}",
+            known.join(", ")
+        ))
+    })?;
+    let keeper = source.slot.keeper().ok_or_else(|| {
+        Problem::conflict(format!(
+            "source {name:?} has no index here that could be made again"
+        ))
+    })?;
+    keeper.tell(Reindex).map_err(|error| match error {
+        TellError::Full { .. } => {
+            Problem::unavailable(format!("source {name:?} has been asked often enough"), 1)
+        }
+        TellError::Unavailable { .. } => Problem::unavailable(
+            format!("the keeper of source {name:?} is being restarted"),
+            1,
+        ),
+    })?;
+    let status = "accepted".to_owned();
+    Ok(HttpResponse::Accepted().json(ReindexAnswer { status, role, name }))
+}
+
 /// Lists the roles and their sources, without secrets.
 #[utoipa::path(
     get, path = "/api/roles", tag = "roles",
@@ -94,7 +152,7 @@ pub(crate) async fn document(
 pub(crate) async fn roles(state: web::Data<SearchState>) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .json(state.board.role_list())
+        .json(state.board().role_list())
 }
 
 /// Tells how the server and each source are. 200 as soon as the server answers.
@@ -102,11 +160,19 @@ pub(crate) async fn roles(state: web::Data<SearchState>) -> HttpResponse {
     get, path = "/health", tag = "operation",
     responses((status = 200, description = "The state of every source.", body = HealthAnswer))
 )]
-pub(crate) async fn health(state: web::Data<SearchState>) -> HttpResponse {
-    let sources = state.board.health();
+pub(crate) async fn health(
+    state: web::Data<SearchState>,
+    config: web::Data<Option<ConfigState>>,
+) -> HttpResponse {
+    let configuration = config.as_ref().as_ref();
+    let configuration = configuration.map(|state| state.configuration.health());
+    let sources = state.board().health();
     let failed = sources
         .iter()
-        .any(|source| source.state == SourceState::Failed);
+        .any(|source| source.state == SourceState::Failed)
+        || configuration
+            .as_ref()
+            .is_some_and(|health| health.error.is_some());
     HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .json(HealthAnswer {
@@ -114,5 +180,6 @@ pub(crate) async fn health(state: web::Data<SearchState>) -> HttpResponse {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_seconds: state.started.elapsed().as_secs(),
             sources,
+            configuration,
         })
 }

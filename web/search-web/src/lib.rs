@@ -10,13 +10,24 @@
 mod api;
 pub mod boot;
 mod cache;
+mod chat;
+mod chat_wire;
+mod concepts;
+mod config;
 mod handlers;
+mod mcp;
 mod server;
 mod state;
 mod wire;
+mod ws;
+mod ws_upstream;
+mod ws_work;
 
 pub use api::{openapi, routes};
 pub use cache::AnswerCache;
+pub use chat::ChatState;
+pub use chat_wire::{ChatBody, ChatMessage, SummaryBody};
+pub use search_chat_actors::ChatLimits;
 pub use server::{SearchServer, ServerOptions};
 pub use state::SearchState;
 pub use wire::{DEFAULT_LIMIT, MAX_LIMIT, MAX_SKIP, SearchBody};

@@ -9,12 +9,22 @@ use std::time::Instant;
 use actix_web::{App, web};
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{Edge, EdgeConfig, Health, Metrics, Routes, ServeOptions, actor_tree, serve};
-use search_actors::{Board, SearchService, SearchSettings};
-use supervision::{ActorTree, Root, RootHandle, SupervisorSpec, Verdict};
+use search_actors::{
+    Board, Boards, Configuration, ReaderProgram, SearchDesk, SearchService, SearchSettings,
+    configuration_desk,
+};
+use search_chat_actors::{ChatLimits, ChatParts, Conversations, chat_desk};
+use store::LocalState;
+use store::local::Memory;
+use supervision::{ActorTree, ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
+use url::Url;
 
 use crate::api;
 use crate::cache::AnswerCache;
+use crate::chat::ChatState;
+use crate::config::ConfigState;
 use crate::state::SearchState;
+use crate::ws::WsGate;
 
 /// How a search server faces its callers.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +37,16 @@ pub struct ServerOptions {
     pub cache_bytes: u64,
     /// Worker threads and time limits of the HTTP side.
     pub serve: ServeOptions,
+    /// The program that reads documents which are no text files; without it they are skipped.
+    pub readers: Option<ReaderProgram>,
+    /// Where conversations and summaries are kept; in memory when absent.
+    pub state: Option<Arc<dyn LocalState>>,
+    /// Limits of chats and summaries.
+    pub chat: ChatLimits,
+    /// The role file that is shown, changed and followed; none where the roles come from elsewhere.
+    pub configuration: Option<Configuration>,
+    /// The server that `/ws` leads to, a `ws` or `wss` address; this one when absent.
+    pub ws_upstream: Option<Url>,
 }
 
 /// A search server that is started but does not listen yet.
@@ -34,6 +54,8 @@ pub struct ServerOptions {
 pub struct SearchServer {
     root: Root,
     state: web::Data<SearchState>,
+    chat: web::Data<ChatState>,
+    config: web::Data<Option<ConfigState>>,
     metrics: Metrics,
     health: Health,
     options: ServerOptions,
@@ -43,33 +65,65 @@ impl SearchServer {
     /// Starts the actors below a root supervisor of their own. Needs a running actix system.
     #[must_use]
     pub fn start(settings: &SearchSettings, options: ServerOptions) -> Self {
-        let service = SearchService::new(settings);
+        let (parts, server) = Self::parts(settings, options);
+        server(Root::own("orrery", parts))
+    }
+
+    /// Starts the actors below a tree that others have as well; this server's end stops its own only.
+    ///
+    /// # Errors
+    /// When the tree takes no more, or has ended.
+    pub async fn start_below(
+        tree: &RootHandle,
+        settings: &SearchSettings,
+        options: ServerOptions,
+    ) -> Result<Self, StartChildError> {
+        let (parts, server) = Self::parts(settings, options);
+        Ok(server(Root::below(tree, parts).await?))
+    }
+
+    /// The supervisors, and the server once they are started.
+    fn parts(
+        settings: &SearchSettings,
+        options: ServerOptions,
+    ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
+        let service = SearchService::with_readers(settings, options.readers.clone());
         let state = web::Data::new(SearchState {
             desk: service.desk.clone(),
-            board: Arc::clone(&service.board),
+            boards: service.boards.clone(),
+            ws_upstream: options.ws_upstream.clone(),
             cache: AnswerCache::new(options.cache_bytes),
             started: Instant::now(),
         });
-        let root = Root::start(SupervisorSpec::root("orrery").supervisor(service.supervisor));
-        let desk = service.desk;
-        let health = Health::new().check("search desk", move || {
-            desk.incarnation()
-                .map(|_| ())
-                .ok_or_else(|| "is being restarted".to_owned())
+        let (chats, chat) = chats(service.boards, service.desk.clone(), &options);
+        let mut parts = vec![service.supervisor, chats];
+        let config = options.configuration.clone().map(|configuration| {
+            let trusts = options.token.is_some();
+            let desk = configuration_desk(configuration.clone(), service.roles, trusts);
+            let reference = desk.reference();
+            parts.push(SupervisorSpec::new("settings").child(desk));
+            ConfigState {
+                configuration,
+                desk: reference,
+            }
         });
-        Self {
+        let health = Health::new().check("search desk", service.desk.condition());
+        let server = move |root| Self {
             root,
             state,
+            chat: web::Data::new(chat),
+            config: web::Data::new(config),
             metrics: Metrics::new(),
             health,
             options,
-        }
+        };
+        (parts, server)
     }
 
     /// What can be searched, and how it is.
     #[must_use]
-    pub fn board(&self) -> &Arc<Board> {
-        &self.state.board
+    pub fn board(&self) -> Arc<Board> {
+        self.state.board()
     }
 
     /// To look at the actors, or to stop them.
@@ -91,44 +145,67 @@ impl SearchServer {
         let Self {
             root,
             state,
+            chat,
+            config,
             metrics,
             health,
             options,
         } = self;
         let edge = Edge::new(edge_config(&listener, &options, &metrics)?);
-        let board = Arc::clone(&state.board);
-        let (handle, tree) = (root.handle(), root.handle().tree().clone());
+        let boards = state.boards.clone();
+        let tree = root.handle().tree().clone();
         let health = web::Data::new(health);
+        let gate = WsGate::default();
+        let sockets = web::Data::new(gate.clone());
+        let ready = state.desk.clone();
         let factory = move || {
             let routes = with_actor_tree(api::routes(&metrics), &tree);
             App::new()
                 .wrap(edge.clone())
                 .app_data(state.clone())
+                .app_data(chat.clone())
+                .app_data(config.clone())
+                .app_data(sockets.clone())
                 .app_data(health.clone())
                 .app_data(web::Data::new(metrics.clone()))
                 .configure(|config| routes.configure(config))
         };
-        let (gave_up, verdict) = tokio::sync::oneshot::channel();
-        let watcher = actix_rt::spawn(async move {
-            let verdict = root.verdict().await;
-            let _ = gave_up.send(());
-            verdict
-        });
+        let (actors, ended) = root.until(shutdown);
         let ended = async move {
-            tokio::select! {
-                () = shutdown => {}
-                _ = verdict => {}
-            }
+            ended.await;
+            // They would go on for ever, and the end waits for the requests under way.
+            gate.close();
         };
+        // What is not there by then is the business of `/readyz`.
+        ready.ready_within(edge_web::START_PATIENCE).await;
         serve(listener, factory, options.serve, ended).await?;
-        handle.stop();
-        let verdict = watcher.await.map_err(io::Error::other)?;
-        board.wait_for_threads();
-        match verdict {
-            Verdict::Stopped => Ok(()),
-            verdict => Err(io::Error::other(format!("the actors gave up: {verdict:?}"))),
-        }
+        let verdict = actors.end().await;
+        boards.wait_for_threads();
+        verdict.map_err(io::Error::other)
     }
+}
+
+/// The chat part of a tree, and what the handlers hold of it.
+fn chats(
+    boards: Boards,
+    search: ChildRef<SearchDesk>,
+    options: &ServerOptions,
+) -> (SupervisorSpec, ChatState) {
+    let state = options.state.clone();
+    let state = state.unwrap_or_else(|| Arc::new(Memory::default()));
+    let conversations = Conversations::new(Arc::clone(&state));
+    let parts = ChatParts {
+        boards,
+        search,
+        state,
+        limits: options.chat.clone(),
+    };
+    let desk = chat_desk(parts, conversations.clone());
+    let chat = ChatState {
+        desk: desk.reference(),
+        conversations,
+    };
+    (SupervisorSpec::new("chats").child(desk), chat)
 }
 
 fn edge_config(

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use edge_web::{FieldError, Problem};
-use search_actors::{Board, SearchDesk};
+use search_actors::{Board, Boards, SearchDesk};
 use search_engine::answering::SearchFailure;
 use supervision::{AskError, ChildRef};
+use url::Url;
 
 use crate::cache::AnswerCache;
 use crate::wire::unprocessable;
@@ -17,11 +18,20 @@ pub struct SearchState {
     /// Who searches.
     pub desk: ChildRef<SearchDesk>,
     /// What can be searched.
-    pub board: Arc<Board>,
+    pub boards: Boards,
+    /// Where `/ws` leads instead of here.
+    pub ws_upstream: Option<Url>,
     /// Answers given before.
     pub cache: AnswerCache,
     /// When the server started, for `/health`.
     pub started: Instant,
+}
+
+impl SearchState {
+    /// What can be searched at this moment.
+    pub(crate) fn board(&self) -> Arc<Board> {
+        self.boards.now()
+    }
 }
 
 /// Why the desk has no reply, as an answer.
@@ -49,7 +59,15 @@ pub(crate) fn search_problem(failure: &SearchFailure) -> Problem {
         SearchFailure::UnknownSource { .. } => {
             unprocessable(vec![FieldError::new("sources", detail)])
         }
-        SearchFailure::Query(_) => unprocessable(vec![FieldError::new("search_term", detail)]),
+        SearchFailure::Query(error) => {
+            let position = error.position();
+            let detail = match position {
+                Some(position) => format!("{detail} (character {})", position + 1),
+                None => detail,
+            };
+            let fault = FieldError::new("search_term", detail);
+            unprocessable(vec![fault.at_character(position)])
+        }
         SearchFailure::UnknownDocument { .. } | SearchFailure::GoneDocument { .. } => {
             Problem::not_found(detail)
         }

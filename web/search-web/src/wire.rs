@@ -20,7 +20,8 @@ const MAX_LIST: usize = 1000;
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchBody {
-    /// What to look for.
+    /// What to look for: words, `"phrases"`, `AND`, `OR`, `NOT` or `-`, `(groups)`, `prefix*`, and
+    /// `title:`, `path:`, `tag:` or `source:` in front of a value.
     pub search_term: String,
     /// Results of a page, 0 to 1000; 10 when absent.
     #[schema(value_type = Option<u64>, maximum = 1000)]
@@ -42,6 +43,9 @@ pub struct SearchBody {
     /// Whether to add the text of each document.
     #[serde(default)]
     pub include_body: bool,
+    /// Whether to say what each score is made of.
+    #[serde(default)]
+    pub explain: bool,
 }
 
 impl SearchBody {
@@ -77,6 +81,7 @@ impl SearchBody {
             skip,
             sources: self.sources,
             include_body: self.include_body,
+            explain: self.explain,
         })
     }
 }

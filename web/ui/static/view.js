@@ -57,7 +57,8 @@ export function statusText(answer, shown) {
 
 export const sourceNotices = (answer) =>
   (answer.sources || []).filter((source) => source.error)
-    .map((source) => el("li", {}, `${source.name}: ${source.error}`));
+    .map((source) => el("li", {}, `${source.name}: ${source.error}`))
+    .concat((answer.notes || []).map((note) => el("li", {}, note)));
 
 // What the start page tells: which sources there are and how far their indexing is.
 export function welcome(sources) {

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 pub use fields::Fields;
 pub use item::Item;
-pub use texts::Choices;
+pub use texts::{Choices, LOG_LEVELS, choose};
 
 use crate::input::UnknownKeys;
 use crate::source::{Finding, Source, Span};
@@ -25,8 +25,8 @@ pub(crate) struct Session<'d> {
     pub(crate) format: Format,
     pub(crate) unknown_keys: UnknownKeys,
     findings: RefCell<Vec<Finding>>,
-    /// Where secrets stand, so that no message shows them.
-    secrets: RefCell<Vec<Span>>,
+    /// Where secrets stand, so that no message shows them, with their key paths.
+    secrets: RefCell<Vec<(Span, String)>>,
 }
 
 impl<'d> Session<'d> {
@@ -54,11 +54,12 @@ impl<'d> Session<'d> {
         self.findings.borrow_mut().push(finding);
     }
 
-    pub(crate) fn hide(&self, span: Span) {
-        self.secrets.borrow_mut().push(span);
+    pub(crate) fn hide(&self, span: Span, key_path: &str) {
+        let mut secrets = self.secrets.borrow_mut();
+        secrets.push((span, key_path.to_owned()));
     }
 
-    pub(crate) fn finish(self) -> (Vec<Finding>, Vec<Span>) {
+    pub(crate) fn finish(self) -> (Vec<Finding>, Vec<(Span, String)>) {
         (self.findings.into_inner(), self.secrets.into_inner())
     }
 }

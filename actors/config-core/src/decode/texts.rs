@@ -51,7 +51,7 @@ impl<'d> Item<'d> {
 
     /// A string that no message shows and no log prints.
     pub fn secret(&self) -> Option<Secret<String>> {
-        self.session.hide(self.inner_span());
+        self.session.hide(self.inner_span(), self.path());
         let Value::String(text) = &self.node.value else {
             // Without the value, unlike other mistakes of type.
             self.error("expected a string");
@@ -108,12 +108,7 @@ impl<'d> Item<'d> {
 
     /// One of the `choices`; `what` names the enumeration in messages ("service").
     pub fn choice<T: Copy + PartialEq>(&self, what: &str, choices: &Choices<T>) -> Option<T> {
-        self.parsed(|string| {
-            let found = choices.iter().find(|(spelling, _)| *spelling == string);
-            found
-                .map(|(_, value)| *value)
-                .ok_or_else(|| unknown_choice(what, string, choices))
-        })
+        self.parsed(|string| choose(what, string, choices))
     }
 
     /// An `http` or `https` address.
@@ -131,6 +126,29 @@ impl<'d> Item<'d> {
         self.parsed(parse_duration)
     }
 }
+
+/// One of the `choices`, for a flag or a variable; `what` names the enumeration in messages.
+///
+/// # Errors
+/// When `string` is none of the spellings; the nearest one, or all of them, are named.
+pub fn choose<T: Copy + PartialEq>(
+    what: &str,
+    string: &str,
+    choices: &Choices<T>,
+) -> Result<T, ValueError> {
+    let found = choices.iter().find(|(spelling, _)| *spelling == string);
+    found
+        .map(|(_, value)| *value)
+        .ok_or_else(|| unknown_choice(what, string, choices))
+}
+
+/// How much a program may log.
+pub const LOG_LEVELS: &Choices<&str> = &[
+    ("debug", "debug"),
+    ("info", "info"),
+    ("warn", "warn"),
+    ("error", "error"),
+];
 
 fn unknown_choice<T: Copy + PartialEq>(
     what: &str,

@@ -5,6 +5,9 @@ use super::common::{Repository, action, login};
 use crate::json::Node;
 use crate::{CommentId, IssueNumber, Login, WebhookHeaders};
 
+/// The key of a body that was made by hand.
+pub const BY_HAND: &str = "orchctl";
+
 /// A comment on an issue or in a pull request's conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueCommentEvent {
@@ -18,6 +21,9 @@ pub struct IssueCommentEvent {
     pub repository: Repository,
     /// Who caused the event, if the payload says so; not always the comment's author.
     pub sender: Option<Login>,
+    /// Whether it was made on a command line, by somebody who holds the webhook's secret: the body says so in a key
+    /// that no forge sends, and that no user of a forge can put there.
+    pub by_hand: bool,
 }
 
 /// What happened to a comment.
@@ -96,6 +102,7 @@ impl IssueCommentEvent {
             issue: Issue::read(body, headers)?,
             repository: Repository::read(body)?,
             sender: login(body, "sender")?,
+            by_hand: body.field(BY_HAND).opt_bool()?.unwrap_or(false),
         })
     }
 }

@@ -13,7 +13,7 @@ mod push;
 mod shape;
 
 pub use common::Repository;
-pub use issue_comment::{Comment, CommentAction, Issue, IssueCommentEvent, IssueState};
+pub use issue_comment::{BY_HAND, Comment, CommentAction, Issue, IssueCommentEvent, IssueState};
 pub use pull_request::{
     Origin, PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent, PullRequestHead,
 };

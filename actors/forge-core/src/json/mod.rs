@@ -1,6 +1,9 @@
 //! JSON read strictly: what two readers could understand in two ways is refused.
 
+mod field;
 mod node;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub(crate) use node::Node;

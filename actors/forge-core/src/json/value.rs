@@ -2,14 +2,17 @@
 //!
 //! RFC 8259 leaves duplicate names, numbers beyond a double's range, lone surrogates and NUL to the
 //! reader. Two readers that differ there can be made to see two different bodies under one signature,
-//! so all of these are errors here, in unknown fields too. Depth is limited to 128 by serde_json, and
-//! the tree needs at most some ten times the text's memory: arrays and objects are cut to their size.
+//! so all of these are errors here, in unknown fields too. Depth is limited to 128 by serde_json.
+//!
+//! Most of a forge's body is nothing that anybody here asks for: what is below such a field is checked
+//! and not kept, which costs a fraction of a tree.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::field::asked_for;
 use crate::text::shorten;
 
 /// Longest accepted object key, in bytes. Real payloads stay below 50.
@@ -40,7 +43,7 @@ pub enum JsonError {
     },
 }
 
-/// A JSON value; object members are sorted by key.
+/// A JSON value; of objects, the members somebody asks for.
 #[derive(Debug)]
 pub(crate) enum Json<'a> {
     Null,
@@ -50,7 +53,7 @@ pub(crate) enum Json<'a> {
     Float(f64),
     Text(Cow<'a, str>),
     Array(Box<[Json<'a>]>),
-    Object(Box<[(Cow<'a, str>, Json<'a>)]>),
+    Object(Box<[(&'static str, Json<'a>)]>),
 }
 
 /// Reads a whole body.
@@ -64,33 +67,42 @@ pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, JsonError> {
     if text.trim_ascii().is_empty() {
         return Err(JsonError::Empty);
     }
-    serde_json::from_str(text).map_err(|error| JsonError::Invalid {
+    let invalid = |error: serde_json::Error| JsonError::Invalid {
         reason: error.to_string(),
-    })
+    };
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let mut keys = Vec::new();
+    let tree = Kept(&mut keys).deserialize(&mut reader).map_err(invalid)?;
+    reader.end().map_err(invalid)?;
+    Ok(tree)
 }
 
-impl<'a> Json<'a> {
-    /// A member of an object by its key.
-    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
+impl Json<'_> {
+    /// A member of an object.
+    pub(crate) fn get(&self, field: &'static str) -> Option<&Self> {
         let Self::Object(members) = self else {
             return None;
         };
-        let at = members
-            .binary_search_by(|(name, _)| name.as_ref().cmp(key))
-            .ok()?;
-        Some(&members[at].1)
+        let found = members.iter().find(|(name, _)| *name == field);
+        found.map(|(_, value)| value)
     }
 }
 
-impl<'de> Deserialize<'de> for Json<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(JsonVisitor)
+/// The keys of the objects that are being read, those of the innermost last.
+type Keys<'de> = Vec<Cow<'de, str>>;
+
+/// Reads a value that is kept.
+struct Kept<'k, 'de>(&'k mut Keys<'de>);
+
+impl<'de> DeserializeSeed<'de> for Kept<'_, 'de> {
+    type Value = Json<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_any(self)
     }
 }
 
-struct JsonVisitor;
-
-impl<'de> Visitor<'de> for JsonVisitor {
+impl<'de> Visitor<'de> for Kept<'_, 'de> {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,7 +130,6 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        without_nul(text)?;
         Ok(Json::Text(Cow::Borrowed(text)))
     }
 
@@ -129,29 +140,117 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(Kept(self.0))? {
             array.push(item);
         }
         Ok(Json::Array(array.into_boxed_slice()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-        let mut object = Vec::new();
+        let (keys, mut object) = (self.0, Vec::new());
+        let outer = keys.len();
         while let Some(key) = members.next_key_seed(KeySeed)? {
-            object.push((key, members.next_value()?));
+            let field = asked_for(&key);
+            keys.push(key);
+            match field {
+                Some(field) => object.push((field, members.next_value_seed(Kept(keys))?)),
+                None => members.next_value_seed(Checked(keys))?,
+            }
         }
-        object.sort_by(|(a, _), (b, _)| a.cmp(b));
-        match object.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => Err(A::Error::custom(format_args!(
-                "the key {:?} occurs twice in one object",
-                shorten(&pair[0].0, KEY_SHOWN)
-            ))),
-            None => Ok(Json::Object(object.into_boxed_slice())),
-        }
+        end_of_object(keys, outer)?;
+        Ok(Json::Object(object.into_boxed_slice()))
     }
 }
 
-/// Forges keep their texts where NUL cannot stand, and it would end an argument of a program early.
+/// Reads a value that nobody asks for.
+struct Checked<'k, 'de>(&'k mut Keys<'de>);
+
+impl<'de> DeserializeSeed<'de> for Checked<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Checked<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_borrowed_str<E: Error>(self, _: &'de str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        without_nul(text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(Checked(self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let keys = self.0;
+        let outer = keys.len();
+        while let Some(key) = members.next_key_seed(KeySeed)? {
+            keys.push(key);
+            members.next_value_seed(Checked(keys))?;
+        }
+        end_of_object(keys, outer)
+    }
+}
+
+/// Objects of up to so many keys are compared key by key; larger ones are sorted.
+const FEW: usize = 12;
+
+/// An object's keys, those behind `outer`, must differ; they are forgotten.
+fn end_of_object<E: Error>(keys: &mut Keys<'_>, outer: usize) -> Result<(), E> {
+    let own = &mut keys[outer..];
+    let twice = if own.len() <= FEW {
+        let mut all = own.iter().enumerate();
+        all.find(|(at, key)| own[..*at].contains(key))
+            .map(|(_, key)| key)
+    } else {
+        own.sort_unstable();
+        let mut pairs = own.windows(2);
+        pairs.find(|pair| pair[0] == pair[1]).map(|pair| &pair[0])
+    };
+    if let Some(key) = twice {
+        return Err(E::custom(format_args!(
+            "the key {:?} occurs twice in one object",
+            shorten(key, KEY_SHOWN)
+        )));
+    }
+    keys.truncate(outer);
+    Ok(())
+}
+
+/// Forges keep their texts where NUL cannot stand, and it would end an argument of a program early. It can come as an escape only:
+/// JSON has no plain control characters, so texts without escapes need no look.
 fn without_nul<E: Error>(text: &str) -> Result<(), E> {
     if text.contains('\0') {
         Err(E::custom("a text holds a NUL character"))
@@ -179,21 +278,22 @@ impl<'de> Visitor<'de> for KeySeed {
     }
 
     fn visit_borrowed_str<E: Error>(self, key: &'de str) -> Result<Self::Value, E> {
-        check_key(key)?;
+        check_length(key)?;
         Ok(Cow::Borrowed(key))
     }
 
     fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        check_key(key)?;
+        check_length(key)?;
+        without_nul(key)?;
         Ok(Cow::Owned(key.to_owned()))
     }
 }
 
-fn check_key<E: Error>(key: &str) -> Result<(), E> {
-    if key.len() > KEY_MAX {
-        return Err(E::custom(format_args!(
-            "an object key is longer than {KEY_MAX} bytes"
-        )));
+fn check_length<E: Error>(key: &str) -> Result<(), E> {
+    if key.len() <= KEY_MAX {
+        return Ok(());
     }
-    without_nul(key)
+    Err(E::custom(format_args!(
+        "an object key is longer than {KEY_MAX} bytes"
+    )))
 }

@@ -110,6 +110,11 @@ impl WordAnalyzer {
         terms.parts = parts;
     }
 
+    /// The term of a part of an identifier: the one it has as a word by itself.
+    pub(crate) fn term(&self, part: &str) -> String {
+        self.whole(part)
+    }
+
     /// The term of a word as a whole. A part of an identifier has the term it has as a word by
     /// itself.
     fn whole(&self, word: &str) -> String {

@@ -1,20 +1,23 @@
 //! The role file, decoded.
 
+mod extra;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use config_core::{
-    ByteSize, Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, ValueError, quoted,
-    suggestion,
+    ByteSize, Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, SecretPlace,
+    ValueError, quoted, suggestion,
 };
 
-use super::enumerations::{LanguageModelProvider, RelevanceFunction, Service, THEMES, Theme};
+use super::enumerations::{RelevanceFunction, Service, THEMES, Theme};
 use super::file::RoleFile;
 use super::filter::FileFilter;
 use super::haystack::{Haystack, LocalFiles, Source};
-use super::model::{Extra, Role};
+use super::model::Role;
 use super::paths::folder;
-use super::source_location::{community, mcp, tasks};
+use super::source_location::{community, elastic, mcp, tasks};
+use super::source_parameters::{elastic_source, mcp_source};
 
 /// Reads a role file: one role, or `{"roles": […], "default_role": …}`.
 ///
@@ -28,13 +31,23 @@ pub fn parse(
     text: &(impl AsRef<[u8]> + ?Sized),
     environment: &Environment,
 ) -> Result<RoleFile, Diagnostics> {
+    parse_with_secrets(name, text, environment).map(|(file, _)| file)
+}
+
+/// The same, and where the text holds secrets.
+pub(super) fn parse_with_secrets(
+    name: &str,
+    text: &(impl AsRef<[u8]> + ?Sized),
+    environment: &Environment,
+) -> Result<(RoleFile, Vec<SecretPlace>), Diagnostics> {
     let input = Input::json(name, text, environment);
     let decoded = input.decode(|item| Decoder { environment }.file(item))?;
     let Decoded {
         value: (roles, default_role),
         warnings,
+        secrets,
     } = decoded;
-    Ok(RoleFile::checked(roles, default_role, warnings))
+    Ok((RoleFile::checked(roles, default_role, warnings), secrets))
 }
 
 /// What decoding needs beside the file.
@@ -82,7 +95,7 @@ impl Decoder<'_> {
             });
             let theme = fields.optional("theme", theme);
             let haystacks = fields.required("haystacks", |item| self.haystacks(item));
-            let extra = fields.optional("extra", extra);
+            let extra = fields.optional("extra", |item| self.extra(item));
             Some(Role {
                 name: name?,
                 relevance_function: relevance_function.unwrap_or_default(),
@@ -154,11 +167,11 @@ impl Decoder<'_> {
             }
             Service::Mcp => {
                 let server = fields.optional("location", |item| item.parsed(mcp));
-                let api_token = secret_parameter(fields, "MCP", "api_token");
-                Some(Source::Mcp {
-                    server: server?,
-                    api_token,
-                })
+                mcp_source(fields, server)
+            }
+            Service::Elastic => {
+                let index = fields.optional("location", |item| item.parsed(elastic));
+                elastic_source(fields, index)
             }
         }
     }
@@ -259,55 +272,6 @@ impl Names {
             let help = format!("each {} of {} has a name of its own", self.what, self.place);
             item.error(ValueError::new(message).help(help));
         }
-    }
-}
-
-fn extra(item: &Item<'_>) -> Option<Extra> {
-    const KEYS: [&str; 5] = [
-        "llm_provider",
-        "localllm_base_url",
-        "localllm_model",
-        "cloudllm_api_key",
-        "cloudllm_model",
-    ];
-    item.fields("extra", &KEYS, |fields| {
-        let extra = Extra {
-            llm_provider: fields.optional("llm_provider", |item| {
-                item.choice("language-model provider", LanguageModelProvider::CHOICES)
-            }),
-            localllm_base_url: fields.optional("localllm_base_url", Item::http_url),
-            localllm_model: fields.optional("localllm_model", Item::string),
-            cloudllm_api_key: fields.optional("cloudllm_api_key", Item::secret),
-            cloudllm_model: fields.optional("cloudllm_model", Item::string),
-        };
-        check_provider(fields, &KEYS);
-        Some(extra)
-    })
-}
-
-/// A provider needs its address or key and its model; without a provider they have no effect,
-/// which nobody who wrote them meant.
-fn check_provider(fields: &Fields<'_>, keys: &[&str]) {
-    let provider = fields.optional("llm_provider", |item| item.peek().map(str::to_owned));
-    let needed: &[&str] = match provider.as_deref() {
-        Some("localllm") => &["localllm_base_url", "localllm_model"],
-        Some("cloudllm") => &["cloudllm_api_key", "cloudllm_model"],
-        _ => &[],
-    };
-    for key in needed.iter().filter(|key| fields.lacks(key)) {
-        let provider = provider.as_deref().unwrap_or_default();
-        fields.error_at(
-            "llm_provider",
-            format!("provider `{provider}` needs the key `{key}`"),
-        );
-    }
-    let without_effect = keys.iter().find(|key| fields.has(key));
-    if let (false, Some(key)) = (fields.has("llm_provider"), without_effect) {
-        let error = ValueError::new(format!("`{key}` has no effect without `llm_provider`"));
-        fields.error_at(
-            key,
-            error.help("add `\"llm_provider\": \"localllm\"` or `\"cloudllm\"`"),
-        );
     }
 }
 

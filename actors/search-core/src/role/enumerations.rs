@@ -52,6 +52,8 @@ pub enum Service {
     /// A server of the Model Context Protocol.
     #[serde(rename = "MCP")]
     Mcp,
+    /// An index of Elasticsearch, OpenSearch or Quickwit.
+    Elastic,
 }
 
 impl Service {
@@ -63,12 +65,14 @@ impl Service {
         ("TaskTracker", Self::TaskTracker),
         ("NotesGraph", Self::NotesGraph),
         ("MCP", Self::Mcp),
+        ("Elastic", Self::Elastic),
         ("local-files", Self::LocalFiles),
         ("atomic-data", Self::AtomicData),
         ("community-docs", Self::CommunityDocs),
         ("task-tracker", Self::TaskTracker),
         ("notes-graph", Self::NotesGraph),
         ("mcp", Self::Mcp),
+        ("elastic", Self::Elastic),
     ];
 
     /// The name as the role file writes it.
@@ -185,7 +189,7 @@ mod tests {
             LanguageModelProvider::as_str,
         );
         assert_eq!(RelevanceFunction::CHOICES.len(), 8);
-        assert_eq!(Service::CHOICES.len(), 12);
+        assert_eq!(Service::CHOICES.len(), 14);
         assert_eq!(Theme::default().as_str(), "spacelab");
         assert_eq!(Theme::named("Spacelab"), None);
     }

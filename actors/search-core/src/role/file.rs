@@ -51,8 +51,11 @@ impl RoleFile {
     /// folder of the role file.
     #[must_use]
     pub fn relative_to(mut self, folder: &Path) -> Self {
-        let haystacks = self.roles.iter_mut().flat_map(|role| &mut role.haystacks);
-        haystacks.for_each(|haystack| haystack.resolve(folder));
+        for role in &mut self.roles {
+            role.extra.resolve(folder);
+            let haystacks = role.haystacks.iter_mut();
+            haystacks.for_each(|haystack| haystack.resolve(folder));
+        }
         self
     }
 

@@ -1,5 +1,6 @@
 //! Haystacks: the sources a role searches.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use config_core::{ByteSize, Secret};
@@ -56,6 +57,19 @@ pub enum Source {
         server: Mcp,
         /// The bearer token it wants.
         api_token: Option<Secret<String>>,
+        /// The tool that searches; found by its name when absent.
+        tool: Option<String>,
+        /// Further arguments of the tool; `{query}` stands for the words.
+        arguments: Vec<(String, String)>,
+    },
+    /// An index of an Elasticsearch-compatible engine.
+    Elastic {
+        /// The server's address, and last the name of the index.
+        index: Url,
+        /// The fields searched, the first is the title; all when empty.
+        fields: Vec<String>,
+        /// The API key it wants, or a whole `Authorization` value.
+        api_token: Option<Secret<String>>,
     },
 }
 
@@ -97,6 +111,7 @@ impl Haystack {
             Source::TaskTracker { .. } => Service::TaskTracker,
             Source::NotesGraph { .. } => Service::NotesGraph,
             Source::Mcp { .. } => Service::Mcp,
+            Source::Elastic { .. } => Service::Elastic,
         }
     }
 
@@ -114,7 +129,7 @@ impl Haystack {
             Source::NotesGraph { folder } => Some(folder),
             Source::CommunityDocs(community) => community.path_mut(),
             Source::TaskTracker {
-                tasks: Tasks::TodoTxt(path),
+                tasks: Tasks::TodoTxt(path) | Tasks::Beads(path),
                 ..
             } => Some(path),
             _ => None,
@@ -172,12 +187,36 @@ impl Serialize for ExtraParameters<'_> {
             Source::TaskTracker {
                 api_token: Some(token),
                 ..
-            }
-            | Source::Mcp {
-                api_token: Some(token),
-                ..
             } => {
                 map.serialize_entry("api_token", token)?;
+            }
+            Source::Mcp {
+                api_token,
+                tool,
+                arguments,
+                ..
+            } => {
+                if let Some(token) = api_token {
+                    map.serialize_entry("api_token", token)?;
+                }
+                if let Some(tool) = tool {
+                    map.serialize_entry("tool", tool)?;
+                }
+                if !arguments.is_empty() {
+                    let arguments: BTreeMap<_, _> =
+                        arguments.iter().map(|(name, text)| (name, text)).collect();
+                    map.serialize_entry("arguments", &arguments)?;
+                }
+            }
+            Source::Elastic {
+                fields, api_token, ..
+            } => {
+                if let Some(token) = api_token {
+                    map.serialize_entry("api_token", token)?;
+                }
+                if !fields.is_empty() {
+                    map.serialize_entry("fields", fields)?;
+                }
             }
             _ => {}
         }

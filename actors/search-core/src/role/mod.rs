@@ -3,29 +3,37 @@
 //! [`parse`] turns a role file into a [`RoleFile`] that cannot be wrong, or into every mistake of
 //! the file at once. The reference for people is docs/CONFIG.md.
 
+mod client_settings;
 mod decode;
 mod default_file;
+mod document;
 mod enumerations;
 mod file;
 mod filter;
 mod filter_pattern;
 mod haystack;
+mod indexed;
 mod model;
 mod paths;
+mod schema;
 mod settings;
 mod settings_values;
+mod settings_variables;
 mod source_location;
+mod source_parameters;
 
+pub use client_settings::{ClientSettings, parse_client_environment};
 pub use decode::parse;
 pub use default_file::default_role_file;
+pub use document::{REDACTED, RoleDocument};
 pub use enumerations::{LanguageModelProvider, RelevanceFunction, Service, THEMES, Theme};
 pub use file::{RoleFile, UnknownRole};
 pub use filter::{FileFilter, FilterError};
 pub use haystack::{Haystack, LocalFiles, Source};
-pub use model::{Extra, LanguageModel, Role};
+pub use model::{EmbeddingSource, Extra, LanguageModel, Role};
 pub use paths::Os;
-pub use settings::{
-    ObjectStore, ServerFlags, ServerSettings, VARIABLES, Variable, parse_environment,
-};
-pub use settings_values::{ListenAddress, LogLevel};
+pub use schema::schema;
+pub use settings::{ObjectStore, ServerFlags, ServerSettings, parse_environment};
+pub use settings_values::{ListenAddress, LogLevel, StorageBackend};
+pub use settings_variables::{VARIABLES, Variable};
 pub use source_location::{Community, FolderOrUrl, Mcp, Tasks};

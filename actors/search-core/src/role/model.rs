@@ -1,5 +1,7 @@
 //! A role and its language model.
 
+use std::path::{Path, PathBuf};
+
 use config_core::Secret;
 use serde::Serialize;
 use url::Url;
@@ -25,8 +27,8 @@ pub struct Role {
     pub extra: Extra,
 }
 
-/// The optional language-model settings of a role, as the file has them. What the chosen provider
-/// needs is present: see [`Extra::language_model`].
+/// The optional settings of a role: its language model, as the file has them, and its thesaurus. What
+/// the chosen provider needs is present: see [`Extra::language_model`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Extra {
     /// Which of both is used.
@@ -44,6 +46,32 @@ pub struct Extra {
     /// The model of the hosted provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloudllm_model: Option<String>,
+    /// Words that mean the same: a JSON thesaurus, or a folder of Markdown concept files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thesaurus: Option<PathBuf>,
+    /// A folder with an embedding model (`config.json`, `tokenizer.json`, `model.safetensors`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedding_model: Option<PathBuf>,
+    /// The language-model server that embeds; the local language model's where it is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedding_server_url: Option<Url>,
+    /// The embedding model of that server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedding_server_model: Option<String>,
+}
+
+/// What embeds a role's documents and its queries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EmbeddingSource {
+    /// A model folder, run here.
+    Folder(PathBuf),
+    /// A model of a language-model server.
+    Server {
+        /// The server's address.
+        base_url: Url,
+        /// The model's name.
+        model: String,
+    },
 }
 
 /// The language model a role uses.
@@ -69,6 +97,28 @@ impl Extra {
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Makes a relative path one from `folder`.
+    pub(super) fn resolve(&mut self, folder: &Path) {
+        if let Some(thesaurus) = &mut self.thesaurus {
+            *thesaurus = folder.join(&*thesaurus);
+        }
+        if let Some(model) = &mut self.embedding_model {
+            *model = folder.join(&*model);
+        }
+    }
+
+    /// What embeds; `None` when the role has no embedding model.
+    pub fn embeddings(&self) -> Option<EmbeddingSource> {
+        if let Some(folder) = &self.embedding_model {
+            return Some(EmbeddingSource::Folder(folder.clone()));
+        }
+        let base_url = self.embedding_server_url.as_ref();
+        Some(EmbeddingSource::Server {
+            base_url: base_url.or(self.localllm_base_url.as_ref())?.clone(),
+            model: self.embedding_server_model.clone()?,
+        })
     }
 
     /// The model of the chosen provider; `None` when the role has no language model.

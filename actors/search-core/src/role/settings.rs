@@ -10,114 +10,8 @@ use config_core::{
 use url::Url;
 
 use super::paths::{Os, with_home};
-use super::settings_values::{ListenAddress, LogLevel};
-
-/// An environment variable of the search server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Variable {
-    /// Its name.
-    pub name: &'static str,
-    /// The flag that overrides it, if there is one.
-    pub flag: Option<&'static str>,
-    /// What it sets.
-    pub meaning: &'static str,
-    /// What holds without it.
-    pub default: &'static str,
-}
-
-const fn variable(
-    name: &'static str,
-    flag: Option<&'static str>,
-    meaning: &'static str,
-    default: &'static str,
-) -> Variable {
-    Variable {
-        name,
-        flag,
-        meaning,
-        default,
-    }
-}
-
-/// All environment variables of the search server, for `--help` and docs/CONFIG.md.
-pub const VARIABLES: [Variable; 12] = [
-    variable(
-        SETTINGS_PATH,
-        Some(CONFIG_FLAG),
-        "path of the role file",
-        "see below",
-    ),
-    variable(DATA_PATH, Some(DATA_FLAG), "data folder", "see below"),
-    variable(
-        LOG_LEVEL,
-        Some(LOG_FLAG),
-        "`debug`, `info`, `warn` or `error`",
-        "`info`",
-    ),
-    variable(
-        HOSTNAME,
-        Some(LISTEN_FLAG),
-        "listen address, `<host>:<port>`",
-        "`127.0.0.1:8000`",
-    ),
-    variable(
-        API_ENDPOINT,
-        Some(SERVER_FLAG),
-        "URL of the server, used by clients",
-        "none",
-    ),
-    variable(
-        CACHE_SIZE,
-        None,
-        "memory for cached results, for example `64MB`; `0B` is off",
-        "`16MB`",
-    ),
-    variable(
-        MAX_SEARCHES,
-        None,
-        "searches at the same time; further ones are answered 503",
-        "`64`",
-    ),
-    variable(
-        API_TOKEN,
-        None,
-        "bearer token that every request must carry",
-        "none",
-    ),
-    variable(
-        ACCESS_KEY,
-        None,
-        "access key of the cloud object storage",
-        "none",
-    ),
-    variable(
-        SECRET_KEY,
-        None,
-        "secret key of the cloud object storage",
-        "none",
-    ),
-    variable(REGION, None, "region of the cloud object storage", "none"),
-    variable(ENDPOINT, None, "URL of the cloud object storage", "none"),
-];
-
-const SETTINGS_PATH: &str = "SERVICE_SETTINGS_PATH";
-const DATA_PATH: &str = "SERVICE_DATA_PATH";
-const LOG_LEVEL: &str = "LOG_LEVEL";
-const HOSTNAME: &str = "SERVICE_SERVER_HOSTNAME";
-const API_ENDPOINT: &str = "SERVICE_SERVER_API_ENDPOINT";
-const CACHE_SIZE: &str = "SERVICE_CACHE_SIZE";
-const MAX_SEARCHES: &str = "SERVICE_MAX_CONCURRENT_SEARCHES";
-const API_TOKEN: &str = "SERVICE_API_TOKEN";
-const ACCESS_KEY: &str = "CLOUDSTORE_ACCESS_KEY_ID";
-const SECRET_KEY: &str = "CLOUDSTORE_SECRET_ACCESS_KEY";
-const REGION: &str = "SERVICE_PROFILE_OBJSTORE_REGION";
-const ENDPOINT: &str = "SERVICE_PROFILE_OBJSTORE_ENDPOINT";
-
-const CONFIG_FLAG: &str = "--config";
-const DATA_FLAG: &str = "--data";
-const LOG_FLAG: &str = "--log-level";
-const LISTEN_FLAG: &str = "--listen";
-const SERVER_FLAG: &str = "--server";
+use super::settings_values::{ListenAddress, LogLevel, StorageBackend, websocket_url};
+use super::settings_variables::*;
 
 const DEFAULT_CACHE: ByteSize = ByteSize::new(16_000_000);
 const DEFAULT_SEARCHES: NonZeroU32 = NonZeroU32::new(64).expect("64 is not zero");
@@ -135,6 +29,8 @@ pub struct ServerFlags {
     pub listen: Option<String>,
     /// `--server <url>`.
     pub server: Option<String>,
+    /// `--storage <backend>`.
+    pub storage: Option<String>,
 }
 
 /// Cloud object storage for backups. The pair of keys is complete.
@@ -167,6 +63,10 @@ pub struct ServerSettings {
     pub cache_size: Setting<ByteSize>,
     /// How many searches may run at the same time.
     pub max_concurrent_searches: Setting<NonZeroU32>,
+    /// Where local state is kept.
+    pub storage: Setting<StorageBackend>,
+    /// The server that `/ws` leads to.
+    pub ws_upstream: Option<Setting<Url>>,
     /// The bearer token requests must carry.
     pub api_token: Option<Secret<String>>,
     /// Cloud object storage.
@@ -184,10 +84,7 @@ pub fn parse_environment(
     environment: &Environment,
     os: Os,
 ) -> Result<ServerSettings, Diagnostics> {
-    let mut reader = Reader {
-        environment,
-        errors: Diagnostics::default(),
-    };
+    let mut reader = Reader::new(environment);
     let settings = reader.settings(flags, os);
     match settings {
         Some(settings) if reader.errors.is_empty() => Ok(settings),
@@ -227,12 +124,41 @@ impl ServerSettings {
 }
 
 /// Collects what is wrong while reading on.
-struct Reader<'e> {
+pub(super) struct Reader<'e> {
     environment: &'e Environment,
     errors: Diagnostics,
 }
 
 impl<'e> Reader<'e> {
+    pub(super) fn new(environment: &'e Environment) -> Self {
+        Self {
+            environment,
+            errors: Diagnostics::default(),
+        }
+    }
+
+    pub(super) fn into_errors(self) -> Diagnostics {
+        self.errors
+    }
+
+    pub(super) fn listen(&mut self, flags: &ServerFlags) -> Option<Setting<ListenAddress>> {
+        let listen = self
+            .layer(HOSTNAME)
+            .flag(LISTEN_FLAG, flags.listen.as_deref());
+        self.keep(listen.resolve_or(ListenAddress::default(), ListenAddress::parse))
+    }
+
+    pub(super) fn endpoint(&mut self, flags: &ServerFlags) -> Option<Option<Setting<Url>>> {
+        let endpoint = self
+            .layer(API_ENDPOINT)
+            .flag(SERVER_FLAG, flags.server.as_deref());
+        self.keep(endpoint.resolve(parse_http_url))
+    }
+
+    pub(super) fn token(&mut self) -> Option<Secret<String>> {
+        self.secret(API_TOKEN)
+    }
+
     fn settings(&mut self, flags: &ServerFlags, os: Os) -> Option<ServerSettings> {
         let environment = self.environment;
         let settings_path = self.path(SETTINGS_PATH, CONFIG_FLAG, flags.config.as_deref(), || {
@@ -245,14 +171,8 @@ impl<'e> Reader<'e> {
             .layer(LOG_LEVEL)
             .flag(LOG_FLAG, flags.log_level.as_deref());
         let log_level = self.keep(log_level.resolve_or(LogLevel::default(), LogLevel::parse));
-        let listen = self
-            .layer(HOSTNAME)
-            .flag(LISTEN_FLAG, flags.listen.as_deref());
-        let listen = self.keep(listen.resolve_or(ListenAddress::default(), ListenAddress::parse));
-        let endpoint = self
-            .layer(API_ENDPOINT)
-            .flag(SERVER_FLAG, flags.server.as_deref());
-        let api_endpoint = self.keep(endpoint.resolve(parse_http_url));
+        let listen = self.listen(flags);
+        let api_endpoint = self.endpoint(flags);
         let cache_size = self.keep(
             self.layer(CACHE_SIZE)
                 .resolve_or(DEFAULT_CACHE, ByteSize::parse),
@@ -261,7 +181,13 @@ impl<'e> Reader<'e> {
             self.layer(MAX_SEARCHES)
                 .resolve_or(DEFAULT_SEARCHES, searches),
         );
-        let api_token = self.secret(API_TOKEN);
+        let storage = self
+            .layer(STORAGE)
+            .flag(STORAGE_FLAG, flags.storage.as_deref());
+        let storage =
+            self.keep(storage.resolve_or(StorageBackend::default(), StorageBackend::parse));
+        let ws_upstream = self.keep(self.layer(WS_UPSTREAM).resolve(websocket_url));
+        let api_token = self.token();
         let object_store = self.object_store();
         Some(ServerSettings {
             settings_path: settings_path?,
@@ -271,6 +197,8 @@ impl<'e> Reader<'e> {
             api_endpoint: api_endpoint?,
             cache_size: cache_size?,
             max_concurrent_searches: max_concurrent_searches?,
+            storage: storage?,
+            ws_upstream: ws_upstream?,
             api_token,
             object_store,
             warnings: misspelt(environment),

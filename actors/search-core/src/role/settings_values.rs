@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use config_core::{Choices, ValueError, quoted, suggestion};
-use url::Host;
+use config_core::{Choices, ValueError, parse_http_url, quoted, suggestion};
+use url::{Host, Url};
 
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -134,6 +134,70 @@ impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
+}
+
+/// Where conversations and summaries are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StorageBackend {
+    /// An embedded key-value database.
+    #[default]
+    Redb,
+    /// An embedded SQL database.
+    Sqlite,
+    /// In memory, in order; gone at the end. For tests.
+    Memory,
+    /// In memory, for many threads; gone at the end.
+    ConcurrentMap,
+}
+
+impl StorageBackend {
+    const CHOICES: [(&str, Self); 4] = [
+        ("redb", Self::Redb),
+        ("sqlite", Self::Sqlite),
+        ("memory", Self::Memory),
+        ("concurrent-map", Self::ConcurrentMap),
+    ];
+
+    /// Its name in the configuration.
+    pub fn as_str(self) -> &'static str {
+        let found = Self::CHOICES.iter().find(|(_, one)| *one == self);
+        found.map_or("redb", |(name, _)| name)
+    }
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// No backend is called so.
+    pub fn parse(text: &str) -> Result<Self, ValueError> {
+        let found = Self::CHOICES.iter().find(|(name, _)| *name == text.trim());
+        found.map(|(_, backend)| *backend).ok_or_else(|| {
+            let error = ValueError::new(format!("unknown storage backend {}", quoted(text)));
+            let names = Self::CHOICES.map(|(name, _)| name);
+            match suggestion(text, names) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help(format!("one of: {}", names.join(", "))),
+            }
+        })
+    }
+}
+
+/// Reads the address of a WebSocket.
+///
+/// # Errors
+/// Why it is none.
+pub(super) fn websocket_url(text: &str) -> Result<Url, ValueError> {
+    let not = || {
+        let error = ValueError::new(format!("{} is not a ws or wss URL", quoted(text)));
+        error.help("for example `ws://127.0.0.1:9000/ws`")
+    };
+    let rest = text.strip_prefix("ws").ok_or_else(not)?;
+    let mut url = parse_http_url(&format!("http{rest}")).map_err(|error| ValueError {
+        message: error.message.replace("`http", "`ws"),
+        ..error
+    })?;
+    let scheme = if url.scheme() == "https" { "wss" } else { "ws" };
+    url.set_scheme(scheme).map_err(|()| not())?;
+    Ok(url)
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub enum Community {
     Sphinx(FolderOrUrl),
     /// `query.rs`: the search over Rust documentation of that name.
     QueryRs,
+    /// `hackernews`: the search over Hacker News; `hackernews:URL`: another server with the same API.
+    HackerNews(Url),
 }
 
 impl Community {
@@ -52,6 +54,8 @@ pub enum Tasks {
     Taskwarrior,
     /// `todo.txt:FILE`: a todo.txt file; a relative one is meant from the role file's folder.
     TodoTxt(PathBuf),
+    /// `beads:FILE-OR-FOLDER`: the `issues.jsonl` of a Beads tracker, or the folder that holds `.beads`.
+    Beads(PathBuf),
     /// `gitea:URL`: the issues of a repository on a Gitea server.
     Gitea(Url),
     /// `forgejo:URL`: the issues of a repository on a Forgejo server.
@@ -78,17 +82,22 @@ pub enum Mcp {
     Http(Url),
 }
 
-const COMMUNITY: [&str; 6] = [
+/// Where Hacker News is searched.
+const HACKER_NEWS: &str = "https://hn.algolia.com";
+
+const COMMUNITY: [&str; 7] = [
     "discourse",
     "stackexchange",
     "devdocs",
     "rustdoc",
     "sphinx",
     "query.rs",
+    "hackernews",
 ];
-const TASKS: [&str; 7] = [
+const TASKS: [&str; 8] = [
     "taskwarrior",
     "todo.txt",
+    "beads",
     "gitea",
     "forgejo",
     "github",
@@ -109,6 +118,8 @@ pub(super) fn community(
         "rustdoc" => Ok(Community::Rustdoc(folder_or_url(rest, environment)?)),
         "sphinx" => Ok(Community::Sphinx(folder_or_url(rest, environment)?)),
         "query.rs" if rest.is_empty() => Ok(Community::QueryRs),
+        "hackernews" if rest.is_empty() => parse_http_url(HACKER_NEWS).map(Community::HackerNews),
+        "hackernews" => Ok(Community::HackerNews(parse_http_url(rest)?)),
         _ => Err(unknown_kind(location, kind, &COMMUNITY)),
     }
 }
@@ -119,6 +130,7 @@ pub(super) fn tasks(location: &str, environment: &Environment) -> Result<Tasks, 
     match kind {
         "taskwarrior" if rest.is_empty() => Ok(Tasks::Taskwarrior),
         "todo.txt" => Ok(Tasks::TodoTxt(path(rest, environment)?)),
+        "beads" => Ok(Tasks::Beads(path(rest, environment)?)),
         "gitea" => Ok(Tasks::Gitea(parse_http_url(rest)?)),
         "forgejo" => Ok(Tasks::Forgejo(parse_http_url(rest)?)),
         "github" => Ok(Tasks::GitHub(repository(rest)?)),
@@ -144,6 +156,22 @@ pub(super) fn mcp(location: &str) -> Result<Mcp, ValueError> {
         None => Err(ValueError::new("`stdio:` needs a command")
             .help("for example `stdio:notes-server --read-only`")),
     }
+}
+
+/// Reads the location of an `Elastic` haystack: a server and, last, the name of an index.
+pub(super) fn elastic(location: &str) -> Result<Url, ValueError> {
+    let url = parse_http_url(location)?;
+    let index = url.path().rsplit('/').find(|part| !part.is_empty());
+    if index.is_none() {
+        let error = ValueError::new(format!("{} names no index", quoted(location)));
+        return Err(error.help("for example `http://127.0.0.1:9200/notes`"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(ValueError::new(
+            "the address of an index ends with its name",
+        ));
+    }
+    Ok(url)
 }
 
 fn split(location: &str) -> (&str, &str) {
@@ -244,6 +272,18 @@ mod tests {
             Ok(Tasks::TodoTxt("/home/me/todo.txt".into()))
         );
         assert_eq!(tasks("taskwarrior"), Ok(Tasks::Taskwarrior));
+        assert_eq!(
+            tasks("beads:~/project"),
+            Ok(Tasks::Beads("/home/me/project".into()))
+        );
+        assert_eq!(
+            community("hackernews"),
+            Ok(Community::HackerNews(url("https://hn.algolia.com")))
+        );
+        assert_eq!(
+            elastic("http://a:9200/logs/"),
+            Ok(url("http://a:9200/logs/"))
+        );
         let arguments = vec!["--a".to_owned(), "b".to_owned()];
         assert_eq!(
             mcp("stdio:s --a  b"),
@@ -268,7 +308,7 @@ mod tests {
             ),
             (
                 community("query.rs:x").err(),
-                "unknown location `query.rs:x` (it begins with one of: discourse, stackexchange, devdocs, rustdoc, sphinx, query.rs)",
+                "unknown location `query.rs:x` (it begins with one of: discourse, stackexchange, devdocs, rustdoc, sphinx, query.rs, hackernews)",
             ),
             (community("sphinx:").err(), "a path is missing after `:`"),
             (
@@ -282,6 +322,14 @@ mod tests {
             (
                 mcp("stdio: ").err(),
                 "`stdio:` needs a command (for example `stdio:notes-server --read-only`)",
+            ),
+            (
+                elastic("http://a:9200/").err(),
+                "`http://a:9200/` names no index (for example `http://127.0.0.1:9200/notes`)",
+            ),
+            (
+                elastic("http://a:9200/x?pretty").err(),
+                "the address of an index ends with its name",
             ),
             (
                 mcp("notes").err(),

@@ -25,7 +25,10 @@ const LEAD: usize = 3;
 pub fn cut(text: &str, hits: &[Hit], focus: Range<usize>, max_chars: usize) -> Snippet {
     let room = max_chars.saturating_sub(4);
     let start = start_of(text, &focus, room);
-    let mut line = Line::default();
+    let mut line = Line {
+        text: String::with_capacity(max_chars + max_chars / 8),
+        ..Line::default()
+    };
     if !text[..start].trim().is_empty() {
         line.push_all([ELLIPSIS, ' ']);
     }
@@ -64,7 +67,11 @@ fn start_of(text: &str, focus: &Range<usize>, room: usize) -> usize {
     0
 }
 
+#[inline]
 fn is_gap(character: char) -> bool {
+    if character.is_ascii() {
+        return character <= ' ' || character == '\u{7f}';
+    }
     character.is_whitespace() || character.is_control()
 }
 
@@ -112,13 +119,31 @@ impl Line {
         }
     }
 
+    /// Appends the signs of ASCII that `text` begins with, at most `room` of them, or its first
+    /// character. Returns their bytes.
+    fn push_run(&mut self, text: &str, room: usize) -> usize {
+        let bytes = &text.as_bytes()[..room.min(text.len())];
+        let run = bytes.iter().take_while(|byte| byte.is_ascii_graphic());
+        let run = run.count();
+        if run > 0 {
+            self.text.push_str(&text[..run]);
+            self.length += run;
+            return run;
+        }
+        let first = text.chars().next().unwrap_or_default();
+        self.push(first);
+        first.len_utf8()
+    }
+
     /// Appends the text from `start` on until `max_chars` are reached.
     fn fill(&mut self, text: &str, start: usize, hits: &[Hit], max_chars: usize) {
         let mut hits = hits.iter().skip_while(|hit| hit.start < start).peekable();
+        // The end of the match that is open and where it began, and the start of the next one.
         let mut open: Option<(usize, usize)> = None;
+        let mut next = hits.peek().map_or(usize::MAX, |hit| hit.start);
         let mut gap = true;
-        for (offset, character) in text[start..].char_indices() {
-            let at = start + offset;
+        let mut at = start;
+        while let Some(character) = text[at..].chars().next() {
             if let Some((_, from)) = open.take_if(|(end, _)| *end <= at) {
                 self.highlight(from);
             }
@@ -127,6 +152,7 @@ impl Line {
                     self.last_gap = Some((self.length, self.text.len()));
                 }
                 gap = true;
+                at += character.len_utf8();
                 continue;
             }
             if self.length + usize::from(gap) >= max_chars {
@@ -137,13 +163,18 @@ impl Line {
                 self.push(' ');
             }
             gap = false;
-            while hits.next_if(|hit| hit.start < at).is_some() {}
-            if open.is_none()
-                && let Some(hit) = hits.next_if(|hit| hit.start == at && hit.end > at)
-            {
-                open = Some((hit.end, self.length));
+            if next <= at {
+                while hits.next_if(|hit| hit.start < at).is_some() {}
+                if open.is_none()
+                    && let Some(hit) = hits.next_if(|hit| hit.start == at && hit.end > at)
+                {
+                    open = Some((hit.end, self.length));
+                }
+                next = hits.peek().map_or(usize::MAX, |hit| hit.start);
             }
-            self.push(character);
+            let seam = open.map_or(next, |(end, _)| end.min(next));
+            let room = (max_chars - self.length).min(seam.saturating_sub(at));
+            at += self.push_run(&text[at..], room.max(1));
         }
         if let Some((_, from)) = open {
             self.highlight(from);

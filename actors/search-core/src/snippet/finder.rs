@@ -3,6 +3,8 @@
 //! A vectorised search for the beginnings of the terms goes over the text first; only a word that
 //! begins like a term is analysed, and each form of it once.
 
+mod scan;
+
 use std::ops::ControlFlow;
 
 use aho_corasick::packed;
@@ -10,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::Hit;
 use crate::analysis::words;
-use crate::query::{ParsedQuery, TermMatcher};
+use crate::query::{ParsedQuery, QueryTerm, TermMatcher};
 
 /// Longest beginning of a term that is searched for, in bytes.
 const MAX_NEEDLE: usize = 8;
@@ -48,7 +50,8 @@ impl TermFinder {
     /// A finder for the words of a query.
     #[must_use]
     pub fn new(query: &ParsedQuery) -> Self {
-        let mut masks: Vec<u64> = (0..query.terms().len()).map(bit).collect();
+        let known = query.terms().len() + query.prefixes().len();
+        let mut masks: Vec<u64> = (0..known).map(bit).collect();
         for word in query.words() {
             let parts = word
                 .parts
@@ -59,10 +62,43 @@ impl TermFinder {
                 *mask |= parts;
             }
         }
+        for (mask, term) in masks.iter_mut().zip(query.terms()) {
+            if term.count == 0 {
+                *mask = 0;
+            }
+        }
+        let wide = query
+            .words()
+            .iter()
+            .filter(|word| query.is_looked_for(word));
+        let wide = wide.filter(|word| !word.surface.is_ascii());
+        let mut surfaces: Vec<String> = wide.map(|word| word.surface.to_lowercase()).collect();
+        for (mask, prefix) in masks[query.terms().len()..]
+            .iter_mut()
+            .zip(query.prefixes())
+        {
+            if prefix.scores {
+                // A needle leaves off the last letter, which may be a stem's; here none is.
+                surfaces.push(format!("{}*", prefix.folded));
+            } else {
+                *mask = 0;
+            }
+        }
         Self {
             matcher: query.matcher(),
-            needles: searcher(query),
+            needles: searcher(query.terms(), &surfaces),
             masks,
+            known: FxHashMap::default(),
+            folded: Vec::new(),
+        }
+    }
+
+    /// A finder for terms; `matcher` is that of the same terms.
+    pub(crate) fn of_terms(matcher: TermMatcher, terms: &[QueryTerm]) -> Self {
+        Self {
+            matcher,
+            needles: searcher(terms, &[]),
+            masks: (0..terms.len()).map(bit).collect(),
             known: FxHashMap::default(),
             folded: Vec::new(),
         }
@@ -224,15 +260,14 @@ fn bit(term: usize) -> u64 {
     1 << term.min(63)
 }
 
-fn searcher(query: &ParsedQuery) -> Option<packed::Searcher> {
-    let mut needles: Vec<Vec<u8>> = query
-        .terms()
+fn searcher(terms: &[QueryTerm], surfaces: &[String]) -> Option<packed::Searcher> {
+    let mut needles: Vec<Vec<u8>> = terms
         .iter()
-        .flat_map(|term| needles(&term.text))
+        .filter(|term| term.count > 0)
+        .map(|term| term.text.as_str())
+        .chain(surfaces.iter().map(String::as_str))
+        .flat_map(needles)
         .collect();
-    for word in query.words().iter().filter(|word| !word.surface.is_ascii()) {
-        needles.extend(self::needles(&word.surface.to_lowercase()));
-    }
     needles.sort();
     needles.dedup();
     let mut builder = packed::Config::new()
@@ -321,106 +356,4 @@ fn run_around(text: &[u8], at: usize) -> std::ops::Range<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::query::{SearchRequest, parse};
-    use proptest::prelude::*;
-
-    fn finder(query: &str) -> TermFinder {
-        TermFinder::new(&parse(&SearchRequest::for_text(query)).expect("the query is short"))
-    }
-
-    fn found<'t>(query: &str, text: &'t str) -> Vec<&'t str> {
-        finder(query)
-            .hits(text)
-            .iter()
-            .map(|hit| &text[hit.start..hit.end])
-            .collect()
-    }
-
-    #[test]
-    fn forms_of_words_and_parts_of_identifiers_are_found() {
-        for (query, text, expected) in [
-            (
-                "allocate memory",
-                "Memory allocation; memories ALLOCATED",
-                &["Memory", "allocation", "memories", "ALLOCATED"][..],
-            ),
-            ("hope", "hoping and hopes, shop", &["hoping", "hopes"]),
-            (
-                "port",
-                "support sPort port_nr airPort exports",
-                &["sPort", "port_nr", "airPort"],
-            ),
-            (
-                "cache",
-                "kmem_cache_alloc getCacheSize",
-                &["kmem_cache_alloc", "getCacheSize"],
-            ),
-            ("память", "Память и ПАМЯТЬ", &["Память", "ПАМЯТЬ"]),
-            ("éclair", "Éclair, eclair", &["Éclair", "eclair"]),
-            ("eclair", "un éclair", &["éclair"]),
-            ("漢", "a漢字", &["漢"]),
-            ("c", "a c b", &["c"]),
-            ("", "text", &[]),
-        ] {
-            assert_eq!(found(query, text), expected, "{query}");
-        }
-    }
-
-    #[test]
-    fn an_identifier_stands_for_its_parts() {
-        let mut finder = finder("getUserName");
-        let hits = finder.hits("getUserName user");
-        assert_eq!(hits[0].terms, finder.all_terms());
-        assert_eq!(hits[1].terms.count_ones(), 1);
-    }
-
-    #[test]
-    fn the_search_stops_when_told() {
-        let mut count = 0;
-        finder("a1").find(&"a1 ".repeat(10_000), |_| {
-            count += 1;
-            if count == 3 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        });
-        assert_eq!(count, 3);
-    }
-
-    #[test]
-    fn words_at_the_seams_of_pieces_are_found_once() {
-        let text = "needle filler ".repeat(5000);
-        assert_eq!(found("needle", &text).len(), 5000);
-        let joined = format!("{}needle", "x".repeat(3 * PIECE) + " ");
-        assert_eq!(found("needle", &joined), ["needle"]);
-    }
-
-    proptest! {
-        #[test]
-        fn hits_are_words_of_the_text(query in "[a-zA-Zé漢_0-9 ]{0,20}", text in "(\\PC|[a-zé漢_A-Z ]){0,120}") {
-            let mut end = 0;
-            for hit in finder(&query).hits(&text) {
-                prop_assert!(hit.start >= end && hit.start < hit.end && hit.terms != 0);
-                prop_assert!(text.get(hit.start..hit.end).is_some());
-                end = hit.end;
-            }
-        }
-
-        #[test]
-        fn no_word_that_begins_like_its_term_is_missed(query in "[a-zA-Z]{2,9}( [a-z]{2,9})?", text in "[a-zA-Z_0-9 ]{0,80}") {
-            let parsed = parse(&SearchRequest::for_text(&query)).expect("the query is short");
-            let text = format!("{text} {query} {}s", query.to_uppercase());
-            let matcher = parsed.matcher();
-            let hits: Vec<_> = TermFinder::new(&parsed).hits(&text).iter().map(|hit| hit.start).collect();
-            for word in words(&text) {
-                let term = matcher.matches(word.text).map(|term| parsed.terms()[term].text.as_str());
-                let begins = term.is_some_and(|term| word.text.to_lowercase().as_bytes().starts_with(&needles(term)[0]));
-                prop_assert!(!begins || hits.contains(&word.start), "{}", word.text);
-                prop_assert!(term.is_some() || !hits.contains(&word.start), "{}", word.text);
-            }
-        }
-    }
-}
+mod tests;

@@ -26,3 +26,15 @@ pub struct Hit {
     /// The query terms it stands for, a bit each: an identifier stands for its parts too.
     pub terms: u64,
 }
+
+impl Hit {
+    /// The same hit in a text of which the one searched is what follows `offset` bytes.
+    #[must_use]
+    pub const fn behind(self, offset: usize) -> Self {
+        Self {
+            start: offset + self.start,
+            end: offset + self.end,
+            terms: self.terms,
+        }
+    }
+}

@@ -2,13 +2,14 @@
 
 use search_core::answer::DocumentView;
 use search_core::document::ExtractedDocument;
-use search_core::query::{self, SearchRequest};
+use search_core::query::{self, QueryError, SearchRequest};
 
 use super::failure::SearchFailure;
 use super::order::DocumentRequest;
 use super::source::{MAX_BODY_BYTES, SearchableRole, SearchableSource};
 use crate::excerpt::Excerpter;
 use crate::extract;
+use crate::index::DocumentRecord;
 use crate::times::rfc3339;
 
 /// The longest text shown, in bytes; the rest is cut off, and said to be.
@@ -42,7 +43,7 @@ pub fn read_document(
             message: error.to_string(),
         })?;
     let record = record.ok_or_else(unknown)?;
-    let document = read(source, key).map_err(|reason| SearchFailure::GoneDocument {
+    let document = read(source, &record).map_err(|reason| SearchFailure::GoneDocument {
         id: request.id.clone(),
         reason,
     })?;
@@ -62,7 +63,15 @@ pub fn read_document(
     })
 }
 
-fn read(source: &SearchableSource, key: &str) -> Result<ExtractedDocument, String> {
+fn read(source: &SearchableSource, record: &DocumentRecord) -> Result<ExtractedDocument, String> {
+    if let Some(body) = source.kept_text(record) {
+        return Ok(ExtractedDocument {
+            body,
+            modified: record.modified,
+            ..ExtractedDocument::default()
+        });
+    }
+    let key = record.key.as_str();
     let root = source.root.as_ref().ok_or("its folder is not open")?;
     let content = root
         .read(key, MAX_BODY_BYTES, |_| false)
@@ -74,7 +83,15 @@ fn highlights(words: &str, body: &str) -> Result<Vec<[usize; 2]>, SearchFailure>
     if words.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let query = query::parse(&SearchRequest::for_text(words))?;
+    let query = query::parse(&SearchRequest::for_text(words));
+    // Half an expression still has words to mark.
+    let query = query.or_else(|error| match error {
+        QueryError::Syntax { .. } => query::parse(&SearchRequest {
+            terms: vec![words.to_owned()],
+            ..SearchRequest::default()
+        }),
+        other => Err(other),
+    })?;
     Ok(Excerpter::new(&query, 0).highlights(body))
 }
 

@@ -17,6 +17,8 @@ pub struct SearchOrder {
     pub sources: Vec<String>,
     /// Whether to add the text of each document.
     pub include_body: bool,
+    /// Whether to say what each score is made of.
+    pub explain: bool,
 }
 
 /// A document to read again.

@@ -2,14 +2,19 @@
 
 use std::time::Instant;
 
-use search_core::answer::{AnswerStatus, SearchAnswer, SearchResult, SourceReport};
+use search_core::answer::{AnswerStatus, Correction, SearchAnswer, SearchResult, SourceReport};
 use search_core::query::{self, ParsedQuery};
+use search_core::role::RelevanceFunction;
 
+use super::concepts::ConceptRanker;
+use super::expansion::{Expanded, expanded};
 use super::failure::SearchFailure;
+use super::naming::ConceptNamer;
 use super::order::SearchOrder;
 use super::source::{SearchableRole, SearchableSource};
+use super::texts::{Texts, corrected, notes, phrases};
 use crate::excerpt::{Excerpt, Excerpter};
-use crate::index::{Hit, Hits, IndexSnapshot, search_across};
+use crate::index::{self, Hit, Hits, IndexError, IndexSnapshot, Reranker, Scope, search_in};
 use crate::times::rfc3339;
 
 /// Longest excerpt, in characters.
@@ -23,7 +28,12 @@ const EXCERPT_CHARS: usize = 240;
 pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer, SearchFailure> {
     let began = Instant::now();
     let sources = role.chosen(&order.sources)?;
-    let query = query::parse(&order.request)?;
+    let typed = query::parse(&order.request)?;
+    let Expanded {
+        query,
+        concepts,
+        added,
+    } = expanded(role, &order.request, typed.clone());
     let open: Vec<&SearchableSource> = sources
         .iter()
         .copied()
@@ -33,22 +43,45 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
         .iter()
         .filter_map(|source| source.snapshot.clone())
         .collect();
-    let hits = search_across(&snapshots, &query, role.function, order.skip, order.limit).map_err(
-        |error| SearchFailure::Index {
-            message: error.to_string(),
+    let names: Vec<&str> = open.iter().map(|source| source.name.as_str()).collect();
+    let texts = Texts(&open);
+    let graph = role.function == RelevanceFunction::ServiceGraph;
+    let ranker = graph
+        .then(|| ConceptRanker::new(&open, &order.request.text, &role.served))
+        .flatten();
+    let searching = Searching {
+        scope: Scope {
+            snapshots: &snapshots,
+            names: &names,
+            texts: Some(&texts),
+            reranker: ranker.as_ref().map(|ranker| ranker as &dyn Reranker),
         },
-    )?;
+        typed: &typed,
+        role,
+        order,
+    };
+    let (query, hits, corrections) =
+        searching
+            .hits(query)
+            .map_err(|error| SearchFailure::Index {
+                message: error.to_string(),
+            })?;
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
     let results = Page {
         order,
         query: &query,
         open: &open,
     }
-    .results(&hits);
+    .results(
+        &hits,
+        ConceptNamer::new(role, &open, &query, concepts, hits.hits.len()),
+    );
     let reports: Vec<SourceReport> = sources
         .iter()
         .map(|source| report(source, &open, &hits, took_ms))
         .collect();
+    let mut noted = notes(&hits, &corrections, &added);
+    noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
     Ok(SearchAnswer {
         status: status(&reports),
         results,
@@ -57,8 +90,48 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
         role: role.name.clone(),
         relevance_function: role.function.as_str().to_owned(),
         sources: reports,
-        notes: Vec::new(),
+        notes: noted,
+        corrections,
     })
+}
+
+/// A search under way.
+struct Searching<'s> {
+    scope: Scope<'s>,
+    /// The query without the words that a thesaurus added.
+    typed: &'s ParsedQuery,
+    role: &'s SearchableRole,
+    order: &'s SearchOrder,
+}
+
+impl Searching<'_> {
+    /// Searches, and once more where words were mistyped.
+    fn hits(&self, query: ParsedQuery) -> Result<(ParsedQuery, Hits, Vec<Correction>), IndexError> {
+        let found = self.search(&query)?;
+        // A title is matched with mistakes anyway.
+        if found.missing.is_empty() || self.role.function == RelevanceFunction::TitleScorer {
+            return Ok((query, found, Vec::new()));
+        }
+        // What a thesaurus added is no typing mistake.
+        let mut missing = found.missing.clone();
+        missing.retain(|word| Expanded::was_typed(self.typed, &query.words()[*word].folded));
+        match corrected(&query, &missing, self.scope.snapshots)? {
+            Some((right, corrections)) => {
+                let found = self.search(&right)?;
+                Ok((right, found, corrections))
+            }
+            None => Ok((query, found, Vec::new())),
+        }
+    }
+
+    fn search(&self, query: &ParsedQuery) -> Result<Hits, IndexError> {
+        let page = index::Page {
+            skip: self.order.skip,
+            limit: self.order.limit,
+            explain: self.order.explain,
+        };
+        search_in(&self.scope, query, self.role.function, page)
+    }
 }
 
 fn status(reports: &[SourceReport]) -> AnswerStatus {
@@ -101,11 +174,16 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn results(&self, hits: &Hits) -> Vec<SearchResult> {
-        let mut excerpter = Excerpter::new(self.query, EXCERPT_CHARS);
+    fn results(&self, hits: &Hits, mut concepts: ConceptNamer<'_>) -> Vec<SearchResult> {
+        let mut excerpter = Excerpter::new(self.query, EXCERPT_CHARS).showing(phrases(self.query));
         let ranked = hits.hits.iter().zip(self.order.skip + 1..);
         ranked
-            .map(|(hit, rank)| self.result(hit, rank, &mut excerpter))
+            .map(|(hit, rank)| {
+                let mut result = self.result(hit, rank, &mut excerpter);
+                result.concepts = concepts.names(hit.source, &hit.record.key);
+                explain_concepts(&mut result);
+                result
+            })
             .collect()
     }
 
@@ -113,9 +191,11 @@ impl Page<'_> {
         let source = self.open[hit.source];
         let record = &hit.record;
         let place = source.place(&record.key);
-        let excerpt = match &source.root {
-            Some(root) => excerpter.excerpt(root, &record.key, &record.title),
-            None => excerpter.of_text(&record.title),
+        let kept = source.kept_text(record);
+        let excerpt = match (&kept, &source.root) {
+            (Some(text), _) if !text.trim().is_empty() => excerpter.of_long_text(text),
+            (None, Some(root)) => excerpter.excerpt(root, &record.key, &record.title),
+            _ => excerpter.of_text(&record.title),
         };
         let Excerpt {
             snippet,
@@ -136,11 +216,20 @@ impl Page<'_> {
             line,
             tags: record.tags.clone(),
             modified: record.modified.map(rfc3339),
-            concepts: Vec::new(),
-            body: self
-                .order
-                .include_body
-                .then(|| source.body(&record.key).unwrap_or_default()),
+            concepts: hit.concepts.clone(),
+            explanation: hit.explanation.clone(),
+            body: self.order.include_body.then(|| {
+                kept.or_else(|| source.body(&record.key))
+                    .unwrap_or_default()
+            }),
         }
+    }
+}
+
+/// Writes the names of a result's concepts into the part of its score that they gave.
+fn explain_concepts(result: &mut SearchResult) {
+    let parts = result.explanation.iter_mut().flat_map(|all| &mut all.parts);
+    for part in parts.filter(|part| part.kind == "concept" && part.term.is_empty()) {
+        part.term = result.concepts.join(", ");
     }
 }

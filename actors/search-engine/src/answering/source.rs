@@ -1,13 +1,21 @@
 //! What a search looks at: a role and its sources at one moment.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use search_core::role::RelevanceFunction;
+use search_graph_engine::embedding::ServedQuery;
+use search_graph_engine::graph::GraphIndex;
+use search_graph_engine::thesaurus::Thesaurus;
+use search_sources_core::Item;
 use url::Url;
 
 use super::failure::SearchFailure;
-use crate::extract;
+use crate::excerpt;
+use crate::extract::{self, Format};
 use crate::index::{DocumentRecord, IndexSnapshot};
+use crate::shelf::{self, ItemShelf};
+use crate::texts::TextStore;
 use crate::walk::RootFolder;
 
 /// The longest text that is read again, in bytes of the file.
@@ -22,6 +30,10 @@ pub struct SearchableRole {
     pub function: RelevanceFunction,
     /// Its sources in the order of the configuration.
     pub sources: Vec<SearchableSource>,
+    /// Words that were declared to mean the same.
+    pub thesaurus: Option<Arc<Thesaurus>>,
+    /// The query as the embedding models of servers see it.
+    pub served: Vec<ServedQuery>,
 }
 
 /// A source at one moment.
@@ -37,6 +49,14 @@ pub struct SearchableSource {
     pub snapshot: Option<IndexSnapshot>,
     /// The folder, for excerpts.
     pub root: Option<Arc<RootFolder>>,
+    /// Its concepts, and what was learnt of them.
+    pub graph: Option<Arc<GraphIndex>>,
+    /// Whether an embedding model is to rank it.
+    pub is_embedded: bool,
+    /// What it has just said, for sources that are asked at query time.
+    pub shelf: Option<Arc<ItemShelf>>,
+    /// Texts of its documents that are no text files.
+    pub texts: Option<Arc<TextStore>>,
     /// Why it is not (completely) searchable.
     pub error: Option<String>,
 }
@@ -96,7 +116,27 @@ impl SearchableSource {
         }
     }
 
+    /// The item with this key, for sources that are asked at query time.
+    pub(super) fn item(&self, key: &str) -> Option<&Item> {
+        self.shelf.as_ref()?.get(key)
+    }
+
+    /// The text of a document that is not to be had from a text file: of an item, a PDF, a mail.
+    pub(super) fn kept_text(&self, record: &DocumentRecord) -> Option<String> {
+        if let Some(item) = self.item(&record.key) {
+            return Some(item.body.clone());
+        }
+        search_formats_engine::Format::of_name(&record.key)?;
+        self.texts.as_ref()?.get(&record.file.hash)
+    }
+
     pub(super) fn place(&self, key: &str) -> Place {
+        if let Some(url) = self.item(key).and_then(shelf::web_address) {
+            return Place {
+                url: url.to_owned(),
+                path: None,
+            };
+        }
         let Some(path) = self.root.as_ref().and_then(|root| root.path_of(key)) else {
             return Place {
                 url: format!("{}:{key}", self.id),
@@ -108,6 +148,22 @@ impl SearchableSource {
             url: url.unwrap_or_default(),
             path: Some(path.to_string_lossy().into_owned()),
         }
+    }
+
+    /// The text of a file that has no markup and needs no decoding: most source code and notes.
+    pub(super) fn plain_text(&self, key: &str) -> Option<String> {
+        match Format::of_key(key) {
+            Format::Text | Format::Code | Format::Data => {}
+            _ => return None,
+        }
+        let file = self.root.as_ref()?.open_file(key).ok()?;
+        let size = file.metadata().ok()?.len().min(MAX_BODY_BYTES);
+        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()? + 1);
+        file.take(MAX_BODY_BYTES).read_to_end(&mut bytes).ok()?;
+        if excerpt::needs_decoding(&bytes) {
+            return None;
+        }
+        String::from_utf8(bytes).ok()
     }
 
     /// The text of a document as it was indexed, read again; none when it cannot be read.

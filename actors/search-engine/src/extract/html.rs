@@ -10,6 +10,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::html_tokens::{Token, Tokens, attribute};
+use super::links::Links;
 use super::{Parts, fold_line};
 
 /// More keywords than this are search-engine bait.
@@ -64,6 +65,7 @@ struct Reader {
     heading: Option<(u8, usize)>,
     /// White space is due before the next word.
     space: bool,
+    links: Links,
 }
 
 impl Reader {
@@ -126,6 +128,10 @@ impl Reader {
             }
             "td" | "th" | "dd" => self.space = true,
             _ if is_dropped(name, attributes) => self.dropped = Some((name.to_owned(), 1)),
+            "a" => {
+                let address = decode(attribute(attributes, "href").unwrap_or_default());
+                self.links.address(&address);
+            }
             _ if heading_level(name).is_some() => {
                 self.line_break();
                 self.heading = heading_level(name).map(|level| (level, self.body.len()));
@@ -213,6 +219,7 @@ impl Reader {
             title,
             headings,
             tags: self.keywords,
+            links: self.links.into_names(),
             body: self.body,
         }
     }
@@ -349,62 +356,4 @@ fn is_block(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_is_its_title_headings_and_main_text() {
-        let found = parts(
-            "<!DOCTYPE html><html><head><title>Vec in std &amp; co</title><meta name=\"keywords\" content=\"a, b\">\
-             <style>p{}</style></head><body><nav><a>Menu</a></nav><p>outside</p><main><h1>Struct <wbr>Vec<a class=\"anchor\">§</a></h1>\
-             <p>A contiguous\n  growable <b>arr</b>ay.</p><h2>Exa<wbr>mples</h2><pre>let v =\n  1;</pre><script>x()</script></main><p>footer</p>",
-        );
-        assert_eq!(found.title, "Vec in std & co");
-        assert_eq!(found.headings, ["Struct Vec", "Examples"]);
-        assert_eq!(found.tags, ["a", "b"]);
-        assert_eq!(
-            found.body,
-            "Struct Vec\nA contiguous growable array.\nExamples\nlet v =\n  1;\n"
-        );
-    }
-
-    #[test]
-    fn a_sphinx_page_loses_its_sidebar_and_permalinks() {
-        let found = parts(
-            "<title>json — Python</title><div class=\"related\" role=\"navigation\"><ul><li>index</li></ul></div>\
-             <div class=\"body\" role=\"main\"><div><h1>json<a class=\"headerlink\" href=\"#x\">¶</a></h1><p>Text</p></div></div>\
-             <div class=\"sphinxsidebar\">side</div>",
-        );
-        assert_eq!(found.body, "json\nText\n");
-        assert_eq!(found.headings, ["json"]);
-    }
-
-    #[test]
-    fn a_page_without_marks_counts_as_a_whole() {
-        let found = parts("<H1>T&eacute;a</H1><P>one<P>two<br>three <table><tr><td>a<td>b</table>");
-        assert_eq!(found.title, "Téa");
-        assert_eq!(found.body, "Téa\none\ntwo\nthree\na b\n");
-    }
-
-    #[test]
-    fn nested_elements_of_a_dropped_one_stay_dropped() {
-        assert_eq!(parts("<div hidden>a<div>b</div>c</div>d").body, "d");
-        assert_eq!(parts("<nav>a<main>b</main>c").body, "b\n");
-    }
-
-    #[test]
-    fn s05_markup_in_text_stays_text() {
-        let found = parts(
-            "<title>&lt;script&gt;alert(1)&lt;/script&gt;</title><p>&lt;img src=x onerror=alert(1)&gt;<script>evil()</script>",
-        );
-        assert_eq!(found.title, "<script>alert(1)</script>");
-        assert_eq!(found.body, "<img src=x onerror=alert(1)>");
-    }
-
-    #[test]
-    fn the_main_range_is_found_in_bytes() {
-        let page = b"<body><nav>x</nav><main>text</main>";
-        assert_eq!(&page[main_range(page)], b"<main>text");
-        assert_eq!(main_range(b"plain"), 0..5);
-    }
-}
+mod tests;

@@ -146,19 +146,57 @@ impl<'a> Iterator for Tokens<'a> {
 
 /// Offset of the `>` that closes a tag, quoted attribute values skipped; the length without one.
 fn tag_end(bytes: &[u8], from: usize) -> usize {
-    let mut at = from;
-    while let Some(found) = memchr::memchr3(b'>', b'"', b'\'', &bytes[at..]) {
-        at += found;
-        let quote = bytes[at];
-        if quote == b'>' {
-            return at;
+    // Only a quoted value can hide a `>`: most tags need no look at their attributes.
+    match memchr::memchr3(b'>', b'"', b'\'', &bytes[from..]) {
+        Some(found) if bytes[from + found] == b'>' => from + found,
+        Some(_) => end_of_attributes(bytes, from),
+        None => bytes.len(),
+    }
+}
+
+/// Where a byte between a tag's name and its `>` stands: the states of the HTML standard, section
+/// 13.2.5, as far as they tell a quote that opens a value from one that is part of a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attributes {
+    /// A name may begin here, even with `=`.
+    BeforeName,
+    Name,
+    AfterName,
+    BeforeValue,
+    Unquoted,
+}
+
+impl Attributes {
+    fn after(self, byte: u8) -> Self {
+        let is_space = byte.is_ascii_whitespace();
+        match self {
+            Self::Unquoted if is_space => Self::BeforeName,
+            Self::Unquoted => Self::Unquoted,
+            Self::BeforeValue if is_space => Self::BeforeValue,
+            Self::BeforeValue => Self::Unquoted,
+            _ if byte == b'/' => Self::BeforeName,
+            Self::Name | Self::AfterName if byte == b'=' => Self::BeforeValue,
+            Self::Name | Self::AfterName if is_space => Self::AfterName,
+            Self::BeforeName if is_space => Self::BeforeName,
+            _ => Self::Name,
         }
-        // A quote opens a value only behind `=`.
-        if bytes[from..at].trim_ascii_end().last() == Some(&b'=') {
-            match memchr(quote, &bytes[at + 1..]) {
-                Some(length) => at += length + 1,
-                None => return bytes.len(),
+    }
+}
+
+fn end_of_attributes(bytes: &[u8], from: usize) -> usize {
+    let mut state = Attributes::BeforeName;
+    let mut at = from;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'>' => return at,
+            b'"' | b'\'' if state == Attributes::BeforeValue => {
+                let Some(length) = memchr(byte, &bytes[at + 1..]) else {
+                    return bytes.len();
+                };
+                at += length + 1;
+                state = Attributes::BeforeName;
             }
+            _ => state = state.after(byte),
         }
         at += 1;
     }
@@ -288,6 +326,11 @@ mod tests {
             ("<title>A &lt; <b></title>t", &["A &lt; <b>", "t"]),
             ("<style>never closed <b>", &["never closed <b>"]),
             ("t<unclosed tag=\"", &["t"]),
+            // Behind a closed value `=` begins a name, behind `=` an unquoted value.
+            ("<a b=\"\"=\"<i>t<", &["t<"]),
+            ("<a b==\">t", &["t"]),
+            ("<a b=c\"='>t", &["t"]),
+            ("<a b/='>t", &["t"]),
             ("", &[]),
         ] {
             assert_eq!(texts(page), expected, "{page}");
@@ -349,9 +392,11 @@ mod tests {
         fn the_text_is_that_of_a_full_tokenizer(parts in proptest::collection::vec(proptest::sample::select(vec![
             "<", ">", "</", "a", "p ", "=", "\"", "'", "<!--", "-->", "--!>", "--", "<!", "<?", "!", "<script>", "</script>", "<Title x>",
             "</tiTle >", "<style", "</style", "<a b=\"", "<p c='>'>", "ü", "/", " ", "\n", "text", "<![CDATA["]), 0..24)) {
-            let page = parts.concat();
+            let mut page = parts.concat();
             // Comments inside scripts have rules of their own, which only matter to scripts.
-            prop_assume!(!(page.contains("<script") && page.contains("<!--")));
+            if page.contains("<script") {
+                page = page.replace("<!--", "<?");
+            }
             prop_assert_eq!(texts(&page).concat(), reference_text(&page), "{}", page);
         }
 

@@ -1,7 +1,8 @@
 //! Markdown to plain text (CommonMark and the GitHub extensions, wiki links of note programs).
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
+use super::links::Links;
 use super::{Parts, fold_line, front_matter, html};
 
 const OPTIONS: Options = Options::ENABLE_TABLES
@@ -37,6 +38,7 @@ pub(super) fn parts(text: &str) -> Parts {
         title,
         headings,
         tags: front.tags,
+        links: reader.links.into_names(),
         body: reader.body,
     }
 }
@@ -57,6 +59,7 @@ struct Reader {
     headings: Vec<(HeadingLevel, String)>,
     /// Level of the open heading and where its text starts in `body`.
     open_heading: Option<(HeadingLevel, usize)>,
+    links: Links,
 }
 
 impl Reader {
@@ -70,6 +73,14 @@ impl Reader {
                 self.end_block();
                 self.open_heading = Some((level, self.body.len()));
             }
+            Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            }) => match link_type {
+                LinkType::WikiLink { .. } => self.links.page(&dest_url),
+                _ => self.links.address(&dest_url),
+            },
             // A nested list starts inside its item's line.
             Event::Start(Tag::List(_) | Tag::CodeBlock(_)) => self.end_block(),
             Event::End(end) => self.end(end),
@@ -118,6 +129,7 @@ mod tests {
              ## Part `two`\n\n- item\n  - nested\n\n```rust\nfn main() {}\n```\n\n| a | b |\n|---|---|\n| c | d |\n\n<div class=\"x\">inner &amp; text</div>\n",
         );
         assert_eq!(found.title, "The Title");
+        assert_eq!(found.links, ["Page", "Other"]);
         assert_eq!(found.headings, ["Part two"]);
         assert_eq!(
             found.body,

@@ -7,10 +7,12 @@
 //! Source code and plain text in UTF-8 are validated once and moved, never copied.
 
 mod decode;
+mod extraction;
 mod format;
 mod front_matter;
 mod html;
 mod html_tokens;
+mod links;
 mod markdown;
 mod plain;
 
@@ -19,8 +21,10 @@ use search_core::document::{ContentKind, ExtractedDocument};
 use crate::walk::SkipReason;
 
 pub use decode::{Decoded, decode, is_binary};
+pub use extraction::{Extraction, PackedFormats, notes_dialect};
 pub use format::Format;
 pub(crate) use html::{fragment_text as html_fragment_text, main_range as html_main_range};
+pub use links::link_name;
 pub(crate) use markdown::fragment_text as markdown_fragment_text;
 
 /// The text of a whole page, as it is indexed.
@@ -43,6 +47,8 @@ pub(crate) struct Parts {
     pub(crate) title: String,
     pub(crate) headings: Vec<String>,
     pub(crate) tags: Vec<String>,
+    /// Names of what is linked to.
+    pub(crate) links: Vec<String>,
     pub(crate) body: String,
 }
 
@@ -74,6 +80,7 @@ pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocu
         title: title_or_name(&parts.title, key),
         headings: parts.headings,
         tags: parts.tags,
+        links: parts.links,
         body: parts.body,
         kind: kind(format),
         modified: Some(mtime_ns.div_euclid(1_000_000_000)),

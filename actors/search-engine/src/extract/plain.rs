@@ -21,6 +21,7 @@ pub(super) fn parts(text: String) -> Parts {
         headings,
         tags: Vec::new(),
         body: text,
+        links: Vec::new(),
     }
 }
 

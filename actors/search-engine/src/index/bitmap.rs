@@ -16,6 +16,18 @@ impl Bitmap {
         }
     }
 
+    /// All documents below `max_doc`.
+    pub(super) fn full(max_doc: DocId) -> Self {
+        let mut words = vec![u64::MAX; (max_doc as usize).div_ceil(64)];
+        let rest = max_doc % 64;
+        if let Some(last) = words.last_mut()
+            && rest > 0
+        {
+            *last = (1 << rest) - 1;
+        }
+        Self { words }
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.words.len() * 8
@@ -45,6 +57,11 @@ impl Bitmap {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word |= other;
         }
+    }
+
+    /// Whether there is no document.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
     }
 
     /// Number of documents.
@@ -112,6 +129,9 @@ mod tests {
             prop_assert_eq!(any.iter().collect::<BTreeSet<_>>(), &a | &b);
             prop_assert_eq!(any.len(), (&a | &b).len() as u64);
             prop_assert_eq!(any.len_without(&bitmap(&b)), (&a - &b).len() as u64);
+            let mut rest = Bitmap::full(500);
+            rest.subtract(&bitmap(&a));
+            prop_assert_eq!(rest.len(), 500 - a.len() as u64);
             any.subtract(&bitmap(&b));
             prop_assert_eq!(any, bitmap(&(&a - &b)));
             prop_assert!(a.iter().all(|&document| bitmap(&a).contains(document)));

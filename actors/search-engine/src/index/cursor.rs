@@ -12,6 +12,8 @@ use super::snapshot::{SegmentView, find_term};
 
 /// Posting lists of one term.
 struct TermCursor {
+    /// Number of the term in the query.
+    term: usize,
     text: SegmentPostings,
     surplus: Option<SegmentPostings>,
     weight: Bm25Weight,
@@ -26,7 +28,7 @@ impl TermCursor {
         term: usize,
         with_surplus: bool,
     ) -> Result<Option<Self>, IndexError> {
-        let Some(info) = info else {
+        let Some(info) = info.filter(|_| terms.query.terms()[term].count > 0) else {
             return Ok(None);
         };
         let read = |inverted: &tantivy::InvertedIndexReader, info: &TermInfo| {
@@ -39,6 +41,7 @@ impl TermCursor {
             false => None,
         };
         Ok(Some(Self {
+            term,
             text: read(&view.text, info)?,
             surplus: surplus.map(|info| read(&view.surplus, &info)).transpose()?,
             weight: terms.bm25(term),
@@ -141,4 +144,47 @@ impl ExactScorer {
         }
         score
     }
+
+    /// What each term that the document holds adds: its number, its frequency with weights and what
+    /// of it is weight, and the score. Opened with [`Scoring::Plain`] weights are known, and left
+    /// off unless `weighted`.
+    pub(super) fn parts(&mut self, document: DocId, weighted: bool) -> Vec<TermPart> {
+        let norm = self.norms.fieldnorm_id(document);
+        let mut parts = Vec::new();
+        for cursor in &mut self.cursors {
+            let frequency = frequency_in(&mut cursor.text, document);
+            let surplus = cursor
+                .surplus
+                .as_mut()
+                .map_or(0, |postings| frequency_in(postings, document));
+            let counted = frequency.saturating_sub(if weighted { 0 } else { surplus });
+            if counted > 0 {
+                parts.push(TermPart {
+                    term: cursor.term,
+                    frequency: counted,
+                    surplus: if weighted { surplus } else { 0 },
+                    score: cursor.weight.score(norm, counted),
+                });
+            }
+        }
+        parts
+    }
+
+    /// The length of a document, as BM25 knows it.
+    pub(super) fn length(&self, document: DocId) -> u32 {
+        self.norms.fieldnorm(document)
+    }
+}
+
+/// What one term adds to a score.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TermPart {
+    /// Number of the term in the query.
+    pub(super) term: usize,
+    /// Frequency as counted.
+    pub(super) frequency: u32,
+    /// How much of it is the weight of headings and tags.
+    pub(super) surplus: u32,
+    /// What it adds.
+    pub(super) score: f32,
 }

@@ -5,8 +5,10 @@
 //! above it, because a frequency without weights is never higher: it runs the same way, and what
 //! passes the threshold is scored again without the surplus.
 
+mod conditional;
+
 use rustc_hash::FxHashMap;
-use search_core::query::{ParsedQuery, QueryWord};
+use search_core::query::{Condition, ParsedQuery, QueryWord};
 use tantivy::postings::TermInfo;
 use tantivy::query::{
     Bm25StatisticsProvider, Bm25Weight, BooleanWeight, BoostWeight, EnableScoring, Occur, Query,
@@ -16,10 +18,13 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Term};
 
 use super::bitmap::Bitmap;
+use super::conditions::Matching;
 use super::cursor::{ExactScorer, SurplusScorer};
 use super::error::IndexError;
 use super::pool::{Candidate, Pool};
+use super::search::Scope;
 use super::snapshot::{IndexSnapshot, SegmentView, find_term};
+use conditional::Conditional;
 
 /// Which term frequencies count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,41 +35,54 @@ pub(super) enum Scoring {
     Weighted,
 }
 
-/// Fills the pool; returns the number of matching documents, by source.
+/// What a search found beside the pool.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// Documents that match for sure, by source.
+    pub(super) certain: Vec<u64>,
+    /// Documents of which the texts decide, by source.
+    pub(super) open: Vec<u64>,
+    /// By segment of all sources: what is known about the condition; empty without one.
+    pub(super) matchings: Vec<Matching>,
+    /// What a prefix adds to the score of a document, by prefix.
+    pub(super) prefix_scores: Vec<f32>,
+    /// Words looked for of which no source holds a term.
+    pub(super) missing: Vec<usize>,
+}
+
+/// Fills the pool.
 pub(super) fn search(
-    sources: &[IndexSnapshot],
+    scope: &Scope<'_>,
     query: &ParsedQuery,
     scoring: Scoring,
     pool: &mut Pool,
-) -> Result<Vec<u64>, IndexError> {
-    let mut totals = vec![0; sources.len()];
+) -> Result<Outcome, IndexError> {
+    let sources = scope.snapshots;
     let terms = Terms::look_up(sources, query)?;
-    let Some(weight) = terms.weight(&sources[0])? else {
-        return Ok(totals);
+    let mut outcome = Outcome {
+        certain: vec![0; sources.len()],
+        open: vec![0; sources.len()],
+        missing: terms.missing(),
+        ..Outcome::default()
     };
-    let required: Vec<&QueryWord> = query.words().iter().filter(|word| word.required).collect();
-    let mut number = 0;
-    for (source, snapshot) in sources.iter().enumerate() {
-        for (segment, view) in snapshot.segments().iter().enumerate() {
-            let infos = &terms.infos[number];
-            number += 1;
-            if infos.iter().all(Option::is_none) {
-                continue;
+    let weight = terms.weight(&sources[0])?;
+    if let Some(condition) = query.condition() {
+        let conditional = Conditional {
+            scope,
+            terms: &terms,
+            scoring,
+        };
+        conditional.search(condition, weight.as_deref(), pool, &mut outcome)?;
+    } else if let Some(weight) = weight {
+        for (number, place) in terms.places(sources, scoring).enumerate() {
+            if terms.infos[number].iter().any(Option::is_some) {
+                place.rank(weight.as_ref(), None, pool)?;
+                outcome.certain[place.source as usize] += place.count_any()?;
             }
-            let place = Place {
-                snapshot,
-                view,
-                source: source as u32,
-                segment: segment as u32,
-                infos,
-                terms: &terms,
-                scoring,
-            };
-            totals[source] += place.search(weight.as_ref(), query, &required, pool)?;
         }
+        place_close_ones(sources, &terms, scoring, pool)?;
     }
-    place_close_ones(sources, &terms, scoring, pool)?;
-    Ok(totals)
+    Ok(outcome)
 }
 
 /// Adds up scores that are about the same in one order, so that documents that should tie do.
@@ -89,17 +107,9 @@ fn place_close_ones(
     for group in close.chunk_by_mut(|a, b| (a.source, a.segment) == (b.source, b.segment)) {
         let (source, segment) = (group[0].source, group[0].segment);
         let snapshot = &sources[source as usize];
-        let before: usize = sources[..source as usize]
-            .iter()
-            .map(|source| source.segments().len())
-            .sum();
         let view = &snapshot.segments()[segment as usize];
-        let mut exact = ExactScorer::open(
-            view,
-            &terms.infos[before + segment as usize],
-            terms,
-            scoring,
-        )?;
+        let number = Terms::place_of(sources, source, segment);
+        let mut exact = ExactScorer::open(view, &terms.infos[number], terms, scoring)?;
         for candidate in group {
             candidate.score = exact.score(candidate.document);
         }
@@ -113,9 +123,9 @@ pub(super) struct Terms<'q> {
     pub(super) field: Field,
     pub(super) surplus: Field,
     /// Per segment of all sources, per term: where its posting list is.
-    infos: Vec<Vec<Option<TermInfo>>>,
+    pub(super) infos: Vec<Vec<Option<TermInfo>>>,
     /// Documents that hold the term, by term.
-    frequencies: Vec<u64>,
+    pub(super) frequencies: Vec<u64>,
     statistics: Statistics,
 }
 
@@ -141,7 +151,10 @@ impl Bm25StatisticsProvider for Statistics {
 }
 
 impl<'q> Terms<'q> {
-    fn look_up(sources: &[IndexSnapshot], query: &'q ParsedQuery) -> Result<Self, IndexError> {
+    pub(super) fn look_up(
+        sources: &[IndexSnapshot],
+        query: &'q ParsedQuery,
+    ) -> Result<Self, IndexError> {
         let fields = sources[0].fields();
         let mut infos = Vec::new();
         let mut frequencies = vec![0; query.terms().len()];
@@ -175,13 +188,58 @@ impl<'q> Terms<'q> {
         })
     }
 
+    /// Words looked for, without any of their terms in the sources.
+    fn missing(&self) -> Vec<usize> {
+        let words = self.query.words().iter().enumerate();
+        let is_missing = |word: &QueryWord| {
+            self.query.is_looked_for(word)
+                && word
+                    .parts
+                    .iter()
+                    .chain([&word.whole])
+                    .all(|&term| self.frequencies[term] == 0)
+        };
+        words
+            .filter(|(_, word)| is_missing(word))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// All segments of all sources, in order.
+    fn places<'s>(
+        &'s self,
+        sources: &'s [IndexSnapshot],
+        scoring: Scoring,
+    ) -> impl Iterator<Item = Place<'s>> {
+        let segments = sources.iter().enumerate().flat_map(|(source, snapshot)| {
+            let views = snapshot.segments().iter().enumerate();
+            views.map(move |(segment, view)| (source, snapshot, segment, view))
+        });
+        let with_infos = segments.zip(&self.infos);
+        with_infos.map(move |((source, snapshot, segment, view), infos)| Place {
+            snapshot,
+            view,
+            source: source as u32,
+            segment: segment as u32,
+            infos,
+            terms: self,
+            scoring,
+        })
+    }
+
+    /// Where a segment stands among those of all sources.
+    pub(super) fn place_of(sources: &[IndexSnapshot], source: u32, segment: u32) -> usize {
+        let before = sources[..source as usize].iter();
+        before.map(|source| source.segments().len()).sum::<usize>() + segment as usize
+    }
+
     /// The disjunction of all terms that occur; `None` when none does.
     fn weight(&self, any: &IndexSnapshot) -> Result<Option<Box<dyn Weight>>, IndexError> {
         let scoring =
             EnableScoring::enabled_from_statistics_provider(&self.statistics, any.searcher());
         let mut weights: Vec<(Occur, Box<dyn Weight>)> = Vec::new();
         for (term, &frequency) in self.query.terms().iter().zip(&self.frequencies) {
-            if frequency == 0 {
+            if frequency == 0 || term.count == 0 {
                 continue;
             }
             let query = TermQuery::new(
@@ -200,6 +258,14 @@ impl<'q> Terms<'q> {
         let combine = Box::new(SumCombiner::default);
         let weight = BooleanWeight::with_minimum_number_should_match(weights, 1, true, combine);
         Ok(Some(Box::new(weight)))
+    }
+
+    /// Number of documents, and how many terms one has on average.
+    pub(super) fn corpus(&self) -> (u64, f32) {
+        let Statistics {
+            documents, length, ..
+        } = self.statistics;
+        (documents, length as f32 / documents as f32)
     }
 
     /// The scorer of one term.
@@ -226,38 +292,6 @@ struct Place<'s> {
 }
 
 impl Place<'_> {
-    /// Fills the pool from this segment; returns the number of its matching documents.
-    fn search(
-        &self,
-        weight: &dyn Weight,
-        query: &ParsedQuery,
-        required: &[&QueryWord],
-        pool: &mut Pool,
-    ) -> Result<u64, IndexError> {
-        if required.is_empty() {
-            self.rank(weight, None, pool)?;
-            return self.count_any();
-        }
-        let mut matching = self.word_documents(required[0])?;
-        for word in &required[1..] {
-            matching.intersect(&self.word_documents(word)?);
-        }
-        if let Some(deleted) = &self.view.deleted {
-            matching.subtract(deleted);
-        }
-        let count = matching.len();
-        if count == 0 {
-            return Ok(0);
-        }
-        debug_assert!(!query.is_empty());
-        if count <= FEW {
-            self.score_few(&matching, pool)?;
-        } else {
-            self.rank(weight, Some(&matching), pool)?;
-        }
-        Ok(count)
-    }
-
     fn candidate(&self, document: DocId, score: f32) -> Candidate {
         Candidate {
             score,
@@ -294,19 +328,34 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Scores a handful of documents one by one.
-    fn score_few(&self, documents: &Bitmap, pool: &mut Pool) -> Result<(), IndexError> {
+    /// Scores documents one by one: a handful, or such as hold no term. Those that no word speaks
+    /// for come last, in the order of their keys.
+    fn score_each(
+        &self,
+        matching: &Matching,
+        prefix_scores: &[f32],
+        pool: &mut Pool,
+    ) -> Result<(), IndexError> {
         let mut exact = ExactScorer::open(self.view, self.infos, self.terms, self.scoring)?;
-        for document in documents.iter() {
-            let score = exact.score(document);
-            pool.push(self.candidate(document, score));
+        for document in matching.whole.upper.iter() {
+            let mut score = exact.score(document);
+            for (prefix, add) in prefix_scores.iter().enumerate() {
+                let set = matching.leaf(&Condition::Prefix(prefix));
+                if set.is_some_and(|set| set.contains(document)) {
+                    score += add;
+                }
+            }
+            pool.push(self.candidate(document, score.max(NO_WORD)));
         }
         Ok(())
     }
 
     /// Number of documents that hold any of the terms.
     fn count_any(&self) -> Result<u64, IndexError> {
-        let mut present = self.infos.iter().flatten();
+        let terms = self.infos.iter().zip(self.terms.query.terms());
+        let mut present = terms
+            .filter(|(_, term)| term.count > 0)
+            .filter_map(|(info, _)| info.as_ref());
         let Some(first) = present.next() else {
             return Ok(0);
         };
@@ -353,6 +402,9 @@ impl Place<'_> {
         }
     }
 }
+
+/// The score of a document that meets the condition without a word that scores.
+pub(super) const NO_WORD: f32 = 1e-6;
 
 /// Up to so many documents it is cheaper to look each up in every posting list than to rank.
 const FEW: u64 = 2_000;

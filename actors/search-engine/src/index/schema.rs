@@ -6,10 +6,10 @@ use tantivy::store::Compressor;
 
 /// Grows whenever the fields, their weights or the analysis change: an index of another format is
 /// built anew.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// Name of the key field, by which every segment is sorted.
-const KEY: &str = "key";
+pub(super) const KEY: &str = "key";
 
 /// Handles of the fields.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +29,8 @@ pub(super) struct Fields {
     pub(super) title: Field,
     /// The folded title as one term, for exact and prefix matches.
     pub(super) title_line: Field,
+    /// Each tag, folded, as one term.
+    pub(super) tag: Field,
 }
 
 /// Builds the schema.
@@ -42,6 +44,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         exact: builder.add_text_field("exact", documents_only()),
         title: builder.add_text_field("title", with_frequencies(true)),
         title_line: builder.add_text_field("title_line", documents_only()),
+        tag: builder.add_text_field("tag", documents_only()),
     };
     (builder.build(), fields)
 }

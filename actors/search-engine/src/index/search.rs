@@ -1,20 +1,54 @@
 //! Ranked search over the indexes of several sources with the statistics of all of them.
 
-use search_core::query::ParsedQuery;
+use search_core::answer::Explanation;
+use search_core::query::{Condition, ParsedQuery, Truth};
 use search_core::role::RelevanceFunction;
 
 use super::error::IndexError;
-use super::lexical;
+use super::explain::Explainer;
+use super::lexical::{self, Outcome, Terms};
 use super::pool::{Candidate, Pool};
 use super::record::DocumentRecord;
+use super::rerank::{Placed, RERANK_DEPTH, Reranker, reranked, unchanged};
 use super::snapshot::IndexSnapshot;
 use super::title;
+use super::verify::{MAX_VERIFIED, TextSource, Verifier};
 
 /// Most results one call gives.
 pub const MAX_LIMIT: usize = 1000;
 
 /// Most results one call skips.
 pub const MAX_SKIP: usize = 10_000;
+
+/// What is searched.
+#[derive(Clone, Copy)]
+pub struct Scope<'s> {
+    /// The sources.
+    pub snapshots: &'s [IndexSnapshot],
+    /// Their display names, for `source:`; empty where they have none.
+    pub names: &'s [&'s str],
+    /// Reads texts for phrases; without it their words alone decide.
+    pub texts: Option<&'s dyn TextSource>,
+    /// Ranks by concepts, for ServiceGraph; without it the order is that of BM25F.
+    pub reranker: Option<&'s dyn Reranker>,
+}
+
+impl Scope<'_> {
+    pub(super) fn name(&self, source: u32) -> Option<&str> {
+        self.names.get(source as usize).copied()
+    }
+}
+
+/// Which of the results are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Results to pass over.
+    pub skip: usize,
+    /// Results to give.
+    pub limit: usize,
+    /// Whether to say what each score is made of.
+    pub explain: bool,
+}
 
 /// A result.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +59,10 @@ pub struct Hit {
     pub score: f32,
     /// What the index knows of the document.
     pub record: DocumentRecord,
+    /// What the score is made of, where it was asked for.
+    pub explanation: Option<Explanation>,
+    /// The concepts that led to it.
+    pub concepts: Vec<String>,
 }
 
 /// The answer to a search.
@@ -36,6 +74,12 @@ pub struct Hits {
     pub totals: Vec<u64>,
     /// The results asked for, best first; equal scores are in the order of source and key.
     pub hits: Vec<Hit>,
+    /// Words looked for that no source holds, as indices of the query's words.
+    pub missing: Vec<usize>,
+    /// Documents that hold the words of a phrase but were not read for it: too many hold them.
+    pub unread: u64,
+    /// Phrases that no document holds: what is given was found by the words of the query.
+    pub unheld: Vec<String>,
 }
 
 /// Searches the sources together: term statistics are those of all of them, so scores compare.
@@ -50,41 +94,208 @@ pub fn search_across(
     skip: usize,
     limit: usize,
 ) -> Result<Hits, IndexError> {
+    let scope = Scope {
+        snapshots: sources,
+        names: &[],
+        texts: None,
+        reranker: None,
+    };
+    let page = Page {
+        skip,
+        limit,
+        explain: false,
+    };
+    search_in(&scope, query, function, page)
+}
+
+/// As [`search_across`], with names and texts.
+///
+/// # Errors
+/// An index cannot be read.
+pub fn search_in(
+    scope: &Scope<'_>,
+    query: &ParsedQuery,
+    function: RelevanceFunction,
+    page: Page,
+) -> Result<Hits, IndexError> {
+    let sources = scope.snapshots;
     if query.is_empty() || sources.is_empty() {
         return Ok(Hits {
             totals: vec![0; sources.len()],
             ..Hits::default()
         });
     }
-    let limit = limit.min(MAX_LIMIT);
-    let skip = skip.min(MAX_SKIP);
-    let mut pool = Pool::new(skip + limit);
-    let totals = match function {
-        RelevanceFunction::TitleScorer => title::search(sources, query, &mut pool)?,
+    let page = Page {
+        skip: page.skip.min(MAX_SKIP),
+        limit: page.limit.min(MAX_LIMIT),
+        ..page
+    };
+    let mut wanted = page.skip + page.limit;
+    if reads_texts(query) {
+        wanted = wanted.max(MAX_VERIFIED);
+    }
+    let reranker = scope.reranker;
+    let reranker = reranker.filter(|_| function == RelevanceFunction::ServiceGraph);
+    if reranker.is_some() {
+        wanted = wanted.max(RERANK_DEPTH);
+    }
+    let mut pool = Pool::new(wanted);
+    let outcome = match function {
+        RelevanceFunction::TitleScorer => title::search(scope, query, &mut pool)?,
         RelevanceFunction::BM25 => {
-            lexical::search(sources, query, lexical::Scoring::Plain, &mut pool)?
+            lexical::search(scope, query, lexical::Scoring::Plain, &mut pool)?
         }
-        // ServiceGraph re-ranks a lexical pool by vectors; without vectors it is lexical.
+        // ServiceGraph ranks the lexical results again; without vectors it is lexical.
         RelevanceFunction::BM25F | RelevanceFunction::ServiceGraph => {
-            lexical::search(sources, query, lexical::Scoring::Weighted, &mut pool)?
+            lexical::search(scope, query, lexical::Scoring::Weighted, &mut pool)?
         }
     };
-    let ranked = pool.into_ranked(skip, limit, |candidate| {
-        sources[candidate.source as usize].key(candidate.segment, candidate.document)
-    })?;
-    let hits = ranked.into_iter().map(|candidate| hit(sources, candidate));
-    Ok(Hits {
-        total: totals.iter().sum(),
-        totals,
-        hits: hits.collect::<Result<_, _>>()?,
+    let mut ranked = Ranked {
+        scope,
+        query,
+        function,
+        page,
+        outcome,
+        reranker,
+    };
+    let hits = ranked.hits(pool, wanted)?;
+    match query.without_phrases() {
+        Some((words, phrases)) if hits.total == 0 && hits.unread == 0 => Ok(Hits {
+            unheld: phrases.into_iter().map(str::to_owned).collect(),
+            ..search_in(scope, &words, function, page)?
+        }),
+        _ => Ok(hits),
+    }
+}
+
+/// Whether texts may decide.
+fn reads_texts(query: &ParsedQuery) -> bool {
+    let condition = query.condition();
+    condition.is_some_and(|condition| {
+        condition.any(&|leaf| match leaf {
+            Condition::Phrase(_) => true,
+            Condition::Filter(filter) => query.filters()[*filter].is_phrase,
+            _ => false,
+        })
     })
 }
 
-fn hit(sources: &[IndexSnapshot], candidate: Candidate) -> Result<Hit, IndexError> {
-    let source = candidate.source as usize;
-    Ok(Hit {
-        source,
-        score: candidate.score,
-        record: sources[source].record(candidate.segment, candidate.document)?,
-    })
+/// A search whose candidates are ranked.
+struct Ranked<'s> {
+    scope: &'s Scope<'s>,
+    query: &'s ParsedQuery,
+    function: RelevanceFunction,
+    page: Page,
+    outcome: Outcome,
+    reranker: Option<&'s dyn Reranker>,
+}
+
+impl Ranked<'_> {
+    fn hits(&mut self, pool: Pool, wanted: usize) -> Result<Hits, IndexError> {
+        let Page { skip, limit, .. } = self.page;
+        let open: u64 = self.outcome.open.iter().sum();
+        let key = |candidate: &Candidate| {
+            self.scope.snapshots[candidate.source as usize]
+                .key(candidate.segment, candidate.document)
+        };
+        let mut unread = 0;
+        let placed = if open == 0 && self.reranker.is_none() {
+            unchanged(pool.into_ranked(skip, limit, key)?)
+        } else {
+            let mut candidates = pool.into_ranked(0, wanted, key)?;
+            if open > 0 {
+                let (kept, read) = self.verified(candidates)?;
+                unread = open.saturating_sub(read);
+                candidates = kept;
+            }
+            let placed = self.second_look(candidates)?;
+            placed.into_iter().skip(skip).take(limit).collect()
+        };
+        let mut hits = Vec::with_capacity(placed.len());
+        for one in &placed {
+            hits.push(self.hit(one)?);
+        }
+        self.explain(&placed, &mut hits)?;
+        let totals = std::mem::take(&mut self.outcome.certain);
+        Ok(Hits {
+            total: totals.iter().sum(),
+            totals,
+            hits,
+            missing: std::mem::take(&mut self.outcome.missing),
+            unread,
+            unheld: Vec::new(),
+        })
+    }
+
+    fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
+        self.scope.snapshots[candidate.source as usize]
+            .record(candidate.segment, candidate.document)
+    }
+
+    /// The candidates in the order of the reranker, if there is one. Adds what it found to the totals.
+    fn second_look(&mut self, candidates: Vec<Candidate>) -> Result<Vec<Placed>, IndexError> {
+        let Some(reranker) = self.reranker else {
+            return Ok(unchanged(candidates));
+        };
+        let (placed, added) = reranked(self.scope.snapshots, self.query, reranker, candidates)?;
+        for (total, added) in self.outcome.certain.iter_mut().zip(added) {
+            *total += added;
+        }
+        Ok(placed)
+    }
+
+    fn hit(&self, placed: &Placed) -> Result<Hit, IndexError> {
+        let fusion = placed.fusion.as_ref();
+        Ok(Hit {
+            source: placed.candidate.source as usize,
+            score: placed.candidate.score,
+            record: self.record(&placed.candidate)?,
+            explanation: None,
+            concepts: fusion.map_or_else(Vec::new, |fusion| fusion.concepts.clone()),
+        })
+    }
+
+    /// The candidates whose texts do not speak against them, and the number of texts read. Adds
+    /// those found to the totals.
+    fn verified(
+        &mut self,
+        candidates: Vec<Candidate>,
+    ) -> Result<(Vec<Candidate>, u64), IndexError> {
+        let titles_only = self.function == RelevanceFunction::TitleScorer;
+        let mut verifier = Verifier::new(self.query, self.scope.texts, titles_only);
+        let (mut kept, mut read) = (Vec::new(), 0);
+        let depth = self.reranker.map_or(0, |_| RERANK_DEPTH);
+        let wanted = depth.max(self.page.skip + self.page.limit);
+        for candidate in candidates {
+            let place = Terms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
+            let matching = &self.outcome.matchings[place];
+            match matching.whole.truth(candidate.document) {
+                Truth::Yes => kept.push(candidate),
+                Truth::No => {}
+                Truth::Open if verifier.is_spent(kept.len() >= wanted) => {}
+                Truth::Open => {
+                    read += 1;
+                    let record = self.record(&candidate)?;
+                    let mut known = |leaf: &Condition| Ok(matching.truth(leaf, candidate.document));
+                    if verifier.holds(&candidate, &record, &mut known)? {
+                        self.outcome.certain[candidate.source as usize] += 1;
+                        kept.push(candidate);
+                    }
+                }
+            }
+        }
+        Ok((kept, read))
+    }
+
+    fn explain(&self, placed: &[Placed], hits: &mut [Hit]) -> Result<(), IndexError> {
+        if !self.page.explain {
+            return Ok(());
+        }
+        let explainer = Explainer::new(self.scope, self.query, self.function, &self.outcome)?;
+        for (one, hit) in placed.iter().zip(hits) {
+            let explained = explainer.explain(&one.candidate, one.fusion.as_ref())?;
+            hit.explanation = Some(explained);
+        }
+        Ok(())
+    }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use search_core::analysis::folded_line;
 use tantivy::directory::TerminatingWrite;
 use tantivy::fastfield::FastFieldsWriter;
 use tantivy::fieldnorm::{FieldNormReader, FieldNormReaders, FieldNormsSerializer};
@@ -18,6 +19,7 @@ use tantivy::{Index, TantivyDocument};
 
 use super::builder::SegmentBuilder;
 use super::documents::{Documents, Pending};
+use super::record;
 use super::run::{FileRun, MemoryRun, Run, SECTIONS, Section};
 use super::schema::{Fields, STORE_BLOCK_BYTES};
 
@@ -167,9 +169,7 @@ fn write_inverted(
     let norms = FieldNormReaders::open(segment.open_read(SegmentComponent::FieldNorms)?)?;
     let total =
         |length: fn(&Pending<'_>) -> u32| documents.iter().map(|d| u64::from(length(d))).sum();
-    write_lines(&mut serializer, fields.key, documents, |document| {
-        document.key
-    })?;
+    write_lines(&mut serializer, fields.key, lines(documents, |d| d.key))?;
     let mut merge = Merge {
         runs: open_runs(builder)?,
         order,
@@ -187,9 +187,9 @@ fn write_inverted(
         merge.write_section(&mut field, section != Section::Exact)?;
         field.close()?;
     }
-    write_lines(&mut serializer, fields.title_line, documents, |document| {
-        document.title_line
-    })?;
+    let titles = lines(documents, |document| document.title_line);
+    write_lines(&mut serializer, fields.title_line, titles)?;
+    write_lines(&mut serializer, fields.tag, tags(documents))?;
     serializer.close()?;
     Ok(())
 }
@@ -250,22 +250,48 @@ impl Merge<'_> {
     }
 }
 
-/// A field that holds one term a document.
-fn write_lines(
-    serializer: &mut InvertedIndexSerializer,
-    field: Field,
-    documents: &[Pending<'_>],
-    line: for<'d> fn(&Pending<'d>) -> &'d str,
-) -> tantivy::Result<()> {
+/// The documents of one line each, by line.
+fn lines<'d>(
+    documents: &[Pending<'d>],
+    line: fn(&Pending<'d>) -> &'d str,
+) -> BTreeMap<&'d str, Vec<u32>> {
     let mut lines: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (number, document) in (0_u32..).zip(documents) {
         if !line(document).is_empty() {
             lines.entry(line(document)).or_default().push(number);
         }
     }
+    lines
+}
+
+/// The documents of each tag, by its folded words. Few documents have tags, so they are read from
+/// the records, not kept beside them.
+fn tags(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
+    let mut tags: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for (number, document) in (0_u32..).zip(documents) {
+        let record = record::decode(document.record).unwrap_or_default();
+        for tag in &record.tags {
+            let line = folded_line(tag);
+            if !line.is_empty() {
+                let list = tags.entry(line).or_default();
+                if list.last() != Some(&number) {
+                    list.push(number);
+                }
+            }
+        }
+    }
+    tags
+}
+
+/// Writes a field of whole lines.
+fn write_lines<L: AsRef<[u8]>>(
+    serializer: &mut InvertedIndexSerializer,
+    field: Field,
+    lines: BTreeMap<L, Vec<u32>>,
+) -> tantivy::Result<()> {
     let mut field = serializer.new_field(field, 0, None)?;
     for (line, documents) in lines {
-        field.new_term(line.as_bytes(), documents.len() as u32, false)?;
+        field.new_term(line.as_ref(), documents.len() as u32, false)?;
         for document in documents {
             field.write_doc(document, 1, &[]);
         }

@@ -130,6 +130,14 @@ impl IndexSnapshot {
     /// # Errors
     /// The index cannot be read.
     pub fn document(&self, key: &str) -> Result<Option<DocumentRecord>, IndexError> {
+        let place = self.place(key)?;
+        place
+            .map(|(segment, document)| self.record(segment, document))
+            .transpose()
+    }
+
+    /// Where the document with this key lies: its segment and its number there.
+    pub(super) fn place(&self, key: &str) -> Result<Option<(u32, DocId)>, IndexError> {
         let fields = self.0.fields;
         let term = Term::from_field_text(fields.key, key);
         for (segment, view) in self.0.segments.iter().enumerate() {
@@ -145,7 +153,7 @@ impl IndexSnapshot {
                 .iter()
                 .find(|&document| !view.reader.is_deleted(document));
             if let Some(document) = alive {
-                return self.record(segment as u32, document).map(Some);
+                return Ok(Some((segment as u32, document)));
             }
         }
         Ok(None)

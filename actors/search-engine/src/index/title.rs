@@ -1,12 +1,16 @@
 //! Ranking by titles alone: exact, then prefix, then all words, then fuzzy.
 
-use search_core::query::ParsedQuery;
+use search_core::query::{Condition, ParsedQuery, QueryWord};
 use tantivy::query::{AutomatonWeight, DfaWrapper, FuzzyTermQuery, Weight};
 use tantivy::{DocId, Term};
 
 use super::bitmap::Bitmap;
+use super::conditions::{Bounds, Matching};
 use super::error::IndexError;
+use super::leaves::{documents_with_prefix, filter_documents, title_documents};
+use super::lexical::{NO_WORD, Outcome};
 use super::pool::{Candidate, Pool};
+use super::search::Scope;
 use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
 
 /// Base scores of the four ways to match; what is added within one stays below 1.
@@ -21,13 +25,18 @@ const TYPO_LETTERS: [usize; 2] = [4, 8];
 /// Titles that start with the query are looked up to this number of distinct ones.
 const MAX_PREFIXES: usize = 10_000;
 
-/// Fills the pool; returns the number of matching documents.
+/// Fills the pool.
 pub(super) fn search(
-    sources: &[IndexSnapshot],
+    scope: &Scope<'_>,
     query: &ParsedQuery,
     pool: &mut Pool,
-) -> Result<Vec<u64>, IndexError> {
-    let mut totals = vec![0; sources.len()];
+) -> Result<Outcome, IndexError> {
+    let sources = scope.snapshots;
+    let mut outcome = Outcome {
+        certain: vec![0; sources.len()],
+        open: vec![0; sources.len()],
+        ..Outcome::default()
+    };
     for (source, snapshot) in sources.iter().enumerate() {
         for (segment, view) in snapshot.segments().iter().enumerate() {
             let titles = Titles {
@@ -35,22 +44,37 @@ pub(super) fn search(
                 view,
                 query,
             };
-            let scores = titles.scores()?;
-            for (document, score) in scores {
-                if view.reader.is_deleted(document) {
-                    continue;
-                }
-                totals[source] += 1;
+            let mut push = |document, score| {
                 pool.push(Candidate {
                     score,
                     source: source as u32,
                     segment: segment as u32,
                     document,
                 });
+            };
+            let scores = titles.scores()?;
+            let Some(condition) = query.condition() else {
+                for (document, score) in (0..).zip(scores) {
+                    if score > 0.0 && !view.reader.is_deleted(document) {
+                        outcome.certain[source] += 1;
+                        push(document, score);
+                    }
+                }
+                continue;
+            };
+            let max_doc = view.reader.max_doc();
+            let matching = Matching::of(condition, max_doc, view.deleted.as_ref(), |leaf| {
+                titles.leaf(leaf, scope.name(source as u32))
+            })?;
+            outcome.certain[source] += matching.certain();
+            outcome.open[source] += matching.open();
+            for document in matching.whole.upper.iter() {
+                push(document, scores[document as usize].max(NO_WORD));
             }
+            outcome.matchings.push(matching);
         }
     }
-    Ok(totals)
+    Ok(outcome)
 }
 
 /// The titles of one segment.
@@ -61,20 +85,54 @@ struct Titles<'s> {
 }
 
 impl Titles<'_> {
-    /// Matching documents with their scores, ascending.
-    fn scores(&self) -> Result<Vec<(DocId, f32)>, IndexError> {
+    /// The scores of all documents, 0 for those that do not match.
+    fn scores(&self) -> Result<Vec<f32>, IndexError> {
         let max_doc = self.view.reader.max_doc();
         let mut scores = vec![0.0_f32; max_doc as usize];
         self.raise_fuzzy(&mut scores)?;
         self.raise_all_words(&mut scores)?;
         self.raise_lines(&mut scores)?;
-        let found = scores
-            .into_iter()
-            .enumerate()
-            .filter(|&(_, score)| score > 0.0);
-        Ok(found
-            .map(|(document, score)| (document as DocId, score))
-            .collect())
+        Ok(scores)
+    }
+
+    /// The titles that a leaf of the condition means.
+    fn leaf(&self, leaf: &Condition, source: Option<&str>) -> Result<Bounds, IndexError> {
+        let max_doc = self.view.reader.max_doc();
+        Ok(match leaf {
+            Condition::Word(word) => {
+                let word = &self.query.words()[*word];
+                let mut set = self.documents_with_word(word.whole, &word.parts)?;
+                set.insert_all(&self.alike(&self.query.terms()[word.whole].text)?);
+                Bounds::known(set)
+            }
+            Condition::Phrase(phrase) => {
+                let mut all = Bitmap::full(max_doc);
+                for &term in &self.query.phrases()[*phrase].terms {
+                    let text = &self.query.terms()[term].text;
+                    let info = find_term(&self.view.title, self.snapshot.fields().title, text)?;
+                    match info {
+                        Some(info) => {
+                            all.intersect(&documents_of(&self.view.title, &info, max_doc)?);
+                        }
+                        None => all = Bitmap::new(max_doc),
+                    }
+                }
+                Bounds::open(all, max_doc)
+            }
+            Condition::Prefix(prefix) => {
+                let start = &self.query.prefixes()[*prefix].folded;
+                let mut set = Bitmap::new(max_doc);
+                documents_with_prefix(&self.view.title, start, &mut set, max_doc)?;
+                Bounds::known(set)
+            }
+            Condition::Filter(filter) => {
+                let filter = &self.query.filters()[*filter];
+                filter_documents(self.snapshot, self.view, source, self.query, filter)?
+            }
+            Condition::Not(_) | Condition::All(_) | Condition::Any(_) => {
+                Bounds::known(Bitmap::new(max_doc))
+            }
+        })
     }
 
     /// The share of a title of `length` words that `words` words make up, below 1.
@@ -87,31 +145,21 @@ impl Titles<'_> {
         (words as f32 / length as f32).min(1.0) * 0.99
     }
 
-    /// Documents whose title has a term.
-    fn documents_with(&self, text: &str) -> Result<Bitmap, IndexError> {
-        let info = find_term(&self.view.title, self.snapshot.fields().title, text)?;
-        match info {
-            Some(info) => documents_of(&self.view.title, &info, self.view.reader.max_doc()),
-            None => Ok(Bitmap::new(self.view.reader.max_doc())),
-        }
-    }
-
     /// Documents whose title has a word: the whole of it, or all of its parts.
     fn documents_with_word(&self, whole: usize, parts: &[usize]) -> Result<Bitmap, IndexError> {
-        let terms = self.query.terms();
-        let mut set = self.documents_with(&terms[whole].text)?;
-        if let Some((&first, rest)) = parts.split_first() {
-            let mut all = self.documents_with(&terms[first].text)?;
-            for &part in rest {
-                all.intersect(&self.documents_with(&terms[part].text)?);
-            }
-            set.unite(&all);
-        }
-        Ok(set)
+        title_documents(self.snapshot, self.view, self.query, whole, parts)
+    }
+
+    /// The words looked for; excluded ones speak for no title.
+    fn words(&self) -> Vec<&QueryWord> {
+        let words = self.query.words().iter();
+        words
+            .filter(|word| self.query.is_looked_for(word))
+            .collect()
     }
 
     fn raise_all_words(&self, scores: &mut [f32]) -> Result<(), IndexError> {
-        let words = self.query.words();
+        let words = self.words();
         let Some((first, rest)) = words.split_first() else {
             return Ok(());
         };
@@ -149,7 +197,7 @@ impl Titles<'_> {
 
     /// Titles with words that are spelt alike: the share of the query's words found.
     fn raise_fuzzy(&self, scores: &mut [f32]) -> Result<(), IndexError> {
-        let words = self.query.words();
+        let words = self.words();
         let share = 0.99 / words.len().max(1) as f32;
         for word in words {
             let mut found = self.documents_with_word(word.whole, &word.parts)?;

@@ -9,7 +9,7 @@ use search_core::document::ExtractedDocument;
 use thiserror::Error;
 
 use super::plan::{KnownFile, Plan, PlannedFile};
-use crate::extract::{extract, is_binary};
+use crate::extract::Extraction;
 use crate::walk::{FileBytes, RootFolder, SkipCounts, SkipReason, WalkOptions};
 
 /// Documents that may wait between the two threads. With files of at most some megabytes this
@@ -87,6 +87,8 @@ pub struct SyncOptions {
     pub min_files_for_two_threads: u64,
     /// Ends the synchronisation early.
     pub cancel: CancelFlag,
+    /// What files are read with.
+    pub extraction: Extraction,
 }
 
 impl SyncOptions {
@@ -97,6 +99,7 @@ impl SyncOptions {
             max_file_bytes: walk.max_file_bytes,
             min_files_for_two_threads: 64,
             cancel: CancelFlag::default(),
+            extraction: Extraction::default(),
         }
     }
 }
@@ -216,7 +219,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
             if options.cancel.is_cancelled() {
                 break;
             }
-            self.take(read(root, file, options.max_file_bytes))?;
+            self.take(read(root, file, options))?;
         }
         Ok(())
     }
@@ -306,7 +309,7 @@ fn read_all(
         if options.cancel.is_cancelled() {
             return;
         }
-        let outcome = read(root, file, options.max_file_bytes);
+        let outcome = read(root, file, options);
         waiting += outcome.bytes;
         if sender.send(outcome).is_err() {
             return;
@@ -321,11 +324,13 @@ fn read_all(
 }
 
 /// Reads and extracts one file.
-fn read(root: &RootFolder, file: PlannedFile, limit: u64) -> Outcome {
+fn read(root: &RootFolder, file: PlannedFile, options: &SyncOptions) -> Outcome {
     let was_known = file.known_hash.is_some();
-    let read = root.read(&file.key, limit, is_binary);
+    let extraction = &options.extraction;
+    let refuses = |beginning: &[u8]| extraction.refuses(&file.key, beginning);
+    let read = root.read(&file.key, options.max_file_bytes, refuses);
     let bytes = read.as_ref().map_or(0, |read| read.bytes.len());
-    let found = read.and_then(|read| found(&file, read));
+    let found = read.and_then(|read| found(&file, read, extraction));
     Outcome {
         key: file.key,
         bytes,
@@ -334,7 +339,11 @@ fn read(root: &RootFolder, file: PlannedFile, limit: u64) -> Outcome {
     }
 }
 
-fn found(file: &PlannedFile, read: FileBytes) -> Result<Found, SkipReason> {
+fn found(
+    file: &PlannedFile,
+    read: FileBytes,
+    extraction: &Extraction,
+) -> Result<Found, SkipReason> {
     let hash = hash_of(&read.bytes);
     let mtime_ns = if is_racy(read.mtime_ns) {
         read.mtime_ns - 1
@@ -346,7 +355,7 @@ fn found(file: &PlannedFile, read: FileBytes) -> Result<Found, SkipReason> {
         mtime_ns,
         hash,
     };
-    let document = extract(&file.key, read.bytes, read.mtime_ns)?;
+    let document = extraction.document(&file.key, read.bytes, &hash, read.mtime_ns)?;
     Ok(Found {
         document,
         version,

@@ -75,6 +75,9 @@ fn push_escaped(key: &mut String, bytes: &[u8]) {
 }
 
 fn unescape(key: &[u8]) -> Vec<u8> {
+    if !key.contains(&b'%') {
+        return key.to_vec();
+    }
     let mut bytes = Vec::with_capacity(key.len());
     let mut rest = key;
     while let Some((&first, tail)) = rest.split_first() {

@@ -28,11 +28,21 @@ pub enum SkipReason {
     PseudoFilesystem,
     /// Gone between being listed and being read.
     Vanished,
+    /// A document that can only be opened with a password.
+    Encrypted,
+    /// A document that is not of the format its name says, or takes its reader down.
+    Damaged,
+    /// A document that would unpack to too much.
+    UnpacksToTooMuch,
+    /// A document that took too long to read.
+    TooSlow,
+    /// A file that a notes program keeps beside the notes.
+    NoNote,
 }
 
 impl SkipReason {
     /// All reasons, in the order in which people are told about them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Unreadable,
         Self::TooLarge,
         Self::Binary,
@@ -44,6 +54,11 @@ impl SkipReason {
         Self::SymlinkBroken,
         Self::PseudoFilesystem,
         Self::Vanished,
+        Self::Encrypted,
+        Self::Damaged,
+        Self::UnpacksToTooMuch,
+        Self::TooSlow,
+        Self::NoNote,
     ];
 
     /// The stable name used in `/health`, metrics and logs.
@@ -61,6 +76,11 @@ impl SkipReason {
             Self::SymlinkBroken => "symlink_broken",
             Self::PseudoFilesystem => "pseudo_filesystem",
             Self::Vanished => "vanished",
+            Self::Encrypted => "encrypted",
+            Self::Damaged => "damaged",
+            Self::UnpacksToTooMuch => "unpacks_to_too_much",
+            Self::TooSlow => "too_slow",
+            Self::NoNote => "no_note",
         }
     }
 

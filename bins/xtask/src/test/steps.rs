@@ -6,11 +6,9 @@ use anyhow::{Result, bail};
 
 use super::counts::{self, Counts};
 use super::summary::Outcome;
+use crate::parts::{self, PLAYWRIGHT};
 use crate::project::Project;
 use crate::{docs, fuzz, install, say, shell, tidy, up};
-
-/// The version that web/ui/tests are written for.
-const PLAYWRIGHT: (&str, &str) = ("playwright-core", "1.64.1");
 
 /// What the steps are run with.
 #[derive(Debug)]
@@ -113,6 +111,8 @@ fn check_tidy(setting: &Setting<'_>) -> Done {
 fn deny(setting: &Setting<'_>) -> Done {
     install::cargo_tool(setting.project, "cargo-deny")?;
     let root = &setting.project.root;
+    // It reads the manifests of the packages of all platforms; a machine that has built nothing yet has none.
+    shell::run(&mut shell::cargo(root, &["fetch", "--locked"]))?;
     shell::run(&mut shell::cargo(
         root,
         &["deny", "--offline", "check", "licenses", "bans", "sources"],
@@ -163,6 +163,7 @@ fn build_programs(setting: &Setting<'_>) -> Result<()> {
 }
 
 fn test(setting: &Setting<'_>) -> Done {
+    let parts = parts::prepare(setting.project)?;
     build_programs(setting)?;
     let root = &setting.project.root;
     if shell::which("cargo-nextest").is_some() {
@@ -174,7 +175,9 @@ fn test(setting: &Setting<'_>) -> Done {
             "--status-level",
             "fail",
         ];
-        return counted(&mut shell::cargo(root, &arguments), counts::of_nextest);
+        let mut runner = shell::cargo(root, &arguments);
+        parts.apply(&mut runner);
+        return counted(&mut runner, counts::of_nextest);
     }
     let arguments = [
         "test",
@@ -184,7 +187,9 @@ fn test(setting: &Setting<'_>) -> Done {
         "--tests",
         "--no-fail-fast",
     ];
-    counted(&mut shell::cargo(root, &arguments), counts::of_cargo_test)
+    let mut runner = shell::cargo(root, &arguments);
+    parts.apply(&mut runner);
+    counted(&mut runner, counts::of_cargo_test)
 }
 
 fn doctest(setting: &Setting<'_>) -> Done {

@@ -9,11 +9,12 @@ use super::markdown;
 use super::packages::Package;
 
 /// Programs that a reader has, or that the text says how to get.
-const ELSEWHERE: [&str; 25] = [
+const ELSEWHERE: [&str; 28] = [
     "apt-get",
     "cargo",
     "cat",
     "cd",
+    "chmod",
     "cp",
     "curl",
     "echo",
@@ -21,6 +22,7 @@ const ELSEWHERE: [&str; 25] = [
     "git",
     "grep",
     "head",
+    "install",
     "journalctl",
     "jq",
     "kill",
@@ -29,6 +31,7 @@ const ELSEWHERE: [&str; 25] = [
     "mv",
     "node",
     "npm",
+    "openssl",
     "python3",
     "rg",
     "rustup",

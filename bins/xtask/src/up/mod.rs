@@ -1,61 +1,76 @@
-//! `cargo xtask up`: from a fresh clone to a page that searches real folders, on this machine only.
+//! `cargo xtask up`: from a fresh clone to a running platform, with one real job of each product, on this machine only.
 //!
 //! ```text
-//! build → settings → start platform → wait for /readyz → wait for the index → search once → stay
+//! build → settings → start platform ─┬─ search:    index real folders → search once
+//!                                    ├─ workflows: VMs prepared → signed push → its run, live → statuses
+//!                                    └─ agents:    signed mention → its answer; pull request → six statuses
+//!         stay until Ctrl-C ◀────────┘
 //! ```
+//! A small forge on loopback stands behind the last two: it is what statuses and comments are posted to.
 
+mod agents;
+mod files;
+mod forge;
 mod health;
 mod http;
+mod ports;
+mod sample;
+mod search;
+mod secrets;
 mod server;
 mod settings;
+mod stage;
 mod stop;
+mod workflow;
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use self::health::Health;
+use self::ports::Ports;
 use self::server::Server;
+use self::settings::Others;
+use self::stage::Stage;
 use self::stop::Stop;
 use crate::project::Project;
-use crate::{say, shell};
+use crate::{parts, say, shell};
 
 /// How to start.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Port on the loopback address; 0 takes a free one
+    /// The search page's port on the loopback address; 0 takes free ones for all products
     #[arg(long, default_value_t = 8000)]
     port: u16,
-    /// Folder for the settings, the index and the log
+    /// Folder for the settings, the state and the log
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Folder to search, instead of this repository and Rust's documentation; may be repeated
     #[arg(long, value_name = "DIR")]
     folder: Vec<PathBuf>,
-    /// What the search at the end looks for
+    /// What the search looks for
     #[arg(
         long,
         default_value = "supervisor restarts a failed actor",
         value_name = "WORDS"
     )]
     query: String,
-    /// Stop after that search instead of staying up
+    /// Start the search server alone: no VMs, no workflows, no agents
+    #[arg(long)]
+    search_only: bool,
+    /// Stop after one job of each product instead of staying up
     #[arg(long)]
     once: bool,
     /// Build without optimisation: quicker to build, slower to index
     #[arg(long)]
     debug: bool,
+    /// Folder of programs that are built already (`platform`, `service-agent`, a static `vm-guest`): nothing is built
+    #[arg(long, value_name = "DIR", conflicts_with = "debug")]
+    programs: Option<PathBuf>,
 }
-
-/// Time for the server to answer at all.
-const START: Duration = Duration::from_secs(60);
-
-/// Time without any progress after which indexing counts as stuck.
-const STUCK: Duration = Duration::from_secs(300);
 
 /// How often the state is asked for.
 const PULSE: Duration = Duration::from_millis(250);
@@ -63,25 +78,33 @@ const PULSE: Duration = Duration::from_millis(250);
 /// Runs the command.
 ///
 /// # Errors
-/// When something cannot be built or started, or the search finds nothing.
+/// When something cannot be built or started, or a job does not end as it should.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
-    // Before the build: who has to choose another port should know at once.
-    let address = free_address(options.port)?;
-    build(project, options.debug)?;
+    // Before the build: who has to choose other ports should know at once.
+    let ports = Ports::take(options.port)?;
+    if !options.search_only {
+        parts::prepare_machines()?;
+    }
+    let (programs, guest) = programs(project, options)?;
     let stop = Stop::listen()?;
-    let profile = if options.debug { "debug" } else { "release" };
     let plan = Plan {
-        programs: project.target()?.join(profile),
-        address,
+        programs,
+        ports,
         data: options
             .data
             .clone()
             .unwrap_or_else(|| project.cache.join("up")),
         sources: sources(project, &options.folder)?,
         query: options.query.clone(),
+        guest: (!options.search_only).then_some(guest),
+        machines: project.cache.join("vm"),
+        sample: project.root.join(SAMPLE),
     };
     plan.run(&stop, options.once)
 }
+
+/// The orchestrator's configuration that is started from.
+const SAMPLE: &str = "config-samples/orchestrator/quick-start/orchestrator.toml";
 
 /// The quick start over the project's documentation, with the debug programs that are built
 /// already, in a folder of its own: what `cargo xtask test` runs.
@@ -94,12 +117,16 @@ pub(crate) fn demonstrate(project: &Project) -> Result<()> {
         std::fs::remove_dir_all(&data)
             .with_context(|| format!("{} cannot be emptied", data.display()))?;
     }
+    parts::prepare_machines()?;
     let plan = Plan {
         programs: project.target()?.join("debug"),
-        address: free_address(0)?,
+        ports: Ports::take(0)?,
         data,
         sources: sources(project, &[project.root.join("docs")])?,
         query: "supervisor".to_owned(),
+        guest: Some(parts::vm_guest(project)?),
+        machines: project.cache.join("vm"),
+        sample: project.root.join(SAMPLE),
     };
     let code = plan.run(&Stop::never(), true)?;
     if code != ExitCode::SUCCESS {
@@ -112,30 +139,42 @@ pub(crate) fn demonstrate(project: &Project) -> Result<()> {
 struct Plan {
     /// Where the built programs are.
     programs: PathBuf,
-    /// Where the server listens.
-    address: SocketAddr,
-    /// Settings, index, log.
+    /// Where the products listen.
+    ports: Ports,
+    /// Settings, state, log.
     data: PathBuf,
     /// Folders to search.
     sources: Vec<settings::Source>,
-    /// The search at the end.
+    /// The search that is shown.
     query: String,
+    /// The agent of VMs; without it the search server is started alone.
+    guest: Option<PathBuf>,
+    /// Where images and kernels are kept over all starts.
+    machines: PathBuf,
+    /// The orchestrator's configuration.
+    sample: PathBuf,
 }
 
 impl Plan {
     fn run(&self, stop: &Stop, once: bool) -> Result<ExitCode> {
-        let configuration = settings::write(&self.data, self.address, &self.sources)?;
-        say::heading(&format!(
-            "starting the platform on http://{}/",
-            self.address
-        ));
-        say::line(&format!("data, settings and log: {}", self.data.display()));
-        let mut server =
-            Server::start(&self.programs.join("platform"), &configuration, &self.data)?;
-        let demonstrated = self.demonstrate(&mut server, stop);
-        if matches!(demonstrated, Ok(true)) && !once {
-            say::line("\nCtrl-C stops it.");
-            self.stay(&mut server, stop)?;
+        std::fs::create_dir_all(&self.data)
+            .with_context(|| format!("{} cannot be made", self.data.display()))?;
+        let data = self.data.canonicalize()?;
+        let stage = match &self.guest {
+            Some(_) => {
+                forget_samples(&data)?;
+                Some(Stage::new(&data.join("sample"), self.ports)?)
+            }
+            None => None,
+        };
+        let mut server = self.start(&data, stage.as_ref())?;
+        let demonstrated = self.demonstrate(&mut server, stage.as_ref(), stop);
+        if matches!(demonstrated, Ok(true)) {
+            self.show_addresses(stage.as_ref());
+            if !once {
+                say::line("\nCtrl-C stops it.");
+                self.stay(&mut server, stop)?;
+            }
         }
         let stopped = server.stop();
         demonstrated?;
@@ -144,85 +183,103 @@ impl Plan {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Until the search was shown; false when it was interrupted before.
-    fn demonstrate(&self, server: &mut Server, stop: &Stop) -> Result<bool> {
-        let interrupted =
-            !self.wait_until_ready(server, stop)? || !self.wait_until_indexed(server, stop)?;
-        if interrupted {
+    /// Writes the settings and starts the platform.
+    fn start(&self, data: &Path, stage: Option<&Stage>) -> Result<Server> {
+        let forge = stage.map(|stage| stage.forge.url());
+        let others = match (&self.guest, &forge) {
+            (Some(guest), Some(forge)) => Some(Others {
+                guest,
+                forge,
+                orchestrator: &self.sample,
+            }),
+            _ => None,
+        };
+        let configuration = settings::write(data, &self.ports, &self.sources, others.as_ref())?;
+        let mut variables = Vec::new();
+        let checkout = stage.map(|stage| stage.sample.checkout());
+        let checkout = checkout.map(|path| path.to_string_lossy().into_owned());
+        if let (Some(stage), Some(checkout)) = (stage, &checkout) {
+            self.share_machines(data)?;
+            variables.extend(stage.secrets.variables());
+            variables.push(("ORCH_PROJECT_DIR", checkout.as_str()));
+        }
+        say::heading(&format!(
+            "starting the platform on http://{}/",
+            self.ports.search
+        ));
+        say::line(&format!("data, settings and log: {}", data.display()));
+        let platform = self.programs.join("platform");
+        Server::start(&platform, &configuration, data, &variables)
+    }
+
+    /// Images and kernels take minutes to make: all starts, and the tests, share them.
+    fn share_machines(&self, data: &Path) -> Result<()> {
+        let own = data.join("state/vm-manager");
+        for name in ["images", "kernels"] {
+            let (kept, link) = (self.machines.join(name), own.join(name));
+            std::fs::create_dir_all(&kept)
+                .and_then(|()| std::fs::create_dir_all(&own))
+                .with_context(|| format!("{} cannot be made", kept.display()))?;
+            if link.symlink_metadata().is_err() {
+                std::os::unix::fs::symlink(&kept, &link)
+                    .with_context(|| format!("{} cannot be made", link.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Until one job of each product was shown; false when it was interrupted before.
+    fn demonstrate(&self, server: &mut Server, stage: Option<&Stage>, stop: &Stop) -> Result<bool> {
+        let address = self.ports.search;
+        let searched = search::wait_until_ready(address, server, stop)?
+            && search::wait_until_indexed(address, self.sources.len(), server, stop)?;
+        if !searched {
             return Ok(false);
         }
-        self.search_once()?;
-        let page = format!("http://{}/", self.address);
+        search::once(&self.programs, &self.data, address, &self.query)?;
+        let Some(stage) = stage else { return Ok(true) };
+        say::heading("VMs: what they are made of");
+        say::line(if self.has_machines() {
+            "image and kernel are there from a former start"
+        } else {
+            "the first start makes an image and fetches a kernel: some minutes"
+        });
+        Ok(self.machines_ready(server, stop)?
+            && workflow::show(stage, stop)?
+            && agents::show(stage, stop)?)
+    }
+
+    /// Whether the image and a kernel were made before.
+    fn has_machines(&self) -> bool {
+        let kernels = std::fs::read_dir(self.machines.join("kernels"));
+        self.machines.join("images/names/default").exists()
+            && kernels.is_ok_and(|mut kernels| kernels.next().is_some())
+    }
+
+    /// One process at a time makes the shared image.
+    fn machines_ready(&self, server: &mut Server, stop: &Stop) -> Result<bool> {
+        let lock = File::create(self.machines.join("lock"))?;
+        lock.lock()
+            .context("the folder of images cannot be locked")?;
+        workflow::wait_for_machines(self.ports.machines, server, stop)
+    }
+
+    fn show_addresses(&self, stage: Option<&Stage>) {
+        let page = format!("http://{}/", self.ports.search);
+        say::heading("the pages");
+        say::line(&format!("search      {page}"));
         say::line(&format!(
-            "\nThe page: {page}    the same search: {page}?q={}",
+            "            {page}?q={}",
             http::encoded(&self.query)
         ));
-        Ok(true)
-    }
-
-    fn wait_until_ready(&self, server: &mut Server, stop: &Stop) -> Result<bool> {
-        let start = Instant::now();
-        while !http::get(self.address, "/readyz").is_ok_and(|answer| answer.status == 200) {
-            server.check_alive()?;
-            if start.elapsed() > START {
-                bail!(
-                    "not ready after {} s; its log: {}",
-                    START.as_secs(),
-                    server.log().display()
-                );
-            }
-            if stop.within(PULSE) {
-                return Ok(false);
-            }
+        if let Some(stage) = stage {
+            say::line(&format!("workflows   http://{}/runs", self.ports.runner));
+            say::line(&format!("operations  http://{}/", self.ports.operations));
+            say::line(&format!(
+                "            its token, of this start: {}",
+                stage.secrets.admin
+            ));
         }
-        say::line(&format!("ready after {} ms", start.elapsed().as_millis()));
-        Ok(true)
-    }
-
-    fn wait_until_indexed(&self, server: &mut Server, stop: &Stop) -> Result<bool> {
-        let start = Instant::now();
-        let (mut last, mut changed) = (None, Instant::now());
-        loop {
-            server.check_alive()?;
-            let answer = http::get(self.address, "/health").context("GET /health")?;
-            let health = Health::read(&answer.body)?;
-            health.check(self.sources.len())?;
-            if last.as_ref() != Some(&health) {
-                say::progress(&format!("indexing: {health}"));
-                (last, changed) = (Some(health.clone()), Instant::now());
-            }
-            if health.complete() {
-                say::progress_done();
-                say::line(&format!(
-                    "indexed after {:.1} s",
-                    start.elapsed().as_secs_f64()
-                ));
-                return Ok(true);
-            }
-            if changed.elapsed() > STUCK {
-                bail!(
-                    "indexing stands still at {health}; its log: {}",
-                    server.log().display()
-                );
-            }
-            if stop.within(PULSE) {
-                say::progress_done();
-                return Ok(false);
-            }
-        }
-    }
-
-    fn search_once(&self) -> Result<()> {
-        say::heading("one search from the terminal");
-        let mut agent = shell::command(
-            &self.programs.join("service-agent").to_string_lossy(),
-            &self.data,
-        );
-        agent.env(
-            "SERVICE_SERVER_API_ENDPOINT",
-            format!("http://{}", self.address),
-        );
-        shell::run(agent.args(["search", &self.query, "--limit", "5"]))
     }
 
     /// Until a signal asks to stop, or the server ends by itself, which is an error.
@@ -235,6 +292,42 @@ impl Plan {
     }
 }
 
+/// The sample's forge is new at each start and counts from one again. What a former start knew of it has to go: its
+/// first comment would be one that was answered already.
+fn forget_samples(data: &Path) -> Result<()> {
+    for name in [
+        "orchestrator",
+        "state/orchestrator",
+        "state/workflow-runner",
+    ] {
+        let folder = data.join(name);
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)
+                .with_context(|| format!("{} cannot be removed", folder.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder of programs, and the agent of VMs: built now, or as they are.
+fn programs(project: &Project, options: &Options) -> Result<(PathBuf, PathBuf)> {
+    if let Some(folder) = &options.programs {
+        let folder = folder
+            .canonicalize()
+            .with_context(|| format!("{} cannot be opened", folder.display()))?;
+        let guest = folder.join("vm-guest");
+        return Ok((folder, guest));
+    }
+    let guest = if options.search_only {
+        PathBuf::new()
+    } else {
+        parts::vm_guest(project)?
+    };
+    build(project, options.debug)?;
+    let profile = if options.debug { "debug" } else { "release" };
+    Ok((project.target()?.join(profile), guest))
+}
+
 fn build(project: &Project, debug: bool) -> Result<()> {
     say::heading("building the platform and its terminal client");
     let mut build = shell::cargo(
@@ -245,16 +338,6 @@ fn build(project: &Project, debug: bool) -> Result<()> {
         build.arg("--release");
     }
     shell::run(&mut build)
-}
-
-/// The loopback address with this port, after a look whether it is free.
-fn free_address(port: u16) -> Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).with_context(|| {
-        format!("port {port} of 127.0.0.1 cannot be taken; choose another one with --port, 0 for any free one")
-    })?;
-    listener
-        .local_addr()
-        .context("a bound socket has an address")
 }
 
 /// The folders given, else this repository and the toolchain's documentation where it is installed.
@@ -294,14 +377,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_taken_port_is_told_with_the_way_out() {
-        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-        let port = taken.local_addr().expect("it is bound").port();
-        let error = free_address(port).expect_err("it is taken").to_string();
-        assert!(
-            error.contains(&format!("port {port}")) && error.contains("--port"),
-            "{error}"
-        );
-        assert_ne!(free_address(0).expect("any free port").port(), 0);
+    fn what_a_former_start_knew_of_the_samples_is_forgotten_and_nothing_else() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let made = |name: &str| {
+            let folder = home.path().join(name);
+            std::fs::create_dir_all(&folder).expect("it is new");
+            folder
+        };
+        let kept = [made("state/search"), made("state/vm-manager")];
+        let gone = [made("state/orchestrator"), made("state/workflow-runner")];
+        forget_samples(home.path()).expect("they are ours");
+        forget_samples(home.path()).expect("there is nothing left to do");
+        assert!(kept.iter().all(|folder| folder.exists()));
+        assert!(!gone.iter().any(|folder| folder.exists()));
     }
 }

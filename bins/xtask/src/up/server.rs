@@ -13,10 +13,31 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::shell;
 
 /// How long a clean stop may take.
-const GRACE: Duration = Duration::from_secs(30);
+const GRACE: Duration = Duration::from_secs(60);
 
 /// Lines of the log that a failure shows.
 const TAIL: usize = 20;
+
+/// Variables of the products that would point this start elsewhere.
+const FOREIGN: [&str; 17] = [
+    "FORGE_URL",
+    "FORGE_WEBHOOK_SECRET_PREVIOUS",
+    "HOST",
+    "PORT",
+    "REPOSITORY_PATH",
+    "RUST_LOG",
+    "SERVICE_API_TOKEN",
+    "SERVICE_DATA_PATH",
+    "SERVICE_SETTINGS_PATH",
+    "USE_LLM_PARSER",
+    "VMM_API_URL",
+    "VMM_AUTH_TOKEN",
+    "VM_MANAGER_DATA",
+    "VM_MANAGER_LISTEN",
+    "WORKFLOW_RUNNER_API_TOKEN",
+    "WORKFLOW_RUNNER_DATA",
+    "WORKFLOW_RUNNER_PUBLIC_URL",
+];
 
 /// A running server; dropping it kills what is left.
 #[derive(Debug)]
@@ -30,12 +51,21 @@ impl Server {
     ///
     /// # Errors
     /// When it cannot be started or the log cannot be written.
-    pub(super) fn start(program: &Path, configuration: &Path, folder: &Path) -> Result<Self> {
+    pub(super) fn start(
+        program: &Path,
+        configuration: &Path,
+        folder: &Path,
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
         let log = folder.join("platform.log");
         let out =
             File::create(&log).with_context(|| format!("{} cannot be written", log.display()))?;
         let mut command = shell::command(&program.to_string_lossy(), folder);
         command.arg("--config").arg(configuration);
+        for name in FOREIGN {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied());
         command.stdout(out.try_clone()?).stderr(out);
         // A group of its own: Ctrl-C reaches this program only, which passes it on once and waits.
         command.process_group(0);
@@ -134,7 +164,7 @@ mod tests {
         std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("a temporary file");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700))
             .expect("own file");
-        Server::start(&program, &folder.join("c.toml"), folder).expect("sh starts")
+        Server::start(&program, &folder.join("c.toml"), folder, &[]).expect("sh starts")
     }
 
     fn wait_for_log(server: &Server, text: &str) {

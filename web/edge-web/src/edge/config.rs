@@ -75,7 +75,8 @@ impl EdgeConfig {
             && !self.public.contains(head.uri.path())
         {
             let given = head.headers().get(header::AUTHORIZATION);
-            if !given.is_some_and(|value| token.matches(value.as_bytes())) {
+            let given = given.is_some_and(|value| token.matches(value.as_bytes()));
+            if !given && !has_protocol_token(head, token) {
                 return Err(Problem::unauthorized(
                     "this server wants Authorization: Bearer <token>",
                 ));
@@ -83,6 +84,16 @@ impl EdgeConfig {
         }
         Ok(Admission::Pass(grant))
     }
+}
+
+/// Whether this is the beginning of a WebSocket that carries the token.
+fn has_protocol_token(head: &RequestHead, token: &ApiToken) -> bool {
+    let headers = head.headers();
+    let upgrade = headers.get(header::UPGRADE).map(HeaderValue::as_bytes);
+    let mut protocols = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL);
+    head.method == Method::GET
+        && upgrade.is_some_and(|name| name.eq_ignore_ascii_case(b"websocket"))
+        && protocols.any(|value| token.matches_protocol(value.as_bytes()))
 }
 
 fn foreign_origin() -> Problem {

@@ -1,18 +1,46 @@
 //! The bearer token of the API.
 
 use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// The token every request must carry, kept as its hash.
 ///
 /// Comparing hashes takes the same time wherever the tokens differ, and also hides the length.
 #[derive(Clone)]
-pub struct ApiToken(blake3::Hash);
+pub struct ApiToken(Arc<dyn Fn() -> Option<blake3::Hash> + Send + Sync>);
 
 impl ApiToken {
     /// Wants `Authorization: Bearer <token>`; `None` if the token is empty.
     pub fn new(token: &str) -> Option<Self> {
-        let token = token.trim();
-        (!token.is_empty()).then(|| Self(blake3::hash(token.as_bytes())))
+        let hash = hash_of(token)?;
+        Some(Self(Arc::new(move || Some(hash))))
+    }
+
+    /// Wants the token that `current` gives when a request comes, so that a changed one takes effect with the next
+    /// request; without one nothing matches.
+    pub fn following(current: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move || hash_of(&current()?)))
+    }
+
+    fn is(&self, token: &[u8]) -> bool {
+        // `blake3::Hash` compares in constant time.
+        (self.0)().is_some_and(|hash| blake3::hash(token) == hash)
+    }
+
+    /// Whether a `Sec-WebSocket-Protocol` header carries the token as `bearer.<token in base64url without padding>`: a page
+    /// cannot set other headers of a WebSocket.
+    pub fn matches_protocol(&self, protocols: &[u8]) -> bool {
+        let mut offered = protocols
+            .split(|byte| *byte == b',')
+            .map(<[u8]>::trim_ascii);
+        offered.any(|one| {
+            let encoded = one.strip_prefix(b"bearer.").unwrap_or_default();
+            let token = URL_SAFE_NO_PAD.decode(encoded);
+            token.is_ok_and(|token| self.is(&token))
+        })
     }
 
     /// Whether an `Authorization` header carries the token (RFC 6750, section 2.1).
@@ -20,9 +48,13 @@ impl ApiToken {
         let Some((scheme, token)) = authorization.split_at_checked(7) else {
             return false;
         };
-        // `blake3::Hash` compares in constant time.
-        scheme.eq_ignore_ascii_case(b"Bearer ") && blake3::hash(token.trim_ascii()) == self.0
+        scheme.eq_ignore_ascii_case(b"Bearer ") && self.is(token.trim_ascii())
     }
+}
+
+fn hash_of(token: &str) -> Option<blake3::Hash> {
+    let token = token.trim();
+    (!token.is_empty()).then(|| blake3::hash(token.as_bytes()))
 }
 
 impl fmt::Debug for ApiToken {
@@ -90,6 +122,39 @@ mod tests {
         }
         assert_eq!(format!("{token:?}"), "ApiToken(set)");
         assert!(ApiToken::new(" ").is_none());
+    }
+
+    #[test]
+    fn s15_a_followed_token_is_the_newest_one() {
+        let current = Arc::new(std::sync::Mutex::new(Some("first".to_owned())));
+        let source = Arc::clone(&current);
+        let token = ApiToken::following(move || source.lock().unwrap().clone());
+        assert!(token.matches(b"Bearer first"));
+        *current.lock().unwrap() = Some("second".to_owned());
+        assert!(!token.matches(b"Bearer first") && token.matches(b"Bearer second"));
+        for none in [None, Some(String::new())] {
+            *current.lock().unwrap() = none;
+            assert!(!token.matches(b"Bearer second") && !token.matches(b"Bearer "));
+        }
+    }
+
+    #[test]
+    fn s15_a_subprotocol_carries_the_token_of_a_web_socket() {
+        let token = ApiToken::new("s3cret-token").unwrap();
+        for good in ["bearer.czNjcmV0LXRva2Vu", "orrery, bearer.czNjcmV0LXRva2Vu"] {
+            assert!(token.matches_protocol(good.as_bytes()), "{good}");
+        }
+        for bad in [
+            "",
+            "bearer.",
+            "orrery",
+            "bearer.czNjcmV0LXRva2V1",
+            "bearer.czNjcmV0LXRva2Vu==",
+            "Bearer czNjcmV0LXRva2Vu",
+            "bearer.s3cret-token",
+        ] {
+            assert!(!token.matches_protocol(bad.as_bytes()), "{bad}");
+        }
     }
 
     #[test]

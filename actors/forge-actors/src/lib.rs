@@ -1,0 +1,20 @@
+//! What the products that work with a forge share: which deliveries were seen, and the outbox of
+//! commit statuses and comments with the actor that posts it.
+//!
+//! ```text
+//! webhook ──Deliveries::admit──▶ Fresh ──▶ the product's rows ┐
+//!                                                            ├ one transaction
+//! decision ──outbox::{begin_status, update_status, comment}──┘
+//!    └── after the commit: Wake ──▶ ForgePoster ──outbound──▶ forge
+//! ```
+//!
+//! Everything that is decided stands in pure functions; rows are written in the caller's own
+//! transaction, so that an event, its work and what is to be said about it are stored together or
+//! not at all. Times are milliseconds since the Unix epoch, and arguments.
+
+pub mod deliveries;
+pub mod messages;
+pub mod outbox;
+mod poster;
+
+pub use poster::{Accounts, ForgePoster, PostEvent, PosterOptions};

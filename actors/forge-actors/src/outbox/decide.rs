@@ -1,0 +1,204 @@
+//! The outbox's decisions: what replaces what, and what follows a failure. Pure.
+
+use std::time::Duration;
+
+use forge_core::{CommitState, CommitStatus, RunId};
+use outbound::forge::{ForgeError, Refusal};
+use outbound::http::RetryPolicy;
+
+/// The delays of what may pass by itself.
+const TRANSIENT: RetryPolicy = RetryPolicy {
+    attempts: u32::MAX,
+    first: Duration::from_secs(1),
+    longest: Duration::from_secs(300),
+};
+/// The delays of a token that is refused: somebody may repair it.
+const TOKEN: RetryPolicy = RetryPolicy {
+    attempts: u32::MAX,
+    first: Duration::from_secs(30),
+    longest: Duration::from_secs(900),
+};
+/// The longest delay that a forge may ask for.
+const LONGEST_WISH: Duration = Duration::from_secs(3600);
+/// What may pass is tried for so long, a refused token for so long.
+const PATIENCE: Duration = Duration::from_secs(7 * 24 * 3600);
+const TOKEN_PATIENCE: Duration = Duration::from_secs(24 * 3600);
+
+/// What became of a beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// It will be posted.
+    Enqueued,
+    /// The same owner has begun already; nothing was changed.
+    Already,
+}
+
+/// What became of an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Updated {
+    /// It will be posted.
+    Enqueued,
+    /// It says what is said already.
+    Unchanged,
+    /// The owner has settled it already: one terminal state is all.
+    Settled,
+    /// Another owner has taken its place since.
+    NotCurrent,
+    /// Nobody has begun such a status.
+    Unknown,
+}
+
+/// What follows a beginning by `owner`, where `current` is.
+pub(crate) fn begin(current: Option<&RunId>, owner: &RunId) -> Begun {
+    match current {
+        Some(current) if current == owner => Begun::Already,
+        _ => Begun::Enqueued,
+    }
+}
+
+/// What follows an update by `owner`, where `current` is.
+pub(crate) fn update(
+    current: Option<(&RunId, &CommitStatus)>,
+    owner: &RunId,
+    new: &CommitStatus,
+) -> Updated {
+    match current {
+        None => Updated::Unknown,
+        Some((current, _)) if current != owner => Updated::NotCurrent,
+        Some((_, status)) if status == new => Updated::Unchanged,
+        Some((_, status)) if status.state != CommitState::Pending => Updated::Settled,
+        Some(_) => Updated::Enqueued,
+    }
+}
+
+/// What follows a failed attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Another attempt after this delay.
+    Again(Duration),
+    /// No further attempt by itself.
+    Park,
+}
+
+/// What follows attempt number `attempt` (from 1) of something that has waited for `age`; `chance`
+/// from 0 to 1 spreads the delays.
+#[must_use]
+pub fn after_failure(error: &ForgeError, attempt: u32, age: Duration, chance: f64) -> Next {
+    let (policy, patience) = match error {
+        ForgeError::Permanent {
+            kind: Refusal::Unauthorised | Refusal::Forbidden,
+            ..
+        } => (TOKEN, TOKEN_PATIENCE),
+        ForgeError::Permanent { .. } => return Next::Park,
+        ForgeError::Transient { .. } | ForgeError::RateLimited { .. } => (TRANSIENT, PATIENCE),
+    };
+    if age >= patience {
+        return Next::Park;
+    }
+    let own = policy.delay(attempt, chance);
+    let wished = error.after().unwrap_or_default().min(LONGEST_WISH);
+    Next::Again(own.max(wished))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(id: &str) -> RunId {
+        id.parse().unwrap()
+    }
+
+    fn status(state: CommitState, description: &str) -> CommitStatus {
+        CommitStatus {
+            context: "orch/build".parse().unwrap(),
+            state,
+            description: description.into(),
+            target_url: None,
+        }
+    }
+
+    #[test]
+    fn an_owner_begins_once_and_replaces_others() {
+        assert_eq!(begin(None, &run("a")), Begun::Enqueued);
+        assert_eq!(begin(Some(&run("a")), &run("a")), Begun::Already);
+        assert_eq!(begin(Some(&run("a")), &run("b")), Begun::Enqueued);
+    }
+
+    #[test]
+    fn o16_only_the_current_owner_settles_and_only_once() {
+        use CommitState::{Error, Failure, Pending, Success};
+        let pending = status(Pending, "queued");
+        let success = status(Success, "");
+        let table = [
+            (None, "a", &success, Updated::Unknown),
+            (Some(("b", &pending)), "a", &success, Updated::NotCurrent),
+            (Some(("a", &pending)), "a", &success, Updated::Enqueued),
+            (
+                Some(("a", &pending)),
+                "a",
+                &status(Failure, ""),
+                Updated::Enqueued,
+            ),
+            (
+                Some(("a", &pending)),
+                "a",
+                &status(Pending, "running"),
+                Updated::Enqueued,
+            ),
+            (Some(("a", &pending)), "a", &pending, Updated::Unchanged),
+            (Some(("a", &success)), "a", &success, Updated::Unchanged),
+            (Some(("a", &success)), "a", &pending, Updated::Settled),
+            (
+                Some(("a", &success)),
+                "a",
+                &status(Error, ""),
+                Updated::Settled,
+            ),
+        ];
+        for (current, owner, new, expected) in table {
+            let current = current.map(|(owner, status)| (run(owner), status));
+            let current = current.as_ref().map(|(owner, status)| (owner, *status));
+            let found = update(current, &run(owner), new);
+            assert_eq!(found, expected, "{current:?} {owner} {new:?}");
+        }
+    }
+
+    #[test]
+    fn o20_failures_are_repeated_by_their_class() {
+        let transient = |after: Option<u64>| ForgeError::Transient {
+            reason: "x".into(),
+            after: after.map(Duration::from_secs),
+        };
+        let limited = |after: u64| ForgeError::RateLimited {
+            reason: "x".into(),
+            after: Some(Duration::from_secs(after)),
+        };
+        let refused = |kind| ForgeError::Permanent {
+            kind,
+            reason: "x".into(),
+        };
+        let again = |seconds| Next::Again(Duration::from_secs(seconds));
+        let day = 24 * 3600;
+        let table = [
+            (transient(None), 1, 0, again(1)),
+            (transient(None), 4, 0, again(8)),
+            (transient(None), 50, day, again(300)),
+            (transient(None), 50, 7 * day, Next::Park),
+            (transient(Some(20)), 1, 0, again(20)),
+            (limited(1800), 1, 0, again(1800)),
+            (limited(10 * day), 1, 0, again(3600)),
+            (refused(Refusal::Unauthorised), 1, 0, again(30)),
+            (refused(Refusal::Forbidden), 9, 0, again(900)),
+            (refused(Refusal::Unauthorised), 9, day, Next::Park),
+            (refused(Refusal::NotFound), 1, 0, Next::Park),
+            (refused(Refusal::Unprocessable), 1, 0, Next::Park),
+            (refused(Refusal::BadReply), 1, 0, Next::Park),
+            (refused(Refusal::Address), 1, 0, Next::Park),
+            (refused(Refusal::Other(400)), 1, 0, Next::Park),
+        ];
+        for (error, attempt, age, expected) in table {
+            let next = after_failure(&error, attempt, Duration::from_secs(age), 1.0);
+            assert_eq!(next, expected, "{error:?} attempt {attempt} age {age}");
+        }
+    }
+}

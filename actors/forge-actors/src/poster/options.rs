@@ -1,0 +1,180 @@
+//! How the poster is set up, and what it tells.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use forge_core::{CommitState, RepoName};
+use outbound::forge::{ForgeClient, ForgeError};
+use outbound::http::{HttpClient, HttpOptions};
+use store::Retention;
+
+use super::post::Posted;
+use crate::outbox::{Next, Work};
+
+/// Who posts: names of the outbox to clients with tokens. Tokens never stand in the store.
+pub trait Accounts: Send + Sync + 'static {
+    /// The client of an account; `None`: there is no such account.
+    fn client(&self, http: &HttpClient, account: &str) -> Option<ForgeClient>;
+}
+
+/// What became of a post, for journals and metrics. The log lines are written already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PostEvent {
+    /// The forge took a status.
+    Status {
+        /// The repository.
+        repo: RepoName,
+        /// The commit.
+        sha: String,
+        /// The context.
+        context: String,
+        /// What it says.
+        state: CommitState,
+    },
+    /// The forge took a comment, or had it already.
+    Comment {
+        /// Its key.
+        key: String,
+        /// The repository.
+        repo: RepoName,
+        /// The forge's id for it.
+        comment: Option<u64>,
+    },
+    /// An attempt failed.
+    Failed {
+        /// The status's context or the comment's key.
+        subject: String,
+        /// The repository.
+        repo: RepoName,
+        /// Why.
+        reason: String,
+        /// It is not tried any more by itself.
+        parked: bool,
+    },
+}
+
+type Listener = Arc<dyn Fn(&PostEvent) + Send + Sync>;
+
+/// Settings of a poster.
+#[derive(Clone)]
+pub struct PosterOptions {
+    /// Who posts.
+    pub accounts: Arc<dyn Accounts>,
+    /// How the forge is spoken to.
+    pub http: HttpOptions,
+    /// Most posts under way at once.
+    pub parallel: usize,
+    /// How long posted and parked entries are kept.
+    pub keep: Retention,
+    /// The clock: ms since the Unix epoch.
+    pub now: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// How many times as fast as time this clock runs: 1 but in simulations, whose delays are then
+    /// waited for as much shorter.
+    pub speed: u32,
+    /// Told of each outcome once it is stored.
+    pub listener: Option<Listener>,
+}
+
+impl PosterOptions {
+    /// 8 posts at once of 20 s at most; 100,000 entries and 90 days of posted ones; the system's
+    /// clock.
+    #[must_use]
+    pub fn new(accounts: Arc<dyn Accounts>) -> Self {
+        Self {
+            accounts,
+            http: HttpOptions {
+                deadline: Duration::from_secs(20),
+                ..HttpOptions::default()
+            },
+            parallel: 8,
+            keep: Retention {
+                max_rows: Some(100_000),
+                max_age: Some(Duration::from_secs(90 * 24 * 3600)),
+            },
+            now: Arc::new(system_clock),
+            speed: 1,
+            listener: None,
+        }
+    }
+
+    /// Logs an outcome and tells the listener.
+    pub(super) fn tell(
+        &self,
+        work: &Work,
+        outcome: &Result<Posted, ForgeError>,
+        next: Option<Next>,
+    ) {
+        let event = event(work, outcome, next);
+        log(&event, work, next);
+        if let Some(listener) = &self.listener {
+            listener(&event);
+        }
+    }
+}
+
+fn system_clock() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+fn event(work: &Work, outcome: &Result<Posted, ForgeError>, next: Option<Next>) -> PostEvent {
+    let repo = work.repo().clone();
+    match (work, outcome) {
+        (Work::Status { sha, status, .. }, Ok(_)) => PostEvent::Status {
+            repo,
+            sha: sha.to_string(),
+            context: status.context.to_string(),
+            state: status.state,
+        },
+        (Work::Comment { key, .. }, Ok(posted)) => PostEvent::Comment {
+            key: key.clone(),
+            repo,
+            comment: posted.comment,
+        },
+        (work, Err(error)) => PostEvent::Failed {
+            subject: match work {
+                Work::Status { status, .. } => status.context.to_string(),
+                Work::Comment { key, .. } => key.clone(),
+            },
+            repo,
+            reason: error.to_string(),
+            parked: next == Some(Next::Park),
+        },
+    }
+}
+
+fn log(event: &PostEvent, work: &Work, next: Option<Next>) {
+    let attempt = work.attempt().number;
+    match event {
+        PostEvent::Status {
+            repo,
+            sha,
+            context,
+            state,
+        } => tracing::info!(
+            event = "status.posted", %repo, %sha, %context, %state, attempt,
+            "commit status posted"
+        ),
+        PostEvent::Comment { key, repo, comment } => tracing::info!(
+            event = "forge.post.ok", %repo, %key, comment, attempt,
+            "comment posted"
+        ),
+        PostEvent::Failed {
+            subject,
+            repo,
+            reason,
+            parked,
+        } => {
+            let delay_ms = match next {
+                Some(Next::Again(delay)) => u64::try_from(delay.as_millis()).ok(),
+                _ => None,
+            };
+            tracing::warn!(
+                event = "forge.post.failed", %repo, subject = ?subject, reason = ?reason, parked,
+                delay_ms, attempt, "posting to the forge failed"
+            );
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The fields that events are read from; of a body's tree, only these are kept.
+
+/// The field of this name, if somebody asks for it.
+pub(super) fn asked_for(name: &str) -> Option<&'static str> {
+    FIELDS.into_iter().find(|field| *field == name)
+}
+
+/// Whoever asks for another field has to add it here: [`super::Node::field`] says so in every test.
+const FIELDS: [&str; 46] = [
+    "action",
+    "added",
+    "after",
+    "author_association",
+    "base",
+    "before",
+    "body",
+    "clone_url",
+    "comment",
+    "commits",
+    "compare",
+    "compare_url",
+    "created_at",
+    "default_branch",
+    "draft",
+    "forced",
+    "full_name",
+    "head",
+    "head_commit",
+    "hook",
+    "hook_id",
+    "html_url",
+    "id",
+    "is_pull",
+    "issue",
+    "login",
+    "merged",
+    "message",
+    "modified",
+    "name",
+    "number",
+    "orchctl",
+    "pull_request",
+    "pusher",
+    "ref",
+    "removed",
+    "repo",
+    "repository",
+    "review",
+    "sender",
+    "sha",
+    "state",
+    "title",
+    "total_commits",
+    "user",
+    "zen",
+];

@@ -1,0 +1,217 @@
+//! One call of git: arguments, a clean environment, and nothing of the host.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::error::GitError;
+use crate::remote::{Remote, Transports};
+use crate::run::{Finished, Limits, run};
+
+/// Settings of every call: what a repository or a host could otherwise bring in.
+const SETTINGS: [&str; 11] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.askPass=",
+    "core.sshCommand=false",
+    "init.templateDir=",
+    "init.defaultBranch=main",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "http.followRedirects=false",
+    "submodule.recurse=false",
+    "advice.detachedHead=false",
+];
+
+/// The git program and what all its calls have in common.
+#[derive(Debug, Clone)]
+pub struct Git {
+    program: PathBuf,
+    path: String,
+    timeout: Duration,
+}
+
+impl Git {
+    /// `program` is `git` or a path to it; `path` is the `PATH` its own helpers are looked up in.
+    pub fn new(program: impl Into<PathBuf>, path: &str) -> Self {
+        Self {
+            program: program.into(),
+            path: path.to_owned(),
+            timeout: Duration::from_secs(300),
+        }
+    }
+
+    /// The longest one call may take (300 s).
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = limit;
+        self
+    }
+
+    /// A call in `folder`; add arguments, then [`Call::output`].
+    pub fn call(&self, folder: &Path, what: &str) -> Call {
+        let mut command = Command::new(&self.program);
+        command.current_dir(folder).env_clear();
+        command
+            .env("PATH", &self.path)
+            .env("LC_ALL", "C")
+            .env("HOME", "/nonexistent")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ADVICE", "0")
+            .env("GIT_ALLOW_PROTOCOL", Transports::default().allowed());
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        Call {
+            command,
+            program: self.program.clone(),
+            what: what.to_owned(),
+            limits: Limits {
+                time: self.timeout,
+                bytes: 16 << 20,
+            },
+            begun: false,
+        }
+    }
+}
+
+/// A call that is being put together.
+#[derive(Debug)]
+pub struct Call {
+    command: Command,
+    program: PathBuf,
+    what: String,
+    limits: Limits,
+    begun: bool,
+}
+
+impl Call {
+    /// A setting for this call, before its subcommand.
+    #[must_use]
+    pub fn setting(mut self, setting: &str) -> Self {
+        debug_assert!(!self.begun, "settings stand before the subcommand");
+        self.command.args(["-c", setting]);
+        self
+    }
+
+    /// What is needed to talk to `remote`.
+    #[must_use]
+    pub fn remote(mut self, remote: &Remote) -> Self {
+        for setting in remote.settings() {
+            self = self.setting(&setting);
+        }
+        self.command.envs(remote.environment());
+        self.command
+            .env("GIT_ALLOW_PROTOCOL", remote.transports().allowed());
+        self
+    }
+
+    /// Allows folders of this machine that are ours (a mirror is fetched from).
+    #[must_use]
+    pub fn own_folders(mut self) -> Self {
+        self.command.env("GIT_ALLOW_PROTOCOL", "file");
+        self
+    }
+
+    /// A variable for this call.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// One more argument; the first one brings the subcommand with it.
+    #[must_use]
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.begin();
+        self.command.arg(argument);
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.begin();
+        self.command.args(arguments);
+        self
+    }
+
+    /// The most bytes of output kept (16 MiB); more is an error.
+    #[must_use]
+    pub fn at_most(mut self, bytes: usize) -> Self {
+        self.limits.bytes = bytes;
+        self
+    }
+
+    /// Runs it and gives its standard output.
+    ///
+    /// # Errors
+    /// When it cannot start, fails, takes too long or prints too much.
+    pub fn output(mut self) -> Result<Vec<u8>, GitError> {
+        self.begin();
+        let Finished { status, out, err } =
+            run(&mut self.command, &self.program, &self.what, self.limits)?;
+        if status.success() {
+            return Ok(out);
+        }
+        Err(GitError::Failed {
+            what: self.what,
+            status: status.to_string(),
+            message: last_line(&err),
+        })
+    }
+
+    /// Runs it and gives its standard output as text without the line's end.
+    ///
+    /// # Errors
+    /// As [`Call::output`], and when it is not UTF-8.
+    pub fn text(self) -> Result<String, GitError> {
+        let what = self.what.clone();
+        let out = String::from_utf8(self.output()?).map_err(|_| GitError::Unexpected {
+            what,
+            reason: "not UTF-8".to_owned(),
+        })?;
+        Ok(out.trim_end_matches('\n').to_owned())
+    }
+
+    fn begin(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            self.command.arg(&self.what);
+        }
+    }
+}
+
+/// The lines that say what went wrong, in one, with control characters taken out (they come from a server).
+fn last_line(err: &[u8]) -> String {
+    let text = String::from_utf8_lossy(err);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
+    let marked = |line: &&&str| MARKS.iter().any(|mark| line.starts_with(mark));
+    let mut told: Vec<&str> = lines.iter().filter(marked).copied().collect();
+    if told.is_empty() {
+        told.extend(lines.last());
+    }
+    let from = told.len().saturating_sub(3);
+    let joined = told[from..].join("; ");
+    let clean: String = joined
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(500)
+        .collect();
+    if clean.is_empty() {
+        "it said nothing".to_owned()
+    } else {
+        clean
+    }
+}
+
+/// How git begins a line that matters; others are hints.
+const MARKS: [&str; 3] = ["fatal:", "error:", "remote:"];

@@ -1,0 +1,92 @@
+//! How a call of git can fail.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why git did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// The program cannot be started.
+    #[error("cannot start {program}: {source}; is git installed?")]
+    Start {
+        /// The program as configured.
+        program: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It ran and said no.
+    #[error("git {what} failed ({status}): {message}")]
+    Failed {
+        /// The subcommand.
+        what: String,
+        /// Exit code or signal in words.
+        status: String,
+        /// The end of what it printed on standard error, one line.
+        message: String,
+    },
+    /// Its time was over; its process group was killed.
+    #[error("git {what} was ended after {} s", .limit.as_secs())]
+    TimedOut {
+        /// The subcommand.
+        what: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// It printed more than the caller wants to hold.
+    #[error("git {what} printed more than {limit} bytes")]
+    TooLarge {
+        /// The subcommand.
+        what: String,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// What it printed is not what its manual promises.
+    #[error("git {what} printed something unexpected: {reason}")]
+    Unexpected {
+        /// The subcommand.
+        what: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// The commit is not in the repository, even after a fetch.
+    #[error("the repository has no commit {0}")]
+    NoCommit(String),
+    /// A file of ours could not be written or read.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl GitError {
+    /// Whether the same call may work later: time-outs and what a network does, not a missing commit.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::TimedOut { .. } => true,
+            Self::Failed { message, .. } => NETWORK.iter().any(|words| message.contains(words)),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn io(path: &std::path::Path, source: std::io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// Words of git's and curl's messages (in English: the environment says `LC_ALL=C`) for failures that pass.
+const NETWORK: [&str; 8] = [
+    "Could not resolve host",
+    "Failed to connect",
+    "Couldn't connect",
+    "Connection refused",
+    "Connection reset",
+    "timed out",
+    "The requested URL returned error: 5",
+    "early EOF",
+];

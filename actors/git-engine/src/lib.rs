@@ -1,0 +1,33 @@
+//! Real git, run safely, for whoever needs a repository's files: mirrors, fetches of one exact commit, checkouts.
+//!
+//! ```text
+//! caller ──Remote (checked URL, token, addresses)──▶ Mirror ──Git::command──▶ git, own process group
+//!                                                      │
+//!                                      files at a commit, changed paths, a checkout with `.git`
+//! ```
+//!
+//! # What always holds
+//!
+//! - **No shell, no hooks, no host configuration.** git gets an argument list and a clean environment: neither
+//!   `/etc/gitconfig` nor a home folder is read, templates and hooks are off, nothing is asked on a terminal.
+//! - **Only allowed transports.** A URL is `https`, or what the caller allows beside it ([`Transports`]); one that holds a
+//!   password, begins with `-` or names another helper (`ext::`) is refused before git sees it, and git is told the same list.
+//!   Redirects are not followed; a host can be pinned to addresses that the caller has checked ([`Remote::pinned`]).
+//! - **Tokens stand in no URL and no argument list.** git asks a credential helper, which reads them from the environment of
+//!   that one process, for that one host.
+//! - **Everything ends.** Each call has a time limit, and its whole process group is ended with it; output is kept up to a limit.
+//! - **The repository's content is data.** No submodules are followed, no filters run (none is configured), and files are
+//!   read from the object database, never through a path in a work tree.
+
+mod command;
+mod error;
+mod mirror;
+mod remote;
+mod run;
+mod tree;
+
+pub use command::{Call, Git};
+pub use error::GitError;
+pub use mirror::{Depth, Mirror, Mirrors};
+pub use remote::{Remote, RemoteError, Transports};
+pub use tree::{EntryKind, TreeEntry};

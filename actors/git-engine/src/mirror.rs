@@ -1,0 +1,250 @@
+//! A bare copy of a repository: fetch one exact commit, look into it, check it out.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use forge_core::{CommitSha, GitRef, RepoName};
+use parking_lot::Mutex;
+
+use crate::command::Git;
+use crate::error::GitError;
+use crate::remote::Remote;
+use crate::tree::{self, TreeEntry};
+
+/// How much history a checkout has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// So many commits, at least one.
+    Commits(u32),
+    /// All that the mirror has of it.
+    Full,
+}
+
+/// All mirrors below one folder; one call at a time writes to each.
+#[derive(Debug, Clone)]
+pub struct Mirrors {
+    git: Git,
+    root: PathBuf,
+    locks: Arc<Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>>,
+}
+
+impl Mirrors {
+    /// Mirrors live in `root/<owner>/<repo>.git`.
+    pub fn new(git: Git, root: impl Into<PathBuf>) -> Self {
+        Self {
+            git,
+            root: root.into(),
+            locks: Arc::default(),
+        }
+    }
+
+    /// The mirror of `repo`, made when it is not there yet.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn open(&self, repo: &RepoName) -> Result<Mirror, GitError> {
+        let folder = self
+            .root
+            .join(repo.owner().to_lowercase())
+            .join(format!("{}.git", repo.repo().to_lowercase()));
+        let lock = Arc::clone(self.locks.lock().entry(folder.clone()).or_default());
+        let mirror = Mirror {
+            git: self.git.clone(),
+            folder,
+            lock,
+        };
+        mirror.make()?;
+        Ok(mirror)
+    }
+}
+
+/// One bare repository of ours.
+#[derive(Debug, Clone)]
+pub struct Mirror {
+    git: Git,
+    folder: PathBuf,
+    lock: Arc<Mutex<()>>,
+}
+
+impl Mirror {
+    fn make(&self) -> Result<(), GitError> {
+        let _writing = self.lock.lock();
+        if self.folder.join("HEAD").is_file() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&self.folder).map_err(|e| GitError::io(&self.folder, e))?;
+        let call = self.git.call(&self.folder, "init");
+        call.args(["--quiet", "--bare", "."]).output()?;
+        // Checkouts fetch exact commits from here, which no branch need point at.
+        let call = self.git.call(&self.folder, "config");
+        call.args(["uploadpack.allowAnySHA1InWant", "true"])
+            .output()?;
+        Ok(())
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether the commit is here already.
+    ///
+    /// # Errors
+    /// When git cannot run.
+    pub fn has(&self, commit: &CommitSha) -> Result<bool, GitError> {
+        let object = format!("{}^{{commit}}", commit.as_str());
+        match self.call("cat-file").args(["-e", &object]).output() {
+            Ok(_) => Ok(true),
+            Err(GitError::Failed { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Fetches `commit`, with its whole history: by its name, and where the server refuses names that no branch has, by the
+    /// reference that the event named. Nothing is fetched when it is here.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached, refuses, or has no such commit.
+    pub fn fetch(
+        &self,
+        remote: &Remote,
+        commit: &CommitSha,
+        from: Option<&GitRef>,
+    ) -> Result<(), GitError> {
+        let _writing = self.lock.lock();
+        if self.has(commit)? {
+            return Ok(());
+        }
+        // Kept by a reference, so that a clean-up by hand keeps it too.
+        let exact = format!("+{0}:refs/orrery/{0}", commit.as_str());
+        let first = self.fetch_spec(remote, &exact);
+        if first.is_ok() && self.has(commit)? {
+            return Ok(());
+        }
+        let Some(from) = from else {
+            return first.and(Err(GitError::NoCommit(commit.as_str().to_owned())));
+        };
+        let named = format!("+{}:refs/orrery/by-name/{}", from, commit.as_str());
+        self.fetch_spec(remote, &named)?;
+        if self.has(commit)? {
+            Ok(())
+        } else {
+            Err(GitError::NoCommit(commit.as_str().to_owned()))
+        }
+    }
+
+    fn fetch_spec(&self, remote: &Remote, spec: &str) -> Result<(), GitError> {
+        let call = self.call("fetch").remote(remote);
+        let call = call.args([
+            "--quiet",
+            "--no-tags",
+            "--no-recurse-submodules",
+            "--no-write-fetch-head",
+        ]);
+        call.args(["--", remote.url().as_str(), spec]).output()?;
+        Ok(())
+    }
+
+    /// The entries of one folder of the commit (`""` is the top), not of those below; empty when there is no such folder.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn list(&self, commit: &CommitSha, folder: &str) -> Result<Vec<TreeEntry>, GitError> {
+        let call = self
+            .call("ls-tree")
+            .args(["-z", "-l", "--full-tree", commit.as_str(), "--"]);
+        let call = if folder.is_empty() {
+            call
+        } else {
+            call.arg(format!("{}/", folder.trim_end_matches('/')))
+        };
+        let output = call.env("GIT_LITERAL_PATHSPECS", "1").output()?;
+        tree::parse(&output).map_err(|reason| GitError::Unexpected {
+            what: "ls-tree".to_owned(),
+            reason,
+        })
+    }
+
+    /// The bytes of one file of the commit, at most `limit`.
+    ///
+    /// # Errors
+    /// When there is no such file or it is larger.
+    pub fn read(&self, commit: &CommitSha, path: &str, limit: usize) -> Result<Vec<u8>, GitError> {
+        let object = format!("{}:{path}", commit.as_str());
+        let call = self.call("cat-file").at_most(limit);
+        call.args(["blob", &object]).output()
+    }
+
+    /// Paths that differ between two commits, both of which must be here; for `paths` filters of a push.
+    ///
+    /// # Errors
+    /// When one of them is not here.
+    pub fn changed(&self, before: &CommitSha, after: &CommitSha) -> Result<Vec<String>, GitError> {
+        self.names(&[before.as_str(), after.as_str()])
+    }
+
+    /// Paths that `head` changes since it left `base`; for `paths` filters of a pull request.
+    ///
+    /// # Errors
+    /// When one of them is not here, or they have nothing in common.
+    pub fn changed_since_fork(
+        &self,
+        base: &CommitSha,
+        head: &CommitSha,
+    ) -> Result<Vec<String>, GitError> {
+        let both = format!("{}...{}", base.as_str(), head.as_str());
+        self.names(&[&both])
+    }
+
+    fn names(&self, commits: &[&str]) -> Result<Vec<String>, GitError> {
+        let call = self.call("diff").args([
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+        ]);
+        let output = call.args(commits).arg("--").output()?;
+        let names = output
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty());
+        Ok(names
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect())
+    }
+
+    /// Puts the commit's files and a `.git` folder into `folder`, which must not exist or be empty: as `git clone` would leave
+    /// it, with `origin` set to `public_url`, without any token.
+    ///
+    /// # Errors
+    /// When the commit is not here or the folder cannot be written.
+    pub fn check_out(
+        &self,
+        commit: &CommitSha,
+        folder: &Path,
+        depth: Depth,
+        public_url: &str,
+    ) -> Result<(), GitError> {
+        std::fs::create_dir_all(folder).map_err(|e| GitError::io(folder, e))?;
+        let here = |what: &str| self.git.call(folder, what);
+        here("init").args(["--quiet", "."]).output()?;
+        let fetch = here("fetch").own_folders();
+        let fetch = fetch.args(["--quiet", "--no-tags", "--no-recurse-submodules"]);
+        let fetch = match depth {
+            Depth::Commits(count) => fetch.arg(format!("--depth={}", count.max(1))),
+            Depth::Full => fetch,
+        };
+        let from = format!("file://{}", self.folder.display());
+        fetch.args(["--", &from, commit.as_str()]).output()?;
+        let checkout = here("checkout").args(["--quiet", "--force", "--detach"]);
+        checkout.arg(commit.as_str()).output()?;
+        let origin = here("remote").args(["add", "--", "origin", public_url]);
+        origin.output()?;
+        Ok(())
+    }
+
+    fn call(&self, what: &str) -> crate::command::Call {
+        self.git.call(&self.folder, what)
+    }
+}

@@ -1,0 +1,158 @@
+//! A child process with a time limit, an output limit and a process group that ends with it.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::error::GitError;
+
+/// What a call may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) time: Duration,
+    /// Of standard output; standard error is cut to its end.
+    pub(crate) bytes: usize,
+}
+
+/// A call that ran to its end.
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: Vec<u8>,
+}
+
+/// Bytes of standard error that are kept: its end.
+const ERR_KEPT: usize = 16 << 10;
+
+enum Event {
+    Out(Vec<u8>),
+    Overflow,
+    Err(Vec<u8>),
+}
+
+pub(crate) fn run(
+    command: &mut Command,
+    program: &Path,
+    what: &str,
+    limits: Limits,
+) -> Result<Finished, GitError> {
+    command
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().map_err(|source| GitError::Start {
+        program: program.to_owned(),
+        source,
+    })?;
+    let mut group = Group(child);
+    let (sender, events) = channel();
+    let stdout = group.0.stdout.take();
+    let stderr = group.0.stderr.take();
+    std::thread::scope(|scope| {
+        if let Some(out) = stdout {
+            let sender = sender.clone();
+            scope.spawn(move || read_all(out, limits.bytes, &sender));
+        }
+        if let Some(err) = stderr {
+            scope.spawn(move || read_end(err, &sender));
+        }
+        let read = collect(&events, Instant::now() + limits.time);
+        if read.is_err() {
+            // Ends the readers too: nobody holds the pipes any more.
+            group.end();
+        }
+        let (out, err) = read.map_err(|why| why.into_error(what, limits))?;
+        let status = group.0.wait().map_err(|source| GitError::Start {
+            program: program.to_owned(),
+            source,
+        })?;
+        Ok(Finished { status, out, err })
+    })
+}
+
+enum Cut {
+    Time,
+    Bytes,
+}
+
+impl Cut {
+    fn into_error(self, what: &str, limits: Limits) -> GitError {
+        let what = what.to_owned();
+        match self {
+            Self::Time => GitError::TimedOut {
+                what,
+                limit: limits.time,
+            },
+            Self::Bytes => GitError::TooLarge {
+                what,
+                limit: limits.bytes,
+            },
+        }
+    }
+}
+
+/// Waits until both pipes are closed: then git and whatever it started have ended, or let go of them.
+fn collect(events: &Receiver<Event>, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Cut> {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match events.recv_timeout(left) {
+            Ok(Event::Out(bytes)) => out = bytes,
+            Ok(Event::Err(bytes)) => err = bytes,
+            Ok(Event::Overflow) => return Err(Cut::Bytes),
+            Err(RecvTimeoutError::Timeout) => return Err(Cut::Time),
+            Err(RecvTimeoutError::Disconnected) => return Ok((out, err)),
+        }
+    }
+}
+
+fn read_all(out: impl Read, limit: usize, sender: &Sender<Event>) {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    // A pipe that breaks ends like one that closes: the exit status tells.
+    let _ = out.take(most).read_to_end(&mut bytes);
+    let event = if bytes.len() > limit {
+        Event::Overflow
+    } else {
+        Event::Out(bytes)
+    };
+    let _ = sender.send(event);
+}
+
+fn read_end(mut err: impl Read, sender: &Sender<Event>) {
+    let mut kept = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(read @ 1..) = err.read(&mut buffer) {
+        kept.extend_from_slice(&buffer[..read]);
+        if kept.len() > 2 * ERR_KEPT {
+            kept.drain(..kept.len() - ERR_KEPT);
+        }
+    }
+    let _ = sender.send(Event::Err(kept));
+}
+
+/// The child and its whole group; dropped unfinished, all of it is killed.
+struct Group(Child);
+
+impl Group {
+    fn end(&mut self) {
+        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            self.end();
+        }
+    }
+}

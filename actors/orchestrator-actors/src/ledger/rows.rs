@@ -1,0 +1,170 @@
+//! The tables, and their rows.
+
+use forge_core::{CommitSha, RepoName};
+use orchestrator_core::Millis;
+use orchestrator_core::health::{Breaker, Usage};
+use orchestrator_core::reconcile::ScheduleMark;
+use orchestrator_core::run::{Run, RunContext, StatusKey};
+use serde::{Deserialize, Serialize};
+use store::{Row, Table};
+
+/// A type of another crate as a row.
+macro_rules! row {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $schema:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        pub(super) struct $name(pub(super) $inner);
+
+        impl Row for $name {
+            const SCHEMA: u16 = $schema;
+        }
+    };
+}
+
+/// A run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct RunRow(pub(super) Run);
+
+impl Row for RunRow {
+    const SCHEMA: u16 = 2;
+
+    /// Runs of schema 1 had neither a provider of their own nor an author to ask about: both come last.
+    fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
+        let mut whole = (schema == 1).then(|| body.to_vec())?;
+        whole.extend([0, 0]);
+        match postcard::take_from_bytes(&whole) {
+            Ok((run, [])) => Some(Self(run)),
+            _ => None,
+        }
+    }
+}
+
+/// That a run is open, and how often its row was written: who holds the run as it was at that count need not
+/// read it again.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct OpenRow(pub(super) u64);
+
+impl Row for OpenRow {
+    const SCHEMA: u16 = 2;
+
+    /// Schema 1 had no count.
+    fn upgrade(schema: u16, _: &[u8]) -> Option<Self> {
+        (schema == 1).then_some(Self(0))
+    }
+}
+
+row! {
+    /// What a run's agent is told.
+    ContextRow(RunContext), 1
+}
+row! {
+    /// The status a run owes.
+    OwedRow(StatusKey), 1
+}
+row! {
+    /// What an agent used in a month.
+    UsageRow(Usage), 1
+}
+row! {
+    /// A provider's circuit.
+    BreakerRow(Breaker), 1
+}
+row! {
+    /// How far a schedule was followed.
+    MarkRow(ScheduleMark), 1
+}
+row! {
+    /// A commit whose statuses changed.
+    HeadRow((RepoName, CommitSha)), 1
+}
+row! {
+    /// That a key exists.
+    Flag(()), 1
+}
+row! {
+    /// A time.
+    At(Millis), 1
+}
+row! {
+    /// A count.
+    Count(u32), 1
+}
+
+/// An event of the journal, as stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct JournalRow {
+    pub(super) at: Millis,
+    pub(super) event: String,
+    pub(super) run: Option<String>,
+    pub(super) agent: Option<String>,
+    pub(super) project: Option<String>,
+    pub(super) detail: String,
+}
+
+impl Row for JournalRow {
+    const SCHEMA: u16 = 1;
+}
+
+/// Every run, by id; ids sort by time.
+pub(super) const RUNS: Table<String, RunRow> = Table::new("orch_runs");
+/// The ids of runs that have not ended.
+pub(super) const OPEN: Table<String, OpenRow> = Table::new("orch_open");
+/// What runs' agents are told.
+pub(super) const CONTEXTS: Table<String, ContextRow> = Table::new("orch_contexts");
+/// Runs that owe a status which is still pending.
+pub(super) const OWED: Table<String, OwedRow> = Table::new("orch_owed");
+/// Open runs of a pull request: repository, number, run.
+pub(super) const PULL_RUNS: Table<(String, u64, String), Flag> = Table::new("orch_pull_runs");
+/// Heads that were dispatched: repository, number, commit.
+pub(super) const PULL_HEADS: Table<(String, u64, String), At> = Table::new("orch_pull_heads");
+/// Dispatches of an issue: repository and number, time, run.
+pub(super) const ISSUE_LOG: Table<(String, u64, String), Flag> = Table::new("orch_issue_log");
+/// Usage: month, project, agent.
+pub(super) const USAGE: Table<(String, String, String), UsageRow> = Table::new("orch_usage");
+/// Circuits that are not closed.
+pub(super) const BREAKERS: Table<String, BreakerRow> = Table::new("orch_breakers");
+/// Configuration errors in a row: project, agent.
+pub(super) const TROUBLE: Table<(String, String), Count> = Table::new("orch_trouble");
+/// Schedules: project, agent.
+pub(super) const SCHEDULES: Table<(String, String), MarkRow> = Table::new("orch_schedules");
+/// Paused projects.
+pub(super) const PAUSED: Table<String, Flag> = Table::new("orch_paused");
+/// When a run of a project started last.
+pub(super) const STARTED: Table<String, At> = Table::new("orch_started");
+/// How far each project's comments were read.
+pub(super) const CURSORS: Table<String, At> = Table::new("orch_cursors");
+/// Commits whose statuses changed, by time.
+pub(super) const HEADS: Table<(u64, String), HeadRow> = Table::new("orch_heads");
+/// The journal.
+pub(super) const JOURNAL: Table<u64, JournalRow> = Table::new("orch_journal");
+/// Runs whose worktree stands on disk.
+pub(super) const WORKTREES: Table<String, Flag> = Table::new("orch_worktrees");
+
+/// A repository as part of a key: forges compare names without regard to case.
+pub(super) fn folded(repository: &RepoName) -> String {
+    repository.as_str().to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_the_former_schema_are_read() {
+        let run = serde_json::json!({
+            "id": "r1", "project": "main", "agent": "dev", "home": "main", "repository": "acme/main",
+            "subject": {"schedule": {"due": 5}}, "trigger": "schedule", "priority": "core", "depth": 1, "state": "queued",
+            "reason": null, "status": null, "ending": null, "queued_at": 7, "started_at": null, "ended_at": null,
+            "process": null, "worktree": null, "exit": null, "provider": "p", "check_author": true,
+        });
+        let mut run: Run = serde_json::from_value(run).expect("a run");
+        let whole = postcard::to_stdvec(&RunRow(run.clone())).expect("a body");
+        // The former shape ended before the provider: an option of one byte and a text of two, and a flag.
+        let former = &whole[..whole.len() - 4];
+        (run.provider, run.check_author) = (None, false);
+        assert_eq!(RunRow::upgrade(1, former).expect("it is read").0, run);
+        assert!(RunRow::upgrade(3, former).is_none());
+        assert!(RunRow::upgrade(1, &former[..9]).is_none());
+        assert_eq!(OpenRow::upgrade(1, &[]).map(|row| row.0), Some(0));
+    }
+}

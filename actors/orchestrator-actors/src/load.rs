@@ -1,0 +1,237 @@
+//! Reading the files of a configuration, and what only this host can tell about it. Blocks.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use config_core::{Environment, MAX_FILE_BYTES};
+use jiff::tz::TimeZone;
+use orchestrator_core::config::{ConfigFile, FileProblem, Files, Folder, Host, locate};
+
+/// Most files of one kind.
+const MAX_FILES: usize = 500;
+
+/// The main file cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {reason}", path.display())]
+pub struct LoadError {
+    /// Which file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// Reads `orchestrator.toml` and everything beside it that it names.
+///
+/// # Errors
+/// When the main file cannot be read; what is wrong with others is part of the result.
+pub fn load(path: &Path, environment: &Environment) -> Result<Files, LoadError> {
+    let error = |reason: String| LoadError {
+        path: path.to_owned(),
+        reason,
+    };
+    let path = fs::canonicalize(path).map_err(|why| error(why.to_string()))?;
+    let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut loader = Loader {
+        folder: folder.clone(),
+        problems: Vec::new(),
+    };
+    let bytes = read(&path).map_err(|why| error(why.0))?;
+    loader.check_exposure(&path, &name);
+    let main = ConfigFile::new(name, bytes);
+    let places = locate(&main, &folder, environment);
+    let fragments = loader.folder_of(&folder.join("conf.d"), "toml");
+    Ok(Files {
+        main,
+        fragments,
+        agent_tokens: loader.secret_file(&places.agent_tokens),
+        persona_roles: loader.optional(&places.persona_roles),
+        personas: loader.folder_of(&places.personas, "toml"),
+        skills: loader.skills(&places.skills),
+        routing: loader.folder_of(&places.routing, "md"),
+        folder,
+        problems: loader.problems,
+    })
+}
+
+struct Loader {
+    folder: PathBuf,
+    problems: Vec<FileProblem>,
+}
+
+/// Why a file is not read, and what to do.
+type Refusal = (String, &'static str);
+
+impl Loader {
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.folder)
+            .unwrap_or(path)
+            .display()
+            .to_string()
+    }
+
+    fn problem(&mut self, path: &Path, (message, help): Refusal, warning: bool) {
+        let name = self.shown(path);
+        self.problems.push(FileProblem {
+            name,
+            message,
+            help: help.to_owned(),
+            warning,
+        });
+    }
+
+    fn file(&mut self, path: &Path) -> Option<ConfigFile> {
+        match read_within(path) {
+            Ok(bytes) => Some(ConfigFile::new(self.shown(path), bytes)),
+            Err(refusal) => {
+                self.problem(path, refusal, false);
+                None
+            }
+        }
+    }
+
+    fn optional(&mut self, path: &Path) -> Option<ConfigFile> {
+        path.symlink_metadata().is_ok().then(|| self.file(path))?
+    }
+
+    fn secret_file(&mut self, path: &Path) -> Option<ConfigFile> {
+        let file = self.optional(path)?;
+        self.check_exposure(path, &file.name);
+        Some(file)
+    }
+
+    /// A file with secrets that others can read is worth a warning, and stops a strict start.
+    fn check_exposure(&mut self, path: &Path, _: &str) {
+        let Ok(data) = fs::metadata(path) else { return };
+        let mode = data.permissions().mode();
+        if mode & 0o077 != 0 {
+            let message = format!(
+                "other users of this machine can read the file (mode {:03o})",
+                mode & 0o777
+            );
+            self.problem(
+                path,
+                (
+                    message,
+                    "chmod 600 it: it holds secrets, or names where they are",
+                ),
+                true,
+            );
+        }
+    }
+
+    fn entries(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return Vec::new();
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| {
+            let name = path.file_name().unwrap_or_default();
+            !name.as_encoded_bytes().starts_with(b".")
+        });
+        paths.sort();
+        if paths.len() > MAX_FILES {
+            let message = format!("the folder has more than {MAX_FILES} entries");
+            self.problem(folder, (message, "is it the right folder?"), false);
+            paths.truncate(MAX_FILES);
+        }
+        paths
+    }
+
+    fn folder_of(&mut self, folder: &Path, extension: &str) -> Vec<ConfigFile> {
+        let paths = self.entries(folder);
+        let wanted = paths
+            .iter()
+            .filter(|path| path.extension().is_some_and(|found| found == extension));
+        wanted.filter_map(|path| self.file(path)).collect()
+    }
+
+    fn skills(&mut self, folder: &Path) -> Vec<ConfigFile> {
+        let paths = self.entries(folder);
+        let files = paths.iter().map(|path| path.join("SKILL.md"));
+        files.filter_map(|path| self.optional(&path)).collect()
+    }
+}
+
+/// A regular file that is where it says it is.
+fn read_within(path: &Path) -> Result<Vec<u8>, Refusal> {
+    let parent = path
+        .parent()
+        .and_then(|parent| fs::canonicalize(parent).ok());
+    let real = fs::canonicalize(path).map_err(|error| (error.to_string(), "make it readable"))?;
+    if !parent.is_some_and(|parent| real.starts_with(parent)) {
+        let message = "the file is a symbolic link that leads out of its folder".to_owned();
+        return Err((message, "replace it by the file itself"));
+    }
+    read(&real)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
+    let text = |error: std::io::Error| (error.to_string(), "make it readable");
+    let data = fs::metadata(path).map_err(text)?;
+    if !data.is_file() {
+        return Err(("this is no regular file".to_owned(), "remove it"));
+    }
+    if data.size() > MAX_FILE_BYTES as u64 {
+        let message = format!(
+            "the file has {} bytes, more than {MAX_FILE_BYTES}",
+            data.size()
+        );
+        return Err((message, "is it the right file?"));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(text)?;
+    file.take(MAX_FILE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(text)?;
+    Ok(bytes)
+}
+
+/// This machine, with the `PATH` of the environment.
+#[derive(Debug, Clone)]
+pub struct SystemHost {
+    path: Vec<PathBuf>,
+}
+
+impl SystemHost {
+    /// Looks for programs in the `PATH` of `environment`.
+    pub fn new(environment: &Environment) -> Self {
+        let path = environment.text("PATH").unwrap_or_default();
+        Self {
+            path: std::env::split_paths(path).collect(),
+        }
+    }
+}
+
+impl Host for SystemHost {
+    fn has_program(&self, program: &str) -> bool {
+        let runnable = |path: &Path| {
+            fs::metadata(path)
+                .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+        };
+        if program.contains('/') {
+            return runnable(Path::new(program));
+        }
+        self.path
+            .iter()
+            .any(|folder| runnable(&folder.join(program)))
+    }
+
+    fn folder(&self, path: &Path) -> Folder {
+        if !path.is_dir() {
+            return Folder::Missing;
+        }
+        let git = path.join(".git").exists() || path.join("objects").is_dir();
+        if git { Folder::Git } else { Folder::Plain }
+    }
+
+    fn time_zone(&self, name: &str) -> Option<TimeZone> {
+        TimeZone::get(name).ok()
+    }
+}

@@ -1,0 +1,144 @@
+//! What the orchestrator's actors are told and asked.
+//!
+//! | Message | Sent by | Handled by | The reply means |
+//! |---|---|---|---|
+//! | [`Admit`] | the receiver | `Intake` | the event is durable, and what became of it |
+//! | [`AdmitFound`] | `Poller` | `Intake` | the same, for an event that was found by asking the forge |
+//! | [`Reconcile`] | `Intake`, keepers, the desk | `Dispatcher` | none; an early tick is booked |
+//! | [`Tick`] | tests, an operator | `Dispatcher` | the tick has ended |
+//! | [`PollProject`] | `Dispatcher` | `Poller` | none |
+//! | [`CheckAuthor`] | `Intake`, `Dispatcher` | `Dispatcher`, which tells `Poller` | none |
+//! | [`SweepWorktrees`] | `Dispatcher` | `Sweeper` | how many worktrees were removed |
+//! | `Get…`, [`CancelRun`], [`RetryRun`], [`PauseProject`], [`CheckConfig`], [`ReloadConfig`] | the admin bridge | `Desk` | the answer, or why there is none |
+
+use actix::Message;
+use forge_core::{Delivery, Event, ProjectId, RunId};
+use orchestrator_core::admin::{
+    AgentList, CancelReply, CheckView, JournalPage, ProjectView, PromptView, RetryReply, RunList,
+    RunView, StatusView, WebhookReply,
+};
+use store::StoreError;
+
+use crate::ledger::RunQuery;
+
+/// Take in a webhook delivery whose signature holds.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<WebhookReply, StoreError>")]
+pub struct Admit(pub Box<Delivery>);
+
+/// Take in an event that was found by asking the forge.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<WebhookReply, StoreError>")]
+pub struct AdmitFound(pub Box<Event>);
+
+/// Something has changed: reconcile as soon as possible.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct Reconcile;
+
+/// Make a whole tick now.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct Tick;
+
+/// Ask the forge what was missed.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct PollProject(pub ProjectId);
+
+/// Ask the forge whether the author of a waiting run may write to its repository.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct CheckAuthor(pub RunId);
+
+/// Remove worktrees of ended runs that were not modified for half an hour.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "usize")]
+pub struct SweepWorktrees;
+
+/// Why an operator's request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeskError {
+    /// There is no such thing.
+    #[error("{0}")]
+    NotFound(String),
+    /// It cannot be done in its present state.
+    #[error("{0}")]
+    Conflict(String),
+    /// The store refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The whole status.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<StatusView, DeskError>")]
+pub struct GetStatus;
+
+/// The agents, of one project or of all.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<AgentList, DeskError>")]
+pub struct GetAgents {
+    /// Of this project.
+    pub project: Option<String>,
+}
+
+/// A page of runs.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<RunList, DeskError>")]
+pub struct GetRuns(pub RunQuery);
+
+/// One run.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<RunView, DeskError>")]
+pub struct GetRun(pub RunId);
+
+/// A page of the journal.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<JournalPage, DeskError>")]
+pub struct GetJournal {
+    /// Entries after this one.
+    pub after: u64,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// The prompt of an agent, without running it.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<PromptView, DeskError>")]
+pub struct GetPrompt {
+    /// The project.
+    pub project: String,
+    /// The agent.
+    pub agent: String,
+}
+
+/// End a run.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<CancelReply, DeskError>")]
+pub struct CancelRun(pub RunId);
+
+/// Repeat a run that has ended.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<RetryReply, DeskError>")]
+pub struct RetryRun(pub RunId);
+
+/// Hold back or let go a project's runs.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<ProjectView, DeskError>")]
+pub struct PauseProject {
+    /// Its id.
+    pub project: String,
+    /// Whether it is to be paused.
+    pub paused: bool,
+}
+
+/// Check the files as they are on disk.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<CheckView, DeskError>")]
+pub struct CheckConfig;
+
+/// Check the files, and put them in force when they are right.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<CheckView, DeskError>")]
+pub struct ReloadConfig;

@@ -1,0 +1,379 @@
+//! The whole check: all files together, all mistakes in one pass.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use config_core::{
+    Decoded, Diagnostic, Diagnostics, Environment, Input, Item, Secret, Severity, UnknownKeys,
+    ValueError,
+};
+use forge_core::{AgentName, ProjectId};
+
+use super::agent::AgentSpec;
+use super::declared::{Declared, unknown};
+use super::decode_top::{Top, places, top};
+use super::decoder::{Context, Parts, fragment};
+use super::input::{ConfigFile, FileProblem, Files, Host};
+use super::model::{Config, Directories, Project};
+use super::persona::Persona;
+use super::routing::{RoutingTable, RoutingTables};
+use super::secrets::book;
+use super::{persona, routing, skill};
+
+/// A configuration that can be used, and what is odd about it.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// The configuration.
+    pub config: Config,
+    /// Warnings only.
+    pub warnings: Diagnostics,
+}
+
+/// Where the files stand that `orchestrator.toml` names, so that they can be read. What is wrong with
+/// it is left to [`check`]; a folder that is named wrongly has its default place.
+pub fn locate(main: &ConfigFile, folder: &Path, environment: &Environment) -> Directories {
+    let mut found = None;
+    let input = Input::toml(&main.name, &main.bytes, environment).unknown_keys(UnknownKeys::Warn);
+    let _ = input.decode(|item| {
+        found = Some(places(item, folder));
+        Some(())
+    });
+    found.unwrap_or_else(|| Directories::beside(folder))
+}
+
+/// Checks all files together. [`UnknownKeys::Warn`] is the lenient mode: the same function, but keys that
+/// nobody knows are warnings.
+///
+/// # Errors
+/// Every mistake of every file: `orchestrator.toml` first, then the others by name.
+pub fn check(
+    files: &Files,
+    environment: &Environment,
+    host: &dyn Host,
+    unknown_keys: UnknownKeys,
+) -> Result<Checked, Diagnostics> {
+    let declared = Declared::gather(files, environment);
+    let mut checker = Checker {
+        files,
+        environment,
+        host,
+        unknown_keys,
+        declared: &declared,
+        found: Diagnostics::default(),
+        missing_programs: RefCell::default(),
+    };
+    checker.problems();
+    let main = checker.main();
+    let parts = checker.fragments();
+    let personas = checker.personas();
+    let skills = checker.skills();
+    let tables = checker.routing();
+    let tokens = checker.tokens();
+    let roles = checker.roles();
+    let built = main.and_then(|(top, own)| {
+        checker.warnings(&top, &tables);
+        build(top, own, parts)
+    });
+    match built {
+        Some(mut config) if !checker.found.has_errors() => {
+            config.personas = personas;
+            config.skills = skills;
+            config.routing = RoutingTables::new(tables);
+            config.agent_tokens = tokens;
+            config.search_roles = roles;
+            checker.late_warnings(&config);
+            if config.strict && !checker.found.is_empty() {
+                return Err(checker.found.into_iter().map(as_error).collect());
+            }
+            Ok(Checked {
+                config,
+                warnings: checker.found,
+            })
+        }
+        _ => Err(checker.found),
+    }
+}
+
+/// With `strict = true` what is odd is wrong.
+fn as_error(mut diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic.severity = Severity::Error;
+    diagnostic
+}
+
+/// A mistake of a file that is all secrets: its place, but not its line.
+fn without_line(found: Diagnostic) -> Diagnostic {
+    let error = ValueError {
+        message: found.message,
+        help: found.help,
+    };
+    let mut shown = Diagnostic::of_setting(&found.file, error);
+    (shown.line, shown.col) = (found.line, found.col);
+    shown.key_path = found.key_path;
+    shown.severity = found.severity;
+    shown
+}
+
+/// Puts the parts together. Names that are used twice were reported before.
+fn build(top: Top, own: Parts, parts: Vec<Parts>) -> Option<Config> {
+    let mut projects: BTreeMap<ProjectId, Project> = BTreeMap::new();
+    let mut agents: BTreeMap<(ProjectId, AgentName), AgentSpec> = BTreeMap::new();
+    for part in std::iter::once(own).chain(parts) {
+        projects.extend(part.projects.into_iter().map(|p| (p.id.clone(), p)));
+        let keyed = |agent: AgentSpec| ((agent.project.clone(), agent.name.clone()), agent);
+        agents.extend(part.agents.into_iter().map(keyed));
+    }
+    let of_dispatch = top.pr_dispatch.as_ref().map(|pr| pr.project.clone());
+    let main_project = top.main_project.or(of_dispatch);
+    let main_project = main_project.or_else(|| projects.keys().next().cloned())?;
+    let webhook = top.webhook?;
+    Some(Config {
+        secrets: book(&webhook, &projects)
+            .expect("secrets that are empty were refused where they stand"),
+        tick_interval: top.tick_interval,
+        wake_on_dispatch: top.wake_on_dispatch,
+        main_project,
+        strict: top.strict,
+        listeners: top.listeners,
+        directories: top.directories,
+        forge: top.forge,
+        webhook,
+        mentions: top.mentions,
+        pr_dispatch: top.pr_dispatch,
+        projects,
+        agents,
+        providers: top.providers,
+        agent_tokens: BTreeMap::new(),
+        own_logins: top.own_logins,
+        max_queued: top.max_queued,
+        max_running: top.max_running,
+        quarantine_after: top.quarantine_after,
+        personas: BTreeMap::new(),
+        skills: BTreeMap::new(),
+        routing: RoutingTables::default(),
+        search_roles: BTreeMap::new(),
+        shutdown: top.shutdown,
+        retention: top.retention,
+        search_url: top.search_url,
+        public_url: top.public_url,
+    })
+}
+
+struct Checker<'c> {
+    files: &'c Files,
+    environment: &'c Environment,
+    host: &'c dyn Host,
+    unknown_keys: UnknownKeys,
+    declared: &'c Declared,
+    found: Diagnostics,
+    missing_programs: RefCell<Vec<(String, String)>>,
+}
+
+impl Checker<'_> {
+    /// Keeps what a file gave: its value, or its mistakes.
+    fn keep<T>(&mut self, decoded: Result<Decoded<T>, Diagnostics>) -> Option<T> {
+        match decoded {
+            Ok(Decoded {
+                value, warnings, ..
+            }) => {
+                self.found.extend(warnings);
+                Some(value)
+            }
+            Err(wrong) => {
+                self.found.extend(wrong);
+                None
+            }
+        }
+    }
+
+    fn problems(&mut self) {
+        for FileProblem {
+            name,
+            message,
+            help,
+            warning,
+        } in &self.files.problems
+        {
+            let error = ValueError::new(message.clone()).help(help.clone());
+            let diagnostic = Diagnostic::of_setting(name, error);
+            self.found.push(if *warning {
+                diagnostic.into_warning()
+            } else {
+                diagnostic
+            });
+        }
+    }
+
+    fn context<'a>(&'a self, file: &'a str) -> Context<'a> {
+        Context {
+            file,
+            folder: &self.files.folder,
+            declared: self.declared,
+            host: self.host,
+            missing_programs: &self.missing_programs,
+        }
+    }
+
+    fn main(&mut self) -> Option<(Top, Parts)> {
+        let file = &self.files.main;
+        let input = Input::toml(&file.name, &file.bytes, self.environment);
+        let decoded = input
+            .unknown_keys(self.unknown_keys)
+            .decode(|item| top(item, &self.context(&file.name)));
+        self.keep(decoded)
+    }
+
+    fn fragments(&mut self) -> Vec<Parts> {
+        let mut parts = Vec::new();
+        for file in &self.files.fragments {
+            let input = Input::toml(&file.name, &file.bytes, self.environment);
+            let decoded = input
+                .unknown_keys(self.unknown_keys)
+                .decode(|item| fragment(item, file, &self.context(&file.name)));
+            parts.extend(self.keep(decoded));
+        }
+        parts
+    }
+
+    fn personas(&mut self) -> BTreeMap<String, Persona> {
+        let mut personas = BTreeMap::new();
+        for file in &self.files.personas {
+            let decoded = persona::parse(file, self.declared, self.environment, self.unknown_keys);
+            if let Some(persona) = self.keep(decoded) {
+                personas.insert(persona.name.clone(), persona);
+            }
+        }
+        personas
+    }
+
+    fn skills(&mut self) -> BTreeMap<String, String> {
+        let mut skills = BTreeMap::new();
+        for file in &self.files.skills {
+            match skill::parse(file) {
+                Ok(text) => {
+                    skills.insert(file.stem().to_owned(), text);
+                }
+                Err(wrong) => self.found.extend(wrong),
+            }
+        }
+        skills
+    }
+
+    fn routing(&mut self) -> Vec<RoutingTable> {
+        let mut tables = Vec::new();
+        for file in &self.files.routing {
+            match routing::parse(file) {
+                Ok(table) => tables.push(table),
+                Err(wrong) => self.found.extend(wrong),
+            }
+        }
+        tables
+    }
+
+    /// `agent_tokens.json`: tokens by agent name.
+    fn tokens(&mut self) -> BTreeMap<AgentName, Secret<String>> {
+        let Some(file) = &self.files.agent_tokens else {
+            return BTreeMap::new();
+        };
+        let declared = self.declared;
+        let known = || declared.agents.keys().map(|(_, name)| name.as_str());
+        let input = Input::json(&file.name, &file.bytes, self.environment);
+        let decoded = input.decode(|item| {
+            let entries = item.entries(|name, item| {
+                let token = item.secret();
+                if !known().any(|known| known == name) {
+                    item.error(unknown("agent", name, known()));
+                    return None;
+                }
+                Some((name.parse::<AgentName>().ok()?, token?))
+            })?;
+            Some(entries.into_iter().map(|(_, entry)| entry).collect())
+        });
+        let decoded = decoded.map_err(|wrong| wrong.into_iter().map(without_line).collect());
+        self.keep(decoded).unwrap_or_default()
+    }
+
+    /// `persona_roles_config.json`: search roles by persona.
+    fn roles(&mut self) -> BTreeMap<String, String> {
+        let Some(file) = &self.files.persona_roles else {
+            return BTreeMap::new();
+        };
+        let declared = self.declared;
+        let known = || declared.personas.keys().map(String::as_str);
+        let input = Input::json(&file.name, &file.bytes, self.environment);
+        let decoded = input.decode(|item: &Item<'_>| {
+            let entries = item.entries(|name, item| {
+                let role = item.string();
+                if !known().any(|known| known == name) {
+                    item.error(unknown("persona", name, known()));
+                    return None;
+                }
+                role
+            })?;
+            Some(entries.into_iter().collect())
+        });
+        self.keep(decoded).unwrap_or_default()
+    }
+
+    fn warn(&mut self, file: &str, message: String, help: &str) {
+        let error = ValueError::new(message).help(help);
+        let diagnostic = Diagnostic::of_setting(file, error).into_warning();
+        self.found.push(diagnostic);
+    }
+
+    fn warnings(&mut self, top: &Top, tables: &[RoutingTable]) {
+        let main = self.files.main.name.clone();
+        if top.mentions.is_none() {
+            let message = "there is no `[mentions]`: every mention is dropped".to_owned();
+            self.warn(
+                &main,
+                message,
+                "add a line `[mentions]` to have agents answer comments",
+            );
+        }
+        if top.forge.is_none() {
+            let message = "there is no `[forge]`: no status and no comment is posted".to_owned();
+            self.warn(
+                &main,
+                message,
+                "add `[forge]` with `kind`, `url` and `token`",
+            );
+        }
+        let missing = std::mem::take(&mut *self.missing_programs.borrow_mut());
+        for (agent, program) in missing {
+            let message =
+                format!("agent `{agent}`: its program `{program}` cannot be started here");
+            self.warn(&main, message, "install it, or name its path as `program`");
+        }
+        if !tables.is_empty() && tables.iter().all(|table| table.priority == 0) {
+            let message = "all routing tables have priority 0".to_owned();
+            self.warn(
+                &main,
+                message,
+                "give the more important ones a larger number",
+            );
+        }
+    }
+
+    fn late_warnings(&mut self, config: &Config) {
+        let main = self.files.main.name.clone();
+        if config.agents.is_empty() {
+            let help = "add `[[agents]]` to a file of `conf.d`";
+            self.warn(&main, "there is no agent".to_owned(), help);
+        }
+        let off = config.pr_dispatch.iter().flat_map(|pr| {
+            let agent = |entry: &super::PrAgent| config.agent(&pr.project, &entry.agent);
+            let disabled = move |entry: &&super::PrAgent| agent(entry).is_some_and(|a| !a.enabled);
+            pr.agents.iter().filter(disabled)
+        });
+        let off: Vec<String> = off.map(|entry| entry.agent.to_string()).collect();
+        for agent in off {
+            let message = format!("`[pr_dispatch]` names `{agent}`, which is disabled");
+            self.warn(
+                &main,
+                message,
+                "its status will be `error` on every pull request",
+            );
+        }
+    }
+}

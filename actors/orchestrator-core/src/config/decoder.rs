@@ -1,0 +1,200 @@
+//! What decoding a file needs beside the file, and projects.
+
+use std::path::Path;
+
+use config_core::{Item, ValueError, quoted};
+use forge_core::{BranchName, ProjectId, RepoName};
+
+use super::agent::AgentSpec;
+use super::declared::{Declared, Place, unknown};
+use super::input::{ConfigFile, Folder, Host};
+use super::model::Project;
+use super::secrets::project_secrets;
+use super::values::{count, folder, id, logins, or};
+
+/// Shared by all files of one check.
+pub(super) struct Context<'c> {
+    pub(super) file: &'c str,
+    pub(super) folder: &'c Path,
+    pub(super) declared: &'c Declared,
+    pub(super) host: &'c dyn Host,
+    /// Whether prompts of agents may name programs that are missing.
+    pub(super) missing_programs: &'c std::cell::RefCell<Vec<(String, String)>>,
+}
+
+/// What a file adds.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) projects: Vec<Project>,
+    pub(super) agents: Vec<AgentSpec>,
+}
+
+/// Reads a file of `conf.d`.
+pub(super) fn fragment(item: &Item<'_>, file: &ConfigFile, context: &Context<'_>) -> Option<Parts> {
+    const KEYS: [&str; 4] = ["project", "mentions", "agents", "pr_dispatch"];
+    item.fields("a file of conf.d", &KEYS, |fields| {
+        if fields.has("pr_dispatch") {
+            let error = ValueError::new("`[pr_dispatch]` belongs into orchestrator.toml");
+            fields.error_at("pr_dispatch", error.help("a file of conf.d cannot have it"));
+        }
+        let declared_here = fields.optional("project", |item| context.project(item));
+        let id = match &declared_here {
+            Some(project) => Some(project.id.clone()),
+            None if fields.has("project") => None,
+            None => owner(fields, file, context),
+        };
+        let mentions = fields.optional("mentions", project_mentions);
+        let mut parts = Parts::default();
+        fields.optional("agents", |item| {
+            item.list(|item| {
+                parts
+                    .agents
+                    .extend(context.agent(item, Some((file.stem(), id.as_ref()))));
+                Some(())
+            })
+        });
+        if let Some(mut project) = declared_here {
+            if let Some((enabled, allow)) = mentions {
+                project.mentions = enabled;
+                project.allow = allow;
+            }
+            parts.projects.push(project);
+        } else if fields.has("mentions") && !fields.has("project") {
+            let error =
+                ValueError::new("`[mentions]` of a project stands where its `[project]` is");
+            fields.error_at("mentions", error);
+        }
+        Some(parts)
+    })
+}
+
+/// The project of a fragment that declares none: the one it is named after.
+fn owner(
+    fields: &config_core::Fields<'_>,
+    file: &ConfigFile,
+    context: &Context<'_>,
+) -> Option<ProjectId> {
+    let stem = file.stem();
+    if !context.declared.projects.contains_key(stem) {
+        let message = format!("no project is called {}, as this file is", quoted(stem));
+        let help = "add `[project]` here, or name the file after a project";
+        fields.error(ValueError::new(message).help(help));
+        return None;
+    }
+    stem.parse().ok()
+}
+
+/// `[mentions]` of a fragment.
+fn project_mentions(item: &Item<'_>) -> Option<(bool, Vec<forge_core::Login>)> {
+    item.fields("[mentions] of a project", &["enabled", "allow"], |fields| {
+        let enabled = or(fields, "enabled", true, Item::boolean);
+        Some((enabled, or(fields, "allow", Vec::new(), logins)))
+    })
+}
+
+impl Context<'_> {
+    /// An id that a project has.
+    pub(super) fn known_project(&self, item: &Item<'_>) -> Option<ProjectId> {
+        let project: ProjectId = id(item)?;
+        if self.declared.projects.contains_key(project.as_str()) {
+            return Some(project);
+        }
+        let known = self.declared.projects.keys().map(String::as_str);
+        item.error(unknown("project", project.as_str(), known));
+        None
+    }
+
+    /// Whether the value at `path` of this file is the first to declare its name.
+    pub(super) fn is_first(&self, place: Option<&Place>, path: &str) -> Result<(), String> {
+        match place {
+            Some((file, at)) if file != self.file || at != path => {
+                Err(format!("it is in {file} already"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn project(&self, item: &Item<'_>) -> Option<Project> {
+        const KEYS: [&str; 10] = [
+            "id",
+            "repository",
+            "working_dir",
+            "worktree_root",
+            "default_branch",
+            "max_concurrent_agents",
+            "mentions",
+            "allow",
+            "webhook_secret",
+            "previous_webhook_secret",
+        ];
+        let path = item.path().to_owned();
+        item.fields("a project", &KEYS, |fields| {
+            let project: Option<ProjectId> = fields.required("id", |item| {
+                let project: ProjectId = id(item)?;
+                let first = self.declared.projects.get(project.as_str());
+                if let Err(help) = self.is_first(first, &path) {
+                    let message = format!(
+                        "a project called {} exists already",
+                        quoted(project.as_str())
+                    );
+                    item.error(ValueError::new(message).help(help));
+                    return None;
+                }
+                Some(project)
+            });
+            let repository: Option<RepoName> = fields.required("repository", |item| {
+                let name: RepoName = id(item)?;
+                let first = self
+                    .declared
+                    .repositories
+                    .get(&name.as_str().to_ascii_lowercase());
+                if let Err(help) = self.is_first(first, &path) {
+                    let message =
+                        format!("two projects have the repository {}", quoted(name.as_str()));
+                    item.error(ValueError::new(message).help(help));
+                    return None;
+                }
+                Some(name)
+            });
+            let working_dir = fields.required("working_dir", |item| self.git_folder(item));
+            let worktree_root = fields.optional("worktree_root", |item| {
+                let root = folder(item, self.folder)?;
+                if working_dir.as_ref() == Some(&root) {
+                    item.error("the worktree root is the working directory itself");
+                    return None;
+                }
+                Some(root)
+            });
+            let default_branch = fields.optional("default_branch", id::<BranchName>);
+            let webhook = project_secrets(fields);
+            let project = project?;
+            Some(Project {
+                worktree_root: worktree_root
+                    .unwrap_or_else(|| self.folder.join("worktrees").join(project.as_str())),
+                id: project,
+                repository: repository?,
+                working_dir: working_dir?,
+                default_branch: default_branch
+                    .unwrap_or_else(|| "main".parse().expect("`main` is a branch name")),
+                max_concurrent_agents: or(fields, "max_concurrent_agents", 16, |item| {
+                    count(item, 1, 10_000)
+                }),
+                mentions: or(fields, "mentions", true, Item::boolean),
+                allow: or(fields, "allow", Vec::new(), logins),
+                webhook,
+            })
+        })
+    }
+
+    fn git_folder(&self, item: &Item<'_>) -> Option<std::path::PathBuf> {
+        let path = folder(item, self.folder)?;
+        let help = "clone the project's repository there";
+        let wrong = match self.host.folder(&path) {
+            Folder::Git => return Some(path),
+            Folder::Plain => "the working directory is no git repository",
+            Folder::Missing => "the working directory does not exist",
+        };
+        item.error(ValueError::new(wrong).help(help));
+        None
+    }
+}

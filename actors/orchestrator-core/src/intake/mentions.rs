@@ -1,0 +1,234 @@
+//! Comments: `@orch:[project/]agent`.
+
+use forge_core::mention::{self, Limits, Mention};
+use forge_core::{CommentAction, IssueCommentEvent, IssueState, Login, Marker};
+
+use super::{Ask, Decision, Dispatch, Mark, Rejection, View, Want, long, refusal, rejected, title};
+use crate::config::{AgentSpec, Mentions, Project};
+use crate::run::{Reason, RunContext, Subject, Trigger};
+
+/// Standings of an author on GitHub that come with the right to write.
+const WRITERS: [&str; 3] = ["OWNER", "MEMBER", "COLLABORATOR"];
+
+pub(super) fn decide(event: &IssueCommentEvent, view: &View<'_>) -> Decision {
+    match event.action {
+        CommentAction::Created => {}
+        CommentAction::Edited => return Decision::Ignored("comment_edited"),
+        CommentAction::Deleted => return Decision::Ignored("comment_deleted"),
+        CommentAction::Other(_) => return Decision::Ignored("comment_action"),
+    }
+    let settings = view.config.mentions.as_ref();
+    let per_comment = settings.map_or(Limits::default().mentions, |m| m.limits.per_comment);
+    let limits = Limits {
+        mentions: per_comment,
+        ..Limits::default()
+    };
+    let mentions = mention::scan(&event.comment.body, limits);
+    if mentions.found.is_empty() {
+        return Decision::Ignored("no_mention");
+    }
+    if view.own_logins.contains(&event.comment.author) {
+        return Decision::Ignored("own_comment");
+    }
+    let asked = Asked {
+        event,
+        view,
+        settings,
+        project: view.config.project_of(&event.repository.name),
+    };
+    let mut dispatch = Dispatch {
+        mark: asked.mark(),
+        ..Dispatch::default()
+    };
+    for mention in &mentions.found {
+        match asked.one(mention, dispatch.wants.len()) {
+            Ok(want) => dispatch.wants.push(want),
+            Err(rejection) => dispatch.rejected.push(*rejection),
+        }
+    }
+    if mentions.over_limit > 0 {
+        dispatch.rejected.push(Rejection {
+            agent: format!("{} more", mentions.over_limit),
+            reason: Reason::OverMentionLimit,
+            run: None,
+        });
+    }
+    Decision::Dispatch(Box::new(dispatch))
+}
+
+struct Asked<'a> {
+    event: &'a IssueCommentEvent,
+    view: &'a View<'a>,
+    settings: Option<&'a Mentions>,
+    project: Option<&'a Project>,
+}
+
+impl<'a> Asked<'a> {
+    /// A comment is the same whatever delivery tells of it. Triggers of the command line without an id
+    /// are told apart by their deliveries alone.
+    fn mark(&self) -> Option<Mark> {
+        let (repository, id) = (&self.event.repository.name, self.event.comment.id.get());
+        let repository = repository.as_str().to_ascii_lowercase();
+        (id != 0).then(|| Mark {
+            key: format!("comment:{repository}:{id}"),
+            once: true,
+        })
+    }
+
+    /// Made by somebody who holds the secret, not by a user of the forge.
+    fn is_cli(&self) -> bool {
+        self.event.by_hand || self.event.issue.number.is_cli()
+    }
+
+    fn one(&self, mention: &Mention, already: usize) -> Result<Want, Box<Rejection>> {
+        let named = match &mention.project {
+            Some(project) => format!("{project}/{}", mention.agent),
+            None => mention.agent.to_string(),
+        };
+        let refused = |reason, run| {
+            let agent = named.clone();
+            Box::new(Rejection { agent, reason, run })
+        };
+        let settings = self
+            .settings
+            .ok_or_else(|| refused(Reason::MentionsNotConfigured, None))?;
+        let project = self
+            .project
+            .ok_or_else(|| refused(Reason::UnknownProject, None))?;
+        let agent = self
+            .resolve(mention, project)
+            .map_err(|reason| refused(reason, None))?;
+        let (depth, too_deep) = self.depth(settings);
+        let ask = Ask {
+            project,
+            agent,
+            subject: Subject::Comment {
+                issue: self.event.issue.number,
+                comment: self.event.comment.id,
+            },
+            trigger: if self.is_cli() {
+                Trigger::Cli
+            } else {
+                Trigger::Mention
+            },
+            depth,
+            status: None,
+            check_author: !self.is_cli() && self.must_ask(settings, project, agent),
+        };
+        let against = self
+            .against(settings, project, agent)
+            .or_else(|| too_deep.then_some(Reason::LoopGuard))
+            .or_else(|| self.too_many(settings, already))
+            .or_else(|| refusal(agent, self.view, already));
+        if let Some(reason) = against {
+            let run = rejected(ask.run(self.view), reason, self.view.now);
+            return Err(refused(reason, Some(run)));
+        }
+        Ok(Want {
+            run: ask.run(self.view),
+            context: self.context(mention),
+        })
+    }
+
+    /// The agent of that name that serves the repository's project. A project that is written must be
+    /// one, and its agent must serve this project too.
+    fn resolve(&self, mention: &Mention, project: &'a Project) -> Result<&'a AgentSpec, Reason> {
+        let config = self.view.config;
+        if let Some(written) = &mention.project {
+            if !config.projects.contains_key(written) {
+                return Err(Reason::UnknownProject);
+            }
+            let agent = config
+                .agent(written, &mention.agent)
+                .ok_or(Reason::UnknownAgent)?;
+            return agent
+                .serves(&project.id)
+                .then_some(agent)
+                .ok_or(Reason::OtherProject);
+        }
+        if let Some(agent) = config.agent(&project.id, &mention.agent) {
+            return Ok(agent);
+        }
+        let mut named = config
+            .agents
+            .values()
+            .filter(|agent| agent.name == mention.agent)
+            .peekable();
+        if named.peek().is_none() {
+            return Err(Reason::UnknownAgent);
+        }
+        named
+            .find(|agent| agent.serves(&project.id))
+            .ok_or(Reason::OtherProject)
+    }
+
+    fn against(&self, settings: &Mentions, project: &Project, agent: &AgentSpec) -> Option<Reason> {
+        let author = &self.event.comment.author;
+        if !self.is_cli() && matches!(self.event.issue.state, Some(IssueState::Closed)) {
+            return Some(Reason::IssueClosed);
+        }
+        if !agent.mentionable || !project.mentions {
+            return Some(Reason::Disabled);
+        }
+        // Who holds the secret may use the command line.
+        let may = self.is_cli() || self.is_allowed(author, settings, project, agent);
+        (!may).then_some(Reason::NotAllowed)
+    }
+
+    /// The nearest allow-list counts; without any, whoever the forge does not call a stranger. Where the event does
+    /// not say what the author is, the forge is asked before the run starts (`must_ask`).
+    fn is_allowed(
+        &self,
+        author: &Login,
+        settings: &Mentions,
+        project: &Project,
+        agent: &AgentSpec,
+    ) -> bool {
+        let lists = [&agent.allow, &project.allow, &settings.allow];
+        if let Some(list) = lists.into_iter().find(|list| !list.is_empty()) {
+            return list.contains(author);
+        }
+        let standing = self.event.comment.author_association.as_deref();
+        standing.is_none_or(|standing| WRITERS.contains(&standing))
+    }
+
+    /// Whether only the forge can say if the author may write: no allow-list decides, and the event does not say.
+    fn must_ask(&self, settings: &Mentions, project: &Project, agent: &AgentSpec) -> bool {
+        let listed = [&agent.allow, &project.allow, &settings.allow];
+        settings.require_write
+            && self.view.config.forge.is_some()
+            && self.event.comment.author_association.is_none()
+            && listed.into_iter().all(Vec::is_empty)
+    }
+
+    /// Length of the chain this run would end, and whether that is too long.
+    fn depth(&self, settings: &Mentions) -> (u16, bool) {
+        let before = Marker::find(&self.event.comment.body).map_or(0, |marker| marker.depth);
+        let depth = before.saturating_add(1);
+        (depth, depth > settings.limits.max_depth)
+    }
+
+    fn too_many(&self, settings: &Mentions, already: usize) -> Option<Reason> {
+        if self.is_cli() {
+            return None;
+        }
+        let recent = (self.view.recent)(&self.event.repository.name, self.event.issue.number);
+        let already = u32::try_from(already).unwrap_or(u32::MAX);
+        let limit = settings.limits.per_issue_per_hour;
+        (recent.saturating_add(already) >= limit).then_some(Reason::RateLimited)
+    }
+
+    fn context(&self, mention: &Mention) -> RunContext {
+        let IssueCommentEvent { comment, issue, .. } = self.event;
+        RunContext {
+            issue: Some(issue.number),
+            title: title(issue.title.as_deref()),
+            body: long(issue.body.as_deref()),
+            comment: long(Some(&comment.body)),
+            task: mention.rest_of_line.clone(),
+            author: Some(comment.author.clone()),
+            url: comment.html_url.clone().or_else(|| issue.html_url.clone()),
+            ..RunContext::default()
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Pull requests: the fan-out to the agents of `[pr_dispatch]`.
+
+use forge_core::{IssueState, Origin, PullRequestAction, PullRequestEvent, PullRequestHead};
+
+use super::{
+    Ask, Decision, Dispatch, Ends, Mark, Rejection, View, Want, long, refusal, rejected, title,
+};
+use crate::config::{PrAgent, PrDispatch, Project};
+use crate::run::{Reason, RunContext, StatusKey, Subject, Trigger};
+
+pub(super) fn decide(event: &PullRequestEvent, view: &View<'_>) -> Decision {
+    let once = match event.action {
+        PullRequestAction::Opened
+        | PullRequestAction::Synchronized
+        | PullRequestAction::ReadyForReview => true,
+        PullRequestAction::Reopened => false,
+        PullRequestAction::Closed => return closed(event),
+        PullRequestAction::Edited | PullRequestAction::Other(_) => {
+            return Decision::Ignored("pull_request_action");
+        }
+    };
+    let Some(settings) = &view.config.pr_dispatch else {
+        return Decision::Ignored("pr_dispatch_not_configured");
+    };
+    let project = view.config.project_of(&event.repository.name);
+    let Some(project) = project.filter(|project| project.id == settings.project) else {
+        return Decision::Ignored("pr_other_project");
+    };
+    let Some(head) = &event.pull_request.head else {
+        return Decision::Ignored("pr_without_head");
+    };
+    if matches!(event.pull_request.state, Some(IssueState::Closed)) || event.pull_request.merged {
+        return closed(event);
+    }
+    if event.pull_request.draft && !settings.drafts {
+        return Decision::Ignored("pr_draft");
+    }
+    let fan_out = FanOut {
+        event,
+        view,
+        settings,
+        project,
+        head,
+    };
+    Decision::Dispatch(Box::new(fan_out.dispatch(once)))
+}
+
+/// Everything of the pull request ends; opened again, it begins anew.
+fn closed(event: &PullRequestEvent) -> Decision {
+    Decision::Dispatch(Box::new(Dispatch {
+        ends: Some(Ends {
+            repository: event.repository.name.clone(),
+            number: event.number,
+            keep: None,
+            reason: Reason::PullRequestClosed,
+            forget: true,
+        }),
+        ..Dispatch::default()
+    }))
+}
+
+struct FanOut<'a> {
+    event: &'a PullRequestEvent,
+    view: &'a View<'a>,
+    settings: &'a PrDispatch,
+    project: &'a Project,
+    head: &'a PullRequestHead,
+}
+
+impl FanOut<'_> {
+    fn dispatch(&self, once: bool) -> Dispatch {
+        let whole = self.against_all();
+        let mut dispatch = Dispatch {
+            mark: Some(Mark {
+                key: self.mark(),
+                once,
+            }),
+            ends: Some(Ends {
+                repository: self.event.repository.name.clone(),
+                number: self.event.number,
+                keep: Some(self.head.sha.clone()),
+                reason: Reason::Superseded,
+                forget: false,
+            }),
+            ..Dispatch::default()
+        };
+        for entry in &self.settings.agents {
+            match self.one(entry, whole, dispatch.wants.len()) {
+                Ok(want) => dispatch.wants.push(want),
+                Err(rejection) => dispatch.rejected.push(*rejection),
+            }
+        }
+        dispatch
+    }
+
+    /// A forge may tell of one head by several events (`synchronized` before `opened`).
+    fn mark(&self) -> String {
+        let repository = self.event.repository.name.as_str().to_ascii_lowercase();
+        format!("pull:{repository}:{}:{}", self.event.number, self.head.sha)
+    }
+
+    /// What is against the pull request as a whole.
+    fn against_all(&self) -> Option<Reason> {
+        // A payload that does not say where the head comes from is treated as a fork's, but for
+        // repositories that take pull requests from anywhere.
+        let fork = self.event.origin() != Origin::SameRepository;
+        if fork && !self.settings.forks {
+            return Some(Reason::NotDispatched);
+        }
+        let allow = &self.settings.allow;
+        let author = self
+            .event
+            .pull_request
+            .author
+            .as_ref()
+            .or(self.event.sender.as_ref());
+        let allowed = allow.is_empty() || author.is_some_and(|author| allow.contains(author));
+        (!allowed).then_some(Reason::NotAllowed)
+    }
+
+    fn one(
+        &self,
+        entry: &PrAgent,
+        whole: Option<Reason>,
+        already: usize,
+    ) -> Result<Want, Box<Rejection>> {
+        let refused = |reason, run| {
+            let agent = entry.agent.to_string();
+            Box::new(Rejection { agent, reason, run })
+        };
+        let Some(agent) = self.view.config.agent(&self.project.id, &entry.agent) else {
+            return Err(refused(Reason::UnknownAgent, None));
+        };
+        let ask = Ask {
+            project: self.project,
+            agent,
+            subject: Subject::PullRequest {
+                number: self.event.number,
+                sha: self.head.sha.clone(),
+            },
+            trigger: Trigger::PullRequest,
+            depth: 1,
+            status: Some(StatusKey {
+                repository: self.event.repository.name.clone(),
+                sha: self.head.sha.clone(),
+                context: entry.context.clone(),
+            }),
+            check_author: false,
+        };
+        let run = ask.run(self.view);
+        match whole.or_else(|| refusal(agent, self.view, already)) {
+            None => Ok(Want {
+                run,
+                context: self.context(),
+            }),
+            Some(reason) => {
+                let run = rejected(run, reason, self.view.now);
+                Err(refused(reason, Some(run)))
+            }
+        }
+    }
+
+    fn context(&self) -> RunContext {
+        let pull = &self.event.pull_request;
+        RunContext {
+            issue: Some(self.event.number.into()),
+            title: title(pull.title.as_deref()),
+            body: long(pull.body.as_deref()),
+            author: pull.author.clone(),
+            url: pull.html_url.clone(),
+            base_branch: pull.base.as_ref().map(|base| base.branch.clone()),
+            head_branch: Some(self.head.branch.clone()),
+            fork: self.event.origin() != Origin::SameRepository,
+            ..RunContext::default()
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Runs: what was asked for, how far it got, how it ended and why.
+
+mod exit;
+mod reason;
+mod record;
+
+pub use exit::{ExitClass, ExitReport, Terminal};
+pub use reason::{Hold, Reason};
+pub use record::{
+    Priority, ProcessIdentity, Run, RunContext, RunKey, RunState, StatusKey, Subject, Trigger,
+    WorktreeRecord,
+};

@@ -1,0 +1,7 @@
+//! The orchestrator's decisions, seen from outside.
+
+mod fleet;
+mod intake;
+mod outcomes;
+mod reconciling;
+mod samples;

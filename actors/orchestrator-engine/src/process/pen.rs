@@ -1,0 +1,239 @@
+//! The processes of one run, however they try to get away.
+
+use std::collections::HashMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use super::cgroup::{CgroupBase, RunCgroup};
+use super::limits::Limits;
+use super::orphans;
+use super::proc_table::{self, ProcessRow};
+
+/// The variable by which processes of a run are known when everything else about them has changed.
+pub(super) const RUN_VARIABLE: &str = "ORCH_RUN_ID";
+
+/// How processes of runs are kept together on this host.
+#[derive(Debug, Clone)]
+pub enum Confinement {
+    /// A cgroup for each run, and the scan.
+    Cgroup(CgroupBase),
+    /// A scan of the process table only.
+    Scan,
+}
+
+impl Confinement {
+    /// The best this host allows; `instance` names the daemon (its data folder).
+    pub fn detect(instance: &str) -> Self {
+        CgroupBase::find(instance).map_or(Self::Scan, Self::Cgroup)
+    }
+
+    /// Whether a process that leaves its session, its parent and its environment behind is still
+    /// found for certain.
+    pub fn is_complete(&self) -> bool {
+        matches!(self, Self::Cgroup(_))
+    }
+}
+
+/// A process that cannot be mistaken for a later one of the same id.
+type Identity = (i32, u64);
+
+/// Looks in a row that have to find nobody, where there is no cgroup to ask.
+const LOOKS: usize = 2;
+
+/// A process that shows no environment for so long has none.
+const MOST_DOUBT: Duration = Duration::from_millis(250);
+
+/// What is kept of the processes of one run.
+#[derive(Debug)]
+pub(super) struct Pen {
+    cgroup: Option<RunCgroup>,
+    /// `ORCH_RUN_ID=<run>`.
+    assignment: Vec<u8>,
+    /// The first process: leader of the session and of the group. Its row is set once it runs.
+    leader: Option<ProcessRow>,
+    /// Every process that was looked at: whether it is of this run.
+    known: HashMap<Identity, bool>,
+    /// Living processes of which that could not be told, and since when.
+    doubtful: HashMap<Identity, Instant>,
+}
+
+impl Pen {
+    pub(super) fn new(confinement: &Confinement, run: &str, limits: &Limits) -> io::Result<Self> {
+        let cgroup = match confinement {
+            Confinement::Cgroup(base) => Some(base.open(run, limits)?),
+            Confinement::Scan => None,
+        };
+        Ok(Self::of(cgroup, run))
+    }
+
+    /// A pen for what a former life left behind.
+    pub(super) fn of(cgroup: Option<RunCgroup>, run: &str) -> Self {
+        let assignment = format!("{RUN_VARIABLE}={run}").into_bytes();
+        Self {
+            cgroup,
+            assignment,
+            leader: None,
+            known: HashMap::new(),
+            doubtful: HashMap::new(),
+        }
+    }
+
+    pub(super) fn cgroup(&self) -> Option<&RunCgroup> {
+        self.cgroup.as_ref()
+    }
+
+    /// Names the first process.
+    pub(super) fn led_by(&mut self, leader: ProcessRow) {
+        self.leader = Some(leader);
+        self.known.insert(identity(&leader), true);
+    }
+
+    /// Living processes of the run, by a look at the whole process table.
+    pub(super) fn scan(&mut self) -> Vec<ProcessRow> {
+        let table = proc_table::all();
+        self.forget_the_dead(&table);
+        let inside = self
+            .cgroup
+            .as_ref()
+            .map(RunCgroup::members)
+            .unwrap_or_default();
+        for row in &table {
+            let found = match inside.contains(&row.pid) {
+                true => Some(true),
+                false => self.belongs(row),
+            };
+            let Some(found) = found.or_else(|| self.doubt(row)) else {
+                continue;
+            };
+            let known = self.known.entry(identity(row)).or_insert(found);
+            *known |= found;
+        }
+        self.take_in_children(&table);
+        orphans::collect();
+        let mine = table
+            .into_iter()
+            .filter(|row| !row.zombie && self.known.get(&identity(row)) == Some(&true));
+        mine.collect()
+    }
+
+    /// Living processes of the run that are cheap to find: those of the cgroup, else the scan.
+    pub(super) fn members(&mut self) -> Vec<Pid> {
+        match &self.cgroup {
+            Some(cgroup) => cgroup.members(),
+            None => self.scan().into_iter().map(|row| row.pid).collect(),
+        }
+    }
+
+    /// Whether a process shows by itself that it is of this run; `None` when that cannot be told at this look.
+    fn belongs(&self, row: &ProcessRow) -> Option<bool> {
+        let known = self.known.get(&identity(row)).copied();
+        if known == Some(true) {
+            return known;
+        }
+        let led = |leader: &ProcessRow| row.session == leader.session || row.group == leader.group;
+        if self.leader.as_ref().is_some_and(led) {
+            return Some(true);
+        }
+        // A fork has its parent's environment from its first moment, so one look that sees one is enough.
+        if known.is_some() || row.pid == rustix::process::getpid() {
+            return Some(false);
+        }
+        proc_table::has_variable(row, &self.assignment)
+    }
+
+    /// One more look at which nothing could be told; after a while it is none of the run's, and one that is older than
+    /// the run never was.
+    fn doubt(&mut self, row: &ProcessRow) -> Option<bool> {
+        if row.zombie {
+            return None;
+        }
+        let older = |leader: &ProcessRow| row.started < leader.started;
+        if self.leader.as_ref().is_some_and(older) {
+            return Some(false);
+        }
+        let since = self.doubtful.entry(identity(row));
+        let since = since.or_insert_with(Instant::now);
+        (since.elapsed() >= MOST_DOUBT).then_some(false)
+    }
+
+    /// Children of the run's processes are of the run, and so are theirs.
+    fn take_in_children(&mut self, table: &[ProcessRow]) {
+        let by_pid: HashMap<i32, Identity> = table
+            .iter()
+            .map(|row| (identity(row).0, identity(row)))
+            .collect();
+        loop {
+            let mut more = Vec::new();
+            for row in table {
+                let parent = by_pid
+                    .get(&row.parent)
+                    .and_then(|parent| self.known.get(parent));
+                if parent == Some(&true) && self.known.get(&identity(row)) != Some(&true) {
+                    more.push(identity(row));
+                }
+            }
+            if more.is_empty() {
+                return;
+            }
+            self.known
+                .extend(more.into_iter().map(|identity| (identity, true)));
+        }
+    }
+
+    fn forget_the_dead(&mut self, table: &[ProcessRow]) {
+        let alive: std::collections::HashSet<Identity> = table.iter().map(identity).collect();
+        self.known.retain(|identity, _| alive.contains(identity));
+        let known = &self.known;
+        self.doubtful
+            .retain(|identity, _| alive.contains(identity) && !known.contains_key(identity));
+    }
+
+    /// Sends a signal to every process of the run.
+    pub(super) fn signal(&mut self, signal: Signal) {
+        if signal == Signal::KILL {
+            self.cgroup.as_ref().map(RunCgroup::kill);
+        }
+        for row in self.scan() {
+            send(&row, signal);
+        }
+    }
+
+    /// Whether no process of the run lives. Without a cgroup only looks in a row that find nobody, and nobody in doubt,
+    /// say so: one may miss a process whose parent ends during the look.
+    pub(super) fn is_empty(&mut self) -> bool {
+        match &self.cgroup {
+            Some(cgroup) => !cgroup.is_populated() && self.scan().is_empty(),
+            None => (0..LOOKS).all(|_| self.scan().is_empty() && !self.is_in_doubt()),
+        }
+    }
+
+    /// Whether a living process may be of the run.
+    fn is_in_doubt(&self) -> bool {
+        let known = &self.known;
+        self.doubtful
+            .keys()
+            .any(|identity| !known.contains_key(identity))
+    }
+
+    /// Takes the cgroup away.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        self.cgroup.take().map_or(Ok(()), |cgroup| cgroup.remove())
+    }
+}
+
+fn identity(row: &ProcessRow) -> Identity {
+    (row.pid.as_raw_nonzero().get(), row.started)
+}
+
+/// Sends a signal to this very process: a later one that got the same id is left alone.
+fn send(row: &ProcessRow, signal: Signal) {
+    let Ok(handle) = rustix::process::pidfd_open(row.pid, PidfdFlags::empty()) else {
+        return;
+    };
+    // The handle names whoever has the id now; the table tells whether that is still the same.
+    if proc_table::row(row.pid).is_some_and(|now| now.started == row.started) {
+        let _ = rustix::process::pidfd_send_signal(&handle, signal);
+    }
+}

@@ -1,0 +1,379 @@
+//! One run from start to end, on the thread of whoever calls [`RunningAgent::run`].
+//!
+//! ```text
+//! running ── it exits ──────────────────────────────> lingering ── nothing left ──> done
+//!    └── limit, stall, stop ──> terminating (SIGTERM) <──┘ something left
+//!                                   └── grace over ──> killing (SIGKILL, repeated) ──> done
+//! ```
+
+use std::fs::File;
+use std::future::Future;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::limits::{Limits, Resource};
+use super::orphans::{self, Leader};
+use super::pen::Pen;
+use super::proc_table;
+use super::run::{RunningAgent, Stopper};
+use super::spec::{AgentInput, EndCause, Ended, ProcessEnd, StopCause};
+use crate::output::RunLog;
+
+/// How long the processes a finished agent has left may take to end by themselves.
+const LINGER: Duration = Duration::from_millis(300);
+/// How long SIGKILL is repeated before a process counts as unkillable.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Between two looks at what a run uses.
+const WATCH: Duration = Duration::from_millis(250);
+/// Between two looks while it ends.
+const CLOSE_WATCH: Duration = Duration::from_millis(20);
+/// Between two counts of the folder, at least; a count that takes long is done more rarely.
+const COUNT_FOLDER: Duration = Duration::from_secs(2);
+/// Read from the pipe at once, in bytes: what a pipe holds.
+const CHUNK: usize = 64 << 10;
+/// Most that is read after the last process has gone, in bytes: a pipe's content.
+const LAST: usize = 1 << 20;
+
+/// Where a run is on its way to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// The first process has ended; the others have until then.
+    Lingering(Instant),
+    /// SIGTERM was sent; SIGKILL follows then.
+    Terminating(Instant),
+    /// SIGKILL is being sent; given up then.
+    Killing(Instant),
+}
+
+/// A run being watched.
+pub(super) struct Watch {
+    agent: Child,
+    registered: Leader,
+    leader: JoinHandle<()>,
+    leader_gone: bool,
+    output: Option<pipe::Receiver>,
+    _input: Option<JoinHandle<()>>,
+    pen: Pen,
+    log: RunLog,
+    limits: Limits,
+    folder: PathBuf,
+    count: Option<JoinHandle<(Option<Resource>, Duration)>>,
+    next_count: Instant,
+    started: Instant,
+    last_output: Instant,
+    stop: watch::Receiver<Option<StopCause>>,
+    _stopper: Stopper,
+    phase: Phase,
+    cause: Option<EndCause>,
+    survivors: usize,
+    /// Whether any process was left at the last look after the first one had ended.
+    somebody_left: bool,
+    peak_memory: u64,
+}
+
+impl Watch {
+    /// Takes the descriptors into the runtime of this thread.
+    pub(super) fn begin(mut agent: RunningAgent) -> Self {
+        let pid = Pid::from_child(&agent.child);
+        let input = agent
+            .child
+            .stdin
+            .take()
+            .and_then(|stdin| feed(stdin.into(), std::mem::take(&mut agent.input)));
+        Self {
+            leader: tokio::task::spawn_blocking(move || wait_for(pid)),
+            leader_gone: false,
+            output: Some(
+                pipe::Receiver::from_owned_fd(agent.output.into())
+                    .expect("it is the read end of a pipe"),
+            ),
+            _input: input,
+            pen: agent.pen,
+            log: agent.log,
+            next_count: agent.started + COUNT_FOLDER,
+            limits: agent.limits,
+            folder: agent.folder,
+            count: None,
+            last_output: agent.started,
+            started: agent.started,
+            agent: agent.child,
+            registered: agent.leader,
+            stop: agent.stop,
+            _stopper: agent.stopper,
+            phase: Phase::Running,
+            cause: None,
+            survivors: 0,
+            somebody_left: true,
+            peak_memory: 0,
+        }
+    }
+
+    pub(super) async fn until_the_end(mut self) -> Ended {
+        let mut chunk = vec![0; CHUNK];
+        let mut next_look = Instant::now() + WATCH;
+        while !self.is_over() {
+            let wake = self.next_time(next_look);
+            tokio::select! {
+                biased;
+                // The sender lives in `self`, so this ends only by a request.
+                _ = self.stop.changed() => self.asked_to_stop(),
+                _ = &mut self.leader, if !self.leader_gone => self.leader_ended(),
+                () = tokio::time::sleep_until(wake.into()) => {
+                    let began = Instant::now();
+                    self.look();
+                    // Where a look is dear (thousands of processes, no cgroup) it is taken more rarely; an end is not
+                    // held up by that for long.
+                    let (pause, share) = match self.phase {
+                        Phase::Running => (WATCH, 10),
+                        _ => (CLOSE_WATCH, 2),
+                    };
+                    next_look = Instant::now() + pause.max(began.elapsed() * share);
+                }
+                read = read(self.output.as_mut(), &mut chunk), if self.output.is_some() => match read {
+                    0 => self.output = None,
+                    length => self.received(&chunk[..length]),
+                },
+            }
+        }
+        self.finish(&mut chunk)
+    }
+
+    /// Something has been written: the run is not stalled.
+    fn received(&mut self, bytes: &[u8]) {
+        self.last_output = Instant::now();
+        self.log.push(bytes);
+    }
+
+    fn asked_to_stop(&mut self) {
+        let asked = *self.stop.borrow_and_update();
+        if let Some(cause) = asked {
+            self.end_for(EndCause::Stopped(cause));
+        }
+    }
+
+    fn leader_ended(&mut self) {
+        self.leader_gone = true;
+        if self.phase == Phase::Running {
+            self.cause = Some(EndCause::Exited);
+            self.phase = Phase::Lingering(Instant::now() + LINGER);
+        }
+        self.somebody_left = !self.pen.is_empty();
+    }
+
+    /// Ends the run, unless it is ending already.
+    fn end_for(&mut self, cause: EndCause) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        self.cause = Some(cause);
+        match cause {
+            // What takes everything gets no time to take more.
+            EndCause::Exhausted(_) => self.kill(),
+            _ => self.terminate(),
+        }
+    }
+
+    fn terminate(&mut self) {
+        self.pen.signal(Signal::TERM);
+        // A stopped process gets SIGTERM only when it goes on.
+        self.pen.signal(Signal::CONT);
+        self.phase = Phase::Terminating(Instant::now() + self.limits.grace);
+    }
+
+    fn kill(&mut self) {
+        self.pen.signal(Signal::KILL);
+        self.phase = Phase::Killing(Instant::now() + PATIENCE);
+    }
+
+    /// When something has to happen at the latest.
+    fn next_deadline(&self) -> Instant {
+        let wall = self.started + self.limits.wall;
+        match self.phase {
+            Phase::Running => self
+                .limits
+                .stall
+                .map_or(wall, |stall| wall.min(self.last_output + stall)),
+            Phase::Lingering(then) | Phase::Terminating(then) | Phase::Killing(then) => then,
+        }
+    }
+
+    /// When to look next: at the latest at the deadline, and soon once the end has begun.
+    fn next_time(&self, next_look: Instant) -> Instant {
+        let soon = match self.phase {
+            Phase::Running => next_look,
+            _ => next_look.min(Instant::now() + CLOSE_WATCH),
+        };
+        soon.min(self.next_deadline())
+    }
+
+    /// A look at the clock, at what is used, and at who is left.
+    fn look(&mut self) {
+        let now = Instant::now();
+        match self.phase {
+            Phase::Running => self.check_limits(now),
+            Phase::Lingering(until) if now >= until => {
+                self.survivors = self.pen.scan().len();
+                self.terminate();
+            }
+            Phase::Terminating(until) if now >= until => self.kill(),
+            Phase::Killing(_) => self.pen.signal(Signal::KILL),
+            Phase::Lingering(_) | Phase::Terminating(_) => {}
+        }
+        self.somebody_left =
+            !(self.leader_gone && self.phase != Phase::Running && self.pen.is_empty());
+    }
+
+    fn check_limits(&mut self, now: Instant) {
+        if now >= self.started + self.limits.wall {
+            return self.end_for(EndCause::WallClock);
+        }
+        if self
+            .limits
+            .stall
+            .is_some_and(|stall| now >= self.last_output + stall)
+        {
+            return self.end_for(EndCause::Stalled);
+        }
+        orphans::collect();
+        let members = self.pen.members();
+        let memory = members
+            .iter()
+            .map(|pid| proc_table::memory_bytes(*pid))
+            .sum();
+        self.peak_memory = self.peak_memory.max(memory);
+        let by_kernel = self.pen.cgroup().and_then(|cgroup| {
+            let memory = cgroup.hit_memory().then_some(Resource::Memory);
+            memory.or_else(|| cgroup.hit_processes().then_some(Resource::Processes))
+        });
+        let passed = by_kernel.or_else(|| self.limits.passed_by(members.len() as u64, memory));
+        if let Some(resource) = passed.or_else(|| self.folder_count(now)) {
+            self.end_for(EndCause::Exhausted(resource));
+        }
+    }
+
+    /// The result of a count of the folder, which another thread makes.
+    fn folder_count(&mut self, now: Instant) -> Option<Resource> {
+        if self.count.as_ref().is_some_and(JoinHandle::is_finished) {
+            let count = self.count.take()?;
+            let (passed, took) = futures_now(count)?;
+            self.next_count = now + COUNT_FOLDER.max(took * 20);
+            return passed;
+        }
+        if self.count.is_none() && now >= self.next_count && self.limits.folder_bytes.is_some() {
+            let (limits, folder) = (self.limits.clone(), self.folder.clone());
+            self.count = Some(tokio::task::spawn_blocking(move || {
+                let began = Instant::now();
+                (limits.passed_in(&folder), began.elapsed())
+            }));
+        }
+        None
+    }
+
+    /// Whether nothing is left to wait for.
+    fn is_over(&self) -> bool {
+        match self.phase {
+            Phase::Running => false,
+            Phase::Killing(until) if Instant::now() >= until => true,
+            _ => self.leader_gone && !self.somebody_left,
+        }
+    }
+
+    /// Reads what is still in the pipe, without waiting for whoever may hold its other end; collects
+    /// the first process; closes the log.
+    fn finish(mut self, chunk: &mut [u8]) -> Ended {
+        // Read past the runtime: its knowledge of what can be read may be older than the last write.
+        let rest = self
+            .output
+            .take()
+            .and_then(|output| output.into_nonblocking_fd().ok());
+        if let Some(mut rest) = rest.map(File::from) {
+            let mut left = LAST;
+            while let Ok(length @ 1..) = rest.read(chunk) {
+                self.log.push(&chunk[..length]);
+                left = left.saturating_sub(length);
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+        let left = self.pen.scan();
+        let end = match self.agent.try_wait() {
+            Ok(Some(status)) => status.into(),
+            _ => ProcessEnd::Unkillable,
+        };
+        drop(self.registered);
+        // The last of its orphans.
+        orphans::collect();
+        if let Err(error) = self.pen.close() {
+            tracing::warn!(event = "run.cgroup_left", pid = self.agent.id(), %error, "the run's cgroup stays");
+        }
+        let (output, log_error) = self.log.finish();
+        Ended {
+            cause: self.cause.unwrap_or(EndCause::Exited),
+            end,
+            survivors: self.survivors,
+            unkillable: left
+                .iter()
+                .map(|row| row.pid.as_raw_nonzero().get())
+                .collect(),
+            took: self.started.elapsed(),
+            output,
+            log_error,
+            peak_memory: self.peak_memory,
+        }
+    }
+}
+
+/// Blocks until a child has ended. It is not collected: its id, which is also that of its session and
+/// group, is not given to another process before the run is over.
+fn wait_for(pid: Pid) {
+    let wait = || {
+        rustix::process::waitid(
+            WaitId::Pid(pid),
+            WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+        )
+    };
+    while wait().is_err_and(|error| error == rustix::io::Errno::INTR) {}
+}
+
+/// The value of a task that has finished.
+fn futures_now<T>(task: JoinHandle<T>) -> Option<T> {
+    let mut task = std::pin::pin!(task);
+    let waker = std::task::Waker::noop();
+    match task
+        .as_mut()
+        .poll(&mut std::task::Context::from_waker(waker))
+    {
+        std::task::Poll::Ready(value) => value.ok(),
+        std::task::Poll::Pending => None,
+    }
+}
+
+/// Reads once; 0 at the end, and for an error, after which nothing more can come.
+async fn read(output: Option<&mut pipe::Receiver>, chunk: &mut [u8]) -> usize {
+    match output {
+        Some(output) => output.read(chunk).await.unwrap_or(0),
+        None => std::future::pending().await,
+    }
+}
+
+/// Writes the prompt beside everything else: an agent that does not read cannot hold the run up.
+fn feed(stdin: std::os::fd::OwnedFd, input: AgentInput) -> Option<JoinHandle<()>> {
+    let AgentInput::Text(text) = input else {
+        return None;
+    };
+    let mut stdin = pipe::Sender::from_owned_fd(stdin).ok()?;
+    // An agent that closes its input early is no failure.
+    Some(tokio::spawn(
+        async move { drop(stdin.write_all(&text).await) },
+    ))
+}

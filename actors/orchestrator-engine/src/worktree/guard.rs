@@ -1,0 +1,97 @@
+//! What keeps a hostile worktree harmless: no programs from its configuration, no way out of its root.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use git_engine::Git;
+
+use super::error::WorktreeError;
+
+/// Most names of one repository's configuration that are looked at, in bytes.
+const MOST_NAMES: usize = 1 << 20;
+
+/// Settings that switch off every filter the repository's configuration defines: a checkout would
+/// run them. (What else could start a program is switched off for every call of git.)
+pub(super) fn disarming(git: &Git, repository: &Path) -> Result<Vec<String>, WorktreeError> {
+    let call = git
+        .call(repository, "config")
+        .setting(&format!("safe.directory={}", repository.display()))
+        .env("GIT_DIR", repository)
+        .at_most(MOST_NAMES);
+    let names = call
+        .args(["--includes", "--name-only", "--null", "--list"])
+        .output()?;
+    let names = names
+        .split(|byte| *byte == 0)
+        .filter_map(|name| std::str::from_utf8(name).ok());
+    let program = |name: &&str| name.starts_with("filter.") && !name.ends_with(".required");
+    let mut settings: Vec<String> = names
+        .filter(program)
+        .filter_map(|name| name.rsplit_once('.'))
+        .flat_map(|(filter, key)| {
+            [
+                format!("{filter}.{key}="),
+                format!("{filter}.required=false"),
+            ]
+        })
+        .collect();
+    settings.sort();
+    settings.dedup();
+    Ok(settings)
+}
+
+/// Refuses a folder that is a link, or is not below `root`.
+pub(super) fn real_folder_below(root: &Path, folder: &Path) -> Result<(), WorktreeError> {
+    let outside = || WorktreeError::Outside {
+        path: folder.to_owned(),
+        root: root.to_owned(),
+    };
+    let real = folder.canonicalize().map_err(WorktreeError::at(folder))?;
+    // Canonical, it would be another path if any part of it were a link.
+    (real == folder && real.starts_with(root))
+        .then_some(())
+        .ok_or_else(outside)
+}
+
+/// Removes a folder and everything in it; links are removed and never followed. Nothing there is fine.
+pub(super) fn remove_tree(path: &Path) -> Result<(), WorktreeError> {
+    let first = remove(path);
+    let Err(error) = first else { return Ok(()) };
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return Err(WorktreeError::at(path)(error));
+    }
+    // Its owner may have taken away the right to write to folders.
+    open_up(path);
+    remove(path).map_err(WorktreeError::at(path))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let data = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        data => data?,
+    };
+    if data.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    }
+}
+
+/// Gives the owner all rights on every folder of the tree.
+fn open_up(path: &Path) {
+    let mut open = vec![path.to_owned()];
+    while let Some(folder) = open.pop() {
+        if !folder.symlink_metadata().is_ok_and(|data| data.is_dir()) {
+            continue;
+        }
+        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        open.extend(
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
+    }
+}

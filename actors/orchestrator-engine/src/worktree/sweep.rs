@@ -1,0 +1,133 @@
+//! Removing the worktrees of runs that are over.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::error::WorktreeError;
+use super::{Worktree, Worktrees, guard};
+
+/// A worktree that was modified within this time stays (the contract's 30 minutes).
+pub const KEPT_AFTER_CHANGE: Duration = Duration::from_secs(30 * 60);
+
+/// Most entries looked at to find out when a worktree was last modified; one with more is taken to be
+/// as old as what was looked at.
+const MOST_ENTRIES: usize = 200_000;
+
+/// What the run table says of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunState {
+    /// It is queued, starting or running: its worktree stays.
+    Live,
+    /// It is over; this is its worktree.
+    Over(Worktree),
+    /// There is no such run.
+    Unknown,
+}
+
+/// What became of one folder below the root.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Swept {
+    /// It was removed; its commits stay on their branch.
+    Removed(PathBuf),
+    /// It was modified lately, or its run goes on.
+    Kept(PathBuf),
+    /// The run table does not know it; it is left alone, for a person to look at.
+    Stranger(PathBuf),
+    /// It could not be removed.
+    Failed(PathBuf, String),
+}
+
+impl Worktrees {
+    /// Goes over all worktrees: `state` tells what the run table knows of a run, by the name of its
+    /// folder. Before one is removed, its commits are settled.
+    pub fn sweep(&self, state: &dyn Fn(&str) -> RunState, now: SystemTime) -> Vec<Swept> {
+        let folders = |path: &Path| -> Vec<PathBuf> {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            let real = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            let mut paths: Vec<PathBuf> = real.map(|entry| entry.path()).collect();
+            paths.sort();
+            paths
+        };
+        let all = folders(&self.root)
+            .into_iter()
+            .flat_map(|project| folders(&project));
+        all.map(|folder| self.sweep_one(folder, state, now))
+            .collect()
+    }
+
+    fn sweep_one(
+        &self,
+        folder: PathBuf,
+        state: &dyn Fn(&str) -> RunState,
+        now: SystemTime,
+    ) -> Swept {
+        let name = folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        match state(&name) {
+            RunState::Live => Swept::Kept(folder),
+            RunState::Unknown => Swept::Stranger(folder),
+            RunState::Over(_) if modified_since(&folder, now - KEPT_AFTER_CHANGE) => {
+                Swept::Kept(folder)
+            }
+            // The table's folder and this one must be the same before anything is deleted.
+            RunState::Over(worktree) if worktree.folder != folder => Swept::Stranger(folder),
+            RunState::Over(worktree) => match self.remove(&worktree) {
+                Ok(()) => Swept::Removed(folder),
+                Err(error) => Swept::Failed(folder, error.to_string()),
+            },
+        }
+    }
+
+    /// Removes a worktree at once. Its commits are settled first, and stay.
+    ///
+    /// # Errors
+    /// When the disk refuses, or the folder is not where it should be.
+    pub fn remove(&self, worktree: &Worktree) -> Result<(), WorktreeError> {
+        let parent = worktree.folder.parent().unwrap_or(&self.root);
+        if parent.exists() {
+            guard::real_folder_below(&self.root, parent)?;
+        }
+        let administration = worktree.administration();
+        if administration.is_dir() {
+            let all = worktree.repository.join("worktrees");
+            guard::real_folder_below(&worktree.repository, &all)?;
+            self.settle(worktree)?;
+        }
+        guard::remove_tree(&worktree.folder)?;
+        let lock = self.lock(&worktree.repository);
+        let _writing = lock.lock();
+        guard::remove_tree(&administration)
+    }
+}
+
+/// Whether anything in the tree was modified at or after `when`. Links are not followed.
+fn modified_since(folder: &Path, when: SystemTime) -> bool {
+    let mut open = vec![folder.to_owned()];
+    let mut seen = 0;
+    let newer = |path: &Path| {
+        let modified = path.symlink_metadata().and_then(|data| data.modified());
+        modified.is_ok_and(|modified| modified >= when)
+    };
+    if newer(folder) {
+        return true;
+    }
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if newer(&entry.path()) {
+                return true;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(entry.path());
+            }
+        }
+        if seen > MOST_ENTRIES {
+            return false;
+        }
+    }
+    false
+}

@@ -1,0 +1,13 @@
+//! Agent processes for real: every way to end, and every way to try not to.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail by panicking"
+)]
+
+mod ends;
+mod flood;
+mod hostile;
+mod leftovers;
+mod secrets;
+mod support;

@@ -1,0 +1,233 @@
+//! The event of a run as it is stored: enough to run it after a restart.
+
+use forge_core::{Event, GitRef, RepoName};
+use runner_core::event::{EventContext, EventKind, StartsNothing};
+use runner_core::expr::Value;
+use serde::{Deserialize, Serialize};
+
+/// An event that starts runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredEvent {
+    kind: EventKind,
+    action: Option<String>,
+    /// The reference.
+    pub reference: String,
+    /// The commit.
+    pub sha: String,
+    /// `owner/repo`.
+    pub repository: String,
+    /// Who caused it.
+    pub actor: String,
+    base_branch: Option<String>,
+    head_branch: Option<String>,
+    /// From elsewhere: no secrets, and the base's workflow files.
+    pub untrusted: bool,
+    changed_paths: Option<Vec<String>>,
+    message: Option<String>,
+    inputs: Vec<(String, String)>,
+    /// JSON, as it came; stored in a row of its own.
+    #[serde(skip)]
+    pub(crate) payload: String,
+    /// Where the repository is cloned from, as sent.
+    pub clone_url: String,
+    /// Its page, as sent.
+    pub html_url: Option<String>,
+    /// Its default branch, as sent.
+    pub default_branch: Option<String>,
+    /// The commit before a push; the base's head of a pull request.
+    pub before: Option<String>,
+    /// Number of the pull request.
+    pub number: Option<u64>,
+}
+
+impl StoredEvent {
+    /// The event of a verified webhook, without its body: that is stored as it came, and read when the run is.
+    ///
+    /// # Errors
+    /// When it starts no run.
+    pub fn of_webhook(event: &Event) -> Result<Self, StartsNothing> {
+        let context = EventContext::of_webhook(event, &serde_json::Value::Null)?;
+        let (repository, before, number) = match event {
+            Event::Push(push) => {
+                let before = match &push.change {
+                    forge_core::RefChange::Updated { before, .. } => Some(before.to_string()),
+                    _ => None,
+                };
+                (&push.repository, before, None)
+            }
+            Event::PullRequest(event) => {
+                let base = event
+                    .pull_request
+                    .base
+                    .as_ref()
+                    .and_then(|base| base.sha.as_ref())
+                    .map(ToString::to_string);
+                (&event.repository, base, Some(event.number.get()))
+            }
+            _ => return Err(StartsNothing::Other("unknown".to_owned())),
+        };
+        Ok(Self {
+            clone_url: repository.clone_url.clone().unwrap_or_default(),
+            html_url: repository.html_url.clone(),
+            default_branch: repository.default_branch.as_ref().map(ToString::to_string),
+            before,
+            number,
+            ..Self::of_context(context)
+        })
+    }
+
+    fn of_context(context: EventContext) -> Self {
+        Self {
+            kind: context.kind,
+            action: context.action,
+            reference: context.reference,
+            sha: context.sha,
+            repository: context.repository,
+            actor: context.actor,
+            base_branch: context.base_branch,
+            head_branch: context.head_branch,
+            untrusted: context.untrusted,
+            changed_paths: context.changed_paths,
+            message: context.message,
+            inputs: context.inputs,
+            payload: String::new(),
+            clone_url: String::new(),
+            html_url: None,
+            default_branch: None,
+            before: None,
+            number: None,
+        }
+    }
+
+    /// An event made here: a working tree on a laptop.
+    #[must_use]
+    pub fn local(
+        kind: EventKind,
+        repository: &RepoName,
+        reference: &GitRef,
+        sha: &str,
+        clone_url: &str,
+    ) -> Self {
+        let is_pull = kind == EventKind::PullRequest;
+        Self {
+            action: is_pull.then(|| "opened".to_owned()),
+            actor: "local".to_owned(),
+            base_branch: is_pull.then(|| "main".to_owned()),
+            ..Self::made(
+                kind,
+                repository.as_ref(),
+                &reference.to_string(),
+                sha,
+                clone_url,
+            )
+        }
+    }
+
+    /// An event that no webhook brought.
+    pub(crate) fn made(
+        kind: EventKind,
+        repository: &str,
+        reference: &str,
+        sha: &str,
+        clone_url: &str,
+    ) -> Self {
+        Self {
+            kind,
+            action: None,
+            reference: reference.to_owned(),
+            sha: sha.to_owned(),
+            repository: repository.to_owned(),
+            actor: String::new(),
+            base_branch: None,
+            head_branch: reference.strip_prefix("refs/heads/").map(str::to_owned),
+            untrusted: false,
+            changed_paths: None,
+            message: None,
+            inputs: Vec::new(),
+            payload: "{}".to_owned(),
+            clone_url: clone_url.to_owned(),
+            html_url: None,
+            default_branch: None,
+            before: None,
+            number: None,
+        }
+    }
+
+    /// With the repository's page and default branch.
+    pub(crate) fn at(mut self, html_url: Option<String>, default_branch: Option<String>) -> Self {
+        self.html_url = html_url;
+        self.default_branch = default_branch;
+        self
+    }
+
+    /// Started by the clock.
+    pub(crate) fn scheduled(mut self, cron: &str) -> Self {
+        self.payload = serde_json::json!({ "schedule": cron }).to_string();
+        self
+    }
+
+    /// Started by somebody, with these inputs.
+    pub(crate) fn dispatched(mut self, actor: &str, inputs: Vec<(String, String)>) -> Self {
+        let all: serde_json::Map<_, _> = inputs
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().into()))
+            .collect();
+        self.payload = serde_json::json!({ "inputs": all, "ref": self.reference }).to_string();
+        self.actor = actor.to_owned();
+        self.inputs = inputs;
+        self
+    }
+
+    /// Which event it is.
+    #[must_use]
+    pub fn kind(&self) -> EventKind {
+        self.kind
+    }
+
+    /// As the workflow language wants it.
+    #[must_use]
+    pub fn context(&self) -> EventContext {
+        EventContext {
+            kind: self.kind,
+            action: self.action.clone(),
+            reference: self.reference.clone(),
+            sha: self.sha.clone(),
+            repository: self.repository.clone(),
+            actor: self.actor.clone(),
+            base_branch: self.base_branch.clone(),
+            head_branch: self.head_branch.clone(),
+            untrusted: self.untrusted,
+            changed_paths: self.changed_paths.clone(),
+            message: self.message.clone(),
+            inputs: self.inputs.clone(),
+            payload: serde_json::from_str::<serde_json::Value>(&self.payload)
+                .map_or(Value::Null, |payload| Value::from(&payload)),
+        }
+    }
+
+    /// `push`, `pull_request`, ….
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.kind.as_str()
+    }
+
+    /// `opened`, …, of pull requests.
+    #[must_use]
+    pub fn action(&self) -> Option<&str> {
+        self.action.as_deref()
+    }
+
+    /// What it is about, where several deliveries can be: a pull request's head is run once, whether `opened` or `synchronized` comes first.
+    #[must_use]
+    pub fn subject(&self) -> Option<String> {
+        let number = self.number?;
+        let again = self.action.as_deref() == Some("reopened");
+        (!again).then(|| {
+            format!(
+                "pull_request:{}#{number}@{}",
+                self.repository.to_lowercase(),
+                self.sha
+            )
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! Deliveries on their way into the store: on the thread that received them, without a detour over an actor.
+//!
+//! ```text
+//! HTTP worker ─▶ one transaction (delivery, run, event, body) ─▶ arrived ─▶ 202
+//!                                                                   └─ tell ─▶ RunDesk
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forge_actors::deliveries::{Admission, Deliveries};
+use forge_core::{BodyDigest, DeliveryId};
+use store::StoreError;
+
+use crate::clock::now_ms;
+use crate::desk::received;
+use crate::event::StoredEvent;
+use crate::payload::Payload;
+use crate::rows::{self, NewRun};
+use crate::service::Shared;
+
+/// Longest wait for a delivery to become durable.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Takes deliveries.
+#[derive(Clone)]
+pub struct RunnerIntake {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// A delivery that starts a run.
+#[derive(Debug)]
+pub struct NewDelivery {
+    /// Its id.
+    pub id: DeliveryId,
+    /// The digest of its body.
+    pub digest: BodyDigest,
+    /// What it starts.
+    pub event: StoredEvent,
+    /// The body itself.
+    pub payload: Payload,
+}
+
+/// What became of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Accepted {
+    /// It started this run.
+    Run(String),
+    /// It was seen before; nothing was done.
+    Duplicate,
+    /// As many runs wait as may; nothing was stored.
+    Full,
+}
+
+/// Why it is not known what became of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAccepted {
+    /// The store's reason.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The store took too long; sent again, the delivery is accepted or found to be known.
+    #[error("the delivery was not stored within {} s; send it again", .0.as_secs())]
+    Late(Duration),
+}
+
+impl RunnerIntake {
+    /// Stores a delivery and the run it starts; answers once both are durable. A caller that goes away stops nothing.
+    /// To be called on a thread of an actix system.
+    ///
+    /// # Errors
+    /// See [`NotAccepted`].
+    pub async fn accept(&self, delivery: NewDelivery) -> Result<Accepted, NotAccepted> {
+        if self.shared.waiting() >= self.shared.settings.max_waiting {
+            self.shared.figures.refused();
+            return Ok(Accepted::Full);
+        }
+        let accepting = actix_rt::spawn(accept(Arc::clone(&self.shared), delivery));
+        match tokio::time::timeout(PATIENCE, accepting).await {
+            Ok(Ok(accepted)) => Ok(accepted?),
+            // It is never cancelled: its thread is ending.
+            Ok(Err(_)) => Err(StoreError::Closed.into()),
+            Err(_) => Err(NotAccepted::Late(PATIENCE)),
+        }
+    }
+}
+
+async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, StoreError> {
+    let NewDelivery {
+        id: delivery,
+        digest,
+        event,
+        payload,
+    } = delivery;
+    let record = received(&event, delivery.to_string());
+    let id = record.id.clone();
+    let keep = shared.settings.keep_runs;
+    let subject = event.subject();
+    let new = NewRun::delivered(&record, &event, payload);
+    let stored = shared.store.write(move |rows| {
+        let admission = Deliveries::default().admit(rows, &delivery, &digest, now_ms())?;
+        if admission == Admission::SameIdOtherBody {
+            tracing::warn!(event = "webhook.same_id", %delivery, "a delivery's id came with another body");
+        }
+        if !admission.is_new() {
+            return Ok::<_, StoreError>((false, Vec::new()));
+        }
+        if let Some(subject) = subject
+            && !Deliveries::default().admit_subject(rows, &subject, now_ms())?
+        {
+            return Ok((false, Vec::new()));
+        }
+        new.put(rows)?;
+        let gone = rows::forget_oldest(rows, keep)?;
+        Ok((true, gone))
+    });
+    let (is_new, gone) = stored.await?;
+    for run in gone {
+        shared.remove_files(&run);
+    }
+    shared.figures.delivery(is_new);
+    if !is_new {
+        return Ok(Accepted::Duplicate);
+    }
+    tracing::info!(event = "webhook.accepted", run = %id, "webhook received");
+    shared.start(id.clone());
+    Ok(Accepted::Run(id))
+}

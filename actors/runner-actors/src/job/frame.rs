@@ -1,0 +1,65 @@
+//! What steps see of each other, and how one ended.
+
+use runner_core::expr::{Contexts, Object};
+use runner_core::state::StepEnd;
+
+/// Steps that see each other: those of the job, or of one composite action.
+pub(super) struct Frame {
+    pub(super) contexts: Contexts,
+    pub(super) steps: Object,
+    /// Variables of the composite step itself.
+    pub(super) env: Vec<(String, String)>,
+    pub(super) failed: bool,
+    /// `github.action_path`.
+    pub(super) action_path: Option<String>,
+}
+
+/// How one step ended.
+pub(super) struct StepResult {
+    pub(super) end: StepEnd,
+    pub(super) reason: Option<String>,
+    pub(super) outputs: Vec<(String, String)>,
+    pub(super) summary: Option<String>,
+}
+
+impl StepResult {
+    pub(super) fn success(outputs: Vec<(String, String)>) -> Self {
+        Self {
+            end: StepEnd::Exited(0),
+            reason: None,
+            outputs,
+            summary: None,
+        }
+    }
+
+    pub(super) fn error(reason: impl Into<String>) -> Self {
+        Self {
+            end: StepEnd::Error,
+            reason: Some(reason.into()),
+            outputs: Vec::new(),
+            summary: None,
+        }
+    }
+
+    pub(super) fn lost(reason: impl Into<String>) -> Self {
+        Self {
+            end: StepEnd::Lost,
+            ..Self::error(reason)
+        }
+    }
+}
+
+/// Sets a variable, in place of an older one of its name.
+pub(super) fn set(pairs: &mut Vec<(String, String)>, (name, value): (String, String)) {
+    match pairs.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, old)) => *old = value,
+        None => pairs.push((name, value)),
+    }
+}
+
+/// The processor of the VMs, which is the host's.
+pub(super) const ARCH: &str = if cfg!(target_arch = "aarch64") {
+    "ARM64"
+} else {
+    "X64"
+};

@@ -1,0 +1,91 @@
+//! `hashFiles`: a hash of the commit's files that patterns match.
+
+use std::path::{Path, PathBuf};
+
+use runner_core::glob::Pattern;
+use sha2::{Digest, Sha256};
+
+/// `hashFiles`: over the commit's files on the host, in the order of their paths. The hash of the files' hashes (SHA-256), as GitHub's runner does.
+pub(super) fn hash_files(root: &Path, patterns: &[String]) -> Result<String, String> {
+    let parsed: Result<Vec<(bool, Pattern)>, String> = patterns
+        .iter()
+        .flat_map(|pattern| pattern.lines())
+        .map(|pattern| {
+            let (negated, text) = pattern
+                .trim()
+                .strip_prefix('!')
+                .map_or((false, pattern.trim()), |text| (true, text));
+            Pattern::parse(text.trim_start_matches("./")).map(|pattern| (negated, pattern))
+        })
+        .collect();
+    let parsed = parsed?;
+    let mut files = Vec::new();
+    below(root, Path::new(""), &mut files).map_err(|error| error.to_string())?;
+    files.sort();
+    let mut all = Sha256::new();
+    let mut any = false;
+    for file in files {
+        let path = file.to_string_lossy();
+        // The last pattern that matches decides.
+        let decided = parsed
+            .iter()
+            .rev()
+            .find(|(_, pattern)| pattern.matches(&path));
+        if decided.is_some_and(|(negated, _)| !negated) {
+            let bytes =
+                std::fs::read(root.join(&file)).map_err(|error| format!("{path}: {error}"))?;
+            all.update(Sha256::digest(&bytes));
+            any = true;
+        }
+    }
+    let hash = all.finalize();
+    Ok(if any {
+        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    } else {
+        String::new()
+    })
+}
+
+/// Regular files below a folder, relative to it; `.git` and links are left out.
+fn below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(root.join(folder))? {
+        let entry = entry?;
+        let path = folder.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() && entry.file_name() != ".git" {
+            below(root, &path, files)?;
+        } else if kind.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_hashed_by_pattern() {
+        let root = tempfile::TempDir::new().unwrap();
+        std::fs::create_dir_all(root.path().join("a/.git")).unwrap();
+        std::fs::write(root.path().join("a/x.lock"), "1").unwrap();
+        std::fs::write(root.path().join("a/.git/y.lock"), "2").unwrap();
+        std::fs::write(root.path().join("z.lock"), "3").unwrap();
+        let hash = |patterns: &[&str]| {
+            let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_owned()).collect();
+            hash_files(root.path(), &patterns).unwrap()
+        };
+        let both = hash(&["**/*.lock"]);
+        assert_eq!(both.len(), 64);
+        assert_ne!(both, hash(&["**/*.lock", "!z.lock"]));
+        assert_eq!(hash(&["*.none"]), "");
+        // sha256(sha256("1")): computed beside with sha256sum.
+        let one = hash(&["a/*.lock"]);
+        let expected: String = Sha256::digest(Sha256::digest(b"1"))
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(one, expected);
+    }
+}

@@ -1,0 +1,424 @@
+//! Actions that the runner does itself: checkout, artifacts, caches, checks of tools.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use runner_core::glob::Pattern;
+use runner_core::plan::{NativeAction, SetupTool};
+use runner_core::state::StepEnd;
+
+use super::packing::{OneFile, PACK};
+use super::process::in_workspace;
+use super::steps::{Runner, StepResult};
+use super::tarball;
+
+/// A cache entry to be saved when the job has succeeded.
+pub(crate) struct CacheToSave {
+    key: String,
+    paths: Vec<String>,
+}
+
+/// Longest time for a transfer.
+const TRANSFER: Duration = Duration::from_secs(900);
+
+fn input<'i>(inputs: &'i [(String, String)], name: &str) -> &'i str {
+    let found = inputs
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map_or("", |(_, value)| value.trim())
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+impl Runner<'_> {
+    pub(super) async fn native(
+        &mut self,
+        action: NativeAction,
+        inputs: &[(String, String)],
+    ) -> StepResult {
+        match action {
+            NativeAction::Checkout => self.checkout(inputs).await,
+            NativeAction::UploadArtifact => self.upload(inputs).await,
+            NativeAction::DownloadArtifact => self.download(inputs).await,
+            NativeAction::Cache => self.cache(inputs, true).await,
+            NativeAction::CacheRestore => self.cache(inputs, false).await,
+            NativeAction::CacheSave => self.save_now(inputs).await,
+            NativeAction::Setup(tool) => self.setup(tool, inputs).await,
+        }
+    }
+
+    /// The commit lies in the workspace from the start; another folder gets it too.
+    async fn checkout(&self, inputs: &[(String, String)]) -> StepResult {
+        let path = input(inputs, "path");
+        let sha = &self.order.event.sha;
+        if !path.is_empty() && path != "." {
+            let folder = in_workspace(path);
+            let tar = tarball::of_folder(&self.order.checkout);
+            let put = self
+                .machine
+                .vmm
+                .put_files(&self.machine.id, &folder, tar, TRANSFER)
+                .await;
+            if let Err(error) = put {
+                return StepResult::lost(format!(
+                    "the commit's files could not be put into {folder}: {error}"
+                ));
+            }
+        }
+        self.voice
+            .info(self.number, &format!("{sha} is checked out"))
+            .await;
+        StepResult::success(vec![
+            ("commit".to_owned(), sha.clone()),
+            ("ref".to_owned(), self.order.event.reference.clone()),
+        ])
+    }
+
+    async fn upload(&mut self, inputs: &[(String, String)]) -> StepResult {
+        let name = match input(inputs, "name") {
+            "" => "artifact",
+            name => name,
+        };
+        let paths = lines(input(inputs, "path"));
+        if paths.is_empty() {
+            return StepResult::error("the input `path` is missing");
+        }
+        let hidden = input(inputs, "include-hidden-files") == "true";
+        let packed = self.pack("artifact", &paths, hidden).await;
+        let file = match packed {
+            Ok(Some(file)) => file,
+            Ok(None) => {
+                let text = format!("no files were found for {}", paths.join(", "));
+                return match input(inputs, "if-no-files-found") {
+                    "error" => StepResult::error(text),
+                    "ignore" => StepResult::success(Vec::new()),
+                    _ => {
+                        self.voice
+                            .line(self.number, crate::log::LineKind::Warning, &text)
+                            .await;
+                        StepResult::success(Vec::new())
+                    }
+                };
+            }
+            Err(result) => return result,
+        };
+        let run = self.order.run.clone();
+        if self.order.stores.artifact(&run, name).is_some() && input(inputs, "overwrite") != "true"
+        {
+            return StepResult::error(format!(
+                "the run has an artifact {name} already; `overwrite: true` replaces it"
+            ));
+        }
+        let pending = self.order.stores.new_artifact(&run, name);
+        match self.fetch_into(&file, pending).await {
+            Ok(bytes) => {
+                self.voice
+                    .info(self.number, &format!("artifact {name}: {bytes} bytes"))
+                    .await;
+                StepResult::success(vec![("artifact-id".to_owned(), name.to_owned())])
+            }
+            Err(result) => result,
+        }
+    }
+
+    async fn download(&mut self, inputs: &[(String, String)]) -> StepResult {
+        let (name, pattern) = (input(inputs, "name"), input(inputs, "pattern"));
+        let folder = in_workspace(input(inputs, "path"));
+        let all = self.order.stores.list_artifacts(&self.order.run);
+        let wanted: Vec<String> = match (name, pattern) {
+            ("", "") => all.iter().map(|stored| stored.name.clone()).collect(),
+            ("", pattern) => match Pattern::parse(pattern) {
+                Ok(pattern) => all
+                    .iter()
+                    .filter(|stored| pattern.matches(&stored.name))
+                    .map(|stored| stored.name.clone())
+                    .collect(),
+                Err(error) => return StepResult::error(format!("pattern: {error}")),
+            },
+            (name, _) => vec![name.to_owned()],
+        };
+        let merge = !name.is_empty() || input(inputs, "merge-multiple") == "true";
+        for one in &wanted {
+            let Some(file) = self.order.stores.artifact(&self.order.run, one) else {
+                return StepResult::error(format!("the run has no artifact {one}"));
+            };
+            // A name is a folder's name only when it is one.
+            if !merge && (one.contains('/') || one == "..") {
+                return StepResult::error(format!("the artifact {one} cannot be a folder"));
+            }
+            let target = if merge {
+                folder.clone()
+            } else {
+                format!("{folder}/{one}")
+            };
+            let put = self
+                .machine
+                .vmm
+                .put_files(&self.machine.id, &target, tarball::of_file(&file), TRANSFER)
+                .await;
+            if let Err(error) = put {
+                return StepResult::lost(format!(
+                    "the artifact {one} could not be put into the VM: {error}"
+                ));
+            }
+            self.voice
+                .info(self.number, &format!("artifact {one} is in {target}"))
+                .await;
+        }
+        StepResult::success(vec![("download-path".to_owned(), folder)])
+    }
+
+    async fn cache(&mut self, inputs: &[(String, String)], save: bool) -> StepResult {
+        let (key, paths) = (
+            input(inputs, "key").to_owned(),
+            lines(input(inputs, "path")),
+        );
+        if key.is_empty() || paths.is_empty() {
+            return StepResult::error("the inputs `key` and `path` are needed");
+        }
+        let found = self.order.stores.find_cache(
+            &self.scopes(),
+            &key,
+            &lines(input(inputs, "restore-keys")),
+        );
+        let hit = found.as_ref().is_some_and(|(found, _)| *found == key);
+        match &found {
+            Some((found, file)) if input(inputs, "lookup-only") != "true" => {
+                let put = self
+                    .machine
+                    .vmm
+                    .put_files(&self.machine.id, "/", tarball::of_file(file), TRANSFER)
+                    .await;
+                if let Err(error) = put {
+                    return StepResult::lost(format!(
+                        "the cache could not be put into the VM: {error}"
+                    ));
+                }
+                self.voice
+                    .info(self.number, &format!("cache {found} is restored"))
+                    .await;
+            }
+            Some((found, _)) => {
+                self.voice
+                    .info(self.number, &format!("there is a cache {found}"))
+                    .await;
+            }
+            None if input(inputs, "fail-on-cache-miss") == "true" => {
+                return StepResult::error(format!("there is no cache for {key}"));
+            }
+            None => {
+                self.voice
+                    .info(self.number, &format!("there is no cache for {key}"))
+                    .await;
+            }
+        }
+        if save && !hit {
+            self.caches.push(CacheToSave {
+                key: key.clone(),
+                paths,
+            });
+        }
+        let matched = found.map(|(found, _)| found).unwrap_or_default();
+        StepResult::success(vec![
+            ("cache-hit".to_owned(), hit.to_string()),
+            ("cache-primary-key".to_owned(), key),
+            ("cache-matched-key".to_owned(), matched),
+        ])
+    }
+
+    async fn save_now(&mut self, inputs: &[(String, String)]) -> StepResult {
+        let (key, paths) = (
+            input(inputs, "key").to_owned(),
+            lines(input(inputs, "path")),
+        );
+        if key.is_empty() || paths.is_empty() {
+            return StepResult::error("the inputs `key` and `path` are needed");
+        }
+        match self.save(&key, &paths).await {
+            Ok(text) => {
+                self.voice.info(self.number, &text).await;
+                StepResult::success(Vec::new())
+            }
+            Err(result) => result,
+        }
+    }
+
+    /// After the last step: what was missed at the beginning is saved. Failing to costs speed only.
+    pub(super) async fn save_caches(&mut self) {
+        for cache in std::mem::take(&mut self.caches) {
+            let text = match self.save(&cache.key, &cache.paths).await {
+                Ok(text) => text,
+                Err(result) => format!(
+                    "the cache {} is not saved: {}",
+                    cache.key,
+                    result.reason.unwrap_or_default()
+                ),
+            };
+            self.voice.info(0, &text).await;
+        }
+    }
+
+    async fn save(&mut self, key: &str, paths: &[String]) -> Result<String, StepResult> {
+        let scopes = self.scopes();
+        let exists = self.order.stores.find_cache(&scopes[..1], key, &[]);
+        if exists.is_some_and(|(found, _)| found == key) {
+            return Ok(format!("the cache {key} exists already"));
+        }
+        let Some(file) = self.pack("cache", paths, true).await? else {
+            return Ok(format!("nothing to save for the cache {key}"));
+        };
+        let pending = self.order.stores.new_cache(&scopes[0], key);
+        let bytes = self.fetch_into(&file, pending).await?;
+        Ok(format!("cache {key}: {bytes} bytes"))
+    }
+
+    /// Where caches are read; the first one is written. What strangers save is read by their own reference only.
+    fn scopes(&self) -> Vec<String> {
+        let event = &self.order.event;
+        if event.untrusted {
+            vec![
+                format!("{}@{}", event.repository, event.reference),
+                event.repository.clone(),
+            ]
+        } else {
+            vec![event.repository.clone()]
+        }
+    }
+
+    /// Packs files of the VM into a tar in the VM; `None` when no file was found. The patterns go as arguments to a constant script.
+    async fn pack(
+        &mut self,
+        what: &str,
+        paths: &[String],
+        hidden: bool,
+    ) -> Result<Option<String>, StepResult> {
+        let file = format!("/tmp/.runner-{what}-{}.tar", uuid::Uuid::new_v4());
+        let mut argv = vec![
+            "python3".to_owned(),
+            "-c".to_owned(),
+            PACK.to_owned(),
+            file.clone(),
+        ];
+        argv.push(
+            if what == "cache" {
+                "absolute"
+            } else {
+                "relative"
+            }
+            .to_owned(),
+        );
+        argv.push(if hidden { "hidden" } else { "visible" }.to_owned());
+        argv.extend(paths.iter().cloned());
+        let ended = self.command(argv).await;
+        match ended.end {
+            StepEnd::Exited(0) => Ok(Some(file)),
+            StepEnd::Exited(3) => Ok(None),
+            StepEnd::Lost => Err(StepResult::lost(ended.reason.unwrap_or_default())),
+            _ => Err(StepResult::error(format!(
+                "packing failed: {}",
+                ended.reason.unwrap_or_default()
+            ))),
+        }
+    }
+
+    /// Brings one file of the VM to the host: the manager packs it once more, so its tar is taken apart on the way.
+    async fn fetch_into(
+        &self,
+        file: &str,
+        pending: std::io::Result<super::stores::Pending>,
+    ) -> Result<u64, StepResult> {
+        let local =
+            |error: std::io::Error| StepResult::error(format!("it could not be stored: {error}"));
+        let mut pending = pending.map_err(local)?;
+        let lost =
+            |error: String| StepResult::lost(format!("it could not be read from the VM: {error}"));
+        let mut stream = self
+            .machine
+            .vmm
+            .get_files(&self.machine.id, file)
+            .await
+            .map_err(|error| lost(error.to_string()))?;
+        let mut inner = OneFile::default();
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|error| lost(error.to_string()))?;
+            inner
+                .push(&chunk, |bytes| pending.write(bytes))
+                .map_err(local)?;
+        }
+        if !inner.is_whole() {
+            return Err(lost("the file is not whole".to_owned()));
+        }
+        pending.keep().map_err(local)
+    }
+
+    async fn setup(&mut self, tool: SetupTool, inputs: &[(String, String)]) -> StepResult {
+        let wanted = input(inputs, tool.version_input).to_owned();
+        let script = "command -v \"$1\" >/dev/null || { echo \"$1 is not in the image\" >&2; exit 4; }; found=$(\"$1\" \"$2\" 2>&1 | head -n 1); echo \"$found\"; [ -z \"$3\" ] && exit 0; \
+             printf '%s' \"$found\" | grep -Eq \"(^|[^0-9.])$3([^0-9]|\\$)\" || { echo \"wanted $3\" >&2; exit 5; }";
+        let version: String = version_core(&wanted);
+        let argv = [
+            "sh",
+            "-c",
+            script,
+            "sh",
+            tool.command,
+            tool.version_argument,
+            &version,
+        ];
+        let ended = self.command(argv.map(str::to_owned).to_vec()).await;
+        match ended.end {
+            StepEnd::Exited(0) => StepResult::success(Vec::new()),
+            StepEnd::Lost => StepResult::lost(ended.reason.unwrap_or_default()),
+            StepEnd::Exited(4) => StepResult::error(format!(
+                "{} is not in the image of this label",
+                tool.command
+            )),
+            StepEnd::Exited(5) => StepResult::error(format!(
+                "the image has another version of {} than {wanted}",
+                tool.command
+            )),
+            _ => StepResult {
+                end: ended.end,
+                ..StepResult::error(ended.reason.unwrap_or_default())
+            },
+        }
+    }
+}
+
+/// The part of a version that an image can be held to: `18`, `3.11`; `lts/*`, `stable`, `^18.2.0` and `x` mean less than they say.
+fn version_core(wanted: &str) -> String {
+    let digits = wanted
+        .trim()
+        .trim_start_matches(['v', '^', '~', '=', '>', ' ']);
+    let parts: Vec<&str> = digits
+        .split('.')
+        .take_while(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+        .collect();
+    // A full stop is any character for the shell's grep.
+    parts.join("\\.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_held_to_what_they_say() {
+        for (wanted, core) in [
+            ("18", "18"),
+            ("v18.x", "18"),
+            ("3.11", "3\\.11"),
+            ("^20.1.0", "20\\.1\\.0"),
+            ("lts/*", ""),
+            ("stable", ""),
+        ] {
+            assert_eq!(version_core(wanted), core);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! A step's output on its way to the log: masked, cut into lines, commands taken out, capped head and tail.
+
+use std::collections::VecDeque;
+
+use runner_core::command::{Command, Commands, Level};
+use runner_core::mask::{Masker, Secrets};
+
+use crate::log::LineKind;
+
+/// Bytes of one step's lines that are kept from its beginning; from its end.
+const HEAD: usize = 8 << 20;
+const TAIL: usize = 256 << 10;
+/// A line is cut here: output without a line end is no line.
+const LONGEST_LINE: usize = 16 << 10;
+
+/// What a step's output says.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    /// Lines to be logged.
+    pub(crate) lines: Vec<(LineKind, String)>,
+    /// Outputs set in the old way.
+    pub(crate) outputs: Vec<(String, String)>,
+    /// Texts to be masked from here on.
+    pub(crate) masks: Vec<String>,
+}
+
+/// One stream of one step.
+pub(crate) struct Stream {
+    kind: LineKind,
+    masker: Masker,
+    commands: Commands,
+    line: Vec<u8>,
+    /// The open line was given out in part: its rest is no command.
+    continued: bool,
+    /// How the open line began, as it came: only what begins with a colon can be a command.
+    first: Option<u8>,
+}
+
+impl Stream {
+    pub(crate) fn new(kind: LineKind, secrets: &Secrets) -> Self {
+        Self {
+            kind,
+            masker: Masker::new(secrets),
+            commands: Commands::default(),
+            line: Vec::new(),
+            continued: false,
+            first: None,
+        }
+    }
+
+    /// The bytes in pieces between which masks may have to be set: what follows `::add-mask::` in one write is masked too.
+    pub(crate) fn pieces<'b>(&self, bytes: &'b [u8]) -> Vec<&'b [u8]> {
+        let may_command = self.first == Some(b':') || bytes.windows(2).any(|two| two == b"::");
+        if may_command {
+            bytes.split_inclusive(|byte| *byte == b'\n').collect()
+        } else {
+            vec![bytes]
+        }
+    }
+
+    pub(crate) fn mask(&mut self, secrets: &Secrets) {
+        self.masker.set(secrets);
+    }
+
+    /// Takes bytes as they were written.
+    pub(crate) fn push(&mut self, bytes: &[u8], said: &mut Said) {
+        match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => self.first = bytes.get(end + 1).copied(),
+            None => self.first = self.first.or_else(|| bytes.first().copied()),
+        }
+        let shown = self.masker.push(bytes);
+        self.take(&shown, said);
+    }
+
+    /// The stream has ended.
+    pub(crate) fn finish(&mut self, said: &mut Said) {
+        let rest = self.masker.finish();
+        self.take(&rest, said);
+        if !self.line.is_empty() {
+            self.end_line(said);
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], said: &mut Said) {
+        for byte in bytes {
+            if *byte == b'\n' {
+                self.end_line(said);
+            } else {
+                self.line.push(*byte);
+                if self.line.len() >= LONGEST_LINE {
+                    self.end_line(said);
+                    self.continued = true;
+                }
+            }
+        }
+    }
+
+    fn end_line(&mut self, said: &mut Said) {
+        let bytes = std::mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_end_matches('\r');
+        let continued = std::mem::take(&mut self.continued);
+        let command = if continued {
+            None
+        } else {
+            self.commands.line(text)
+        };
+        let shown = match command {
+            None => (self.kind, clean(text)),
+            Some(Command::Group(title)) => (LineKind::Group, clean(&title)),
+            Some(Command::EndGroup) => (LineKind::EndGroup, String::new()),
+            Some(Command::Annotation(note)) => {
+                let kind = match note.level {
+                    Level::Notice => LineKind::Notice,
+                    Level::Warning => LineKind::Warning,
+                    Level::Error => LineKind::Error,
+                };
+                let place = match (&note.file, note.lines.0) {
+                    (Some(file), Some(line)) => format!("{file}:{line}: "),
+                    (Some(file), None) => format!("{file}: "),
+                    (None, _) => String::new(),
+                };
+                let title = note
+                    .title
+                    .map(|title| format!("{title}: "))
+                    .unwrap_or_default();
+                (kind, clean(&format!("{place}{title}{}", note.message)))
+            }
+            Some(Command::AddMask(text)) => {
+                said.masks.push(text);
+                return;
+            }
+            Some(Command::SetOutput { name, value }) => {
+                said.outputs.push((name, value));
+                return;
+            }
+            Some(
+                Command::Debug(_)
+                | Command::SaveState { .. }
+                | Command::Echo(_)
+                | Command::NoEffect(_),
+            ) => return,
+            Some(Command::Disabled(name)) => {
+                let text = format!(
+                    "the command `{name}` is switched off: others could use it through the output"
+                );
+                (LineKind::Error, text)
+            }
+        };
+        said.lines.push(shown);
+    }
+}
+
+/// Without control characters but tabs and the escapes of colours, which pages show as they like.
+fn clean(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_control() || matches!(c, '\t' | '\u{1b}'))
+        .collect()
+}
+
+/// Keeps the beginning and the end of what a step prints.
+#[derive(Default)]
+pub(crate) struct Cap {
+    written: usize,
+    tail: VecDeque<(LineKind, String)>,
+    tail_bytes: usize,
+    dropped: u64,
+}
+
+impl Cap {
+    /// Lines that may be written now.
+    pub(crate) fn pass(&mut self, lines: Vec<(LineKind, String)>) -> Vec<(LineKind, String)> {
+        let mut now = Vec::new();
+        for line in lines {
+            let bytes = line.1.len() + 1;
+            if self.written + bytes <= HEAD && self.tail.is_empty() {
+                self.written += bytes;
+                now.push(line);
+                continue;
+            }
+            self.tail_bytes += bytes;
+            self.tail.push_back(line);
+            while self.tail_bytes > TAIL {
+                let Some((_, gone)) = self.tail.pop_front() else {
+                    break;
+                };
+                self.tail_bytes -= gone.len() + 1;
+                self.dropped += gone.len() as u64 + 1;
+            }
+        }
+        now
+    }
+
+    /// Output that the VM manager did not hand on.
+    pub(crate) fn lost(&mut self, bytes: u64) {
+        self.dropped += bytes;
+    }
+
+    /// What is left at the end: how much is missing, then the tail.
+    pub(crate) fn finish(self) -> Vec<(LineKind, String)> {
+        let note = (self.dropped > 0).then(|| {
+            let text = format!("… {} bytes of output are left out here …", self.dropped);
+            (LineKind::Warning, text)
+        });
+        note.into_iter().chain(self.tail).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(writes: &[&str], secrets: &[&str]) -> Said {
+        let mut known = Secrets::default();
+        for secret in secrets {
+            known.add(secret).unwrap();
+        }
+        let mut stream = Stream::new(LineKind::Out, &known);
+        let mut said = Said::default();
+        for write in writes {
+            stream.push(write.as_bytes(), &mut said);
+        }
+        stream.finish(&mut said);
+        said
+    }
+
+    fn texts(said: &Said) -> Vec<&str> {
+        said.lines.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn r16_a_secret_split_over_writes_is_masked() {
+        let said = said(&["the key is hun", "ter2-hunter", "2!\n"], &["hunter2"]);
+        assert_eq!(texts(&said), ["the key is ***-***!"]);
+    }
+
+    #[test]
+    fn commands_become_lines_masks_and_outputs() {
+        let said = said(
+            &[
+                "::group::Build\na\n::endgroup::\n::error file=a.rs,line=3,title=T::m%0Ax\n::add-mask::abc\n::set-output name=k::v\nno ::command::\n",
+            ],
+            &[],
+        );
+        let kinds: Vec<LineKind> = said.lines.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                LineKind::Group,
+                LineKind::Out,
+                LineKind::EndGroup,
+                LineKind::Error,
+                LineKind::Out
+            ]
+        );
+        assert_eq!(texts(&said)[3], "a.rs:3: T: mx");
+        assert_eq!(
+            (said.masks, said.outputs),
+            (
+                vec!["abc".to_owned()],
+                vec![("k".to_owned(), "v".to_owned())]
+            )
+        );
+    }
+
+    #[test]
+    fn r10_output_without_a_line_end_is_cut_and_binary_is_cleaned() {
+        let long = "x".repeat(3 * LONGEST_LINE);
+        assert_eq!(said(&[&long], &[]).lines.len(), 3);
+        assert_eq!(
+            texts(&said(&["a\0b\x07\u{1b}[31mred\r\n"], &[])),
+            ["ab\u{1b}[31mred"]
+        );
+    }
+
+    #[test]
+    fn r10_the_head_and_the_tail_are_kept() {
+        let mut cap = Cap::default();
+        let line = |number: usize| (LineKind::Out, format!("{number:0>99}"));
+        let count = 2 * HEAD / 100;
+        let mut kept = cap.pass((0..count).map(line).collect());
+        assert_eq!(kept.len(), HEAD / 100);
+        kept.extend(cap.finish());
+        assert_eq!(kept.last(), Some(&line(count - 1)));
+        let note = kept
+            .iter()
+            .find(|(kind, _)| *kind == LineKind::Warning)
+            .unwrap();
+        assert!(
+            note.1.contains("bytes of output are left out"),
+            "{}",
+            note.1
+        );
+        let bytes: usize = kept.iter().map(|(_, text)| text.len() + 1).sum();
+        assert!(bytes <= HEAD + TAIL + 100, "{bytes}");
+    }
+}

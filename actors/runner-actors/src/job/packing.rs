@@ -1,0 +1,111 @@
+//! Files of a VM as one tar: packed there by a constant script, taken out of the manager's own tar here.
+
+/// Packs paths and glob patterns below the workspace; exit code 3: nothing found. Arguments: tar, `absolute` or `relative`, `hidden` or
+/// `visible`, patterns (`!` takes away, `~` is the home folder).
+pub(super) const PACK: &str = r#"
+import glob, os, sys, tarfile
+out, mode, hidden, patterns = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden", sys.argv[4:]
+found, gone = [], set()
+def expand(pattern):
+    pattern = os.path.expanduser(pattern)
+    return glob.glob(pattern, recursive=True, include_hidden=True) if sys.version_info >= (3, 11) else glob.glob(pattern, recursive=True)
+for pattern in patterns:
+    if pattern.startswith("!"):
+        gone.update(os.path.abspath(p) for p in expand(pattern[1:]))
+for pattern in patterns:
+    if pattern.startswith("!"):
+        continue
+    for path in expand(pattern):
+        path = os.path.abspath(path)
+        if os.path.isdir(path) and not os.path.islink(path):
+            for folder, names, files in os.walk(path):
+                found += [os.path.join(folder, f) for f in files]
+        else:
+            found.append(path)
+def seen(path):
+    inside = os.path.relpath(path, os.getcwd())
+    return hidden or not any(part.startswith(".") and part not in (".", "..") for part in inside.split("/"))
+files = sorted({f for f in found if os.path.lexists(f) and seen(f) and not any(f == g or f.startswith(g + "/") for g in gone)})
+files = [f for f in files if "/.runner/" not in f]
+if not files:
+    sys.exit(3)
+base = "/"
+if mode == "relative":
+    base = os.path.commonpath([os.path.dirname(f) for f in files])
+with tarfile.open(out, "w") as tar:
+    for f in files:
+        tar.add(f, arcname=os.path.relpath(f, base), recursive=False)
+"#;
+
+/// Takes the bytes of the one regular file out of a tar stream (ustar blocks of 512 bytes).
+#[derive(Default)]
+pub(super) struct OneFile {
+    header: Vec<u8>,
+    left: Option<u64>,
+}
+
+impl OneFile {
+    pub(super) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        mut write: impl FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        while !bytes.is_empty() {
+            match &mut self.left {
+                None => {
+                    let wanted = 512 - self.header.len();
+                    let (head, rest) = bytes.split_at(wanted.min(bytes.len()));
+                    self.header.extend_from_slice(head);
+                    bytes = rest;
+                    if self.header.len() == 512 {
+                        let header = tar::Header::from_byte_slice(&self.header);
+                        if header.entry_type() == tar::EntryType::Regular {
+                            self.left = Some(header.size()?);
+                        } else if self.header.iter().all(|byte| *byte == 0) {
+                            return Ok(());
+                        }
+                        self.header.clear();
+                    }
+                }
+                // Behind the file: padding and the end.
+                Some(0) => return Ok(()),
+                Some(left) => {
+                    let most = usize::try_from(*left)
+                        .unwrap_or(usize::MAX)
+                        .min(bytes.len());
+                    let (now, rest) = bytes.split_at(most);
+                    write(now)?;
+                    *left -= most as u64;
+                    bytes = rest;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.left == Some(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::tarball;
+
+    #[test]
+    fn one_file_is_taken_out_of_a_stream_cut_anywhere() {
+        let tar = tarball::of_files(&[("a", &[7; 1300], 0o644)]).unwrap();
+        for size in [1, 100, 511, 512, 513, 5000] {
+            let (mut file, mut out) = (OneFile::default(), Vec::new());
+            for chunk in tar.chunks(size) {
+                file.push(chunk, |bytes| {
+                    out.extend_from_slice(bytes);
+                    Ok(())
+                })
+                .unwrap();
+            }
+            assert!(file.is_whole() && out == [7; 1300], "chunks of {size}");
+        }
+    }
+}

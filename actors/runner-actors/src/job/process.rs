@@ -1,0 +1,224 @@
+//! A script of a step: into the VM with its environment files, run, and what it wrote read back.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use runner_core::context::{self, WORKSPACE};
+use runner_core::env_file;
+use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
+use runner_core::plan::PlannedStep;
+use runner_core::prepare;
+use runner_core::state::{Conclusion, StepEnd};
+use tokio::sync::watch;
+
+use super::execute::{Process, execute};
+use super::steps::{ARCH, Frame, OWN, Runner, StepResult, set};
+use super::tarball;
+
+/// The `PATH` of the VM's images, when steps add folders to it.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+impl Runner<'_> {
+    /// A script, with its environment files there and back.
+    pub(super) async fn script(
+        &mut self,
+        step: &PlannedStep,
+        frame: &Frame,
+        ready: prepare::PreparedRun,
+        own: Vec<(String, String)>,
+        limit: Option<Duration>,
+    ) -> StepResult {
+        self.processes += 1;
+        let folder = format!("{OWN}/{}", self.processes);
+        let script = format!("script{}", ready.shell.extension);
+        let mut files: Vec<(String, &[u8], u32)> =
+            vec![(script.clone(), ready.script.as_bytes(), 0o755)];
+        files.extend(
+            FILES
+                .iter()
+                .map(|(_, name)| (format!("files/{name}"), b"".as_slice(), 0o666)),
+        );
+        let files: Vec<(&str, &[u8], u32)> = files
+            .iter()
+            .map(|(name, bytes, mode)| (name.as_str(), *bytes, *mode))
+            .collect();
+        if let Err(reason) = self.put(&folder, &files).await {
+            return StepResult::lost(format!("the script could not be put into the VM: {reason}"));
+        }
+        let process = Process {
+            argv: ready.shell.with_script(&format!("{folder}/{script}")),
+            cwd: in_workspace(&ready.working_directory),
+            env: self.process_env(step, frame, &folder, own),
+            limit,
+            step: self.number,
+        };
+        let machine = self.machine;
+        // What runs after a cancellation is not cancelled again.
+        let (_never, idle) = watch::channel(false);
+        let mut cancel = if self.is_cancelled() {
+            idle
+        } else {
+            self.cancel.clone()
+        };
+        tracing::info!(event = "run.executing", run = %self.order.run, vm = %machine.id, step = self.number, "executing command in VM");
+        let ended = execute(machine, process, &mut self.secrets, self.voice, &mut cancel).await;
+        let mut result = StepResult {
+            end: ended.end,
+            reason: ended.reason,
+            outputs: ended.outputs,
+            summary: None,
+        };
+        if result.end != StepEnd::Lost {
+            self.read_files(&folder, &mut result).await;
+        }
+        result
+    }
+
+    fn process_env(
+        &self,
+        step: &PlannedStep,
+        frame: &Frame,
+        folder: &str,
+        own: Vec<(String, String)>,
+    ) -> BTreeMap<String, String> {
+        let order = self.order;
+        let job = order.plan.jobs[order.job].id();
+        let mut env: BTreeMap<String, String> =
+            context::default_variables(&order.event, &order.facts, job)
+                .into_iter()
+                .collect();
+        env.insert(
+            "GITHUB_ACTION".to_owned(),
+            step.id.clone().unwrap_or_else(|| "__run".to_owned()),
+        );
+        if let Some(path) = &frame.action_path {
+            env.insert("GITHUB_ACTION_PATH".to_owned(), path.clone());
+        }
+        for (variable, name) in FILES {
+            env.insert((*variable).to_owned(), format!("{folder}/files/{name}"));
+        }
+        env.insert("RUNNER_ARCH".to_owned(), ARCH.to_owned());
+        if !self.path.is_empty() {
+            env.insert("PATH".to_owned(), format!("{}:{PATH}", self.path.join(":")));
+        }
+        env.extend(self.env.iter().cloned());
+        env.extend(frame.env.iter().cloned());
+        env.extend(own);
+        env
+    }
+
+    /// What the step wrote for later ones; a file that is wrong fails the step.
+    async fn read_files(&mut self, folder: &str, result: &mut StepResult) {
+        let files = match self.fetch_small(&format!("{folder}/files")).await {
+            Ok(files) => files,
+            Err(reason) => {
+                *result =
+                    StepResult::lost(format!("what the step wrote could not be read: {reason}"));
+                return;
+            }
+        };
+        for (name, bytes) in files {
+            if let Err(error) = self.read_file(&name, &bytes, result)
+                && result.end.outcome() == Conclusion::Success
+            {
+                result.end = StepEnd::Error;
+                result.reason = Some(error);
+            }
+        }
+    }
+
+    fn read_file(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+        result: &mut StepResult,
+    ) -> Result<(), String> {
+        let wrong = |variable: &'static str| {
+            move |error: env_file::EnvFileError| format!("{variable}: {error}")
+        };
+        match name {
+            "output" => result
+                .outputs
+                .extend(env_file::parse_pairs(bytes).map_err(wrong("GITHUB_OUTPUT"))?),
+            "env" => {
+                let pairs = env_file::parse_env(bytes).map_err(wrong("GITHUB_ENV"))?;
+                pairs.into_iter().for_each(|pair| set(&mut self.env, pair));
+            }
+            "path" => {
+                for entry in env_file::parse_path(bytes).map_err(wrong("GITHUB_PATH"))? {
+                    self.path.insert(0, entry);
+                }
+            }
+            "summary" if !bytes.is_empty() => {
+                if bytes.len() > MAX_SUMMARY_BYTES {
+                    return Err(format!(
+                        "GITHUB_STEP_SUMMARY has more than {MAX_SUMMARY_BYTES} bytes"
+                    ));
+                }
+                result.summary = Some(env_file::parse_summary(bytes));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The small files of a folder of the VM.
+    async fn fetch_small(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let mut stream = self
+            .machine
+            .vmm
+            .get_files(&self.machine.id, path)
+            .await
+            .map_err(|error| error.to_string())?;
+        let mut tar = Vec::new();
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|error| error.to_string())?;
+            tar.extend_from_slice(&chunk);
+            if tar.len() > 5 * MAX_ENV_FILE_BYTES + (64 << 10) {
+                return Err("they are larger than allowed".to_owned());
+            }
+        }
+        tarball::files_in(&tar, MAX_ENV_FILE_BYTES.max(MAX_SUMMARY_BYTES))
+            .map_err(|error| error.to_string())
+    }
+
+    /// Runs a command for the runner itself and gives its exit and what it printed to the log.
+    pub(super) async fn command(&mut self, argv: Vec<String>) -> super::execute::Ended {
+        let process = Process {
+            argv,
+            cwd: WORKSPACE.to_owned(),
+            env: BTreeMap::new(),
+            limit: Some(Duration::from_secs(600)),
+            step: self.number,
+        };
+        let mut cancel = self.cancel.clone();
+        execute(
+            self.machine,
+            process,
+            &mut self.secrets,
+            self.voice,
+            &mut cancel,
+        )
+        .await
+    }
+}
+
+/// Variables that name a step's files, and the files.
+const FILES: &[(&str, &str)] = &[
+    ("GITHUB_OUTPUT", "output"),
+    ("GITHUB_ENV", "env"),
+    ("GITHUB_PATH", "path"),
+    ("GITHUB_STEP_SUMMARY", "summary"),
+    ("GITHUB_STATE", "state"),
+];
+
+/// An absolute folder: a relative one is meant from the workspace.
+pub(super) fn in_workspace(folder: &str) -> String {
+    let folder = folder.trim().trim_end_matches('/');
+    match folder.strip_prefix("./").unwrap_or(folder) {
+        "" | "." => WORKSPACE.to_owned(),
+        absolute if absolute.starts_with('/') => absolute.to_owned(),
+        relative => format!("{WORKSPACE}/{relative}"),
+    }
+}

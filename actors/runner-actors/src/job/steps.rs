@@ -1,0 +1,398 @@
+//! The steps of a job, one after the other, by the rules of the workflow language.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_core::context::{self, WORKSPACE};
+use runner_core::expr::{Context, Contexts, Object, Scope, Status, Value};
+use runner_core::mask::Secrets;
+use runner_core::plan::{PlannedStep, PlannedWork, StepKind, run_defaults};
+use runner_core::prepare;
+use runner_core::state::{Conclusion, StepEnd};
+use tokio::sync::watch;
+
+pub(super) use super::frame::{ARCH, Frame, StepResult, set};
+use super::hash::hash_files;
+use super::machine::Machine;
+use super::native::CacheToSave;
+use super::{JobEvent, JobOrder, JobReport, Voice, tarball};
+use crate::clock::now_ms;
+use crate::records::{JobEnd, StepRecord};
+
+/// Where the runner keeps its own files in the VM.
+pub(super) const OWN: &str = "/workspace/.runner";
+/// Steps that run after a cancellation get no more time than this.
+const AFTER_CANCEL: Duration = Duration::from_secs(300);
+/// Longest time to put the commit's files into the VM.
+const UPLOAD: Duration = Duration::from_secs(900);
+
+/// Runs the steps of one job.
+pub(crate) struct Runner<'a> {
+    pub(super) order: &'a JobOrder,
+    pub(super) machine: &'a Machine,
+    pub(super) voice: &'a Voice,
+    pub(super) cancel: watch::Receiver<bool>,
+    tell: Rc<dyn Fn(JobEvent)>,
+    pub(super) secrets: Secrets,
+    /// Variables of the workflow, the job, and those that steps set.
+    pub(super) env: Vec<(String, String)>,
+    /// Folders that steps put before `PATH`, the last one first.
+    pub(super) path: Vec<String>,
+    /// Number of the step at the top level.
+    pub(super) number: u32,
+    /// Counts processes: their files' folder.
+    pub(super) processes: u32,
+    pub(super) caches: Vec<CacheToSave>,
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(
+        order: &'a JobOrder,
+        machine: &'a Machine,
+        voice: &'a Voice,
+        cancel: watch::Receiver<bool>,
+        tell: Rc<dyn Fn(JobEvent)>,
+    ) -> Self {
+        let mut secrets = Secrets::default();
+        for secret in &order.secrets {
+            let _ = secrets.add(secret);
+        }
+        Self {
+            order,
+            machine,
+            voice,
+            cancel,
+            tell,
+            secrets,
+            env: Vec::new(),
+            path: Vec::new(),
+            number: 0,
+            processes: 0,
+            caches: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        *self.cancel.borrow()
+    }
+
+    /// All steps, then the outputs.
+    pub(super) async fn run(&mut self) -> JobReport {
+        if let Err(reason) = self.fill_workspace().await {
+            self.voice.error(0, &reason).await;
+            return JobReport::failed(JobEnd::Lost, reason);
+        }
+        let order = self.order;
+        let planned = &order.plan.jobs[order.job];
+        let mut frame = self.first_frame();
+        if let Err(reason) = self.job_env(&frame) {
+            self.voice.error(0, &reason).await;
+            return JobReport::failed(JobEnd::Usual, reason);
+        }
+        let PlannedWork::Steps(steps) = &planned.work else {
+            return JobReport::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
+        };
+        let mut first_failure = None;
+        for step in steps {
+            self.number += 1;
+            let result = self.top_step(step, &mut frame).await;
+            let failed = result.end.outcome() == Conclusion::Failure;
+            if failed && first_failure.is_none() && frame.failed {
+                first_failure = result.reason.clone();
+            }
+            if result.end == StepEnd::Lost {
+                let reason = result
+                    .reason
+                    .unwrap_or_else(|| "the machine went away".to_owned());
+                return JobReport::failed(JobEnd::Lost, reason);
+            }
+        }
+        if !frame.failed && !self.is_cancelled() {
+            self.save_caches().await;
+        }
+        self.report(&frame, first_failure)
+    }
+
+    fn report(&self, frame: &Frame, reason: Option<String>) -> JobReport {
+        let conclusion = match (frame.failed, self.is_cancelled()) {
+            (_, true) => Conclusion::Cancelled,
+            (true, false) => Conclusion::Failure,
+            (false, false) => Conclusion::Success,
+        };
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope::new(&contexts);
+        let job = &self.order.plan.jobs[self.order.job].job;
+        let outputs = job.outputs.iter().map(|(name, value)| {
+            let value = value.text(&scope).unwrap_or_default();
+            // An output that holds a secret is not handed on.
+            let masked = self.secrets.mask(&value);
+            (
+                name.clone(),
+                if masked == value {
+                    value
+                } else {
+                    String::new()
+                },
+            )
+        });
+        JobReport {
+            conclusion,
+            kind: JobEnd::Usual,
+            reason,
+            outputs: outputs.collect(),
+            refused: false,
+        }
+    }
+
+    /// The commit's tree at the workspace, and the event.
+    async fn fill_workspace(&self) -> Result<(), String> {
+        let tar = tarball::of_folder(&self.order.checkout);
+        let put = self
+            .machine
+            .vmm
+            .put_files(&self.machine.id, WORKSPACE, tar, UPLOAD);
+        put.await
+            .map_err(|error| format!("the commit's files could not be put into the VM: {error}"))?;
+        let event = self.order.event.payload.to_json();
+        let files = [("event.json", event.as_bytes(), 0o644)];
+        self.put(OWN, &files).await
+    }
+
+    pub(super) async fn put(
+        &self,
+        folder: &str,
+        files: &[(&str, &[u8], u32)],
+    ) -> Result<(), String> {
+        let tar = tarball::of_files(files).map_err(|error| error.to_string())?;
+        let put = self.machine.vmm.put_files(
+            &self.machine.id,
+            folder,
+            tarball::once(tar),
+            Duration::from_secs(60),
+        );
+        put.await.map_err(|error| error.to_string())
+    }
+
+    fn first_frame(&self) -> Frame {
+        let order = self.order;
+        let planned = &order.plan.jobs[order.job];
+        let mut contexts = order.contexts.clone();
+        contexts.set(
+            Context::Github,
+            context::github(&order.event, &order.facts, Some(planned.id())),
+        );
+        contexts.set(Context::Matrix, order.instance.matrix.clone());
+        contexts.set(Context::Strategy, order.instance.strategy());
+        contexts.set(Context::Runner, context::runner(ARCH));
+        Frame {
+            contexts,
+            steps: Object::default(),
+            env: Vec::new(),
+            failed: false,
+            action_path: None,
+        }
+    }
+
+    fn job_env(&mut self, frame: &Frame) -> Result<(), String> {
+        let order = self.order;
+        let planned = &order.plan.jobs[order.job];
+        let workflow = &order.plan.workflows[planned.workflow].workflow;
+        for env in [&workflow.env, &planned.job.env] {
+            let contexts = self.contexts(frame, &[]);
+            let values = prepare::env_values(env, &Scope::new(&contexts))
+                .map_err(|error| error.to_string())?;
+            values.into_iter().for_each(|pair| set(&mut self.env, pair));
+        }
+        Ok(())
+    }
+
+    /// What expressions see now.
+    pub(super) fn contexts(&self, frame: &Frame, more: &[(String, String)]) -> Contexts {
+        let mut contexts = prepare::with_env(&frame.contexts, &self.env);
+        contexts = prepare::with_env(&contexts, &frame.env);
+        contexts = prepare::with_env(&contexts, more);
+        contexts.set(Context::Steps, Value::Object(Arc::new(frame.steps.clone())));
+        let cancelled = self.is_cancelled();
+        let status = if frame.failed {
+            "failure"
+        } else if cancelled {
+            "cancelled"
+        } else {
+            "success"
+        };
+        contexts.set(Context::Job, Value::object([("status", status)]));
+        contexts.set_status(Status {
+            success: !frame.failed && !cancelled,
+            failure: frame.failed && !cancelled,
+            cancelled,
+        });
+        contexts
+    }
+
+    /// A step of the job itself: told, recorded, logged.
+    async fn top_step(&mut self, step: &PlannedStep, frame: &mut Frame) -> StepResult {
+        let contexts = self.contexts(frame, &[]);
+        let name = self
+            .secrets
+            .mask(&prepare::name(step, &Scope::new(&contexts)));
+        let mut record = StepRecord {
+            number: self.number,
+            name: name.clone(),
+            started_at: now_ms(),
+            ..StepRecord::default()
+        };
+        (self.tell)(JobEvent::StepStarted(record.clone()));
+        self.voice
+            .line(self.number, crate::log::LineKind::Group, &name)
+            .await;
+        let failed_before = frame.failed;
+        let result = self.step(step, frame, 0).await;
+        if let Some(reason) = result
+            .reason
+            .as_deref()
+            .filter(|_| result.end != StepEnd::Skipped)
+        {
+            let reason = self.secrets.mask(reason);
+            let forgiven = result.end.outcome() == Conclusion::Failure
+                && frame.failed == failed_before
+                && !failed_before;
+            let kind = if forgiven {
+                crate::log::LineKind::Warning
+            } else {
+                crate::log::LineKind::Error
+            };
+            self.voice.line(self.number, kind, &reason).await;
+        }
+        self.voice
+            .line(self.number, crate::log::LineKind::EndGroup, "")
+            .await;
+        record.ended_at = Some(now_ms());
+        record.end = Some(result.end);
+        record.forgiven = result.end.outcome() == Conclusion::Failure
+            && frame.failed == failed_before
+            && !failed_before;
+        record.reason = result
+            .reason
+            .as_deref()
+            .map(|reason| self.secrets.mask(reason));
+        record.summary = result
+            .summary
+            .as_deref()
+            .map(|summary| self.secrets.mask(summary));
+        (self.tell)(JobEvent::StepEnded(record));
+        result
+    }
+
+    /// One step: its condition, its work, and what it means for those after it.
+    pub(super) async fn step(
+        &mut self,
+        step: &PlannedStep,
+        frame: &mut Frame,
+        depth: usize,
+    ) -> StepResult {
+        let result = self.attempt(step, frame, depth).await;
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope::new(&contexts);
+        let forgiven = step
+            .continue_on_error
+            .as_ref()
+            .and_then(|template| template.value(&scope).ok());
+        let forgiven = forgiven.is_some_and(|value| value.truthy());
+        let (outcome, conclusion) = (result.end.outcome(), result.end.conclusion(forgiven));
+        frame.failed |= conclusion == Conclusion::Failure;
+        if let Some(id) = &step.id {
+            frame.steps.set(
+                id,
+                prepare::step_result(outcome, conclusion, &result.outputs),
+            );
+        }
+        result
+    }
+
+    async fn attempt(&mut self, step: &PlannedStep, frame: &mut Frame, depth: usize) -> StepResult {
+        let checkout = self.order.checkout.clone();
+        let hash = move |patterns: &[String]| hash_files(&checkout, patterns);
+        let contexts = self.contexts(frame, &[]);
+        match prepare::runs(step, &contexts, Some(&hash)) {
+            Ok(true) => {}
+            Ok(false) => {
+                return StepResult {
+                    end: StepEnd::Skipped,
+                    ..StepResult::error("its condition does not hold")
+                };
+            }
+            Err(error) => return StepResult::error(error.to_string()),
+        }
+        let scope = Scope {
+            contexts: &contexts,
+            hash_files: Some(&hash),
+        };
+        let own = match prepare::env_values(&step.env, &scope) {
+            Ok(own) => own,
+            Err(error) => return StepResult::error(error.to_string()),
+        };
+        let contexts = self.contexts(frame, &own);
+        let scope = Scope {
+            contexts: &contexts,
+            hash_files: Some(&hash),
+        };
+        let limit = match self.limit(step, &scope) {
+            Ok(limit) => limit,
+            Err(reason) => return StepResult::error(reason),
+        };
+        match &step.work {
+            StepKind::Run {
+                script,
+                shell,
+                working_directory,
+            } => {
+                let planned = &self.order.plan.jobs[self.order.job];
+                let workflow = &self.order.plan.workflows[planned.workflow].workflow;
+                // A composite action has no defaults: its shell is given.
+                let defaults = match frame.action_path {
+                    None => run_defaults(&planned.job.defaults, &workflow.defaults),
+                    Some(_) => (None, None),
+                };
+                let ready = prepare::run(
+                    script,
+                    shell.as_ref(),
+                    working_directory.as_ref(),
+                    defaults,
+                    &scope,
+                );
+                match ready {
+                    Ok(ready) => self.script(step, frame, ready, own, limit).await,
+                    Err(error) => StepResult::error(error.to_string()),
+                }
+            }
+            StepKind::Native { action, with, .. } => match prepare::inputs(with, &scope) {
+                Ok(inputs) => self.native(*action, &inputs).await,
+                Err(error) => StepResult::error(error.to_string()),
+            },
+            StepKind::Composite(action) => {
+                Box::pin(self.composite(action, frame, &scope, own, depth)).await
+            }
+            StepKind::Refused { uses } => StepResult::error(format!("{uses} is not done here")),
+        }
+    }
+
+    fn limit(&self, step: &PlannedStep, scope: &Scope<'_>) -> Result<Option<Duration>, String> {
+        let minutes = step
+            .timeout_minutes
+            .as_ref()
+            .map(|minutes| minutes.value(scope));
+        let minutes = minutes
+            .transpose()
+            .map_err(|error| format!("timeout-minutes: {error}"))?;
+        let limit = minutes
+            .map(|minutes| minutes.number())
+            .filter(|minutes| *minutes > 0.0);
+        let limit =
+            limit.map(|minutes| Duration::from_secs_f64((minutes * 60.0).min(7.0 * 86_400.0)));
+        Ok(match (limit, self.is_cancelled()) {
+            (limit, true) => Some(limit.map_or(AFTER_CANCEL, |limit| limit.min(AFTER_CANCEL))),
+            (limit, false) => limit,
+        })
+    }
+}

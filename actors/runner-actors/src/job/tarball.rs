@@ -1,0 +1,147 @@
+//! Tar streams to and from a VM.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use tokio::sync::mpsc;
+
+/// A small tar of these files (path, bytes, mode), in memory.
+pub(crate) fn of_files(files: &[(&str, &[u8], u32)]) -> std::io::Result<Bytes> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (path, bytes, mode) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(*mode);
+        header.set_entry_type(tar::EntryType::Regular);
+        builder.append_data(&mut header, path, *bytes)?;
+    }
+    Ok(Bytes::from(builder.into_inner()?))
+}
+
+/// The one chunk of a small tar.
+pub(crate) fn once(tar: Bytes) -> impl Stream<Item = Result<Bytes, std::io::Error>> {
+    futures_util::stream::once(async move { Ok(tar) })
+}
+
+/// Packs a folder on a thread of its own, as it is read.
+pub(crate) fn of_folder(
+    folder: &Path,
+) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
+    let (sender, receiver) = mpsc::channel(8);
+    let folder = folder.to_owned();
+    tokio::task::spawn_blocking(move || {
+        let writer = Chunks {
+            sender: sender.clone(),
+            buffer: Vec::with_capacity(CHUNK),
+        };
+        let mut builder = tar::Builder::new(writer);
+        builder.follow_symlinks(false);
+        let packed = builder
+            .append_dir_all(".", &folder)
+            .and_then(|()| builder.into_inner()?.flush());
+        if let Err(error) = packed {
+            let _ = sender.blocking_send(Err(error));
+        }
+    });
+    receive(receiver)
+}
+
+/// A file's bytes as a stream.
+pub(crate) fn of_file(path: &Path) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
+    let (sender, receiver) = mpsc::channel(8);
+    let path = path.to_owned();
+    tokio::task::spawn_blocking(move || {
+        let sent = std::fs::File::open(&path).and_then(|mut file| {
+            let mut writer = Chunks {
+                sender: sender.clone(),
+                buffer: Vec::with_capacity(CHUNK),
+            };
+            std::io::copy(&mut file, &mut writer)?;
+            writer.flush()
+        });
+        if let Err(error) = sent {
+            let _ = sender.blocking_send(Err(error));
+        }
+    });
+    receive(receiver)
+}
+
+fn receive(
+    receiver: mpsc::Receiver<Result<Bytes, std::io::Error>>,
+) -> impl Stream<Item = Result<Bytes, std::io::Error>> {
+    futures_util::stream::unfold(receiver, |mut receiver| async move {
+        let next = receiver.recv().await?;
+        Some((next, receiver))
+    })
+}
+
+const CHUNK: usize = 256 << 10;
+
+/// Gives what is written to the stream, in chunks.
+struct Chunks {
+    sender: mpsc::Sender<Result<Bytes, std::io::Error>>,
+    buffer: Vec<u8>,
+}
+
+impl Write for Chunks {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let chunk = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK));
+        let gone = |_| std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        self.sender
+            .blocking_send(Ok(Bytes::from(chunk)))
+            .map_err(gone)
+    }
+}
+
+/// Regular files of a small tar: last part of the path, and bytes (at most `most` each; longer ones come one byte too long, so
+/// that whoever reads them sees it).
+pub(crate) fn files_in(tar: &[u8], most: usize) -> std::io::Result<Vec<(String, Vec<u8>)>> {
+    let mut archive = tar::Archive::new(tar);
+    let mut files = Vec::new();
+    for entry in archive.entries()? {
+        let entry = entry?;
+        if entry.header().entry_type() != tar::EntryType::Regular {
+            continue;
+        }
+        let name = entry
+            .path()?
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        let mut bytes = Vec::new();
+        entry.take(most as u64 + 1).read_to_end(&mut bytes)?;
+        files.extend(name.map(|name| (name, bytes)));
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_files_there_and_back() {
+        let tar = of_files(&[("a/env", b"x=1", 0o644), ("b", b"", 0o755)]).unwrap();
+        let files = files_in(&tar, 10).unwrap();
+        assert_eq!(
+            files,
+            [
+                ("env".to_owned(), b"x=1".to_vec()),
+                ("b".to_owned(), Vec::new())
+            ]
+        );
+        assert_eq!(files_in(&tar, 1).unwrap()[0].1.len(), 2);
+    }
+}

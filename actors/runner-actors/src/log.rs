@@ -1,0 +1,212 @@
+//! What runs print: one file a run, a JSON object a line, followed while it grows.
+//!
+//! ```text
+//! job ──Line──▶ bounded channel ──▶ writer thread ──▶ runs/<run>.jsonl
+//!                                        └── length ──▶ followers (they read the file)
+//! ```
+//! A job that prints faster than the disk takes waits; nothing is held in memory beyond the channel.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// Lines on their way to the disk.
+const CHANNEL: usize = 1024;
+
+/// One line of a run's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// Milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The job's name, empty for the run itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub job: String,
+    /// The step's number from 1; 0 outside of steps.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub step: u32,
+    /// What kind of line it is.
+    pub kind: LineKind,
+    /// Its text, masked; never with a line end.
+    pub text: String,
+}
+
+/// Kinds of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LineKind {
+    /// The runner says what it does.
+    Info,
+    /// A step's standard output.
+    Out,
+    /// A step's standard error.
+    Err,
+    /// A group of lines begins.
+    Group,
+    /// It ends.
+    EndGroup,
+    /// A notice of a step.
+    Notice,
+    /// A warning of a step.
+    Warning,
+    /// An error of a step, or of the runner about it.
+    Error,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+enum Order {
+    Line(String, Box<LogLine>),
+    Sync(oneshot::Sender<()>),
+}
+
+/// The logs of all runs; clones share the writer.
+#[derive(Clone)]
+pub struct Logs {
+    folder: PathBuf,
+    orders: mpsc::Sender<Order>,
+    lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>>,
+}
+
+impl Logs {
+    /// Logs in `folder`, which is made.
+    ///
+    /// # Errors
+    /// When the folder or the thread cannot be made.
+    pub fn open(folder: &Path) -> std::io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let (orders, receiver) = mpsc::channel(CHANNEL);
+        let lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>> = Arc::default();
+        let mut writer = Writer {
+            folder: folder.to_owned(),
+            files: HashMap::new(),
+            lengths: Arc::clone(&lengths),
+        };
+        let thread = std::thread::Builder::new().name("run-logs".to_owned());
+        thread.spawn(move || writer.run(receiver))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            orders,
+            lengths,
+        })
+    }
+
+    /// Adds a line; waits while the disk is behind.
+    pub async fn write(&self, run: &str, line: LogLine) {
+        // The writer ends only with the program.
+        let _ = self
+            .orders
+            .send(Order::Line(run.to_owned(), Box::new(line)))
+            .await;
+    }
+
+    /// Waits until all lines so far are in their files.
+    pub async fn flush(&self) {
+        let (done, waiting) = oneshot::channel();
+        if self.orders.send(Order::Sync(done)).await.is_ok() {
+            let _ = waiting.await;
+        }
+    }
+
+    /// The file of a run's log; it may not exist yet.
+    #[must_use]
+    pub fn path(&self, run: &str) -> PathBuf {
+        self.folder.join(format!("{run}.jsonl"))
+    }
+
+    /// Tells the length of a run's log whenever it grows.
+    #[must_use]
+    pub fn watch(&self, run: &str) -> watch::Receiver<u64> {
+        let mut lengths = self.lengths.lock();
+        let length = std::fs::metadata(self.path(run)).map_or(0, |file| file.len());
+        lengths
+            .entry(run.to_owned())
+            .or_insert_with(|| watch::channel(length).0)
+            .subscribe()
+    }
+
+    /// Forgets who watched a run that has ended.
+    pub fn close(&self, run: &str) {
+        self.lengths.lock().remove(run);
+    }
+}
+
+struct Writer {
+    folder: PathBuf,
+    files: HashMap<String, (BufWriter<File>, u64)>,
+    lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>>,
+}
+
+/// Files kept open.
+const OPEN: usize = 64;
+
+impl Writer {
+    fn run(&mut self, mut orders: mpsc::Receiver<Order>) {
+        while let Some(order) = orders.blocking_recv() {
+            let mut next = Some(order);
+            while let Some(order) = next {
+                match order {
+                    Order::Line(run, line) => self.line(&run, &line),
+                    Order::Sync(done) => {
+                        self.flush();
+                        let _ = done.send(());
+                    }
+                }
+                next = orders.try_recv().ok();
+            }
+            self.flush();
+        }
+    }
+
+    fn line(&mut self, run: &str, line: &LogLine) {
+        let Ok(mut text) = serde_json::to_string(line) else {
+            return;
+        };
+        text.push('\n');
+        if !self.files.contains_key(run) {
+            if self.files.len() >= OPEN {
+                self.flush();
+                self.files.clear();
+            }
+            let path = self.folder.join(format!("{run}.jsonl"));
+            match OpenOptions::new().create(true).append(true).open(&path) {
+                Ok(file) => {
+                    let length = file.metadata().map_or(0, |meta| meta.len());
+                    self.files
+                        .insert(run.to_owned(), (BufWriter::new(file), length));
+                }
+                Err(error) => {
+                    tracing::error!(event = "run.log_failed", run, %error, "the log of a run cannot be written");
+                    return;
+                }
+            }
+        }
+        if let Some((file, length)) = self.files.get_mut(run) {
+            match file.write_all(text.as_bytes()) {
+                Ok(()) => *length += text.len() as u64,
+                Err(error) => {
+                    tracing::error!(event = "run.log_failed", run, %error, "the log of a run cannot be written");
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let lengths = self.lengths.lock();
+        for (run, (file, length)) in &mut self.files {
+            if file.flush().is_ok()
+                && let Some(watch) = lengths.get(run)
+            {
+                watch.send_replace(*length);
+            }
+        }
+    }
+}

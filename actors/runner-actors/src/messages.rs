@@ -1,0 +1,57 @@
+//! Messages of the runner.
+
+use actix::Message;
+use store::StoreError;
+
+use crate::event::StoredEvent;
+
+/// Stores a run that no webhook started, and starts it; gives its id. Sent by `workflow-runner exec`.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<String, StoreError>")]
+pub struct StartEvent {
+    /// What it is of.
+    pub event: StoredEvent,
+    /// Only this workflow file; `None`: all that the event starts.
+    pub workflow: Option<String>,
+    /// Only this job and those it needs.
+    pub job: Option<String>,
+    /// In place of a delivery's id.
+    pub cause: String,
+}
+
+/// Starts a workflow that says `workflow_dispatch`; gives the run's id. Sent by the HTTP edge, handled by [`crate::RunDesk`].
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Result<String, NotDispatched>, StoreError>")]
+pub struct Dispatch {
+    /// `owner/repo`.
+    pub repository: String,
+    /// The branch; `None`: the default branch.
+    pub branch: Option<String>,
+    /// The workflow's file.
+    pub workflow: String,
+    /// Its inputs.
+    pub inputs: Vec<(String, String)>,
+    /// Who asks.
+    pub actor: String,
+}
+
+/// Why nothing was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotDispatched {
+    /// It has not pushed yet.
+    #[error("no push of this repository has been run, so it is not known where it is; push once")]
+    Repository,
+    /// Nor has the branch.
+    #[error("no push to this branch has been run, so its head is not known; push once")]
+    Branch,
+}
+
+/// Ends a run. Sent by the HTTP edge, handled by [`crate::RunDesk`]; the reply says whether the run was under way.
+#[derive(Debug, Message)]
+#[rtype(result = "bool")]
+pub struct CancelRun {
+    /// Its id.
+    pub run: String,
+    /// Who asks, for the record.
+    pub reason: String,
+}

@@ -1,0 +1,142 @@
+//! What is known of a run: its record, as it is stored and as it is shown.
+
+use runner_core::state::{Conclusion, RunState, StepEnd};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// One run.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct RunRecord {
+    /// Its id; later ones sort behind earlier ones.
+    pub id: String,
+    /// Where it is.
+    pub state: RunState,
+    /// Why it ended as it did, or what it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// `owner/repo`.
+    pub repository: String,
+    /// `push`, `pull_request`, `workflow_dispatch`, `schedule`.
+    pub event: String,
+    /// Of pull requests: `opened`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// The full reference.
+    pub reference: String,
+    /// The commit.
+    pub sha: String,
+    /// Who caused it.
+    pub actor: String,
+    /// The delivery it came with.
+    pub delivery: String,
+    /// The workflow's file, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_file: Option<String>,
+    /// The run's name, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Only this job and those it needs, when that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_job: Option<String>,
+    /// Which run of this workflow it is, from 1; 0 until that is known.
+    pub number: u64,
+    /// How often it was taken up (1: the first time).
+    pub attempt: u64,
+    /// Milliseconds since the Unix epoch, as the other times.
+    pub created_at: u64,
+    /// When its first job began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<u64>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<u64>,
+    /// Its jobs' copies, in the order they began or were left out.
+    pub jobs: Vec<JobRecord>,
+}
+
+/// One copy of a job.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct JobRecord {
+    /// The job in the plan: `build`, `call/build`.
+    pub key: String,
+    /// Which copy, from 0.
+    pub instance: usize,
+    /// Its name for people.
+    pub name: String,
+    /// The context of its commit status.
+    pub context: String,
+    /// How it ended; `None` while it has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Conclusion>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Its VM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm: Option<String>,
+    /// How well the VM is separated from the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
+    /// When it was asked for.
+    pub queued_at: u64,
+    /// When it had its machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<u64>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<u64>,
+    /// What the conclusion does not say of its end.
+    #[serde(default, skip_serializing_if = "JobEnd::is_usual")]
+    pub end: JobEnd,
+    /// What it gives to jobs that need it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<(String, String)>,
+    /// Its steps so far.
+    pub steps: Vec<StepRecord>,
+}
+
+/// Ends that are told apart in a run's state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobEnd {
+    /// Its steps ran to their end, or it was cancelled, or it has not ended.
+    #[default]
+    Usual,
+    /// Its time was over.
+    TimedOut,
+    /// Its machine, the manager or the runner went away.
+    Lost,
+}
+
+impl JobEnd {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Usual
+    }
+}
+
+/// One step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StepRecord {
+    /// From 1.
+    pub number: u32,
+    /// Its name, masked.
+    pub name: String,
+    /// How its process ended; never guessed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<StepEnd>,
+    /// It failed, and the job went on as if it had not (`continue-on-error`).
+    #[serde(default)]
+    pub forgiven: bool,
+    /// What is to be said about the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it began.
+    pub started_at: u64,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<u64>,
+    /// What it wrote to its summary, Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}

@@ -1,0 +1,232 @@
+//! A run's record and its commit statuses: every change of both is one transaction.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forge_actors::messages::Wake;
+use forge_actors::outbox::{self, StatusTarget};
+use forge_core::{
+    CommitSha, CommitState, CommitStatus, ObjectFormats, RepoName, RunId, StatusContext,
+};
+use runner_core::state::{Conclusion, RunState};
+use store::StoreError;
+
+use crate::clock::now_ms;
+use crate::event::StoredEvent;
+use crate::log::{LineKind, LogLine};
+use crate::records::{JobRecord, RunRecord};
+use crate::rows;
+use crate::service::Shared;
+
+/// Whose token posts statuses.
+pub(crate) const ACCOUNT: &str = "runner";
+
+/// A change of a commit status.
+#[derive(Debug, Clone)]
+pub(crate) struct StatusChange {
+    pub(crate) context: String,
+    pub(crate) state: CommitState,
+    pub(crate) description: String,
+}
+
+/// The record of one run, and who may change it.
+pub(crate) struct Ledger {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) record: RunRecord,
+    pub(crate) event: Arc<StoredEvent>,
+}
+
+impl Ledger {
+    /// A stored run with its event; `None`: one of them is missing or cannot be read.
+    pub(crate) async fn load(shared: &Arc<Shared>, id: &str) -> Option<Self> {
+        let key = id.to_owned();
+        let loaded = shared.store.read(move |rows| {
+            Ok::<_, StoreError>((rows::run(rows, &key)?, rows::event(rows, &key)?))
+        });
+        match loaded.await {
+            Ok((Some(record), Some(event))) => Some(Self {
+                shared: Arc::clone(shared),
+                record,
+                event: Arc::new(event),
+            }),
+            Ok(_) => None,
+            Err(error) => {
+                tracing::error!(event = "run.store_failed", run = %id, %error, "a run's record cannot be read");
+                None
+            }
+        }
+    }
+
+    /// Goes over to a state; one that may not follow is an error of ours, logged and not done.
+    pub(crate) fn become_state(&mut self, state: RunState) {
+        if self.record.state == state {
+            return;
+        }
+        match self.record.state.become_state(state) {
+            Ok(state) => self.record.state = state,
+            Err(error) => {
+                tracing::error!(event = "run.wrong_transition", run = %self.record.id, %error, "a run would have changed its state wrongly");
+                return;
+            }
+        }
+        if state.is_terminal() {
+            let now = now_ms();
+            self.record.ended_at = Some(now);
+            let took = now.saturating_sub(self.record.created_at);
+            self.shared.figures.run_ended(state, took);
+        }
+    }
+
+    /// Stores the record and the statuses; a store that is full or busy is waited for, because the truth must be told.
+    pub(crate) async fn save(&self, statuses: Vec<StatusChange>) {
+        let statuses = Arc::new(statuses);
+        let mut pause = Duration::from_millis(100);
+        loop {
+            match self.store(Arc::clone(&statuses)).await {
+                Ok(()) => break,
+                Err(error) => {
+                    tracing::warn!(event = "run.store_failed", run = %self.record.id, %error, "the record of a run cannot be stored; tried again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(10));
+                }
+            }
+        }
+        self.shared.changed.send_modify(|count| *count += 1);
+        if !statuses.is_empty()
+            && let Some(poster) = &self.shared.poster
+        {
+            // A poster between two lives looks for what is due when it starts.
+            let _ = poster.tell(Wake);
+        }
+    }
+
+    async fn store(&self, statuses: Arc<Vec<StatusChange>>) -> Result<(), StoreError> {
+        let record = self.record.clone();
+        let base = self.shared.settings.public_url.clone();
+        let posts = self.shared.poster.is_some();
+        let write = self.shared.store.write(move |rows| {
+            rows::put_run(rows, &record)?;
+            if !posts {
+                return Ok(());
+            }
+            let (Ok(repo), Ok(sha), Ok(owner)) = (
+                record.repository.parse::<RepoName>(),
+                CommitSha::parse(&record.sha, ObjectFormats::Sha1AndSha256),
+                record.id.parse::<RunId>(),
+            ) else {
+                return Ok(());
+            };
+            let target_url = base.and_then(|base| base.join(&format!("runs/{}", record.id)).ok());
+            for change in statuses.iter() {
+                let Ok(context) = change.context.parse::<StatusContext>() else {
+                    continue;
+                };
+                let status = CommitStatus {
+                    context,
+                    state: change.state,
+                    description: change.description.clone(),
+                    target_url: target_url.as_ref().map(ToString::to_string),
+                };
+                if change.state == CommitState::Pending {
+                    let target = StatusTarget {
+                        account: ACCOUNT.to_owned(),
+                        repo: repo.clone(),
+                        sha: sha.clone(),
+                    };
+                    outbox::begin_status(rows, &target, &owner, &status, now_ms())?;
+                } else {
+                    outbox::update_status(rows, &repo, &sha, &owner, &status, now_ms())?;
+                }
+            }
+            Ok(())
+        });
+        write.await
+    }
+
+    /// Says something in the run's log.
+    pub(crate) async fn say(&self, kind: LineKind, text: &str) {
+        for text in text.lines() {
+            let line = LogLine {
+                at: now_ms(),
+                job: String::new(),
+                step: 0,
+                kind,
+                text: text.to_owned(),
+            };
+            self.shared.logs.write(&self.record.id, line).await;
+        }
+    }
+
+    /// Ends the run with a reason; jobs that have no end get one, and so do their statuses.
+    pub(crate) async fn end(&mut self, state: RunState, reason: Option<String>) {
+        let open = self
+            .record
+            .jobs
+            .iter_mut()
+            .filter(|job| job.conclusion.is_none());
+        let mut statuses = Vec::new();
+        for job in open {
+            let why = reason.clone().unwrap_or_else(|| "the run ended".to_owned());
+            job.conclusion = Some(if state == RunState::Cancelled {
+                Conclusion::Cancelled
+            } else {
+                Conclusion::Failure
+            });
+            job.reason = Some(why);
+            job.ended_at = Some(now_ms());
+            statuses.push(job_status(job));
+        }
+        if let Some(reason) = &reason {
+            let kind = if state == RunState::Succeeded {
+                LineKind::Info
+            } else {
+                LineKind::Error
+            };
+            self.say(kind, reason).await;
+        }
+        self.record.reason = reason.or(self.record.reason.take());
+        self.become_state(state);
+        self.save(statuses).await;
+    }
+}
+
+/// The status of a job's copy as it stands.
+pub(crate) fn job_status(job: &JobRecord) -> StatusChange {
+    let (state, word) = match job.conclusion {
+        None => (CommitState::Pending, "waiting or running"),
+        Some(Conclusion::Success) => (CommitState::Success, "successful"),
+        // A job that need not run holds nothing up.
+        Some(Conclusion::Skipped) => (CommitState::Success, "skipped"),
+        Some(Conclusion::Failure) => (CommitState::Failure, "failed"),
+        Some(Conclusion::Cancelled) => (CommitState::Error, "cancelled"),
+    };
+    let took = job
+        .started_at
+        .zip(job.ended_at)
+        .map(|(from, to)| to.saturating_sub(from) / 1000);
+    let took = took
+        .map(|seconds| format!(" in {seconds} s"))
+        .unwrap_or_default();
+    let isolation = job
+        .isolation
+        .as_ref()
+        .map(|isolation| format!(" ({isolation})"))
+        .unwrap_or_default();
+    let reason = job
+        .reason
+        .as_ref()
+        .map(|reason| format!(": {reason}"))
+        .unwrap_or_default();
+    StatusChange {
+        context: job.context.clone(),
+        state,
+        description: format!("{word}{took}{isolation}{reason}"),
+    }
+}
+
+/// The context of a job's status: as Gitea's own runner calls it.
+pub(crate) fn context(workflow: &str, job: &str, event: &str) -> String {
+    let text = format!("{workflow} / {job} ({event})");
+    let clean: String = text.chars().filter(|c| !c.is_control()).collect();
+    clean.chars().take(200).collect()
+}

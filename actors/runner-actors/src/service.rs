@@ -1,0 +1,383 @@
+//! The runner's part of an actor tree.
+//!
+//! ```text
+//! runner ─┬─ poster              posts commit statuses (permanent; with a forge token)
+//!         ├─ jobs ─┬─ <run>-<n>   one copy of a job (temporary)
+//!         │        └─ …
+//!         ├─ runs ─┬─ <run>       one run (temporary)
+//!         │        └─ …
+//!         ├─ desk                starts runs (permanent)
+//!         ├─ clock               starts what is scheduled (permanent)
+//!         └─ caretaker           gives left-over VMs back (permanent)
+//! ```
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use forge_actors::{Accounts, ForgePoster, PosterOptions};
+use forge_core::Forge;
+use git_engine::Mirrors;
+use outbound::forge::ForgeClient;
+use outbound::http::{HttpClient, HttpOptions};
+use outbound::vmm::VmmClient;
+use parking_lot::Mutex;
+use store::{Store, StoreError};
+use supervision::{ChildRef, ChildSpec, SupervisorSpec};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::caretaker::Caretaker;
+use crate::desk::{Arrived, RunDesk, RunEnded};
+use crate::figures::Figures;
+use crate::groups::Groups;
+use crate::intake::RunnerIntake;
+use crate::job::{Stored, Stores};
+use crate::log::Logs;
+use crate::records::RunRecord;
+use crate::rows;
+use crate::run::WorkflowRun;
+use crate::schedule_clock::ScheduleClock;
+use crate::settings::RunnerSettings;
+use crate::source;
+
+/// What all of the runner shares.
+pub(crate) struct Shared {
+    pub(crate) settings: Arc<RunnerSettings>,
+    pub(crate) store: Store,
+    pub(crate) logs: Logs,
+    pub(crate) stores: Stores,
+    pub(crate) groups: Groups,
+    pub(crate) mirrors: Mirrors,
+    pub(crate) poster: Option<ChildRef<ForgePoster>>,
+    /// Counts changes of records: for those who show them.
+    pub(crate) changed: watch::Sender<u64>,
+    pub(crate) figures: Figures,
+    pub(crate) leaks: Leaks,
+    /// Runs under way: here, so that a desk that is restarted knows them.
+    pub(crate) started: Mutex<HashMap<String, ChildRef<WorkflowRun>>>,
+    /// Stored runs that the desk does not know yet.
+    pub(crate) arrived: Mutex<Vec<String>>,
+    /// Commits that are fetched and planned at once.
+    pub(crate) preparing: Semaphore,
+    desk: OnceLock<ChildRef<RunDesk>>,
+    places: Arc<Semaphore>,
+    by_repository: Mutex<HashMap<String, Arc<Semaphore>>>,
+    running: Arc<Mutex<HashSet<String>>>,
+}
+
+/// Commits that are fetched and planned at once: each is a git process or two.
+const PREPARING: usize = 4;
+
+/// Whether a VM could not be given back.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Leaks(Arc<AtomicBool>);
+
+impl Leaks {
+    pub(crate) fn add(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn any(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A job's place among those that run at once.
+pub(crate) struct Place(#[expect(dead_code, reason = "held")] [Option<OwnedSemaphorePermit>; 2]);
+
+/// A job that runs; dropped, it does not.
+pub(crate) struct Running {
+    key: String,
+    all: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.all.lock().remove(&self.key);
+    }
+}
+
+impl Shared {
+    /// Waits for a place: first the repository's, then one of all.
+    pub(crate) async fn place(&self, repository: &str) -> Place {
+        let own = {
+            let mut all = self.by_repository.lock();
+            let most = self.settings.max_jobs_per_repository.max(1);
+            Arc::clone(
+                all.entry(repository.to_lowercase())
+                    .or_insert_with(|| Arc::new(Semaphore::new(most))),
+            )
+        };
+        // Neither is ever closed.
+        let first = own.acquire_owned().await.ok();
+        let second = Arc::clone(&self.places).acquire_owned().await.ok();
+        Place([first, second])
+    }
+
+    pub(crate) fn running(&self, key: &str) -> Running {
+        self.running.lock().insert(key.to_owned());
+        Running {
+            key: key.to_owned(),
+            all: Arc::clone(&self.running),
+        }
+    }
+
+    pub(crate) fn is_running(&self, key: &str) -> bool {
+        self.running.lock().contains(key)
+    }
+
+    /// Has the desk start a stored run.
+    pub(crate) fn start(&self, run: String) {
+        let first = {
+            let mut arrived = self.arrived.lock();
+            arrived.push(run);
+            arrived.len() == 1
+        };
+        if first && let Some(desk) = self.desk.get() {
+            // A desk that hears nothing looks by itself.
+            let _ = desk.tell(Arrived);
+        }
+    }
+
+    /// Runs that are stored and not started.
+    pub(crate) fn waiting(&self) -> usize {
+        let known = usize::try_from(self.figures.runs_waiting()).unwrap_or(usize::MAX);
+        known.saturating_add(self.arrived.lock().len())
+    }
+
+    /// Tells the desk that a run's actor has ended.
+    pub(crate) fn run_ended(&self, run: &str) {
+        if let Some(desk) = self.desk.get() {
+            // A desk that hears nothing looks by itself.
+            let _ = desk.tell(RunEnded(run.to_owned()));
+        }
+    }
+
+    /// Removes what a forgotten run left on the disk.
+    pub(crate) fn remove_files(&self, run: &str) {
+        let (log, stores, run) = (self.logs.path(run), self.stores.clone(), run.to_owned());
+        actix_rt::spawn(async move {
+            let removed = tokio::task::spawn_blocking(move || {
+                let _ = std::fs::remove_file(log);
+                stores.remove_run(&run);
+            });
+            let _ = removed.await;
+        });
+    }
+}
+
+/// The runner's part of a tree before it is started, and what peers hold.
+pub struct RunnerService {
+    /// The supervisor; add it to a root.
+    pub supervisor: SupervisorSpec,
+    /// Who starts runs.
+    pub desk: ChildRef<RunDesk>,
+    /// Who takes deliveries.
+    pub intake: RunnerIntake,
+    /// What can be read of runs without asking an actor.
+    pub view: RunnerView,
+}
+
+impl RunnerService {
+    /// Puts the runner together. Blocks for its folders.
+    ///
+    /// # Errors
+    /// When a folder cannot be made.
+    pub fn new(settings: RunnerSettings, store: Store) -> std::io::Result<Self> {
+        let settings = Arc::new(settings);
+        for folder in [&settings.data, &settings.repositories] {
+            std::fs::create_dir_all(folder)?;
+        }
+        // Checkouts of a former life.
+        let _ = std::fs::remove_dir_all(settings.data.join("checkouts"));
+        let poster = settings
+            .forge_token
+            .is_some()
+            .then(|| poster_spec(&settings, &store));
+        let runs = SupervisorSpec::new("runs").max_dynamic(1024);
+        let jobs = SupervisorSpec::new("jobs").max_dynamic(settings.max_jobs.max(1) + 16);
+        let shared = Arc::new(Shared {
+            logs: Logs::open(&settings.data.join("logs"))?,
+            stores: Stores::new(&settings.data),
+            groups: Groups::default(),
+            mirrors: source::mirrors(&settings),
+            poster: poster.as_ref().map(ChildSpec::reference),
+            changed: watch::channel(0).0,
+            figures: Figures::default(),
+            leaks: Leaks::default(),
+            started: Mutex::default(),
+            arrived: Mutex::default(),
+            preparing: Semaphore::new(PREPARING),
+            desk: OnceLock::new(),
+            places: Arc::new(Semaphore::new(settings.max_jobs.max(1))),
+            by_repository: Mutex::default(),
+            running: Arc::default(),
+            settings,
+            store,
+        });
+        let desk = desk_spec(&shared, &runs, &jobs);
+        let reference = desk.reference();
+        // Set once, before the first life of anyone who asks for it.
+        let _ = shared.desk.set(reference.clone());
+        let mut supervisor = SupervisorSpec::new("runner");
+        if let Some(poster) = poster {
+            supervisor = supervisor.child(poster);
+        }
+        let supervisor = supervisor
+            .supervisor(jobs)
+            .supervisor(runs)
+            .child(desk)
+            .child(clock_spec(&shared))
+            .child(caretaker_spec(&shared));
+        Ok(Self {
+            supervisor,
+            desk: reference,
+            intake: RunnerIntake {
+                shared: Arc::clone(&shared),
+            },
+            view: RunnerView { shared },
+        })
+    }
+}
+
+fn desk_spec(
+    shared: &Arc<Shared>,
+    runs: &SupervisorSpec,
+    jobs: &SupervisorSpec,
+) -> ChildSpec<RunDesk> {
+    let (shared, runs, jobs) = (Arc::clone(shared), runs.reference(), jobs.reference());
+    let spec = ChildSpec::new("desk", move |_| {
+        RunDesk::new(Arc::clone(&shared), runs.clone(), jobs.clone())
+    });
+    // Ends of runs, above all.
+    spec.capacity(1024).ask_timeout(Duration::from_secs(10))
+}
+
+fn clock_spec(shared: &Arc<Shared>) -> ChildSpec<ScheduleClock> {
+    let shared = Arc::clone(shared);
+    ChildSpec::new("clock", move |_| ScheduleClock::new(Arc::clone(&shared)))
+}
+
+fn caretaker_spec(shared: &Arc<Shared>) -> ChildSpec<Caretaker> {
+    let shared = Arc::clone(shared);
+    ChildSpec::new("caretaker", move |_| Caretaker::new(Arc::clone(&shared)))
+}
+
+fn poster_spec(settings: &Arc<RunnerSettings>, store: &Store) -> ChildSpec<ForgePoster> {
+    let accounts = Arc::new(Account {
+        settings: Arc::clone(settings),
+    });
+    let options = PosterOptions::new(accounts);
+    let store = store.clone();
+    ChildSpec::new("poster", move |_| {
+        ForgePoster::new(store.clone(), options.clone())
+    })
+    .capacity(256)
+}
+
+/// The one account: the runner's token, at its forge.
+struct Account {
+    settings: Arc<RunnerSettings>,
+}
+
+impl Accounts for Account {
+    fn client(&self, http: &HttpClient, _: &str) -> Option<ForgeClient> {
+        let token = self.settings.forge_token.clone()?;
+        let base = match (&self.settings.forge_url, self.settings.forge) {
+            (Some(url), _) => url.clone(),
+            (None, Forge::GitHub) => url::Url::parse("https://api.github.com").ok()?,
+            (None, _) => return None,
+        };
+        Some(ForgeClient::new(
+            http.clone(),
+            self.settings.forge,
+            base,
+            Some(token),
+        ))
+    }
+}
+
+/// A client of the VM manager, on this thread.
+pub(crate) fn vmm_client(settings: &RunnerSettings) -> VmmClient {
+    let http = HttpClient::new(HttpOptions::default());
+    VmmClient::new(http, settings.vmm_url.clone(), settings.vmm_token.clone())
+}
+
+/// What can be read of runs: records, logs, artifacts.
+#[derive(Clone)]
+pub struct RunnerView {
+    shared: Arc<Shared>,
+}
+
+impl RunnerView {
+    /// One run.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn run(&self, id: &str) -> Result<Option<RunRecord>, StoreError> {
+        let id = id.to_owned();
+        self.shared
+            .store
+            .read(move |rows| rows::run(rows, &id))
+            .await
+    }
+
+    /// The newest runs first, at most `limit`, of one repository when it is named.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn runs(
+        &self,
+        repository: Option<String>,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, StoreError> {
+        let mut runs = self.shared.store.read(|rows| rows::all(rows)).await?;
+        runs.reverse();
+        if let Some(repository) = repository {
+            runs.retain(|run| run.repository.eq_ignore_ascii_case(&repository));
+        }
+        runs.truncate(limit);
+        Ok(runs)
+    }
+
+    /// The logs.
+    #[must_use]
+    pub fn logs(&self) -> &Logs {
+        &self.shared.logs
+    }
+
+    /// A run's artifacts.
+    #[must_use]
+    pub fn artifacts(&self, run: &str) -> Vec<Stored> {
+        self.shared.stores.list_artifacts(run)
+    }
+
+    /// The tar of an artifact.
+    #[must_use]
+    pub fn artifact(&self, run: &str, name: &str) -> Option<std::path::PathBuf> {
+        self.shared.stores.artifact(run, name)
+    }
+
+    /// Counts changes of records.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changed.subscribe()
+    }
+
+    /// What is counted.
+    #[must_use]
+    pub fn figures(&self) -> &Figures {
+        &self.shared.figures
+    }
+
+    /// Whether the store takes writes.
+    #[must_use]
+    pub fn store_health(&self) -> store::Health {
+        self.shared.store.health()
+    }
+}

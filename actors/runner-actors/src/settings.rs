@@ -1,0 +1,91 @@
+//! What the runner is started with.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use config_core::Secret;
+use forge_core::Forge;
+use outbound::http::AddressPolicy;
+use outbound::vmm::NewVm;
+use url::Url;
+
+/// A language-model server that explains workflows (`USE_LLM_PARSER`).
+#[derive(Debug, Clone)]
+pub struct ModelServer {
+    /// Ollama's protocol or the OpenAI-style one.
+    pub protocol: outbound::llm::LlmProtocol,
+    /// Its address.
+    pub base: Url,
+    /// Its key, when it wants one.
+    pub key: Option<Secret<String>>,
+    /// The model.
+    pub model: String,
+}
+
+/// The time that schedules go by: the system's, unless a test moves its own.
+#[derive(Debug, Clone, Copy)]
+pub struct ScheduleTime {
+    /// Milliseconds since the Unix epoch.
+    pub now_ms: fn() -> u64,
+    /// Time between two looks at the schedules.
+    pub every: Duration,
+}
+
+impl Default for ScheduleTime {
+    /// The system's time, looked at every 20 s: schedules have minutes.
+    fn default() -> Self {
+        Self {
+            now_ms: crate::clock::now_ms,
+            every: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Settings of the runner.
+#[derive(Debug, Clone)]
+pub struct RunnerSettings {
+    /// Folder of logs, artifacts, caches and checkouts.
+    pub data: PathBuf,
+    /// Folder of mirrors (`REPOSITORY_PATH`).
+    pub repositories: PathBuf,
+    /// The git program, and the `PATH` its helpers are found in.
+    pub git: (PathBuf, String),
+    /// Which kind of forge statuses are posted to.
+    pub forge: Forge,
+    /// Its address; `None`: of each event's repository (Gitea, Forgejo) or GitHub's API.
+    pub forge_url: Option<Url>,
+    /// The token for statuses and private repositories.
+    pub forge_token: Option<Secret<String>>,
+    /// Addresses that repositories may be fetched from beside the forge's own.
+    pub addresses: AddressPolicy,
+    /// Unencrypted `http` and folders as clone URLs.
+    pub transports: git_engine::Transports,
+    /// The VM manager.
+    pub vmm_url: Url,
+    /// Its token.
+    pub vmm_token: Option<Secret<String>>,
+    /// What every VM is asked for, by label (`runs-on`); the entry `default` is for labels not listed, which are refused without it.
+    pub machines: Vec<(String, NewVm)>,
+    /// Longest wait for a VM.
+    pub vm_patience: Duration,
+    /// Copies of jobs that run at once; of one repository.
+    pub max_jobs: usize,
+    /// Of one repository.
+    pub max_jobs_per_repository: usize,
+    /// Runs that wait to be started; beyond it deliveries are refused (503), and come again.
+    pub max_waiting: usize,
+    /// The model that parses too, when that is asked for.
+    pub model: Option<ModelServer>,
+    /// Where people read runs: the base of `target_url`.
+    pub public_url: Option<Url>,
+    /// Variables (`vars`) and secrets, for trusted events.
+    pub vars: Vec<(String, String)>,
+    /// Secrets.
+    pub secrets: Vec<(String, Secret<String>)>,
+    /// How often VMs that are left over are looked for; `None`: every minute.
+    pub caretaker_every: Option<Duration>,
+    /// What schedules go by.
+    pub schedules: ScheduleTime,
+    /// Runs kept; older ones are forgotten with their logs and artifacts.
+    pub keep_runs: usize,
+}

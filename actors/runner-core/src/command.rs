@@ -1,0 +1,172 @@
+//! Workflow commands: lines of a step's output that say something to the runner (`::error::…`).
+//!
+//! Page "Workflow commands".
+
+/// What a line of output says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// A group of lines begins.
+    Group(String),
+    /// It ends.
+    EndGroup,
+    /// Something to show beside a file.
+    Annotation(Annotation),
+    /// Shown only where debugging is asked for.
+    Debug(String),
+    /// A text to mask from here on.
+    AddMask(String),
+    /// An output, in the old way.
+    SetOutput {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// A state of an action, in the old way.
+    SaveState {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// Whether commands are shown.
+    Echo(bool),
+    /// A command that is known and has no effect here.
+    NoEffect(String),
+    /// A command that is switched off because output of others could use it.
+    Disabled(String),
+}
+
+/// Something to show beside a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    /// How bad it is.
+    pub level: Level,
+    /// What it says.
+    pub message: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// The file.
+    pub file: Option<String>,
+    /// The first line and the last.
+    pub lines: (Option<u32>, Option<u32>),
+    /// The first column and the last.
+    pub columns: (Option<u32>, Option<u32>),
+}
+
+/// How bad an annotation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// To be known.
+    Notice,
+    /// To be looked at.
+    Warning,
+    /// To be mended.
+    Error,
+}
+
+/// Finds commands in the lines of one step; `stop-commands` is remembered.
+#[derive(Debug, Clone, Default)]
+pub struct Commands {
+    stopped: Option<String>,
+}
+
+impl Commands {
+    /// What a line (without its end) says, if it is a command that is known.
+    pub fn line(&mut self, line: &str) -> Option<Command> {
+        let (name, properties, data) = split(line)?;
+        if let Some(token) = &self.stopped {
+            if name.eq_ignore_ascii_case(token) {
+                self.stopped = None;
+            }
+            return None;
+        }
+        let data = unescape(data, false);
+        let property = |wanted: &str| {
+            properties
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+                .map(|(_, value)| value.clone())
+        };
+        Some(match name.to_ascii_lowercase().as_str() {
+            "group" => Command::Group(data),
+            "endgroup" => Command::EndGroup,
+            "notice" => Command::Annotation(annotation(Level::Notice, data, property)),
+            "warning" => Command::Annotation(annotation(Level::Warning, data, property)),
+            "error" => Command::Annotation(annotation(Level::Error, data, property)),
+            "debug" => Command::Debug(data),
+            "add-mask" => Command::AddMask(data),
+            "stop-commands" if data.trim().is_empty() => return None,
+            "stop-commands" => {
+                self.stopped = Some(data.trim().to_owned());
+                Command::NoEffect("stop-commands".to_owned())
+            }
+            "set-output" => Command::SetOutput {
+                name: property("name")?,
+                value: data,
+            },
+            "save-state" => Command::SaveState {
+                name: property("name")?,
+                value: data,
+            },
+            "echo" => match data.trim() {
+                "on" => Command::Echo(true),
+                "off" => Command::Echo(false),
+                _ => return None,
+            },
+            "add-matcher" | "remove-matcher" => Command::NoEffect(name.to_owned()),
+            "set-env" | "add-path" => Command::Disabled(name.to_owned()),
+            _ => return None,
+        })
+    }
+}
+
+type Properties = Vec<(String, String)>;
+
+/// `::name key=value,key=value::data`.
+fn split(line: &str) -> Option<(&str, Properties, &str)> {
+    let rest = line.trim_start().strip_prefix("::")?;
+    let (head, data) = rest.split_once("::")?;
+    let (name, properties) = match head.find(' ') {
+        Some(blank) => (&head[..blank], head[blank + 1..].trim()),
+        None => (head, ""),
+    };
+    if name.is_empty() {
+        return None;
+    }
+    let pairs = properties.split(',').filter_map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        Some((key.trim().to_owned(), unescape(value, true)))
+    });
+    Some((
+        name,
+        pairs.filter(|(_, value)| !value.is_empty()).collect(),
+        data,
+    ))
+}
+
+/// `%0A` and its like back to what they stand for; in properties also `%3A` and `%2C`.
+fn unescape(text: &str, property: bool) -> String {
+    let mut text = text.replace("%0D", "\r").replace("%0A", "\n");
+    if property {
+        text = text.replace("%3A", ":").replace("%2C", ",");
+    }
+    // Last, so that `%250A` stays `%0A`.
+    text.replace("%25", "%")
+}
+
+fn annotation(
+    level: Level,
+    message: String,
+    property: impl Fn(&str) -> Option<String>,
+) -> Annotation {
+    let number = |name: &str| property(name).and_then(|text| text.trim().parse().ok());
+    Annotation {
+        level,
+        message,
+        title: property("title"),
+        file: property("file"),
+        lines: (number("line"), number("endLine")),
+        columns: (number("col"), number("endColumn")),
+    }
+}

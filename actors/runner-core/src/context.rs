@@ -1,0 +1,206 @@
+//! The contexts `github` and `runner`, and the variables every step gets.
+
+use crate::event::{EventContext, EventKind};
+use crate::expr::{Object, Value};
+
+/// Where the commit's files lie in the machine.
+pub const WORKSPACE: &str = "/workspace";
+
+/// What is known of a run beside its event.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunFacts {
+    /// The run's id.
+    pub run_id: String,
+    /// Which run of the workflow it is, from 1.
+    pub run_number: u64,
+    /// Which attempt, from 1.
+    pub run_attempt: u64,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The workflow's file in the repository.
+    pub workflow_file: String,
+    /// The forge's address for people, without a slash at the end.
+    pub server_url: String,
+    /// The forge's API.
+    pub api_url: String,
+    /// The repository's default branch.
+    pub default_branch: String,
+}
+
+/// The context `github`; of one job when `job` is given. There is no token in it.
+pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Value {
+    let (owner, _) = event
+        .repository
+        .split_once('/')
+        .unwrap_or((&event.repository, ""));
+    let ref_type = if event.reference.starts_with("refs/tags/") {
+        "tag"
+    } else {
+        "branch"
+    };
+    let base = event.base_branch.as_deref().unwrap_or_default();
+    let head = event.head_branch.as_deref().unwrap_or_default();
+    let RunFacts {
+        server_url,
+        workflow_file,
+        ..
+    } = facts;
+    let mut github = Object::default();
+    let texts: [(&str, &str); 24] = [
+        ("action", ""),
+        ("actor", &event.actor),
+        ("api_url", &facts.api_url),
+        ("base_ref", base),
+        ("event_name", event.kind.as_str()),
+        ("event_path", "/workspace/.runner/event.json"),
+        ("graphql_url", ""),
+        ("head_ref", head),
+        ("job", job.unwrap_or_default()),
+        ("ref", &event.reference),
+        ("ref_name", event.ref_name()),
+        ("ref_type", ref_type),
+        ("repository", &event.repository),
+        ("repository_owner", owner),
+        ("run_id", &facts.run_id),
+        ("run_number", &facts.run_number.to_string()),
+        ("run_attempt", &facts.run_attempt.to_string()),
+        ("server_url", server_url),
+        ("sha", &event.sha),
+        ("token", ""),
+        ("triggering_actor", &event.actor),
+        ("workflow", &facts.workflow),
+        ("workflow_sha", &event.sha),
+        ("workspace", WORKSPACE),
+    ];
+    texts
+        .iter()
+        .for_each(|(name, text)| github.set(name, Value::text(text)));
+    let reference = format!("{}/{workflow_file}@{}", event.repository, event.reference);
+    github.set("workflow_ref", reference.into());
+    github.set(
+        "repositoryUrl",
+        format!("{server_url}/{}.git", event.repository).into(),
+    );
+    github.set("ref_protected", false.into());
+    github.set("event", event.payload.clone());
+    Value::Object(std::sync::Arc::new(github))
+}
+
+/// The variables every step gets (page "Variables reference", "Default environment variables").
+pub fn default_variables(
+    event: &EventContext,
+    facts: &RunFacts,
+    job: &str,
+) -> Vec<(String, String)> {
+    let context = github(event, facts, Some(job));
+    let names = [
+        "actor",
+        "api_url",
+        "base_ref",
+        "event_name",
+        "event_path",
+        "head_ref",
+        "job",
+        "ref",
+        "ref_name",
+        "ref_type",
+        "repository",
+        "repository_owner",
+        "run_id",
+        "run_number",
+        "run_attempt",
+        "server_url",
+        "sha",
+        "triggering_actor",
+        "workflow",
+        "workflow_ref",
+        "workflow_sha",
+        "workspace",
+    ];
+    let text = |name: &str| {
+        context
+            .get(name)
+            .map(Value::as_text)
+            .unwrap_or_default()
+            .to_string()
+    };
+    let mut variables = vec![
+        ("CI".to_owned(), "true".to_owned()),
+        ("GITHUB_ACTIONS".to_owned(), "true".to_owned()),
+    ];
+    variables.extend(names.map(|name| (format!("GITHUB_{}", name.to_uppercase()), text(name))));
+    let runner = [
+        ("OS", "Linux"),
+        ("NAME", "orrery"),
+        ("ENVIRONMENT", "self-hosted"),
+        ("TEMP", "/tmp"),
+        ("TOOL_CACHE", "/opt/tools"),
+    ];
+    variables.extend(runner.map(|(name, value)| (format!("RUNNER_{name}"), value.to_owned())));
+    variables
+}
+
+/// The context `runner`; `arch` is `X64` or `ARM64`.
+pub fn runner(arch: &str) -> Value {
+    Value::object([
+        ("name", Value::text("orrery")),
+        ("os", "Linux".into()),
+        ("arch", arch.into()),
+        ("temp", "/tmp".into()),
+        ("tool_cache", "/opt/tools".into()),
+        ("debug", "".into()),
+        ("environment", "self-hosted".into()),
+    ])
+}
+
+/// The context `inputs` of a run someone started: each of the kind it declares.
+///
+/// # Errors
+/// Which input is missing, unknown or of another kind.
+pub fn dispatch_inputs(
+    workflow: &crate::workflow::Workflow,
+    event: &EventContext,
+) -> Result<Value, String> {
+    let specs = workflow.on.workflow_dispatch.as_deref().unwrap_or_default();
+    if event.kind != EventKind::WorkflowDispatch {
+        return Ok(Value::object::<&str, Value>([]));
+    }
+    let unknown = event.inputs.iter().find(|(name, _)| {
+        !specs
+            .iter()
+            .any(|spec| spec.name.eq_ignore_ascii_case(name))
+    });
+    if let Some((name, _)) = unknown {
+        return Err(format!(
+            "the workflow has no input {}",
+            config_core::quoted(name)
+        ));
+    }
+    let empty = crate::expr::Contexts::default();
+    let scope = crate::expr::Scope::new(&empty);
+    let mut object = Object::default();
+    for spec in specs {
+        let given = event
+            .inputs
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(&spec.name));
+        let value = match (given, &spec.default) {
+            (Some((_, text)), _) => Some(Value::text(text)),
+            (None, Some(default)) => {
+                Some(default.value(&scope).map_err(|error| error.to_string())?)
+            }
+            (None, None) if spec.required => {
+                return Err(format!(
+                    "the input {} is missing",
+                    config_core::quoted(&spec.name)
+                ));
+            }
+            (None, None) => None,
+        };
+        object.set(
+            &spec.name,
+            crate::plan::typed_input(value, &spec.kind, &spec.name)?,
+        );
+    }
+    Ok(Value::Object(std::sync::Arc::new(object)))
+}

@@ -1,0 +1,142 @@
+//! The files a step writes to: `GITHUB_OUTPUT`, `GITHUB_ENV`, `GITHUB_STATE`, `GITHUB_PATH`, the summary.
+//!
+//! Page "Workflow commands", "Environment files".
+
+use std::collections::HashMap;
+
+use crate::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
+
+/// Why such a file cannot be used: the step fails.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvFileError {
+    /// It is too large.
+    #[error("the file has {0} bytes, {MAX_ENV_FILE_BYTES} at most")]
+    TooLarge(usize),
+    /// It is not text.
+    #[error("the file is not UTF-8")]
+    NotText,
+    /// A line is neither `name=value` nor `name<<delimiter`.
+    #[error("line {line} is neither `name=value` nor `name<<delimiter`")]
+    Line {
+        /// From 1.
+        line: usize,
+    },
+    /// No name stands before the `=` or `<<`.
+    #[error("line {line} has no name")]
+    NoName {
+        /// From 1.
+        line: usize,
+    },
+    /// The delimiter never comes.
+    #[error("the delimiter of line {line} does not come again")]
+    Open {
+        /// From 1.
+        line: usize,
+    },
+    /// The name may not be set.
+    #[error("the variable {name} cannot be set by a step")]
+    Reserved {
+        /// The name, quoted.
+        name: String,
+    },
+}
+
+/// Reads names and values, in order; of a name that comes twice the last counts.
+///
+/// # Errors
+/// When the file is wrong; nothing of it is used then.
+pub fn parse_pairs(bytes: &[u8]) -> Result<Vec<(String, String)>, EnvFileError> {
+    let text = checked(bytes)?;
+    let lines: Vec<&str> = lines(text).collect();
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let (line, number) = (lines[at], at + 1);
+        at += 1;
+        if line.is_empty() {
+            continue;
+        }
+        let (name, value) = match (line.find('='), line.find("<<")) {
+            (equals, Some(heredoc)) if equals.is_none_or(|equals| heredoc < equals) => {
+                let (name, delimiter) = (&line[..heredoc], &line[heredoc + 2..]);
+                if delimiter.is_empty() {
+                    return Err(EnvFileError::Line { line: number });
+                }
+                let length = lines[at..].iter().position(|line| *line == delimiter);
+                let length = length.ok_or(EnvFileError::Open { line: number })?;
+                let value = lines[at..at + length].join("\n");
+                at += length + 1;
+                (name, value)
+            }
+            (Some(equals), _) => (&line[..equals], line[equals + 1..].to_owned()),
+            (None, _) => return Err(EnvFileError::Line { line: number }),
+        };
+        if name.trim().is_empty() {
+            return Err(EnvFileError::NoName { line: number });
+        }
+        match places.get(name) {
+            Some(place) => pairs[*place].1 = value,
+            None => {
+                places.insert(name, pairs.len());
+                pairs.push((name.to_owned(), value));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// Reads `GITHUB_ENV`: as [`parse_pairs`], but variables of the runner itself stay.
+///
+/// # Errors
+/// When the file is wrong, or sets a variable that a step may not set.
+pub fn parse_env(bytes: &[u8]) -> Result<Vec<(String, String)>, EnvFileError> {
+    let pairs = parse_pairs(bytes)?;
+    match pairs.iter().find(|(name, _)| is_reserved(name)) {
+        Some((name, _)) => Err(EnvFileError::Reserved {
+            name: config_core::quoted(name),
+        }),
+        None => Ok(pairs),
+    }
+}
+
+/// Whether a variable belongs to the runner: a step cannot set it for later ones.
+pub fn is_reserved(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    upper.starts_with("GITHUB_") || upper.starts_with("RUNNER_") || upper == "NODE_OPTIONS"
+}
+
+/// Reads `GITHUB_PATH`: a folder a line. The last line stands first in `PATH`.
+///
+/// # Errors
+/// When the file is wrong.
+pub fn parse_path(bytes: &[u8]) -> Result<Vec<String>, EnvFileError> {
+    let text = checked(bytes)?;
+    Ok(lines(text)
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect())
+}
+
+/// Reads a step's summary; what is too much is cut off, and said so.
+pub fn parse_summary(bytes: &[u8]) -> String {
+    let most = bytes.len().min(MAX_SUMMARY_BYTES);
+    let mut text = String::from_utf8_lossy(&bytes[..most]).into_owned();
+    if bytes.len() > MAX_SUMMARY_BYTES {
+        text.push_str("\n\n(cut off: the summary is larger than 1 MiB)\n");
+    }
+    text
+}
+
+fn checked(bytes: &[u8]) -> Result<&str, EnvFileError> {
+    if bytes.len() > MAX_ENV_FILE_BYTES {
+        return Err(EnvFileError::TooLarge(bytes.len()));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|_| EnvFileError::NotText)
+}
+
+/// The lines, without their ends; the last needs none.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+}

@@ -1,0 +1,299 @@
+//! What started a run, and whether a workflow wants to be started by it.
+
+use forge_core::{Event, PullRequestAction, RefChange};
+use serde::{Deserialize, Serialize};
+
+use crate::expr::Value;
+use crate::workflow::{PullRequestTrigger, PushTrigger, Workflow};
+
+/// The events that start runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// Commits or a tag arrived.
+    Push,
+    /// A pull request was opened, reopened, or its head moved.
+    PullRequest,
+    /// Someone started it.
+    WorkflowDispatch,
+    /// The clock started it.
+    Schedule,
+}
+
+impl EventKind {
+    /// As `github.event_name` gives it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Push => "push",
+            Self::PullRequest => "pull_request",
+            Self::WorkflowDispatch => "workflow_dispatch",
+            Self::Schedule => "schedule",
+        }
+    }
+}
+
+/// What started a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventContext {
+    /// Which event.
+    pub kind: EventKind,
+    /// Its action (`opened`), of pull requests.
+    pub action: Option<String>,
+    /// The reference: `refs/heads/…`, `refs/tags/…`, `refs/pull/7/head`.
+    pub reference: String,
+    /// The commit that is run.
+    pub sha: String,
+    /// `owner/repo`.
+    pub repository: String,
+    /// Who caused it; empty when nobody is named.
+    pub actor: String,
+    /// The branch a pull request is to be merged into.
+    pub base_branch: Option<String>,
+    /// The branch of a pull request.
+    pub head_branch: Option<String>,
+    /// Whether a pull request comes from elsewhere (or that cannot be told): no secrets.
+    pub untrusted: bool,
+    /// The changed files; `None` when they are not known yet (ask git, then set them).
+    pub changed_paths: Option<Vec<String>>,
+    /// The message of the newest commit, if known.
+    pub message: Option<String>,
+    /// Inputs of a dispatch.
+    pub inputs: Vec<(String, String)>,
+    /// The whole payload: `github.event`.
+    pub payload: Value,
+}
+
+/// Why an event starts nothing, whatever the workflows say.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartsNothing {
+    /// A branch or tag was deleted.
+    #[error("{0} was deleted")]
+    Deleted(String),
+    /// An action of a pull request that starts nothing.
+    #[error("the action `{0}` of a pull request starts no run")]
+    Action(String),
+    /// The payload does not say which commit.
+    #[error("the payload names no head commit")]
+    NoCommit,
+    /// Another event.
+    #[error("the event `{0}` starts no run")]
+    Other(String),
+}
+
+impl EventContext {
+    /// The event of a webhook. `payload` is its body.
+    ///
+    /// # Errors
+    /// When it starts nothing: deletions, pings, comments, other actions.
+    pub fn of_webhook(event: &Event, payload: &serde_json::Value) -> Result<Self, StartsNothing> {
+        let payload = Value::from(payload);
+        match event {
+            Event::Push(push) => {
+                let after = match &push.change {
+                    RefChange::Created { after } | RefChange::Updated { after, .. } => after,
+                    RefChange::Deleted { .. } => {
+                        return Err(StartsNothing::Deleted(push.reference.to_string()));
+                    }
+                };
+                // For an annotated tag, the commit it points to.
+                let sha = push.head_commit.as_ref().map_or(after, |commit| &commit.id);
+                let changed = push.changed_paths();
+                Ok(Self {
+                    kind: EventKind::Push,
+                    action: None,
+                    reference: push.reference.to_string(),
+                    sha: sha.to_string(),
+                    repository: push.repository.name.to_string(),
+                    actor: push
+                        .pusher
+                        .as_ref()
+                        .map(ToString::to_string)
+                        .unwrap_or_default(),
+                    base_branch: None,
+                    head_branch: None,
+                    untrusted: false,
+                    changed_paths: changed
+                        .complete
+                        .then(|| changed.paths.into_iter().collect()),
+                    message: push
+                        .head_commit
+                        .as_ref()
+                        .map(|commit| commit.message.clone()),
+                    inputs: Vec::new(),
+                    payload,
+                })
+            }
+            Event::PullRequest(event) => Self::of_pull_request(event, payload),
+            Event::IssueComment(_) => Err(StartsNothing::Other("issue_comment".to_owned())),
+            Event::Ping(_) => Err(StartsNothing::Other("ping".to_owned())),
+            Event::Other(other) => Err(StartsNothing::Other(other.name.to_string())),
+        }
+    }
+
+    fn of_pull_request(
+        event: &forge_core::PullRequestEvent,
+        payload: Value,
+    ) -> Result<Self, StartsNothing> {
+        let action = match &event.action {
+            PullRequestAction::Opened => "opened",
+            PullRequestAction::Reopened => "reopened",
+            PullRequestAction::Synchronized => "synchronize",
+            PullRequestAction::ReadyForReview => {
+                return Err(StartsNothing::Action("ready_for_review".to_owned()));
+            }
+            PullRequestAction::Closed => return Err(StartsNothing::Action("closed".to_owned())),
+            PullRequestAction::Edited => return Err(StartsNothing::Action("edited".to_owned())),
+            PullRequestAction::Other(other) => return Err(StartsNothing::Action(other.clone())),
+        };
+        let head = event
+            .pull_request
+            .head
+            .as_ref()
+            .ok_or(StartsNothing::NoCommit)?;
+        Ok(Self {
+            kind: EventKind::PullRequest,
+            action: Some(action.to_owned()),
+            reference: format!("refs/pull/{}/head", event.number),
+            sha: head.sha.to_string(),
+            repository: event.repository.name.to_string(),
+            actor: event
+                .sender
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            base_branch: event
+                .pull_request
+                .base
+                .as_ref()
+                .map(|base| base.branch.to_string()),
+            head_branch: Some(head.branch.to_string()),
+            untrusted: event.origin() != forge_core::Origin::SameRepository,
+            changed_paths: None,
+            message: None,
+            inputs: Vec::new(),
+            payload,
+        })
+    }
+
+    /// The reference's short name: the branch, the tag, or `7/head`.
+    pub fn ref_name(&self) -> &str {
+        let reference = &self.reference;
+        ["refs/heads/", "refs/tags/", "refs/pull/"]
+            .iter()
+            .find_map(|prefix| reference.strip_prefix(prefix))
+            .unwrap_or(reference)
+    }
+
+    fn is_tag(&self) -> bool {
+        self.reference.starts_with("refs/tags/")
+    }
+}
+
+/// Whether a workflow is started by an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It is.
+    Start,
+    /// It is not, and why.
+    Skip(String),
+    /// It depends on the changed files: set [`EventContext::changed_paths`] and ask again.
+    NeedsPaths,
+}
+
+/// Texts in a commit's message that keep `push` and `pull_request` from starting anything.
+const SKIP_MARKS: [&str; 5] = [
+    "[skip ci]",
+    "[ci skip]",
+    "[no ci]",
+    "[skip actions]",
+    "[actions skip]",
+];
+
+/// Whether `workflow` is started by `event`.
+pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
+    let on = &workflow.on;
+    let not_asked = || Decision::Skip(format!("it is not started by {}", event.kind.as_str()));
+    let automatic = matches!(event.kind, EventKind::Push | EventKind::PullRequest);
+    if automatic && let Some(mark) = event.message.as_deref().and_then(skip_mark) {
+        return Decision::Skip(format!("the commit message says {mark}"));
+    }
+    match event.kind {
+        EventKind::Push => on
+            .push
+            .as_ref()
+            .map_or_else(not_asked, |push| decide_push(push, event)),
+        EventKind::PullRequest => on
+            .pull_request
+            .as_ref()
+            .map_or_else(not_asked, |trigger| decide_pull_request(trigger, event)),
+        EventKind::WorkflowDispatch if on.workflow_dispatch.is_some() => Decision::Start,
+        EventKind::Schedule if !on.schedule.is_empty() => Decision::Start,
+        EventKind::WorkflowDispatch | EventKind::Schedule => not_asked(),
+    }
+}
+
+/// The mark in a commit's message, if there is one.
+fn skip_mark(message: &str) -> Option<&'static str> {
+    let mark = SKIP_MARKS.iter().find(|mark| message.contains(**mark));
+    let trailer = || {
+        let last = message.trim_end().rsplit("\n\n").next()?;
+        let lines = last.lines().map(|line| line.trim().to_ascii_lowercase());
+        let says = lines
+            .filter(|_| message.contains("\n\n"))
+            .any(|line| line == "skip-checks: true" || line == "skip-checks:true");
+        says.then_some("skip-checks: true")
+    };
+    mark.copied().or_else(trailer)
+}
+
+fn decide_push(trigger: &PushTrigger, event: &EventContext) -> Decision {
+    let name = event.ref_name();
+    let (filter, other, kind) = if event.is_tag() {
+        (&trigger.tags, &trigger.branches, "tag")
+    } else {
+        (&trigger.branches, &trigger.tags, "branch")
+    };
+    // Whoever filters only branches does not want tags, and the other way round.
+    if !filter.is_given() && other.is_given() {
+        return Decision::Skip(format!("it filters no {kind} names, so it wants none"));
+    }
+    if !filter.passes(name) {
+        return Decision::Skip(format!("the {kind} {name} is filtered out"));
+    }
+    // Filters of paths are not looked at for tags.
+    if event.is_tag() {
+        Decision::Start
+    } else {
+        decide_paths(&trigger.paths, event)
+    }
+}
+
+fn decide_pull_request(trigger: &PullRequestTrigger, event: &EventContext) -> Decision {
+    let action = event.action.as_deref().unwrap_or_default();
+    let wanted = if trigger.types.is_empty() {
+        ["opened", "synchronize", "reopened"].contains(&action)
+    } else {
+        // Gitea and Forgejo say `synchronized`.
+        trigger
+            .types
+            .iter()
+            .any(|kind| kind.trim_end_matches('d') == action.trim_end_matches('d'))
+    };
+    if !wanted {
+        return Decision::Skip(format!("it is not started by the action {action}"));
+    }
+    let base = event.base_branch.as_deref().unwrap_or_default();
+    if !trigger.branches.passes(base) {
+        return Decision::Skip(format!("the base branch {base} is filtered out"));
+    }
+    decide_paths(&trigger.paths, event)
+}
+
+fn decide_paths(filter: &crate::workflow::Filter, event: &EventContext) -> Decision {
+    match &event.changed_paths {
+        _ if !filter.is_given() => Decision::Start,
+        None => Decision::NeedsPaths,
+        Some(paths) if filter.passes_any(paths.iter().map(String::as_str)) => Decision::Start,
+        Some(_) => Decision::Skip("no changed file passes its filter".to_owned()),
+    }
+}

@@ -1,0 +1,90 @@
+//! The tree of an expression, and what it refers to.
+
+use super::functions::Function;
+use super::{Context, Value};
+
+/// An expression.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    /// A value as written.
+    Literal(Value),
+    /// A context: `github`, `env`, …
+    Context(Context),
+    /// `a.b` and `a['b']`.
+    Index(Box<Expr>, Box<Expr>),
+    /// `a.*` and `a[*]`.
+    Star(Box<Expr>),
+    /// A call.
+    Call(Function, Vec<Expr>),
+    /// `!a`.
+    Not(Box<Expr>),
+    /// Two values and an operator between them.
+    Binary(Operator, Box<Expr>, Box<Expr>),
+}
+
+/// An operator with two sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// `||`
+    Or,
+    /// `&&`
+    And,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+impl Expr {
+    /// Calls `visit` with this expression and every one in it.
+    pub fn walk(&self, visit: &mut impl FnMut(&Expr)) {
+        visit(self);
+        match self {
+            Self::Literal(_) | Self::Context(_) => {}
+            Self::Star(inner) | Self::Not(inner) => inner.walk(visit),
+            Self::Index(left, right) | Self::Binary(_, left, right) => {
+                left.walk(visit);
+                right.walk(visit);
+            }
+            Self::Call(_, arguments) => arguments.iter().for_each(|argument| argument.walk(visit)),
+        }
+    }
+
+    /// Whether it calls `success`, `failure`, `always` or `cancelled`.
+    pub fn asks_status(&self) -> bool {
+        let mut asks = false;
+        self.walk(&mut |expr| {
+            asks |= matches!(expr, Self::Call(function, _) if function.is_status());
+        });
+        asks
+    }
+
+    /// Whether it refers to `context`.
+    pub fn refers_to(&self, context: Context) -> bool {
+        let mut refers = false;
+        self.walk(&mut |expr| refers |= matches!(expr, Self::Context(found) if *found == context));
+        refers
+    }
+
+    /// The texts `b` of every `context.b` in it.
+    pub fn properties_of(&self, context: Context) -> Vec<String> {
+        let mut names = Vec::new();
+        self.walk(&mut |expr| {
+            if let Self::Index(left, right) = expr
+                && matches!(**left, Self::Context(found) if found == context)
+                && let Self::Literal(Value::Text(name)) = &**right
+            {
+                names.push(name.to_string());
+            }
+        });
+        names
+    }
+}

@@ -1,0 +1,237 @@
+//! Tokens to a tree, by GitHub's precedence: `! < == && ||`, tightest first.
+
+use super::ast::{Expr, Operator};
+use super::functions::Function;
+use super::lexer::{Kind, Token, tokens};
+use super::{Context, ExprError, Value};
+use crate::limits::{MAX_EXPRESSION_BYTES, MAX_EXPRESSION_DEPTH, MAX_OPERATORS};
+
+/// Operators by how tight they bind, loosest first.
+const LEVELS: [&[(&str, Operator)]; 4] = [
+    &[("||", Operator::Or)],
+    &[("&&", Operator::And)],
+    &[("==", Operator::Equal), ("!=", Operator::NotEqual)],
+    &[
+        ("<", Operator::Less),
+        ("<=", Operator::AtMost),
+        (">", Operator::Greater),
+        (">=", Operator::AtLeast),
+    ],
+];
+
+impl Expr {
+    /// Reads an expression (without its `${{ }}`).
+    ///
+    /// # Errors
+    /// What is wrong with it, and at which byte.
+    pub fn parse(text: &str) -> Result<Self, ExprError> {
+        if text.len() > MAX_EXPRESSION_BYTES {
+            let message = format!("the expression has more than {MAX_EXPRESSION_BYTES} bytes");
+            return Err(ExprError::new(0, message));
+        }
+        let tokens = tokens(text)?;
+        let mut parser = Parser {
+            tokens: &tokens,
+            next: 0,
+            depth: 0,
+            operators: 0,
+            end: text.len(),
+        };
+        if tokens.is_empty() {
+            return Err(ExprError::new(0, "the expression is empty"));
+        }
+        let expr = parser.level(0)?;
+        match parser.peek() {
+            None => Ok(expr),
+            Some(token) => Err(ExprError::new(
+                token.at,
+                format!("unexpected {}", shown(token)),
+            )),
+        }
+    }
+}
+
+struct Parser<'t> {
+    tokens: &'t [Token],
+    next: usize,
+    depth: usize,
+    operators: usize,
+    end: usize,
+}
+
+impl<'t> Parser<'t> {
+    fn peek(&self) -> Option<&'t Token> {
+        self.tokens.get(self.next)
+    }
+
+    fn at(&self) -> usize {
+        self.peek().map_or(self.end, |token| token.at)
+    }
+
+    fn take(&mut self, mark: &str) -> bool {
+        let found =
+            matches!(self.peek(), Some(Token { kind: Kind::Mark(found), .. }) if *found == mark);
+        self.next += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, mark: &str) -> Result<(), ExprError> {
+        if self.take(mark) {
+            return Ok(());
+        }
+        let found = self.peek().map_or_else(|| "the end".to_owned(), shown);
+        Err(ExprError::new(
+            self.at(),
+            format!("expected `{mark}`, found {found}"),
+        ))
+    }
+
+    /// Runs `inner` one level deeper.
+    fn deeper<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<T, ExprError>,
+    ) -> Result<T, ExprError> {
+        self.depth += 1;
+        if self.depth > MAX_EXPRESSION_DEPTH {
+            let message = format!("the expression is nested more than {MAX_EXPRESSION_DEPTH} deep");
+            return Err(ExprError::new(self.at(), message));
+        }
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Operators of level `level` and tighter ones.
+    fn level(&mut self, level: usize) -> Result<Expr, ExprError> {
+        let Some(operators) = LEVELS.get(level) else {
+            return self.unary();
+        };
+        let mut left = self.level(level + 1)?;
+        while let Some((_, operator)) = operators.iter().find(|(mark, _)| self.take(mark)) {
+            // A chain leans to the left: each operator can make the tree one deeper.
+            self.operators += 1;
+            if self.operators > MAX_OPERATORS {
+                let message = format!("the expression has more than {MAX_OPERATORS} operators");
+                return Err(ExprError::new(self.at(), message));
+            }
+            let right = self.level(level + 1)?;
+            left = Expr::Binary(*operator, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr, ExprError> {
+        if self.take("!") {
+            return self.deeper(|parser| Ok(Expr::Not(Box::new(parser.unary()?))));
+        }
+        let mut expr = self.primary()?;
+        let mut links = 0;
+        loop {
+            links += 1;
+            if links > MAX_EXPRESSION_DEPTH {
+                let message = format!("more than {MAX_EXPRESSION_DEPTH} properties in a row");
+                return Err(ExprError::new(self.at(), message));
+            }
+            if self.take(".") {
+                expr = self.property(expr)?;
+            } else if self.take("[") {
+                if self.take("*") {
+                    expr = Expr::Star(Box::new(expr));
+                } else {
+                    let index = self.deeper(|parser| parser.level(0))?;
+                    expr = Expr::Index(Box::new(expr), Box::new(index));
+                }
+                self.expect("]")?;
+            } else {
+                return Ok(expr);
+            }
+        }
+    }
+
+    /// After a `.`: a name or `*`.
+    fn property(&mut self, of: Expr) -> Result<Expr, ExprError> {
+        if self.take("*") {
+            return Ok(Expr::Star(Box::new(of)));
+        }
+        match self.peek() {
+            Some(Token {
+                kind: Kind::Name(name),
+                ..
+            }) => {
+                self.next += 1;
+                let name = Expr::Literal(Value::text(name));
+                Ok(Expr::Index(Box::new(of), Box::new(name)))
+            }
+            _ => Err(ExprError::new(
+                self.at(),
+                "expected a property name after `.`",
+            )),
+        }
+    }
+
+    fn primary(&mut self) -> Result<Expr, ExprError> {
+        if self.take("(") {
+            let inner = self.deeper(|parser| parser.level(0))?;
+            self.expect(")")?;
+            return Ok(inner);
+        }
+        let Some(token) = self.peek() else {
+            return Err(ExprError::new(self.end, "the expression ends too early"));
+        };
+        self.next += 1;
+        match &token.kind {
+            Kind::Literal(value) => Ok(Expr::Literal(value.clone())),
+            Kind::Name(name) if self.take("(") => self.call(name, token.at),
+            Kind::Name(name) => context(name, token.at),
+            Kind::Mark(_) => Err(ExprError::new(
+                token.at,
+                format!("unexpected {}", shown(token)),
+            )),
+        }
+    }
+
+    fn call(&mut self, name: &str, at: usize) -> Result<Expr, ExprError> {
+        let Some(function) = Function::named(name) else {
+            let error = ExprError::new(
+                at,
+                format!("unknown function {}", config_core::quoted(name)),
+            );
+            let near = config_core::suggestion(name, Function::NAMES);
+            return Err(error.maybe_help(near.map(|near| format!("did you mean `{near}`?"))));
+        };
+        let mut arguments = Vec::new();
+        if !self.take(")") {
+            loop {
+                arguments.push(self.deeper(|parser| parser.level(0))?);
+                if !self.take(",") {
+                    break;
+                }
+            }
+            self.expect(")")?;
+        }
+        function
+            .check_count(arguments.len())
+            .map_err(|message| ExprError::new(at, message))?;
+        Ok(Expr::Call(function, arguments))
+    }
+}
+
+fn context(name: &str, at: usize) -> Result<Expr, ExprError> {
+    if let Some(context) = Context::named(name) {
+        return Ok(Expr::Context(context));
+    }
+    let error = ExprError::new(at, format!("unknown context {}", config_core::quoted(name)));
+    let near = config_core::suggestion(name, Context::ALL.iter().map(|context| context.name()));
+    Err(match near {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help("texts stand between single quotes"),
+    })
+}
+
+fn shown(token: &Token) -> String {
+    match &token.kind {
+        Kind::Literal(value) => config_core::quoted(&value.as_text()),
+        Kind::Name(name) => config_core::quoted(name),
+        Kind::Mark(mark) => format!("`{mark}`"),
+    }
+}

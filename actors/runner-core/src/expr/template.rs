@@ -1,0 +1,321 @@
+//! Texts with expressions in them, conditions, and whole YAML values made of such texts.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use super::functions::bounded;
+use super::{Context, EvalError, Expr, ExprError, Object, Scope, Value};
+use crate::place::Place;
+
+/// A text with any number of `${{ … }}` in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template {
+    /// As written.
+    pub source: Arc<str>,
+    /// Where it was written.
+    pub place: Place,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Text(Arc<str>),
+    Expr(Expr),
+}
+
+impl Template {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// What is wrong with an expression in it, at which byte of the text.
+    pub fn parse(source: &str, place: Place) -> Result<Self, ExprError> {
+        let mut parts = Vec::new();
+        let mut at = 0;
+        while let Some(open) = source[at..].find("${{").map(|found| at + found) {
+            if open > at {
+                parts.push(Part::Text(source[at..open].into()));
+            }
+            let start = open + "${{".len();
+            let length = closing(&source[start..])
+                .ok_or_else(|| ExprError::new(open, "an expression has no closing `}}`"))?;
+            let inner = &source[start..start + length];
+            let expr = Expr::parse(inner).map_err(|mut error| {
+                error.at += start;
+                error
+            })?;
+            parts.push(Part::Expr(expr));
+            at = start + length + "}}".len();
+        }
+        if at < source.len() {
+            parts.push(Part::Text(source[at..].into()));
+        }
+        Ok(Self {
+            source: source.into(),
+            place,
+            parts,
+        })
+    }
+
+    /// A value as written, no expression in it.
+    pub fn literal(source: &str, value: Value, place: Place) -> Self {
+        let part = match value {
+            Value::Text(text) => Part::Text(text),
+            other => Part::Expr(Expr::Literal(other)),
+        };
+        Self {
+            source: source.into(),
+            place,
+            parts: vec![part],
+        }
+    }
+
+    /// The value, when no expression has to be evaluated for it.
+    pub fn fixed(&self) -> Option<Value> {
+        match self.parts.as_slice() {
+            [] => Some("".into()),
+            [Part::Text(text)] => Some(Value::Text(text.clone())),
+            [Part::Expr(Expr::Literal(value))] => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    /// The expressions in it.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Expr(expr) => Some(expr),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// Whether an expression in it refers to `context`.
+    pub fn refers_to(&self, context: Context) -> bool {
+        self.expressions().any(|expr| expr.refers_to(context))
+    }
+
+    /// Its value: of the kind the expression gives when it is nothing but one, else a text.
+    ///
+    /// # Errors
+    /// When an expression has none.
+    pub fn value(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+        match self.parts.as_slice() {
+            [Part::Expr(expr)] => expr.eval(scope),
+            _ => self.text(scope).map(Value::from),
+        }
+    }
+
+    /// Its value as a text.
+    ///
+    /// # Errors
+    /// When an expression has none, or the text would be too large.
+    pub fn text(&self, scope: &Scope<'_>) -> Result<String, EvalError> {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Expr(expr) => out.push_str(&expr.eval(scope)?.as_text()),
+            }
+            out = bounded(out)?;
+        }
+        Ok(out)
+    }
+
+    /// Its value as a boolean.
+    ///
+    /// # Errors
+    /// When it is neither true nor false.
+    pub fn bool(&self, what: &'static str, scope: &Scope<'_>) -> Result<bool, EvalError> {
+        match self.value(scope)? {
+            Value::Bool(value) => Ok(value),
+            other => match &*other.as_text() {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                found => Err(kind(what, found, "true or false")),
+            },
+        }
+    }
+
+    /// Its value as a number above zero.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn positive(&self, what: &'static str, scope: &Scope<'_>) -> Result<f64, EvalError> {
+        let value = self.value(scope)?;
+        let number = value.number();
+        if number > 0.0 && number.is_finite() && value.is_primitive() {
+            return Ok(number);
+        }
+        Err(kind(what, &value.as_text(), "a number above 0"))
+    }
+}
+
+fn kind(what: &'static str, found: &str, wanted: &'static str) -> EvalError {
+    EvalError::Kind {
+        what,
+        found: config_core::quoted(found),
+        wanted,
+    }
+}
+
+/// Where the `}}` of an expression is: texts between quotes may hold one.
+fn closing(text: &str) -> Option<usize> {
+    let mut quoted = false;
+    let bytes = text.as_bytes();
+    (0..bytes.len()).find(|&at| {
+        quoted ^= bytes[at] == b'\'';
+        !quoted && bytes[at..].starts_with(b"}}")
+    })
+}
+
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.source)
+    }
+}
+
+/// The `if` of a job or a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// As written.
+    pub source: Arc<str>,
+    /// Where it was written.
+    pub place: Place,
+    /// What is evaluated.
+    expr: Expr,
+    /// Text around an expression: GitHub makes a text of it, which always counts as true.
+    pub always_true: bool,
+}
+
+impl Condition {
+    /// Reads an `if`; `${{ }}` may be left out.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(source: &str, place: Place) -> Result<Self, ExprError> {
+        let (expr, always_true) = if source.contains("${{") {
+            let template = Template::parse(source.trim(), place)?;
+            match template.parts.as_slice() {
+                [Part::Expr(expr)] => (expr.clone(), false),
+                _ => (concatenation(&template), true),
+            }
+        } else if source.trim().is_empty() {
+            (Expr::Literal(Value::Bool(true)), false)
+        } else {
+            (Expr::parse(source)?, false)
+        };
+        Ok(Self {
+            source: source.into(),
+            place,
+            expr,
+            always_true,
+        })
+    }
+
+    /// A boolean or number as YAML writes it.
+    pub fn literal(source: &str, value: Value, place: Place) -> Self {
+        Self {
+            source: source.into(),
+            place,
+            expr: Expr::Literal(value),
+            always_true: false,
+        }
+    }
+
+    /// What is evaluated.
+    pub fn expr(&self) -> &Expr {
+        &self.expr
+    }
+
+    /// Whether it holds. Without a status function in it, it holds only after success.
+    ///
+    /// # Errors
+    /// When the expression has no value.
+    pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
+        if !self.expr.asks_status() && !scope.contexts.status().success {
+            return Ok(false);
+        }
+        Ok(self.expr.eval(scope)?.truthy())
+    }
+
+    /// [`Condition::holds`] for an `if` that may be absent.
+    ///
+    /// # Errors
+    /// When the expression has no value.
+    pub fn holds_or_success(
+        condition: Option<&Self>,
+        scope: &Scope<'_>,
+    ) -> Result<bool, EvalError> {
+        match condition {
+            Some(condition) => condition.holds(scope),
+            None => Ok(scope.contexts.status().success),
+        }
+    }
+}
+
+/// All parts put together by `format`.
+fn concatenation(template: &Template) -> Expr {
+    let mut pattern = String::new();
+    let mut arguments = vec![Expr::Literal(Value::Null)];
+    for part in &template.parts {
+        match part {
+            Part::Text(text) => pattern += &text.replace('{', "{{").replace('}', "}}"),
+            Part::Expr(expr) => {
+                pattern += &format!("{{{}}}", arguments.len() - 1);
+                arguments.push(expr.clone());
+            }
+        }
+    }
+    arguments[0] = Expr::Literal(pattern.into());
+    Expr::Call(super::Function::Format, arguments)
+}
+
+impl Serialize for Condition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.source)
+    }
+}
+
+/// A YAML value whose texts may hold expressions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Data {
+    /// A scalar.
+    Scalar(Template),
+    /// A list.
+    List(Vec<Data>),
+    /// A mapping; keys have no expressions.
+    Map(Vec<(String, Data)>),
+}
+
+impl Data {
+    /// Its value.
+    ///
+    /// # Errors
+    /// When an expression in it has none.
+    pub fn value(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
+        Ok(match self {
+            Self::Scalar(template) => template.value(scope)?,
+            Self::List(values) => {
+                let values: Result<Vec<Value>, _> =
+                    values.iter().map(|value| value.value(scope)).collect();
+                Value::list(values?)
+            }
+            Self::Map(entries) => {
+                let mut object = Object::default();
+                for (key, value) in entries {
+                    object.set(key, value.value(scope)?);
+                }
+                Value::Object(Arc::new(object))
+            }
+        })
+    }
+
+    /// Whether an expression in it refers to `context`.
+    pub fn refers_to(&self, context: Context) -> bool {
+        match self {
+            Self::Scalar(template) => template.refers_to(context),
+            Self::List(values) => values.iter().any(|value| value.refers_to(context)),
+            Self::Map(entries) => entries.iter().any(|(_, value)| value.refers_to(context)),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Patterns of branches, tags and paths, by GitHub's rules (page "Workflow syntax", "Filter pattern cheat sheet").
+//!
+//! They are no shell globs: `?` and `+` repeat what stands before them, `**/` may be nothing.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::workflow::Filter;
+
+/// A pattern.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pattern {
+    source: Arc<str>,
+    /// It begins with `!`: what it matches is taken away.
+    pub negative: bool,
+    atoms: Vec<Atom>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Atom {
+    /// Characters but `/`, any number.
+    Star,
+    /// Any characters.
+    Any,
+    /// Nothing, or anything that ends in `/`.
+    Folders,
+    /// One of these, so often.
+    One(Set, Times),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Times {
+    Once,
+    AtMostOnce,
+    AtLeastOnce,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Set {
+    Char(char),
+    Ranges(Vec<(char, char)>),
+}
+
+impl Set {
+    fn has(&self, character: char) -> bool {
+        match self {
+            Self::Char(own) => *own == character,
+            Self::Ranges(ranges) => ranges
+                .iter()
+                .any(|(from, to)| (*from..=*to).contains(&character)),
+        }
+    }
+}
+
+/// Longer patterns are refused.
+const MAX_BYTES: usize = 1_000;
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(source: &str) -> Result<Self, String> {
+        if source.len() > MAX_BYTES {
+            return Err(format!("the pattern has more than {MAX_BYTES} bytes"));
+        }
+        let negative = source.starts_with('!');
+        let body = source.strip_prefix('!').unwrap_or(source);
+        if body.is_empty() {
+            return Err("the pattern is empty".to_owned());
+        }
+        let atoms = atoms(body)?;
+        Ok(Self {
+            source: source.into(),
+            negative,
+            atoms,
+        })
+    }
+
+    /// As it was written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether it matches all of `text`; the `!` is not looked at.
+    pub fn matches(&self, text: &str) -> bool {
+        let end = self.atoms.len();
+        // `true` at [i]: everything up to here was matched by the atoms before i.
+        let mut reached = vec![false; end + 1];
+        reached[0] = true;
+        let mut inside = vec![false; end + 1];
+        self.skip_empty(&mut reached);
+        for character in text.chars() {
+            let mut next = vec![false; end + 1];
+            let mut next_inside = vec![false; end + 1];
+            for (index, atom) in self.atoms.iter().enumerate() {
+                if !reached[index] && !inside[index] {
+                    continue;
+                }
+                match atom {
+                    Atom::Star if character != '/' => next[index] = true,
+                    Atom::Any => next[index] = true,
+                    Atom::Folders => {
+                        next_inside[index] = true;
+                        next[index + 1] |= character == '/';
+                    }
+                    Atom::One(set, times) if set.has(character) => {
+                        next[index + 1] = true;
+                        // Again: it has been matched once, so it may also end here.
+                        next_inside[index] |= *times == Times::AtLeastOnce;
+                    }
+                    Atom::Star | Atom::One(..) => {}
+                }
+            }
+            (reached, inside) = (next, next_inside);
+            self.skip_empty(&mut reached);
+        }
+        reached[end]
+    }
+
+    /// Marks what is reached without a character.
+    fn skip_empty(&self, reached: &mut [bool]) {
+        for (index, atom) in self.atoms.iter().enumerate() {
+            let optional = !matches!(atom, Atom::One(_, Times::Once | Times::AtLeastOnce));
+            if reached[index] && optional {
+                reached[index + 1] = true;
+            }
+        }
+    }
+}
+
+fn atoms(body: &str) -> Result<Vec<Atom>, String> {
+    let mut atoms = Vec::new();
+    let mut rest = body;
+    while let Some(first) = rest.chars().next() {
+        let at_segment = atoms.is_empty()
+            || rest.len() < body.len() && body[..body.len() - rest.len()].ends_with('/');
+        let (atom, taken) = match first {
+            '*' if rest.starts_with("**/") && at_segment => (Atom::Folders, 3),
+            '*' if rest.starts_with("**") => (Atom::Any, 2),
+            '*' => (Atom::Star, 1),
+            '?' | '+' => {
+                repeat(&mut atoms, first)?;
+                rest = &rest[1..];
+                continue;
+            }
+            '[' => set(rest)?,
+            '\\' => {
+                let escaped = rest.chars().nth(1).ok_or("the pattern ends in `\\`")?;
+                (
+                    Atom::One(Set::Char(escaped), Times::Once),
+                    1 + escaped.len_utf8(),
+                )
+            }
+            _ => (Atom::One(Set::Char(first), Times::Once), first.len_utf8()),
+        };
+        atoms.push(atom);
+        rest = &rest[taken..];
+    }
+    Ok(atoms)
+}
+
+/// `?` or `+` after an atom. After a star it changes nothing.
+fn repeat(atoms: &mut [Atom], mark: char) -> Result<(), String> {
+    match atoms.last_mut() {
+        None => Err(format!(
+            "`{mark}` repeats what stands before it, but nothing does"
+        )),
+        Some(Atom::One(_, times)) => {
+            *times = if mark == '?' {
+                Times::AtMostOnce
+            } else {
+                Times::AtLeastOnce
+            };
+            Ok(())
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// `[abc]`, `[a-z0-9]`.
+fn set(rest: &str) -> Result<(Atom, usize), String> {
+    let end = rest.find(']').ok_or("`[` has no closing `]`")?;
+    let inner: Vec<char> = rest[1..end].chars().collect();
+    if inner.is_empty() {
+        return Err("`[]` matches nothing".to_owned());
+    }
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    while at < inner.len() {
+        let from = inner[at];
+        if inner.get(at + 1) == Some(&'-') && at + 2 < inner.len() {
+            let to = inner[at + 2];
+            if from > to {
+                return Err(format!("the range `{from}-{to}` is empty"));
+            }
+            ranges.push((from, to));
+            at += 3;
+        } else {
+            ranges.push((from, from));
+            at += 1;
+        }
+    }
+    Ok((Atom::One(Set::Ranges(ranges), Times::Once), end + 1))
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.source)
+    }
+}
+
+impl Filter {
+    /// Whether there is one.
+    pub fn is_given(&self) -> bool {
+        !matches!(self, Self::All)
+    }
+
+    /// Whether a branch or tag passes.
+    pub fn passes(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(patterns) => selected(patterns, name),
+            Self::Ignore(patterns) => !selected(patterns, name),
+        }
+    }
+
+    /// Whether one of the changed paths passes.
+    pub fn passes_any<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> bool {
+        !self.is_given() || paths.into_iter().any(|path| self.passes(path))
+    }
+}
+
+/// The last pattern that matches decides: a negative one takes away.
+fn selected(patterns: &[Pattern], name: &str) -> bool {
+    let last = patterns.iter().rev().find(|pattern| pattern.matches(name));
+    last.is_some_and(|pattern| !pattern.negative)
+}

@@ -1,0 +1,34 @@
+//! The workflow language without I/O: read, evaluate, plan, and say what is not done.
+//!
+//! ```text
+//! bytes ──yaml──▶ tree ──workflow::parse──▶ Workflow ──event::decide──▶ start, skip, or ask git for the paths
+//!                   └── mistakes: line, caret, did you mean      │
+//!                                          plan::plan (event, files of the commit)
+//!                                                               ▼
+//!                     Plan { jobs, needs, copies, steps, refusals } ──▶ report::check (for people and programs)
+//!                                                               │
+//!                plan::Board ◀── finished(job, copy, outputs) ── the actors ── machine: prepare::run, env_file,
+//!                     └── advance ──▶ Start, Cancel, Ended ──────────┘          command, mask
+//! ```
+//!
+//! Nothing here reads a file, a clock or the environment; files of the commit come through a function.
+
+pub mod command;
+pub mod context;
+pub mod env_file;
+pub mod event;
+pub mod expr;
+pub mod glob;
+pub mod inject;
+pub mod limits;
+pub mod mask;
+pub mod model;
+pub mod place;
+pub mod plan;
+pub mod prepare;
+pub mod report;
+pub mod schedule;
+pub mod shell;
+pub mod state;
+pub mod workflow;
+mod yaml;

@@ -1,0 +1,358 @@
+//! A workflow and an event to a plan.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use config_core::Diagnostics;
+
+use super::expand::{concurrency, expand};
+use super::steps::Steps;
+use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork};
+use crate::expr::{Context, Contexts, Scope};
+use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS, MAX_WORKFLOW_DEPTH};
+use crate::place::Place;
+use crate::workflow::{self, CallSecrets, Env, Job, JobWork, Refusal, Workflow};
+
+/// Gives the bytes of a file of the commit, by its path in the repository.
+pub type Files<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+
+/// What a plan is made from.
+#[derive(Clone, Copy)]
+pub struct PlanInput<'a> {
+    /// The contexts github, vars and inputs (see [`crate::context`]).
+    pub contexts: &'a Contexts,
+    /// The files of the commit.
+    pub files: Files<'a>,
+}
+
+/// Why no plan can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// A called workflow or a local action is wrong.
+    #[error("{0}")]
+    File(Diagnostics),
+    /// An expression of the workflow itself has no value.
+    #[error("{file}:{place}: {message}")]
+    Workflow {
+        /// The file.
+        file: Arc<str>,
+        /// Where.
+        place: Place,
+        /// Why.
+        message: String,
+    },
+}
+
+/// Makes the plan of a workflow.
+///
+/// # Errors
+/// When a file it refers to is wrong, or an expression of the workflow has no value. What is well
+/// written but not done here is no error: it stands in the plan as refused.
+pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError> {
+    let scope = Scope::new(input.contexts);
+    let wrong = |place: Place, file: &str| {
+        let file: Arc<str> = file.into();
+        move |error: crate::expr::EvalError| PlanError::Workflow {
+            file,
+            place,
+            message: error.to_string(),
+        }
+    };
+    let name = match &workflow.run_name {
+        Some(name) => name
+            .text(&scope)
+            .map_err(wrong(name.place, &workflow.file))?,
+        None => workflow.display_name().to_owned(),
+    };
+    let group = match &workflow.concurrency {
+        Some(group) => {
+            Some(concurrency(group, &scope).map_err(wrong(group.group.place, &workflow.file))?)
+        }
+        None => None,
+    };
+    let refusals = workflow.refusals.clone();
+    let mut builder = Builder {
+        input,
+        workflows: Vec::new(),
+        jobs: Vec::new(),
+        budget: Cell::new(MAX_CALLED_BYTES),
+    };
+    builder.add(workflow, None, "", 0)?;
+    Ok(Plan {
+        workflows: builder.workflows,
+        name,
+        concurrency: group,
+        jobs: builder.jobs,
+        refusals,
+    })
+}
+
+struct Builder<'a> {
+    input: PlanInput<'a>,
+    workflows: Vec<CalledWorkflow>,
+    jobs: Vec<PlannedJob>,
+    /// How many bytes of called files may still be read.
+    budget: Cell<usize>,
+}
+
+impl Builder<'_> {
+    /// Adds the jobs of a workflow, each key with `prefix` in front.
+    fn add(
+        &mut self,
+        workflow: Workflow,
+        caller: Option<usize>,
+        prefix: &str,
+        depth: usize,
+    ) -> Result<usize, PlanError> {
+        let jobs = workflow.jobs.clone();
+        let index = self.workflows.len();
+        self.workflows.push(CalledWorkflow { workflow, caller });
+        for job in jobs {
+            self.add_job(&job, index, prefix, depth)?;
+        }
+        Ok(index)
+    }
+
+    fn add_job(
+        &mut self,
+        job: &Job,
+        workflow: usize,
+        prefix: &str,
+        depth: usize,
+    ) -> Result<(), PlanError> {
+        let mut refusals = job.refusals.clone();
+        let file = self.workflows[workflow].workflow.file.clone();
+        if self.jobs.len() >= MAX_JOBS {
+            return Err(PlanError::Workflow {
+                file: (&*file).into(),
+                place: job.place,
+                message: format!(
+                    "the plan has more than {MAX_JOBS} jobs, called workflows included"
+                ),
+            });
+        }
+        check_env_for_token(&self.workflows[workflow].workflow.env, &file, &mut refusals);
+        let key = format!("{prefix}{}", job.id);
+        let at = self.jobs.len();
+        let instances = self.instances(job, &mut refusals, &file);
+        self.jobs.push(PlannedJob {
+            key: key.clone(),
+            workflow,
+            needs: job
+                .needs
+                .iter()
+                .map(|need| format!("{prefix}{}", need.value))
+                .collect(),
+            work: PlannedWork::Steps(Vec::new()),
+            instances,
+            refusals: Vec::new(),
+            job: job.clone(),
+        });
+        let work = match &job.work {
+            JobWork::Steps { steps, .. } => {
+                check_env_for_token(&job.env, &file, &mut refusals);
+                let steps =
+                    Steps::new(self.input.files, &self.budget, &file, &mut refusals).plan(steps)?;
+                PlannedWork::Steps(steps)
+            }
+            JobWork::Call {
+                uses,
+                with,
+                secrets,
+            } => match self.called(job, &uses.value, uses.place, &file, depth, &mut refusals)? {
+                Some(called) => {
+                    check_call(&called, with, secrets, &file, uses.place)?;
+                    let index = self.add(called, Some(at), &format!("{key}/"), depth + 1)?;
+                    PlannedWork::Call {
+                        workflow: index,
+                        with: with.clone(),
+                        secrets: secrets.clone(),
+                    }
+                }
+                None => PlannedWork::Steps(Vec::new()),
+            },
+        };
+        self.jobs[at].work = work;
+        self.jobs[at].refusals = refusals;
+        Ok(())
+    }
+
+    /// The copies, unless they depend on other jobs.
+    fn instances(&self, job: &Job, refusals: &mut Vec<Refusal>, file: &str) -> Instances {
+        let needs = |data: &crate::expr::Data| {
+            data.refers_to(Context::Needs) || data.refers_to(Context::Inputs)
+        };
+        let matrix = job
+            .strategy
+            .as_ref()
+            .and_then(|strategy| strategy.matrix.as_ref());
+        let runs_on = match &job.work {
+            JobWork::Steps { runs_on, .. } => Some(runs_on),
+            JobWork::Call { .. } => None,
+        };
+        let texts = [&job.name, &job.timeout_minutes, &job.continue_on_error];
+        let text_needs = texts
+            .iter()
+            .filter_map(|text| text.as_ref())
+            .any(|text| text.refers_to(Context::Needs) || text.refers_to(Context::Inputs));
+        let group_needs = job.concurrency.as_ref().is_some_and(|group| {
+            group.group.refers_to(Context::Needs) || group.group.refers_to(Context::Inputs)
+        });
+        if matrix.is_some_and(needs) || runs_on.is_some_and(needs) || text_needs || group_needs {
+            return Instances::Later;
+        }
+        match expand(job, self.input.contexts) {
+            Ok(instances) => {
+                for instance in &instances {
+                    if let Some(label) = instance.runs_on.iter().find(|label| other_system(label)) {
+                        let feature = format!("runs-on: {label}");
+                        if !refusals.iter().any(|refusal| refusal.feature == feature) {
+                            refusals.push(refusal(
+                                &feature,
+                                "this runner has Linux machines only",
+                                file,
+                                job.place,
+                            ));
+                        }
+                    }
+                }
+                Instances::Known(instances)
+            }
+            // Said again, with all contexts, when the job would start.
+            Err(_) => Instances::Later,
+        }
+    }
+
+    /// The workflow a job calls; nothing when it is refused.
+    fn called(
+        &self,
+        job: &Job,
+        uses: &str,
+        place: Place,
+        file: &str,
+        depth: usize,
+        refusals: &mut Vec<Refusal>,
+    ) -> Result<Option<Workflow>, PlanError> {
+        let feature = format!("uses: {uses}");
+        let mut refuse = |reason: &str| {
+            refusals.push(refusal(&feature, reason, file, place));
+            Ok(None)
+        };
+        if job
+            .strategy
+            .as_ref()
+            .is_some_and(|strategy| strategy.matrix.is_some())
+        {
+            return refuse("a workflow is called once, not for every combination of a matrix");
+        }
+        let Some(path) = uses.strip_prefix("./") else {
+            return refuse("only workflows of the same repository are called (`./…`)");
+        };
+        if depth + 1 >= MAX_WORKFLOW_DEPTH {
+            return refuse("workflows call each other too deep");
+        }
+        let Some(bytes) = (self.input.files)(path) else {
+            return refuse("the file is not in the repository");
+        };
+        if !spend(&self.budget, bytes.len()) {
+            return refuse("the files it calls are too large together");
+        }
+        let called = workflow::parse(path, &bytes)
+            .map_err(PlanError::File)?
+            .value;
+        if called.on.workflow_call.is_none() {
+            return refuse("the workflow it names has no `on: workflow_call`");
+        }
+        refusals.extend(called.refusals.iter().cloned());
+        Ok(Some(called))
+    }
+}
+
+/// Whether the caller gives what the called workflow takes.
+fn check_call(
+    called: &Workflow,
+    with: &[(String, crate::expr::Template)],
+    secrets: &CallSecrets,
+    file: &str,
+    place: Place,
+) -> Result<(), PlanError> {
+    let call = called.on.workflow_call.clone().unwrap_or_default();
+    let error = |message: String| PlanError::Workflow {
+        file: file.into(),
+        place,
+        message,
+    };
+    let given = |name: &str| with.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
+    if let Some((unknown, _)) = with.iter().find(|(key, _)| {
+        !call
+            .inputs
+            .iter()
+            .any(|input| input.name.eq_ignore_ascii_case(key))
+    }) {
+        return Err(error(format!(
+            "{} has no input {}",
+            called.file,
+            config_core::quoted(unknown)
+        )));
+    }
+    if let Some(missing) = call
+        .inputs
+        .iter()
+        .find(|input| input.required && input.default.is_none() && !given(&input.name))
+    {
+        return Err(error(format!(
+            "the input {} of {} is missing",
+            config_core::quoted(&missing.name),
+            called.file
+        )));
+    }
+    if let CallSecrets::Only(secrets) = secrets {
+        let missing = call.secrets.iter().find(|secret| {
+            secret.required
+                && !secrets
+                    .iter()
+                    .any(|(name, _)| name.eq_ignore_ascii_case(&secret.name))
+        });
+        if let Some(missing) = missing {
+            return Err(error(format!(
+                "the secret {} of {} is missing",
+                config_core::quoted(&missing.name),
+                called.file
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a label asks for another operating system.
+fn other_system(label: &str) -> bool {
+    let label = label.to_ascii_lowercase();
+    ["windows", "macos"]
+        .iter()
+        .any(|system| label == *system || label.starts_with(&format!("{system}-")))
+}
+
+/// No token of the forge enters a machine.
+fn check_env_for_token(env: &Env, file: &str, refusals: &mut Vec<Refusal>) {
+    if let Env::Map(entries) = env {
+        entries
+            .iter()
+            .for_each(|(_, value)| super::steps::check_token(value, file, refusals));
+    }
+}
+
+/// Takes from the budget of called files; false when there is not enough left.
+pub(super) fn spend(budget: &Cell<usize>, bytes: usize) -> bool {
+    let left = budget.get().checked_sub(bytes);
+    budget.set(left.unwrap_or(0));
+    left.is_some()
+}
+
+pub(super) fn refusal(feature: &str, reason: &str, file: &str, place: Place) -> Refusal {
+    Refusal {
+        feature: feature.to_owned(),
+        reason: reason.to_owned(),
+        file: file.into(),
+        place,
+    }
+}

@@ -1,0 +1,191 @@
+//! A job to its copies, once the contexts its matrix is made of are known.
+
+use super::matrix::{combinations, suffix};
+use super::types::{Group, JobInstance};
+use crate::expr::{Context, Contexts, EvalError, Scope, Template, Value};
+use crate::workflow::{Concurrency, Job, JobWork};
+
+/// Minutes after which a job is ended when it does not say (GitHub's default).
+pub const DEFAULT_TIMEOUT_MINUTES: f64 = 360.0;
+
+/// Why the copies of a job cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpandError {
+    /// An expression has no value.
+    #[error("{what}: {error}")]
+    Eval {
+        /// Of what.
+        what: &'static str,
+        /// Why.
+        error: EvalError,
+    },
+    /// The matrix is none.
+    #[error("{0}")]
+    Matrix(String),
+    /// `runs-on` gives no labels.
+    #[error("runs-on gives no label")]
+    NoLabels,
+    /// `max-parallel` is no whole number above 0.
+    #[error("max-parallel is {0}, expected a whole number above 0")]
+    MaxParallel(String),
+}
+
+impl ExpandError {
+    fn of(what: &'static str) -> impl FnOnce(EvalError) -> Self {
+        move |error| Self::Eval { what, error }
+    }
+}
+
+/// The copies of a job. `contexts` holds github, needs, vars and inputs.
+///
+/// # Errors
+/// When its matrix or one of its settings has no usable value: the job fails with that reason.
+pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, ExpandError> {
+    let scope = Scope::new(contexts);
+    let matrix = job
+        .strategy
+        .as_ref()
+        .and_then(|strategy| strategy.matrix.as_ref());
+    let all = match matrix {
+        Some(matrix) => {
+            let value = matrix.value(&scope).map_err(ExpandError::of("matrix"))?;
+            combinations(&value).map_err(ExpandError::Matrix)?
+        }
+        None => vec![Value::object::<&str, Value>([])],
+    };
+    let total = all.len();
+    all.into_iter()
+        .enumerate()
+        .map(|(index, matrix)| instance(job, contexts, matrix, index, total))
+        .collect()
+}
+
+fn instance(
+    job: &Job,
+    contexts: &Contexts,
+    matrix: Value,
+    index: usize,
+    total: usize,
+) -> Result<JobInstance, ExpandError> {
+    let strategy = job.strategy.as_ref();
+    let outer = Scope::new(contexts);
+    let fail_fast = flag(
+        strategy.and_then(|strategy| strategy.fail_fast.as_ref()),
+        true,
+        "fail-fast",
+        &outer,
+    )?;
+    let max_parallel = match strategy.and_then(|strategy| strategy.max_parallel.as_ref()) {
+        Some(template) => Some(whole(template, &outer)?),
+        None => None,
+    };
+    let mut instance = JobInstance {
+        name: String::new(),
+        matrix: matrix.clone(),
+        index,
+        total,
+        runs_on: Vec::new(),
+        fail_fast,
+        max_parallel,
+        timeout_minutes: DEFAULT_TIMEOUT_MINUTES,
+        continue_on_error: false,
+        concurrency: None,
+    };
+    let inner = contexts
+        .clone()
+        .with(Context::Matrix, matrix)
+        .with(Context::Strategy, instance.strategy());
+    let scope = Scope::new(&inner);
+    instance.name = name(job, &instance.matrix, &scope)?;
+    if let JobWork::Steps { runs_on, .. } = &job.work {
+        instance.runs_on = labels(&runs_on.value(&scope).map_err(ExpandError::of("runs-on"))?)?;
+    }
+    if let Some(minutes) = &job.timeout_minutes {
+        instance.timeout_minutes = minutes
+            .positive("timeout-minutes", &scope)
+            .map_err(ExpandError::of("timeout-minutes"))?;
+    }
+    instance.continue_on_error = flag(
+        job.continue_on_error.as_ref(),
+        false,
+        "continue-on-error",
+        &scope,
+    )?;
+    if let Some(group) = &job.concurrency {
+        instance.concurrency =
+            Some(concurrency(group, &scope).map_err(ExpandError::of("concurrency"))?);
+    }
+    Ok(instance)
+}
+
+/// The name as written with its values, else the id with the matrix's values behind it.
+fn name(job: &Job, matrix: &Value, scope: &Scope<'_>) -> Result<String, ExpandError> {
+    match &job.name {
+        Some(name) if name.fixed().is_none() => name.text(scope).map_err(ExpandError::of("name")),
+        Some(name) => Ok(format!("{}{}", name.source, suffix(matrix))),
+        None => Ok(format!("{}{}", job.id, suffix(matrix))),
+    }
+}
+
+/// The labels a `runs-on` gives.
+fn labels(value: &Value) -> Result<Vec<String>, ExpandError> {
+    let mut labels: Vec<String> = match value {
+        Value::List(values) => values
+            .iter()
+            .map(|value| value.as_text().to_string())
+            .collect(),
+        Value::Object(_) => value
+            .get("labels")
+            .map(self::labels)
+            .transpose()?
+            .unwrap_or_default(),
+        primitive => vec![primitive.as_text().to_string()],
+    };
+    labels.retain(|label| !label.trim().is_empty());
+    if labels.is_empty() {
+        Err(ExpandError::NoLabels)
+    } else {
+        Ok(labels)
+    }
+}
+
+fn flag(
+    template: Option<&Template>,
+    default: bool,
+    what: &'static str,
+    scope: &Scope<'_>,
+) -> Result<bool, ExpandError> {
+    let value = template
+        .map(|template| template.bool(what, scope))
+        .transpose();
+    Ok(value.map_err(ExpandError::of(what))?.unwrap_or(default))
+}
+
+fn whole(template: &Template, scope: &Scope<'_>) -> Result<usize, ExpandError> {
+    let value = template
+        .value(scope)
+        .map_err(ExpandError::of("max-parallel"))?;
+    let number = value.number();
+    if number >= 1.0 && number.fract() == 0.0 && number <= 1e6 {
+        // Checked: whole, positive, small.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        return Ok(number as usize);
+    }
+    Err(ExpandError::MaxParallel(config_core::quoted(
+        &value.as_text(),
+    )))
+}
+
+/// A concurrency group with its expressions evaluated.
+///
+/// # Errors
+/// When an expression has no value.
+pub fn concurrency(concurrency: &Concurrency, scope: &Scope<'_>) -> Result<Group, EvalError> {
+    let cancel = concurrency.cancel_in_progress.as_ref();
+    Ok(Group {
+        name: concurrency.group.text(scope)?,
+        cancel_in_progress: cancel.map_or(Ok(false), |template| {
+            template.bool("cancel-in-progress", scope)
+        })?,
+    })
+}

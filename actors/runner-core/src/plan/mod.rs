@@ -1,0 +1,22 @@
+//! What a run will do: needs, matrix, called workflows, composite actions; what is refused, and why.
+
+mod board;
+mod board_calls;
+mod build;
+mod expand;
+mod inputs;
+mod matrix;
+mod native;
+mod steps;
+mod types;
+
+pub use board::{Action, Board};
+pub use build::{Files, PlanError, PlanInput, plan};
+pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand};
+pub(crate) use inputs::typed as typed_input;
+pub use matrix::combinations;
+pub use native::{NativeAction, SetupTool, native_actions, native_inputs};
+pub use types::{
+    CalledWorkflow, Composite, Group, Instances, JobInstance, Plan, PlannedJob, PlannedStep,
+    PlannedWork, StepKind, run_defaults,
+};

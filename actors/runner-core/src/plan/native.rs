@@ -1,0 +1,241 @@
+//! Actions that the runner does itself, and which of their inputs it can do.
+
+use serde::Serialize;
+
+use crate::expr::Template;
+
+/// An action the runner does itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NativeAction {
+    /// `actions/checkout`: the host puts the commit's tree into the workspace.
+    Checkout,
+    /// `actions/cache`: restored before, saved after the job.
+    Cache,
+    /// `actions/cache/restore`
+    CacheRestore,
+    /// `actions/cache/save`
+    CacheSave,
+    /// `actions/upload-artifact`
+    UploadArtifact,
+    /// `actions/download-artifact`
+    DownloadArtifact,
+    /// `setup-…`: checks that the tool and version are in the image.
+    Setup(SetupTool),
+}
+
+/// A tool that `setup-…` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SetupTool {
+    /// The command whose presence is checked.
+    pub command: &'static str,
+    /// The argument that makes it print its version.
+    pub version_argument: &'static str,
+    /// The input that names the version wanted.
+    pub version_input: &'static str,
+}
+
+/// A native action: its name, what it is, the inputs it takes, and those that must be left out or have
+/// one of these values.
+struct Entry {
+    name: &'static str,
+    action: NativeAction,
+    /// Inputs that change what it does and are done.
+    inputs: &'static [&'static str],
+    /// Inputs that change nothing here.
+    idle: &'static [&'static str],
+}
+
+const fn setup(
+    command: &'static str,
+    version_argument: &'static str,
+    version_input: &'static str,
+) -> NativeAction {
+    NativeAction::Setup(SetupTool {
+        command,
+        version_argument,
+        version_input,
+    })
+}
+
+const CACHE: &[&str] = &[
+    "path",
+    "key",
+    "restore-keys",
+    "enableCrossOsArchive",
+    "fail-on-cache-miss",
+    "lookup-only",
+];
+/// The cache a setup action would keep is only about speed.
+const SETUP_IDLE: &[&str] = &[
+    "cache",
+    "cache-dependency-path",
+    "token",
+    "check-latest",
+    "update-environment",
+];
+
+const NATIVE: &[Entry] = &[
+    Entry {
+        name: "actions/checkout",
+        action: NativeAction::Checkout,
+        inputs: &["path", "clean"],
+        idle: &[
+            "token",
+            "persist-credentials",
+            "fetch-depth",
+            "fetch-tags",
+            "show-progress",
+            "set-safe-directory",
+            "ssh-strict",
+        ],
+    },
+    Entry {
+        name: "actions/cache",
+        action: NativeAction::Cache,
+        inputs: CACHE,
+        idle: &["upload-chunk-size", "save-always"],
+    },
+    Entry {
+        name: "actions/cache/restore",
+        action: NativeAction::CacheRestore,
+        inputs: CACHE,
+        idle: &[],
+    },
+    Entry {
+        name: "actions/cache/save",
+        action: NativeAction::CacheSave,
+        inputs: CACHE,
+        idle: &["upload-chunk-size"],
+    },
+    Entry {
+        name: "actions/upload-artifact",
+        action: NativeAction::UploadArtifact,
+        inputs: &[
+            "name",
+            "path",
+            "if-no-files-found",
+            "retention-days",
+            "overwrite",
+            "include-hidden-files",
+        ],
+        idle: &["compression-level"],
+    },
+    Entry {
+        name: "actions/download-artifact",
+        action: NativeAction::DownloadArtifact,
+        inputs: &["name", "path", "pattern", "merge-multiple"],
+        idle: &[],
+    },
+    Entry {
+        name: "actions/setup-node",
+        action: setup("node", "--version", "node-version"),
+        inputs: &["node-version"],
+        idle: SETUP_IDLE,
+    },
+    Entry {
+        name: "actions/setup-python",
+        action: setup("python3", "--version", "python-version"),
+        inputs: &["python-version"],
+        idle: SETUP_IDLE,
+    },
+    Entry {
+        name: "actions/setup-go",
+        action: setup("go", "version", "go-version"),
+        inputs: &["go-version"],
+        idle: SETUP_IDLE,
+    },
+    Entry {
+        name: "actions/setup-java",
+        action: setup("java", "-version", "java-version"),
+        inputs: &["java-version", "distribution"],
+        idle: SETUP_IDLE,
+    },
+    Entry {
+        name: "actions/setup-dotnet",
+        action: setup("dotnet", "--version", "dotnet-version"),
+        inputs: &["dotnet-version"],
+        idle: SETUP_IDLE,
+    },
+    Entry {
+        name: "dtolnay/rust-toolchain",
+        action: setup("rustc", "--version", "toolchain"),
+        inputs: &["toolchain"],
+        idle: SETUP_IDLE,
+    },
+    Entry {
+        name: "denoland/setup-deno",
+        action: setup("deno", "--version", "deno-version"),
+        inputs: &["deno-version"],
+        idle: SETUP_IDLE,
+    },
+    Entry {
+        name: "oven-sh/setup-bun",
+        action: setup("bun", "--version", "bun-version"),
+        inputs: &["bun-version"],
+        idle: SETUP_IDLE,
+    },
+];
+
+/// The names of the native actions, for documentation and suggestions.
+pub fn native_actions() -> impl Iterator<Item = &'static str> {
+    NATIVE.iter().map(|entry| entry.name)
+}
+
+/// The inputs a native action takes: those that do something, and those that change nothing here.
+pub fn native_inputs(name: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
+    NATIVE
+        .iter()
+        .find(|entry| entry.name == name)
+        .map(|entry| (entry.inputs, entry.idle))
+}
+
+/// The native action of a `uses`, or why there is none.
+pub(super) fn native(uses: &str, with: &[(String, Template)]) -> Result<NativeAction, String> {
+    let name = action_name(uses);
+    let Some(entry) = NATIVE
+        .iter()
+        .find(|entry| entry.name.eq_ignore_ascii_case(name))
+    else {
+        return Err(if uses.starts_with("docker://") {
+            "no containers are started; run what it does in a script".to_owned()
+        } else {
+            "actions from elsewhere are not run (they are JavaScript or containers); do it in a script, or in a composite action of the repository".to_owned()
+        });
+    };
+    for (input, value) in with {
+        let known = |list: &[&str]| list.iter().any(|name| name.eq_ignore_ascii_case(input));
+        if known(entry.inputs)
+            || known(entry.idle)
+            || value
+                .fixed()
+                .is_some_and(|value| harmless(input, &value.as_text()))
+        {
+            continue;
+        }
+        return Err(format!(
+            "its input {} is not done here",
+            config_core::quoted(input)
+        ));
+    }
+    Ok(entry.action)
+}
+
+/// A value that is the default, or asks for nothing.
+fn harmless(input: &str, value: &str) -> bool {
+    match input {
+        "repository" | "ref" => value.is_empty(),
+        _ => matches!(value, "" | "false"),
+    }
+}
+
+/// `owner/name` of `owner/name@v4` and of `https://code.example/owner/name@v4`.
+fn action_name(uses: &str) -> &str {
+    let name = uses.split_once('@').map_or(uses, |(name, _)| name);
+    match name.split_once("://") {
+        Some((scheme, rest)) if scheme.starts_with("http") => {
+            rest.split_once('/').map_or(rest, |(_, path)| path)
+        }
+        _ => name,
+    }
+}

@@ -1,0 +1,217 @@
+//! What a run will do: jobs, what they need, their steps, and what is refused.
+
+use serde::Serialize;
+
+use crate::expr::{Condition, Template, Value};
+use crate::place::Place;
+use crate::workflow::{CallSecrets, Env, Job, Refusal, RunDefaults, Workflow};
+
+/// What a run will do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// The workflow and those it calls; each job says by index which it is from.
+    #[serde(skip)]
+    pub workflows: Vec<CalledWorkflow>,
+    /// The run's name.
+    pub name: String,
+    /// The concurrency group, and whether a newer run ends this one.
+    pub concurrency: Option<Group>,
+    /// The jobs: those that call others stand before what they call.
+    pub jobs: Vec<PlannedJob>,
+    /// Why the whole run is refused, if it is.
+    pub refusals: Vec<Refusal>,
+}
+
+/// A concurrency group with its expressions evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// Its name; case does not matter.
+    pub name: String,
+    /// Whether a newer run ends the one that runs.
+    pub cancel_in_progress: bool,
+}
+
+/// A workflow in a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CalledWorkflow {
+    /// What it says.
+    pub workflow: Workflow,
+    /// The job (index into [`Plan::jobs`]) that calls it; nothing for the one that was started.
+    pub caller: Option<usize>,
+}
+
+/// A job of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlannedJob {
+    /// Unique in the plan: `build`, or `call/build` in a called workflow.
+    pub key: String,
+    /// The workflow it is from: index into [`Plan::workflows`].
+    pub workflow: usize,
+    /// What the file says of it.
+    #[serde(skip)]
+    pub job: Job,
+    /// The keys of the jobs it needs.
+    pub needs: Vec<String>,
+    /// What it does.
+    pub work: PlannedWork,
+    /// Its copies, one per combination of its matrix (one without a matrix).
+    pub instances: Instances,
+    /// Why it is refused, if it is: it must not run, and counts as failed.
+    pub refusals: Vec<Refusal>,
+}
+
+impl PlannedJob {
+    /// Its id in its own workflow.
+    pub fn id(&self) -> &str {
+        &self.job.id
+    }
+}
+
+/// What a job of a plan does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannedWork {
+    /// Steps on a machine.
+    Steps(Vec<PlannedStep>),
+    /// Another workflow: its jobs are jobs of the plan.
+    Call {
+        /// Index into [`Plan::workflows`].
+        workflow: usize,
+        /// The inputs it is given.
+        with: Vec<(String, Template)>,
+        /// The secrets it is given.
+        secrets: CallSecrets,
+    },
+}
+
+/// The copies of a job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Instances {
+    /// These.
+    Known(Vec<JobInstance>),
+    /// Known when the jobs it needs have ended: its matrix is made of their outputs.
+    Later,
+}
+
+/// One copy of a job: what runs on one machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JobInstance {
+    /// Its name for people, unique among the job's copies: `build (1, ubuntu-latest)`.
+    pub name: String,
+    /// Its values: the context `matrix`.
+    pub matrix: Value,
+    /// Which one it is, from 0.
+    pub index: usize,
+    /// How many there are.
+    pub total: usize,
+    /// Labels of its machine.
+    pub runs_on: Vec<String>,
+    /// Whether one failure ends the others.
+    pub fail_fast: bool,
+    /// How many may run at once.
+    pub max_parallel: Option<usize>,
+    /// After how many minutes it is ended.
+    pub timeout_minutes: f64,
+    /// Whether the run goes on when it fails.
+    pub continue_on_error: bool,
+    /// Its concurrency group.
+    pub concurrency: Option<Group>,
+}
+
+impl JobInstance {
+    /// The context `strategy`.
+    pub fn strategy(&self) -> Value {
+        let count = |number: usize| Value::Number(u32::try_from(number).unwrap_or(u32::MAX).into());
+        Value::object([
+            ("fail-fast", self.fail_fast.into()),
+            ("job-index", count(self.index)),
+            ("job-total", count(self.total)),
+            (
+                "max-parallel",
+                count(self.max_parallel.unwrap_or(self.total)),
+            ),
+        ])
+    }
+}
+
+/// A step of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlannedStep {
+    /// Its id in the file, by which expressions refer to it.
+    pub id: Option<String>,
+    /// Its name as written.
+    pub name: Option<Template>,
+    /// Where it was written.
+    pub place: Place,
+    /// Whether it runs.
+    pub condition: Option<Condition>,
+    /// Its environment.
+    #[serde(skip)]
+    pub env: Env,
+    /// Whether the job goes on as if it had succeeded.
+    pub continue_on_error: Option<Template>,
+    /// After how many minutes it is ended.
+    pub timeout_minutes: Option<Template>,
+    /// What it does.
+    pub work: StepKind,
+}
+
+/// What a step of a plan does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// A script.
+    Run {
+        /// The script.
+        script: Template,
+        /// The shell; none is the job's default, then the workflow's, then `bash -e`.
+        shell: Option<Template>,
+        /// The folder; none is the job's default, then the workflow's, then the workspace.
+        working_directory: Option<Template>,
+    },
+    /// An action done by the runner itself.
+    Native {
+        /// Which.
+        action: super::NativeAction,
+        /// As written.
+        uses: String,
+        /// Its inputs as written.
+        with: Vec<(String, Template)>,
+    },
+    /// A composite action of the repository.
+    Composite(Box<Composite>),
+    /// Something that is not done here; its job is refused.
+    Refused {
+        /// As written.
+        uses: String,
+    },
+}
+
+/// A composite action in a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Composite {
+    /// As written: `./.github/actions/x`.
+    pub uses: String,
+    /// Its folder in the repository: `github.action_path` under the workspace.
+    pub folder: String,
+    /// Its inputs: what was given, else the default.
+    pub inputs: Vec<(String, Option<Template>)>,
+    /// Its steps, with contexts `inputs` and `steps` of their own.
+    pub steps: Vec<PlannedStep>,
+    /// What it gives: evaluated over its own `steps`.
+    pub outputs: Vec<(String, Template)>,
+}
+
+/// Defaults that hold for a step: the job's before the workflow's.
+pub fn run_defaults<'a>(
+    job: &'a RunDefaults,
+    workflow: &'a RunDefaults,
+) -> (Option<&'a Template>, Option<&'a Template>) {
+    (
+        job.shell.as_ref().or(workflow.shell.as_ref()),
+        job.working_directory
+            .as_ref()
+            .or(workflow.working_directory.as_ref()),
+    )
+}

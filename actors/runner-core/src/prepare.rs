@@ -1,0 +1,180 @@
+//! A step at the moment it starts: its expressions evaluated, its environment laid together.
+
+use std::sync::Arc;
+
+use crate::expr::{
+    Condition, Context, Contexts, EvalError, HashFiles, Object, Scope, Template, Value,
+};
+use crate::plan::{PlannedStep, StepKind};
+use crate::shell::{self, ShellCommand, ShellError};
+use crate::workflow::Env;
+
+/// Why a step cannot start: it fails with that reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PrepareError {
+    /// An expression has no value.
+    #[error("{what}: {error}")]
+    Eval {
+        /// Of what.
+        what: &'static str,
+        /// Why.
+        error: EvalError,
+    },
+    /// The shell cannot be used.
+    #[error(transparent)]
+    Shell(#[from] ShellError),
+    /// `env` is an expression that gives no object.
+    #[error("env gives no object")]
+    Env,
+}
+
+fn eval(what: &'static str) -> impl FnOnce(EvalError) -> PrepareError {
+    move |error| PrepareError::Eval { what, error }
+}
+
+/// A script that is ready to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreparedRun {
+    /// The script, its expressions replaced.
+    pub script: String,
+    /// The shell.
+    pub shell: ShellCommand,
+    /// The folder, relative to the workspace; empty is the workspace.
+    pub working_directory: String,
+}
+
+/// Names and values of an `env`, in order.
+///
+/// # Errors
+/// When an expression has no value.
+pub fn env_values(env: &Env, scope: &Scope<'_>) -> Result<Vec<(String, String)>, PrepareError> {
+    match env {
+        Env::Map(entries) => entries
+            .iter()
+            .map(|(name, value)| {
+                Ok((
+                    name.text(scope).map_err(eval("env"))?,
+                    value.text(scope).map_err(eval("env"))?,
+                ))
+            })
+            .collect(),
+        Env::Expr(template) => match template.value(scope).map_err(eval("env"))? {
+            Value::Object(object) => Ok(object
+                .iter()
+                .map(|(name, value)| (name.to_owned(), value.as_text().to_string()))
+                .collect()),
+            Value::Null => Ok(Vec::new()),
+            _ => Err(PrepareError::Env),
+        },
+    }
+}
+
+/// Contexts with more variables in `env`: later ones win.
+#[must_use]
+pub fn with_env(contexts: &Contexts, more: &[(String, String)]) -> Contexts {
+    let mut env = match contexts.get(Context::Env) {
+        Value::Object(object) => (**object).clone(),
+        _ => Object::default(),
+    };
+    more.iter()
+        .for_each(|(name, value)| env.set(name, Value::text(value)));
+    contexts
+        .clone()
+        .with(Context::Env, Value::Object(Arc::new(env)))
+}
+
+/// Whether a step runs: its `if`, else whether nothing failed before it.
+///
+/// # Errors
+/// When the condition has no value.
+pub fn runs(
+    step: &PlannedStep,
+    contexts: &Contexts,
+    hash_files: Option<HashFiles<'_>>,
+) -> Result<bool, PrepareError> {
+    let scope = Scope {
+        contexts,
+        hash_files,
+    };
+    Condition::holds_or_success(step.condition.as_ref(), &scope).map_err(eval("if"))
+}
+
+/// Makes a script ready. `contexts` holds the step's own `env` already (see [`with_env`]);
+/// `defaults` are the shell and folder of the job and workflow.
+///
+/// # Errors
+/// When an expression has no value, or the shell is not known.
+pub fn run(
+    script: &Template,
+    shell: Option<&Template>,
+    working_directory: Option<&Template>,
+    defaults: (Option<&Template>, Option<&Template>),
+    scope: &Scope<'_>,
+) -> Result<PreparedRun, PrepareError> {
+    let text = |what, template: Option<&Template>| {
+        template
+            .map(|template| template.text(scope))
+            .transpose()
+            .map_err(eval(what))
+    };
+    let shell = text("shell", shell.or(defaults.0))?;
+    let folder = text("working-directory", working_directory.or(defaults.1))?;
+    Ok(PreparedRun {
+        script: script.text(scope).map_err(eval("run"))?,
+        shell: shell::resolve(shell.as_deref())?,
+        working_directory: folder.unwrap_or_default(),
+    })
+}
+
+/// The inputs of an action as texts.
+///
+/// # Errors
+/// When an expression has no value.
+pub fn inputs(
+    with: &[(String, Template)],
+    scope: &Scope<'_>,
+) -> Result<Vec<(String, String)>, PrepareError> {
+    with.iter()
+        .map(|(name, value)| Ok((name.clone(), value.text(scope).map_err(eval("with"))?)))
+        .collect()
+}
+
+/// The name a step is shown by: its own, else what it does.
+pub fn name(step: &PlannedStep, scope: &Scope<'_>) -> String {
+    if let Some(name) = &step.name {
+        return name.text(scope).unwrap_or_else(|_| name.source.to_string());
+    }
+    default_name(step)
+}
+
+/// What a step without a name is called: `Run` and its first line, or its action.
+pub fn default_name(step: &PlannedStep) -> String {
+    let first_line = |text: &str| {
+        text.lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    match &step.work {
+        StepKind::Run { script, .. } => format!("Run {}", first_line(&script.source)),
+        StepKind::Native { uses, .. } | StepKind::Refused { uses } => format!("Run {uses}"),
+        StepKind::Composite(action) => format!("Run {}", action.uses),
+    }
+}
+
+/// The entry of `steps` for a step that has ended.
+pub fn step_result(
+    outcome: crate::state::Conclusion,
+    conclusion: crate::state::Conclusion,
+    outputs: &[(String, String)],
+) -> Value {
+    Value::object([
+        ("outcome", outcome.as_str().into()),
+        ("conclusion", conclusion.as_str().into()),
+        (
+            "outputs",
+            Value::object(outputs.iter().map(|(name, value)| (name, value.as_str()))),
+        ),
+    ])
+}

@@ -1,0 +1,342 @@
+//! What `workflow-runner check` prints: per file its mistakes, what would run, and what is refused.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use config_core::{Colours, Diagnostics};
+use serde::Serialize;
+
+use crate::context::{RunFacts, github};
+use crate::event::{EventContext, EventKind};
+use crate::expr::{Context, Contexts, Value};
+use crate::plan::{Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, plan};
+use crate::prepare::default_name;
+use crate::workflow::{Filter, Refusal, Workflow, parse};
+
+/// What is to be said of one file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FileReport {
+    /// The file.
+    pub file: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// What starts it here.
+    pub started_by: Vec<String>,
+    /// Events it names that start nothing here.
+    pub never_started_by: Vec<String>,
+    /// Its jobs, called workflows written out.
+    pub jobs: Vec<JobReport>,
+    /// Everything it asks for and is not done.
+    pub refused: Vec<Refusal>,
+    /// Mistakes and warnings.
+    pub diagnostics: Diagnostics,
+}
+
+/// What is to be said of one job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JobReport {
+    /// Its key.
+    pub key: String,
+    /// The names of its copies; empty when they depend on other jobs.
+    pub copies: Vec<String>,
+    /// Labels of its machine.
+    pub runs_on: Vec<String>,
+    /// What it needs.
+    pub needs: Vec<String>,
+    /// Its condition.
+    pub condition: Option<String>,
+    /// Its steps by name.
+    pub steps: Vec<String>,
+    /// Whether it is refused.
+    pub refused: bool,
+}
+
+/// How a file stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Everything in it is done.
+    Good,
+    /// It is well written, but something in it is refused.
+    Refused,
+    /// It is wrong.
+    Wrong,
+}
+
+impl FileReport {
+    /// How the file stands.
+    pub fn standing(&self) -> Standing {
+        if self.diagnostics.has_errors() {
+            Standing::Wrong
+        } else if self.refused.is_empty() {
+            Standing::Good
+        } else {
+            Standing::Refused
+        }
+    }
+
+    /// For people.
+    pub fn render(&self, colours: Colours) -> String {
+        let mut text = self.diagnostics.render(colours);
+        if self.standing() == Standing::Wrong {
+            return text;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let name = self
+            .name
+            .as_deref()
+            .map(|name| format!(" ({name})"))
+            .unwrap_or_default();
+        let _ = writeln!(text, "{}{name}", self.file);
+        let started = if self.started_by.is_empty() {
+            "nothing".to_owned()
+        } else {
+            self.started_by.join("; ")
+        };
+        let _ = writeln!(text, "  started by {started}");
+        if !self.never_started_by.is_empty() {
+            let _ = writeln!(
+                text,
+                "  never started here by {}",
+                self.never_started_by.join(", ")
+            );
+        }
+        self.jobs.iter().for_each(|job| render_job(job, &mut text));
+        for refusal in &self.refused {
+            let _ = writeln!(text, "  refused: {refusal}");
+        }
+        text
+    }
+}
+
+fn render_job(job: &JobReport, text: &mut String) {
+    let mark = if job.refused { " REFUSED" } else { "" };
+    let on = if job.runs_on.is_empty() {
+        String::new()
+    } else {
+        format!(" on {}", job.runs_on.join(", "))
+    };
+    let _ = writeln!(text, "  job {}{on}{mark}", job.key);
+    if !job.needs.is_empty() {
+        let _ = writeln!(text, "    needs {}", job.needs.join(", "));
+    }
+    if let Some(condition) = &job.condition {
+        let _ = writeln!(text, "    if {}", condition.trim());
+    }
+    match job.copies.as_slice() {
+        [] => {
+            let _ = writeln!(
+                text,
+                "    its copies are known once the jobs it needs have ended"
+            );
+        }
+        [_] => {}
+        copies => {
+            let _ = writeln!(text, "    {} copies: {}", copies.len(), copies.join("; "));
+        }
+    }
+    for (index, step) in job.steps.iter().enumerate() {
+        let _ = writeln!(text, "    {:>2}. {step}", index + 1);
+    }
+}
+
+/// Reads and plans one file, as if `main` had been pushed.
+pub fn check(file: &str, bytes: &[u8], files: Files<'_>) -> FileReport {
+    let mut report = FileReport {
+        file: file.to_owned(),
+        name: None,
+        started_by: Vec::new(),
+        never_started_by: Vec::new(),
+        jobs: Vec::new(),
+        refused: Vec::new(),
+        diagnostics: Diagnostics::default(),
+    };
+    let workflow = match parse(file, bytes) {
+        Ok(parsed) => {
+            report.diagnostics = parsed.warnings;
+            parsed.value
+        }
+        Err(diagnostics) => {
+            report.diagnostics = diagnostics;
+            return report;
+        }
+    };
+    report
+        .diagnostics
+        .extend(crate::inject::warnings(&workflow, bytes));
+    report.name.clone_from(&workflow.name);
+    report.started_by = started_by(&workflow);
+    report.never_started_by = workflow
+        .on
+        .others
+        .iter()
+        .map(|event| event.value.clone())
+        .collect();
+    let contexts = example_contexts(&workflow);
+    match plan(
+        workflow,
+        PlanInput {
+            contexts: &contexts,
+            files,
+        },
+    ) {
+        Ok(plan) => fill(&mut report, &plan),
+        Err(PlanError::File(diagnostics)) => report.diagnostics.extend(diagnostics),
+        Err(PlanError::Workflow {
+            file,
+            place,
+            message,
+        }) => {
+            let text = config_core::SourceText::read(&file, bytes);
+            report.diagnostics.extend(text.map_or_else(
+                |diagnostics| diagnostics,
+                |text| {
+                    text.diagnostic(
+                        config_core::Severity::Error,
+                        place.bytes(),
+                        &message,
+                        None,
+                        "",
+                    )
+                    .into()
+                },
+            ));
+        }
+    }
+    report
+}
+
+fn fill(report: &mut FileReport, plan: &Plan) {
+    let mut seen = HashSet::new();
+    let of_jobs = plan.jobs.iter().flat_map(|job| &job.refusals);
+    for refusal in plan.refusals.iter().chain(of_jobs) {
+        if seen.insert((&refusal.file, refusal.place, &refusal.feature)) {
+            report.refused.push(refusal.clone());
+        }
+    }
+    report.jobs.extend(plan.jobs.iter().map(job_report));
+}
+
+fn job_report(job: &PlannedJob) -> JobReport {
+    let (copies, runs_on) = match &job.instances {
+        Instances::Known(instances) => {
+            let mut labels: Vec<String> = Vec::new();
+            for label in instances.iter().flat_map(|instance| &instance.runs_on) {
+                if !labels.contains(label) {
+                    labels.push(label.clone());
+                }
+            }
+            (
+                instances
+                    .iter()
+                    .map(|instance| instance.name.clone())
+                    .collect(),
+                labels,
+            )
+        }
+        Instances::Later => (Vec::new(), Vec::new()),
+    };
+    let steps = match &job.work {
+        PlannedWork::Steps(steps) => steps
+            .iter()
+            .map(|step| {
+                step.name
+                    .as_ref()
+                    .map_or_else(|| default_name(step), |name| name.source.to_string())
+            })
+            .collect(),
+        PlannedWork::Call { .. } => Vec::new(),
+    };
+    JobReport {
+        key: job.key.clone(),
+        copies,
+        runs_on,
+        needs: job.needs.clone(),
+        condition: job
+            .job
+            .condition
+            .as_ref()
+            .map(|condition| condition.source.to_string()),
+        steps,
+        refused: !job.refusals.is_empty(),
+    }
+}
+
+fn started_by(workflow: &Workflow) -> Vec<String> {
+    let on = &workflow.on;
+    let mut events = Vec::new();
+    if let Some(push) = &on.push {
+        let filters = [
+            ("branches", &push.branches),
+            ("tags", &push.tags),
+            ("paths", &push.paths),
+        ];
+        events.push(format!("push{}", filtered(&filters)));
+    }
+    if let Some(pull_request) = &on.pull_request {
+        let filters = [
+            ("branches", &pull_request.branches),
+            ("paths", &pull_request.paths),
+        ];
+        events.push(format!("pull_request{}", filtered(&filters)));
+    }
+    if on.workflow_dispatch.is_some() {
+        events.push("workflow_dispatch".to_owned());
+    }
+    if on.workflow_call.is_some() {
+        events.push("workflow_call".to_owned());
+    }
+    events.extend(
+        on.schedule
+            .iter()
+            .map(|schedule| format!("schedule {}", schedule.value.cron)),
+    );
+    events
+}
+
+fn filtered(filters: &[(&str, &Filter)]) -> String {
+    let texts = filters.iter().filter_map(|(name, filter)| {
+        let (word, patterns) = match filter {
+            Filter::All => return None,
+            Filter::Only(patterns) => ("", patterns),
+            Filter::Ignore(patterns) => ("not ", patterns),
+        };
+        let patterns: Vec<&str> = patterns.iter().map(crate::glob::Pattern::source).collect();
+        Some(format!("{name} {word}{}", patterns.join(" ")))
+    });
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", texts.join(", "))
+    }
+}
+
+/// What expressions see while nothing has happened yet.
+fn example_contexts(workflow: &Workflow) -> Contexts {
+    let event = EventContext {
+        kind: EventKind::Push,
+        action: None,
+        reference: "refs/heads/main".to_owned(),
+        sha: "0".repeat(40),
+        repository: "owner/repository".to_owned(),
+        actor: "someone".to_owned(),
+        base_branch: None,
+        head_branch: None,
+        untrusted: false,
+        changed_paths: None,
+        message: None,
+        inputs: Vec::new(),
+        payload: Value::object::<&str, Value>([]),
+    };
+    let facts = RunFacts {
+        run_id: "1".to_owned(),
+        run_number: 1,
+        run_attempt: 1,
+        workflow: workflow.display_name().to_owned(),
+        workflow_file: workflow.file.to_string(),
+        ..RunFacts::default()
+    };
+    Contexts::default().with(Context::Github, github(&event, &facts, None))
+}

@@ -1,0 +1,77 @@
+//! How a script is run: the shell's command line (page "Workflow syntax", `steps[*].shell`).
+
+/// A command line with the script's file in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// The program and its arguments; the script's path stands where `{0}` was.
+    pub argv: Vec<String>,
+    /// What the script's file name ends in.
+    pub extension: &'static str,
+}
+
+/// Why a shell cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ShellError {
+    /// A shell of Windows.
+    #[error("the shell `{0}` is one of Windows; this runner has Linux")]
+    Windows(String),
+    /// A name that is not known, without `{{0}}`.
+    #[error(
+        "unknown shell {0}: use bash, sh, python, pwsh, or a command with {{0}} for the script's file"
+    )]
+    Unknown(String),
+}
+
+/// Splits a shell into its command line with `{0}` in it; `None` is the default shell.
+///
+/// # Errors
+/// When it is not known, or one of Windows.
+pub fn resolve(shell: Option<&str>) -> Result<ShellCommand, ShellError> {
+    let shell = shell.map(str::trim).filter(|shell| !shell.is_empty());
+    let Some(shell) = shell else {
+        return Ok(command("bash -e {0}", ".sh"));
+    };
+    let found = match shell.to_ascii_lowercase().as_str() {
+        "bash" => command("bash --noprofile --norc -e -o pipefail {0}", ".sh"),
+        "sh" => command("sh -e {0}", ".sh"),
+        "python" => command("python {0}", ".py"),
+        "pwsh" => ShellCommand {
+            argv: ["pwsh", "-command", ". '{0}'"].map(str::to_owned).to_vec(),
+            extension: ".ps1",
+        },
+        "cmd" | "powershell" => return Err(ShellError::Windows(shell.to_owned())),
+        _ if shell.contains("{0}") => command(shell, ".sh"),
+        _ => return Err(ShellError::Unknown(config_core::quoted(shell))),
+    };
+    Ok(found)
+}
+
+impl ShellCommand {
+    /// The command line with the script's path filled in.
+    pub fn with_script(&self, path: &str) -> Vec<String> {
+        self.argv
+            .iter()
+            .map(|argument| argument.replace("{0}", path))
+            .collect()
+    }
+}
+
+/// Words between blanks; quotes hold a word together.
+fn command(line: &str, extension: &'static str) -> ShellCommand {
+    let mut argv: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for character in line.chars() {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, blank) if blank.is_whitespace() => argv.extend(word.take()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    argv.extend(word);
+    ShellCommand { argv, extension }
+}

@@ -1,0 +1,379 @@
+//! The jobs of a workflow.
+
+use std::collections::HashSet;
+
+use config_core::quoted;
+
+use super::parse::{concurrency, defaults, env, permissions};
+use super::reader::{Fields, Reader};
+use super::slots;
+use super::step;
+use super::types::{CallSecrets, Job, JobWork, Refusal};
+use crate::expr::{Data, Template};
+use crate::limits::MAX_JOBS;
+use crate::place::{Located, Place};
+use crate::yaml::{Entry, Node, NodeData};
+
+const KEYS: [&str; 21] = [
+    "name",
+    "permissions",
+    "needs",
+    "if",
+    "runs-on",
+    "snapshot",
+    "environment",
+    "concurrency",
+    "outputs",
+    "env",
+    "defaults",
+    "steps",
+    "timeout-minutes",
+    "strategy",
+    "continue-on-error",
+    "container",
+    "services",
+    "uses",
+    "with",
+    "secrets",
+    "cancel-timeout-minutes",
+];
+
+/// What a job may ask for and is not done here, and why.
+const REFUSED: [(&str, &str); 4] = [
+    (
+        "container",
+        "a job runs on its machine's image; name an image by a label in `runs-on`",
+    ),
+    (
+        "services",
+        "no containers are started beside a job; start what it needs in a step",
+    ),
+    ("snapshot", "images are built by the operator, not by jobs"),
+    (
+        "environment",
+        "there are no protection rules and no secrets of environments; leave it out",
+    ),
+];
+
+/// Reads `jobs`.
+pub(super) fn read_all(reader: &Reader<'_>, file: &str, node: &Node) -> Vec<Job> {
+    let entries = reader.entries(node, "jobs").unwrap_or_default();
+    if entries.is_empty() {
+        reader.error(node.place, "the workflow has no jobs");
+    }
+    if entries.len() > MAX_JOBS {
+        reader.error(
+            node.place,
+            format!("the workflow has more than {MAX_JOBS} jobs"),
+        );
+        return Vec::new();
+    }
+    let read = |entry: &Entry| reader.within(&entry.key, || job(reader, file, entry));
+    let mut jobs: Vec<Job> = entries.iter().filter_map(read).collect();
+    check_needs(reader, &mut jobs, entries);
+    jobs
+}
+
+fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
+    let Entry {
+        key: id,
+        key_place: place,
+        value: node,
+    } = entry;
+    check_id(reader, "a job", id, *place);
+    let fields = reader.fields(node, "a job", &KEYS)?;
+    let mut refusals = Vec::new();
+    refuse_keys(file, fields, &mut refusals);
+    if let Some(node) = fields.get("permissions") {
+        reader.within("permissions", || {
+            permissions(reader, file, node, &mut refusals);
+        });
+    }
+    let template = |key, slot| fields.read(reader, key, |node| reader.template(node, key, slot));
+    let needs = fields.read(reader, "needs", |node| {
+        let nodes = reader.one_or_more(node, "needs")?.into_iter();
+        Some(
+            nodes
+                .filter_map(|node| {
+                    Some(Located::new(
+                        reader.plain(node, "a needed job")?,
+                        node.place,
+                    ))
+                })
+                .collect(),
+        )
+    });
+    let work = work(reader, file, entry, fields, &mut refusals)?;
+    Some(Job {
+        id: id.clone(),
+        place: *place,
+        name: template("name", slots::JOB_NAME),
+        needs: needs.unwrap_or_default(),
+        condition: fields.read(reader, "if", |node| reader.condition(node, slots::JOB_IF)),
+        strategy: fields.read(reader, "strategy", |node| {
+            super::strategy::read(reader, node)
+        }),
+        env: env(reader, fields.get("env"), slots::JOB_ENVIRONMENT),
+        defaults: defaults(reader, fields.get("defaults"), slots::JOB_DEFAULTS),
+        concurrency: fields.read(reader, "concurrency", |node| {
+            concurrency(reader, node, slots::JOB_CONCURRENCY)
+        }),
+        continue_on_error: checked_bool(
+            reader,
+            template("continue-on-error", slots::JOB_CONTINUE),
+            "continue-on-error",
+        ),
+        timeout_minutes: checked_minutes(reader, template("timeout-minutes", slots::JOB_TIMEOUT)),
+        outputs: fields
+            .read(reader, "outputs", |node| {
+                Some(reader.templates(node, "an output", slots::JOB_OUTPUT))
+            })
+            .unwrap_or_default(),
+        work,
+        refusals,
+    })
+}
+
+fn refuse_keys(file: &str, fields: Fields<'_>, refusals: &mut Vec<Refusal>) {
+    for (key, reason) in REFUSED {
+        if let Some(entry) = fields.entry(key).filter(|entry| !entry.value.is_null()) {
+            refusals.push(Refusal {
+                feature: key.to_owned(),
+                reason: reason.to_owned(),
+                file: file.into(),
+                place: entry.key_place,
+            });
+        }
+    }
+}
+
+fn work(
+    reader: &Reader<'_>,
+    file: &str,
+    entry: &Entry,
+    fields: Fields<'_>,
+    refusals: &mut Vec<Refusal>,
+) -> Option<JobWork> {
+    if let Some(uses) = fields.get("uses") {
+        for key in ["steps", "runs-on", "env", "defaults"] {
+            if let Some(entry) = fields.entry(key) {
+                reader.error(
+                    entry.key_place,
+                    format!("a job that calls a workflow has no `{key}`"),
+                );
+            }
+        }
+        return call(reader, fields, uses);
+    }
+    for key in ["with", "secrets"] {
+        if let Some(entry) = fields.entry(key) {
+            reader.error_help(
+                entry.key_place,
+                format!("a job without `uses` has no `{key}`"),
+                "`with` belongs to a step",
+            );
+        }
+    }
+    let name = quoted(&entry.key);
+    let runs_on = match fields.get("runs-on").filter(|node| !node.is_null()) {
+        None => {
+            let message = format!("the job {name} has no `runs-on`");
+            reader.error_help(
+                entry.key_place,
+                message,
+                "for example `runs-on: ubuntu-latest`",
+            );
+            None
+        }
+        Some(node) => reader.within("runs-on", || runs_on(reader, file, node, refusals)),
+    };
+    let steps = match fields.get("steps").filter(|node| !node.is_null()) {
+        None => {
+            reader.error_help(
+                entry.key_place,
+                format!("the job {name} has no `steps`"),
+                "at least one step is needed",
+            );
+            None
+        }
+        Some(node) => reader.within("steps", || step::read_all(reader, node, step::Kind::OfJob)),
+    };
+    Some(JobWork::Steps {
+        runs_on: runs_on?,
+        steps: steps?,
+    })
+}
+
+/// Labels, or `group` and `labels`.
+fn runs_on(
+    reader: &Reader<'_>,
+    file: &str,
+    node: &Node,
+    refusals: &mut Vec<Refusal>,
+) -> Option<Data> {
+    if !matches!(node.data, NodeData::Map(_)) {
+        return reader.data(node, "runs-on", slots::RUNS_ON);
+    }
+    let fields = reader.fields(node, "runs-on", &["group", "labels"])?;
+    if let Some(group) = fields.entry("group") {
+        refusals.push(Refusal {
+            feature: "runs-on.group".to_owned(),
+            reason: "there are no groups of runners; name a label".to_owned(),
+            file: file.into(),
+            place: group.key_place,
+        });
+    }
+    match fields.get("labels") {
+        Some(labels) => reader.data(labels, "labels", slots::RUNS_ON),
+        None => Some(Data::List(Vec::new())),
+    }
+}
+
+fn call(reader: &Reader<'_>, fields: Fields<'_>, uses: &Node) -> Option<JobWork> {
+    let with = fields.read(reader, "with", |node| {
+        Some(reader.templates(node, "an input", slots::CALL_WITH))
+    });
+    let secrets = fields.read(reader, "secrets", |node| match &node.data {
+        NodeData::Scalar { text, .. } if text == "inherit" => Some(CallSecrets::Inherit),
+        _ => Some(CallSecrets::Only(reader.templates(
+            node,
+            "a secret",
+            slots::CALL_SECRET,
+        ))),
+    });
+    Some(JobWork::Call {
+        uses: Located::new(reader.plain(uses, "uses")?, uses.place),
+        with: with.unwrap_or_default(),
+        secrets: secrets.unwrap_or(CallSecrets::Only(Vec::new())),
+    })
+}
+
+/// Every need names a job, once; it is written as the job is from here on (case does not matter).
+fn check_needs(reader: &Reader<'_>, jobs: &mut [Job], entries: &[Entry]) {
+    let known = |id: &str| {
+        entries
+            .iter()
+            .find(|entry| entry.key.eq_ignore_ascii_case(id))
+    };
+    for job in &mut *jobs {
+        let mut seen = HashSet::new();
+        for need in &mut job.needs {
+            match known(&need.value) {
+                Some(entry) => need.value.clone_from(&entry.key),
+                None => unknown_need(reader, &job.id, need, entries),
+            }
+            if !seen.insert(need.value.clone()) {
+                let message = format!("{} needs {} twice", quoted(&job.id), quoted(&need.value));
+                reader.error(need.place, message);
+            }
+        }
+    }
+    if let Some(cycle) = cycle(jobs) {
+        let first = jobs.iter().find(|job| job.id == cycle[0]);
+        let place = first
+            .and_then(|job| job.needs.first())
+            .map(|need| need.place);
+        let message = format!("jobs need each other in a circle: {}", cycle.join(" → "));
+        reader.error(place.unwrap_or_default(), message);
+    }
+}
+
+fn unknown_need(reader: &Reader<'_>, job: &str, need: &Located<String>, entries: &[Entry]) {
+    let message = format!(
+        "{} needs {}, but there is no such job",
+        quoted(job),
+        quoted(&need.value)
+    );
+    match reader.meant(&need.value, entries.iter().map(|entry| entry.key.as_str())) {
+        Some(near) => reader.error_help(need.place, message, format!("did you mean `{near}`?")),
+        None => reader.error(need.place, message),
+    }
+}
+
+/// A circle of jobs, its first job again at the end.
+fn cycle(jobs: &[Job]) -> Option<Vec<String>> {
+    // Jobs whose needs are all placed are placed; what is left needs a circle.
+    let mut left: Vec<&Job> = jobs.iter().collect();
+    loop {
+        let ids: HashSet<&str> = left.iter().map(|job| job.id.as_str()).collect();
+        let before = left.len();
+        left.retain(|job| {
+            job.needs
+                .iter()
+                .any(|need| ids.contains(need.value.as_str()))
+        });
+        if left.len() == before {
+            break;
+        }
+    }
+    let mut path: Vec<&str> = vec![left.first()?.id.as_str()];
+    loop {
+        let job = left
+            .iter()
+            .find(|job| Some(&job.id.as_str()) == path.last())?;
+        let next = job
+            .needs
+            .iter()
+            .find(|need| left.iter().any(|job| job.id == need.value))?;
+        if let Some(at) = path.iter().position(|id| *id == next.value) {
+            let mut circle: Vec<String> = path[at..].iter().map(|id| (*id).to_owned()).collect();
+            circle.push(next.value.clone());
+            return Some(circle);
+        }
+        path.push(&next.value);
+    }
+}
+
+/// Ids begin with a letter or `_` and hold letters, digits, `-` and `_`.
+pub(super) fn check_id(reader: &Reader<'_>, what: &str, id: &str, place: Place) {
+    let begins = id.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let holds = id
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if !begins || !holds || id.len() > 100 {
+        let message = format!("{} is not an id of {what}", quoted(id));
+        reader.error_help(
+            place,
+            message,
+            "a letter or `_`, then letters, digits, `-` and `_`, 100 at most",
+        );
+    }
+}
+
+/// A template that, if it is fixed, is true or false.
+pub(super) fn checked_bool(
+    reader: &Reader<'_>,
+    template: Option<Template>,
+    what: &str,
+) -> Option<Template> {
+    let template = template?;
+    if template
+        .fixed()
+        .is_some_and(|value| !["true", "false"].contains(&&*value.as_text()))
+    {
+        reader.error(
+            template.place,
+            format!(
+                "{what} is {}, expected true or false",
+                quoted(&template.source)
+            ),
+        );
+    }
+    Some(template)
+}
+
+/// A template that, if it is fixed, is a number above 0.
+pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
+    let template = template?;
+    if template
+        .fixed()
+        .is_some_and(|value| value.number().is_nan() || value.number() <= 0.0)
+    {
+        let message = format!(
+            "timeout-minutes is {}, expected a number above 0",
+            quoted(&template.source)
+        );
+        reader.error(template.place, message);
+    }
+    Some(template)
+}

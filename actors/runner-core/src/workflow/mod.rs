@@ -1,0 +1,20 @@
+//! Workflow and action files: what they say, checked, with the place of every part.
+
+mod action;
+mod inputs;
+mod job;
+mod parse;
+mod reader;
+mod slots;
+mod step;
+mod strategy;
+mod triggers;
+mod types;
+
+pub use action::{Action, ActionRuns, parse_action};
+pub use parse::{Parsed, parse};
+pub use types::{
+    CallSecrets, CallTrigger, Concurrency, Env, Filter, InputKind, InputSpec, Job, JobWork,
+    PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec, Step, StepWork, Strategy,
+    Triggers, Workflow,
+};

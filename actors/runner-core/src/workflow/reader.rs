@@ -1,0 +1,365 @@
+//! Reading the tree: every mistake is noted with its place and path, and reading goes on.
+
+use std::cell::RefCell;
+
+use config_core::{Diagnostic, Diagnostics, Severity, SourceText, quoted, suggestion};
+
+use super::slots::Slot;
+use crate::expr::{Condition, Data, Expr, ExprError, Template, Value};
+use crate::limits::MAX_FINDINGS;
+use crate::place::Place;
+use crate::yaml::{Entry, Node, NodeData};
+
+/// A mistake.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    start: u32,
+    end: u32,
+    warning: bool,
+    message: String,
+    help: Option<String>,
+    path: String,
+}
+
+/// Reads one file.
+pub(crate) struct Reader<'a> {
+    source: &'a SourceText,
+    findings: RefCell<Vec<Finding>>,
+    path: RefCell<Vec<String>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(source: &'a SourceText) -> Self {
+        Self {
+            source,
+            findings: RefCell::default(),
+            path: RefCell::default(),
+        }
+    }
+
+    /// All that was noted: errors and warnings, in the order of the text.
+    pub(crate) fn finish(self) -> Diagnostics {
+        let mut findings = self.findings.into_inner();
+        findings.sort();
+        // What is written once and aliased twice is wrong once.
+        findings.dedup_by(|a, b| (a.start, &a.message) == (b.start, &b.message));
+        findings.truncate(MAX_FINDINGS);
+        findings
+            .iter()
+            .map(|finding| shown(self.source, finding))
+            .collect()
+    }
+
+    pub(crate) fn error(&self, place: Place, message: impl Into<String>) {
+        self.note(place, false, message.into(), None);
+    }
+
+    pub(crate) fn error_help(
+        &self,
+        place: Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.note(place, false, message.into(), Some(help.into()));
+    }
+
+    pub(crate) fn warn(&self, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        self.note(place, true, message.into(), Some(help.into()));
+    }
+
+    fn note(&self, place: Place, warning: bool, message: String, help: Option<String>) {
+        let mut findings = self.findings.borrow_mut();
+        if findings.len() < MAX_FINDINGS * 4 {
+            let path = self.path.borrow().join(".");
+            findings.push(Finding {
+                start: place.start,
+                end: place.end,
+                warning,
+                message,
+                help,
+                path,
+            });
+        }
+    }
+
+    /// The name among `known` that was meant; not looked for once enough is wrong.
+    pub(crate) fn meant<'k>(
+        &self,
+        written: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Option<&'k str> {
+        let wanted = self.findings.borrow().len() < MAX_FINDINGS;
+        wanted.then(|| suggestion(written, known)).flatten()
+    }
+
+    /// Reads something at `key`, so that messages name the path.
+    pub(crate) fn within<T>(&self, key: &str, read: impl FnOnce() -> T) -> T {
+        let key = quoted(key);
+        self.path
+            .borrow_mut()
+            .push(key.trim_matches('`').to_owned());
+        let value = read();
+        self.path.borrow_mut().pop();
+        value
+    }
+
+    /// The entries of a mapping.
+    pub(crate) fn entries<'n>(&self, node: &'n Node, what: &str) -> Option<&'n [Entry]> {
+        match &node.data {
+            NodeData::Map(entries) => Some(entries),
+            _ => self.wrong_kind(node, what, "a mapping"),
+        }
+    }
+
+    /// The mapping's values by their keys; keys that are not `known` are errors.
+    pub(crate) fn fields<'n>(
+        &self,
+        node: &'n Node,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Fields<'n>> {
+        let entries = self.entries(node, what)?;
+        // Each is compared with every known key: not more of them than are shown.
+        let unknown = entries
+            .iter()
+            .filter(|entry| !known.contains(&entry.key.as_str()));
+        for entry in unknown.take(MAX_FINDINGS) {
+            let message = format!("unknown key {} in {what}", quoted(&entry.key));
+            match self.meant(&entry.key, known.iter().copied()) {
+                Some(near) => {
+                    self.error_help(entry.key_place, message, format!("did you mean `{near}`?"));
+                }
+                None => self.error_help(
+                    entry.key_place,
+                    message,
+                    format!("known are: {}", known.join(", ")),
+                ),
+            }
+        }
+        Some(Fields { entries })
+    }
+
+    pub(crate) fn wrong_kind<T>(&self, node: &Node, what: &str, wanted: &str) -> Option<T> {
+        let mut place = node.place;
+        place.end = place.end.min(place.start + 60);
+        self.error(
+            place,
+            format!("{what} is {}, expected {wanted}", node.kind()),
+        );
+        None
+    }
+
+    /// The elements of a list; a single scalar is a list of one.
+    pub(crate) fn one_or_more<'n>(&self, node: &'n Node, what: &str) -> Option<Vec<&'n Node>> {
+        match &node.data {
+            NodeData::List(values) => Some(values.iter().map(|value| &**value).collect()),
+            NodeData::Scalar {
+                value: Value::Null, ..
+            }
+            | NodeData::Map(_) => self.wrong_kind(node, what, "a text or a list of texts"),
+            NodeData::Scalar { .. } => Some(vec![node]),
+        }
+    }
+
+    /// A scalar's text as it stands for itself (`1.10` is 1.1, `True` is true), no expression in it.
+    pub(crate) fn plain(&self, node: &Node, what: &str) -> Option<String> {
+        match &node.data {
+            NodeData::Scalar { value, .. } if *value != Value::Null => {
+                Some(value.as_text().to_string())
+            }
+            _ => self.wrong_kind(node, what, "a text"),
+        }
+    }
+
+    /// A boolean, no expression.
+    pub(crate) fn boolean(&self, node: &Node, what: &str) -> Option<bool> {
+        match &node.data {
+            NodeData::Scalar {
+                value: Value::Bool(value),
+                ..
+            } => Some(*value),
+            _ => self.wrong_kind(node, what, "true or false"),
+        }
+    }
+
+    /// A scalar that may hold expressions; nothing is the empty text.
+    pub(crate) fn template(&self, node: &Node, what: &str, slot: Slot) -> Option<Template> {
+        let NodeData::Scalar { text, value } = &node.data else {
+            return self.wrong_kind(node, what, "a text");
+        };
+        match value {
+            Value::Text(_) => match Template::parse(text, node.place) {
+                Ok(template) => {
+                    template
+                        .expressions()
+                        .for_each(|expr| self.check(expr, node.place, slot));
+                    Some(template)
+                }
+                Err(error) => self.wrong_expression(node, text, &error),
+            },
+            Value::Null => Some(Template::literal("", "".into(), node.place)),
+            value => Some(Template::literal(text, value.clone(), node.place)),
+        }
+    }
+
+    /// An `if`.
+    pub(crate) fn condition(&self, node: &Node, slot: Slot) -> Option<Condition> {
+        let NodeData::Scalar { text, value } = &node.data else {
+            return self.wrong_kind(node, "if", "an expression");
+        };
+        if !matches!(value, Value::Text(_)) {
+            return Some(Condition::literal(text, value.clone(), node.place));
+        }
+        match Condition::parse(text, node.place) {
+            Ok(condition) => {
+                self.check(condition.expr(), node.place, slot);
+                if condition.always_true {
+                    let message =
+                        "this condition always holds: text around `${{ }}` makes a text of it";
+                    self.warn(
+                        node.place,
+                        message,
+                        "put the whole condition inside `${{ }}`",
+                    );
+                }
+                Some(condition)
+            }
+            Err(error) => self.wrong_expression(node, text, &error),
+        }
+    }
+
+    /// A whole value with expressions in its texts.
+    pub(crate) fn data(&self, node: &Node, what: &str, slot: Slot) -> Option<Data> {
+        match &node.data {
+            NodeData::Scalar {
+                value: Value::Null, ..
+            } => Some(Data::Scalar(Template::literal("", Value::Null, node.place))),
+            NodeData::Scalar { .. } => self.template(node, what, slot).map(Data::Scalar),
+            NodeData::List(values) => {
+                let values = values.iter().map(|value| self.data(value, what, slot));
+                values.collect::<Option<Vec<_>>>().map(Data::List)
+            }
+            NodeData::Map(entries) => {
+                let entries = entries
+                    .iter()
+                    .map(|entry| Some((entry.key.clone(), self.data(&entry.value, what, slot)?)));
+                entries.collect::<Option<Vec<_>>>().map(Data::Map)
+            }
+        }
+    }
+
+    /// Names and templates.
+    pub(crate) fn templates(&self, node: &Node, what: &str, slot: Slot) -> Vec<(String, Template)> {
+        if node.is_null() {
+            return Vec::new();
+        }
+        let entries = self.entries(node, what).unwrap_or_default();
+        let read = |entry: &Entry| {
+            let template = self.within(&entry.key, || self.template(&entry.value, what, slot));
+            Some((entry.key.clone(), template?))
+        };
+        entries.iter().filter_map(read).collect()
+    }
+
+    /// Whether an expression uses only what there is at its place.
+    pub(crate) fn check(&self, expr: &Expr, place: Place, slot: Slot) {
+        expr.walk(&mut |expr| match expr {
+            Expr::Context(context) if !slot.contexts.contains(context) => {
+                let names: Vec<&str> = slot.contexts.iter().map(|context| context.name()).collect();
+                let message = format!(
+                    "the context `{}` cannot be used in {}",
+                    context.name(),
+                    slot.name
+                );
+                self.error_help(place, message, format!("there are: {}", names.join(", ")));
+            }
+            Expr::Call(function, _) => {
+                let name = crate::expr::Function::NAMES[*function as usize];
+                let status = function.is_status() && !slot.status;
+                let files = *function == crate::expr::Function::HashFiles && !slot.files;
+                if status || files {
+                    self.error(
+                        place,
+                        format!("the function `{name}` cannot be called in {}", slot.name),
+                    );
+                }
+            }
+            _ => {}
+        });
+    }
+
+    fn wrong_expression<T>(&self, node: &Node, text: &str, error: &ExprError) -> Option<T> {
+        let place = self.expression_place(node.place, text, error.at);
+        self.note(place, false, error.message.clone(), error.help.clone());
+        None
+    }
+
+    /// Where in the file the byte `at` of a scalar's text was written: found by counting the `${{`
+    /// before it, since quotes, folding and indentation have moved it.
+    fn expression_place(&self, place: Place, text: &str, at: usize) -> Place {
+        let source = self.source.text();
+        let raw = source.get(place.bytes()).unwrap_or_default();
+        let upto = text.floor_char_boundary((at + 3).min(text.len()));
+        let found = match text[..upto].rfind("${{") {
+            Some(open) => {
+                let nth = text[..open].matches("${{").count();
+                raw.match_indices("${{")
+                    .nth(nth)
+                    .map(|(start, _)| start + at.saturating_sub(open))
+            }
+            None => raw.find(text).map(|start| start + at),
+        };
+        let offset = found.unwrap_or(0).min(raw.len());
+        let start = place.start + u32::try_from(offset).unwrap_or(0);
+        Place {
+            start,
+            end: start + 1,
+            ..place
+        }
+    }
+}
+
+fn shown(source: &SourceText, finding: &Finding) -> Diagnostic {
+    let severity = if finding.warning {
+        Severity::Warning
+    } else {
+        Severity::Error
+    };
+    let place = finding.start as usize..finding.end as usize;
+    source.diagnostic(
+        severity,
+        place,
+        &finding.message,
+        finding.help.as_deref(),
+        &finding.path,
+    )
+}
+
+/// The values of a mapping by their keys.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'n> {
+    entries: &'n [Entry],
+}
+
+impl<'n> Fields<'n> {
+    /// The entry of a key.
+    pub(crate) fn entry(&self, key: &str) -> Option<&'n Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The value of a key that is there.
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+        self.entry(key).map(|entry| &*entry.value)
+    }
+
+    /// Reads the value of a key that is there and not empty.
+    pub(crate) fn read<T>(
+        &self,
+        reader: &Reader<'_>,
+        key: &str,
+        read: impl FnOnce(&'n Node) -> Option<T>,
+    ) -> Option<T> {
+        let node = self.get(key).filter(|node| !node.is_null())?;
+        reader.within(key, || read(node))
+    }
+}

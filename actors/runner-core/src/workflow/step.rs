@@ -1,0 +1,172 @@
+//! The steps of a job or a composite action.
+
+use std::collections::HashSet;
+
+use config_core::quoted;
+
+use super::job::{check_id, checked_bool, checked_minutes};
+use super::parse::env;
+use super::reader::{Fields, Reader};
+use super::slots::{self, Slot};
+use super::types::{Step, StepWork};
+use crate::limits::MAX_STEPS;
+use crate::place::Located;
+use crate::yaml::{Node, NodeData};
+
+/// Where steps stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// In a job.
+    OfJob,
+    /// In a composite action: `run` needs `shell`, there are no secrets and no timeouts.
+    OfAction,
+}
+
+impl Kind {
+    fn slots(self) -> (Slot, Slot) {
+        match self {
+            Self::OfJob => (slots::STEP_TEXT, slots::STEP_CONDITION),
+            Self::OfAction => (slots::ACTION_TEXT, slots::ACTION_CONDITION),
+        }
+    }
+
+    fn keys(self) -> &'static [&'static str] {
+        const ALL: [&str; 10] = [
+            "id",
+            "if",
+            "name",
+            "uses",
+            "run",
+            "working-directory",
+            "shell",
+            "with",
+            "env",
+            "continue-on-error",
+        ];
+        const JOB: [&str; 11] = [
+            "id",
+            "if",
+            "name",
+            "uses",
+            "run",
+            "working-directory",
+            "shell",
+            "with",
+            "env",
+            "continue-on-error",
+            "timeout-minutes",
+        ];
+        match self {
+            Self::OfJob => &JOB,
+            Self::OfAction => &ALL,
+        }
+    }
+}
+
+/// Reads `steps`.
+pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Vec<Step>> {
+    let NodeData::List(nodes) = &node.data else {
+        return reader.wrong_kind(node, "steps", "a list");
+    };
+    if nodes.is_empty() {
+        reader.error(node.place, "there are no steps");
+    }
+    if nodes.len() > MAX_STEPS {
+        reader.error(node.place, format!("there are more than {MAX_STEPS} steps"));
+        return None;
+    }
+    let mut ids = HashSet::new();
+    let mut steps = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let Some(step) = reader.within(&index.to_string(), || step(reader, node, kind)) else {
+            continue;
+        };
+        if let Some(id) = &step.id
+            && !ids.insert(id.to_lowercase())
+        {
+            reader.error(node.place, format!("two steps have the id {}", quoted(id)));
+        }
+        steps.push(step);
+    }
+    Some(steps)
+}
+
+fn step(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Step> {
+    let fields = reader.fields(node, "a step", kind.keys())?;
+    let (slot, condition) = kind.slots();
+    let template = |key| fields.read(reader, key, |node| reader.template(node, key, slot));
+    let id = fields.read(reader, "id", |node| {
+        let id = reader.plain(node, "id")?;
+        check_id(reader, "a step", &id, node.place);
+        Some(id)
+    });
+    Some(Step {
+        place: node.place,
+        id,
+        name: template("name"),
+        condition: fields.read(reader, "if", |node| reader.condition(node, condition)),
+        env: env(reader, fields.get("env"), slot),
+        continue_on_error: checked_bool(reader, template("continue-on-error"), "continue-on-error"),
+        timeout_minutes: checked_minutes(reader, template("timeout-minutes")),
+        work: work(reader, node, fields, kind)?,
+    })
+}
+
+fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: Kind) -> Option<StepWork> {
+    let (slot, _) = kind.slots();
+    let template = |key| fields.read(reader, key, |node| reader.template(node, key, slot));
+    let mut beginning = node.place;
+    beginning.end = beginning.start + 1;
+    let without = |keys: &[&str], why: &str| {
+        for entry in keys.iter().filter_map(|key| fields.entry(key)) {
+            reader.error(
+                entry.key_place,
+                format!("a step {why} has no `{}`", entry.key),
+            );
+        }
+    };
+    match (fields.get("run"), fields.get("uses")) {
+        (Some(_), Some(_)) => {
+            reader.error(
+                beginning,
+                "a step has either `run` or `uses`, this has both",
+            );
+            None
+        }
+        (None, None) => {
+            reader.error_help(
+                beginning,
+                "a step has neither `run` nor `uses`",
+                "a script or an action is needed",
+            );
+            None
+        }
+        (Some(script), None) => {
+            without(&["with"], "that runs a script");
+            let shell = template("shell");
+            if kind == Kind::OfAction && shell.is_none() {
+                reader.error_help(
+                    beginning,
+                    "a script of an action has no `shell`",
+                    "actions have no default shell",
+                );
+            }
+            Some(StepWork::Run {
+                script: reader.within("run", || reader.template(script, "run", slot))?,
+                shell,
+                working_directory: template("working-directory"),
+            })
+        }
+        (None, Some(uses)) => {
+            without(&["shell", "working-directory"], "that uses an action");
+            let with = fields.read(reader, "with", |node| {
+                Some(reader.templates(node, "an input", slot))
+            });
+            let name = reader.plain(uses, "uses")?;
+            Some(StepWork::Uses {
+                uses: Located::new(name, uses.place),
+                with: with.unwrap_or_default(),
+            })
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A workflow file as it was written: checked, nothing evaluated, every part with its place.
+
+use serde::Serialize;
+
+use crate::expr::{Condition, Data, Template};
+use crate::place::{Located, Place};
+
+/// A workflow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Workflow {
+    /// The file's path in the repository.
+    pub file: Box<str>,
+    /// Its name, as it was written.
+    pub name: Option<String>,
+    /// What a run of it is called.
+    pub run_name: Option<Template>,
+    /// What starts it.
+    pub on: Triggers,
+    /// Environment of every step.
+    pub env: Env,
+    /// Defaults of every `run` step.
+    pub defaults: RunDefaults,
+    /// Which runs exclude each other.
+    pub concurrency: Option<Concurrency>,
+    /// The jobs, in the order of the file.
+    pub jobs: Vec<Job>,
+    /// What the file asks for and is not done, of the workflow as a whole.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Workflow {
+    /// Its name, or its file where it has none.
+    pub fn display_name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.file)
+    }
+
+    /// A job by its id.
+    pub fn job(&self, id: &str) -> Option<&Job> {
+        self.jobs.iter().find(|job| job.id == id)
+    }
+
+    /// Leaves out every job but this one and those it needs; `false`: there is no such job.
+    pub fn keep_only(&mut self, id: &str) -> bool {
+        if self.job(id).is_none() {
+            return false;
+        }
+        let mut kept = vec![id.to_owned()];
+        let mut next = 0;
+        while let Some(job) = kept.get(next).and_then(|id| self.job(id)) {
+            let needs: Vec<String> = job.needs.iter().map(|need| need.value.clone()).collect();
+            for need in needs {
+                if !kept.contains(&need) {
+                    kept.push(need);
+                }
+            }
+            next += 1;
+        }
+        self.jobs.retain(|job| kept.contains(&job.id));
+        true
+    }
+}
+
+/// Something a file asks for that is not done here; the job (or the run) is refused with the reason.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Refusal {
+    /// What: `services`, `container`, `uses: docker://…`.
+    pub feature: String,
+    /// Why, and what to do instead.
+    pub reason: String,
+    /// The file it is in.
+    pub file: Box<str>,
+    /// Where.
+    pub place: Place,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            feature,
+            reason,
+            file,
+            place,
+        } = self;
+        write!(f, "{file}:{place}: {feature} is not supported: {reason}")
+    }
+}
+
+/// What starts a workflow.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Triggers {
+    /// `push`
+    pub push: Option<PushTrigger>,
+    /// `pull_request`
+    pub pull_request: Option<PullRequestTrigger>,
+    /// `workflow_dispatch`: its inputs.
+    pub workflow_dispatch: Option<Vec<InputSpec>>,
+    /// `workflow_call`: other workflows may call it.
+    pub workflow_call: Option<CallTrigger>,
+    /// `schedule`: when.
+    pub schedule: Vec<Located<crate::schedule::Schedule>>,
+    /// Events that exist, but never start a run here.
+    pub others: Vec<Located<String>>,
+}
+
+/// `on.push`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct PushTrigger {
+    /// Which branches.
+    pub branches: Filter,
+    /// Which tags.
+    pub tags: Filter,
+    /// Which changed files.
+    pub paths: Filter,
+}
+
+/// `on.pull_request`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct PullRequestTrigger {
+    /// Which actions; empty is the default (opened, synchronize, reopened).
+    pub types: Vec<String>,
+    /// Which base branches.
+    pub branches: Filter,
+    /// Which changed files.
+    pub paths: Filter,
+}
+
+/// A filter of names or paths.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filter {
+    /// None was given.
+    #[default]
+    All,
+    /// Only what matches; `!` takes away again.
+    Only(Vec<crate::glob::Pattern>),
+    /// All but what matches.
+    Ignore(Vec<crate::glob::Pattern>),
+}
+
+/// `on.workflow_call`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct CallTrigger {
+    /// What the caller gives.
+    pub inputs: Vec<InputSpec>,
+    /// Secrets the caller must give.
+    pub secrets: Vec<SecretSpec>,
+    /// What the caller gets.
+    pub outputs: Vec<(String, Template)>,
+}
+
+/// A secret a called workflow takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SecretSpec {
+    /// Its name.
+    pub name: String,
+    /// Whether it must be given.
+    pub required: bool,
+}
+
+/// An input of a workflow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InputSpec {
+    /// Its name.
+    pub name: String,
+    /// What it may be.
+    pub kind: InputKind,
+    /// Whether it must be given.
+    pub required: bool,
+    /// Its value when it is not given.
+    pub default: Option<Template>,
+    /// Where it was written.
+    pub place: Place,
+}
+
+/// What an input may be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputKind {
+    /// A text.
+    Text,
+    /// True or false.
+    Boolean,
+    /// A number.
+    Number,
+    /// One of these.
+    Choice(Vec<String>),
+    /// The name of an environment: a text.
+    Environment,
+}
+
+/// Environment variables: names and values, or one expression that gives an object.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Env {
+    /// Names and values, in order; names may hold expressions too.
+    Map(Vec<(Template, Template)>),
+    /// An expression.
+    Expr(Template),
+}
+
+impl Default for Env {
+    fn default() -> Self {
+        Self::Map(Vec::new())
+    }
+}
+
+/// `defaults.run`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct RunDefaults {
+    /// The shell.
+    pub shell: Option<Template>,
+    /// The folder, relative to the workspace.
+    pub working_directory: Option<Template>,
+}
+
+/// `concurrency`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Concurrency {
+    /// Of one group only one runs.
+    pub group: Template,
+    /// Whether a newer one ends the one that runs.
+    pub cancel_in_progress: Option<Template>,
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Job {
+    /// Its key.
+    pub id: String,
+    /// Where it was written.
+    pub place: Place,
+    /// Its name for people.
+    pub name: Option<Template>,
+    /// Jobs that must have ended before.
+    pub needs: Vec<Located<String>>,
+    /// Whether it runs.
+    pub condition: Option<Condition>,
+    /// Its matrix.
+    pub strategy: Option<Strategy>,
+    /// Environment of its steps.
+    pub env: Env,
+    /// Defaults of its `run` steps.
+    pub defaults: RunDefaults,
+    /// Which runs of it exclude each other.
+    pub concurrency: Option<Concurrency>,
+    /// Whether the run goes on when it fails.
+    pub continue_on_error: Option<Template>,
+    /// After how many minutes it is ended (360 when not given).
+    pub timeout_minutes: Option<Template>,
+    /// What other jobs get from it.
+    pub outputs: Vec<(String, Template)>,
+    /// What it does.
+    pub work: JobWork,
+    /// What it asks for and is not done.
+    pub refusals: Vec<Refusal>,
+}
+
+/// What a job does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobWork {
+    /// Steps on a machine.
+    Steps {
+        /// Labels of the machine.
+        runs_on: Data,
+        /// The steps.
+        steps: Vec<Step>,
+    },
+    /// Another workflow.
+    Call {
+        /// Its path in the repository, or where else it is.
+        uses: Located<String>,
+        /// Its inputs.
+        with: Vec<(String, Template)>,
+        /// Its secrets.
+        secrets: CallSecrets,
+    },
+}
+
+/// The secrets a called workflow gets.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallSecrets {
+    /// All of the caller's.
+    Inherit,
+    /// These.
+    Only(Vec<(String, Template)>),
+}
+
+/// `strategy`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Strategy {
+    /// `matrix`: a mapping, or an expression that gives one.
+    pub matrix: Option<Data>,
+    /// Where the matrix was written.
+    pub place: Place,
+    /// Whether one failure ends the others (true when not given).
+    pub fail_fast: Option<Template>,
+    /// How many may run at once.
+    pub max_parallel: Option<Template>,
+}
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// Where it was written.
+    pub place: Place,
+    /// Its id, by which later steps refer to it.
+    pub id: Option<String>,
+    /// Its name for people.
+    pub name: Option<Template>,
+    /// Whether it runs.
+    pub condition: Option<Condition>,
+    /// Environment of this step.
+    pub env: Env,
+    /// Whether the job goes on as if it had succeeded.
+    pub continue_on_error: Option<Template>,
+    /// After how many minutes it is ended.
+    pub timeout_minutes: Option<Template>,
+    /// What it does.
+    pub work: StepWork,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepWork {
+    /// A script.
+    Run {
+        /// The script.
+        script: Template,
+        /// The shell.
+        shell: Option<Template>,
+        /// The folder, relative to the workspace.
+        working_directory: Option<Template>,
+    },
+    /// An action.
+    Uses {
+        /// Which.
+        uses: Located<String>,
+        /// Its inputs.
+        with: Vec<(String, Template)>,
+    },
+}

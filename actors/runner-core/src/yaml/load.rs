@@ -1,0 +1,366 @@
+//! Parser events to the tree. Everything is counted while it is read: nothing is built first and refused later.
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use config_core::{SourceText, quoted};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
+
+use super::{Entry, Node, NodeData, resolve};
+use crate::expr::Value;
+use crate::limits::{MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_NODES};
+use crate::place::Place;
+
+/// Why a text is not a YAML file that is read here, and where.
+#[derive(Debug)]
+pub(crate) struct LoadError {
+    pub(crate) place: Place,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl LoadError {
+    fn new(place: Place, message: impl Into<String>) -> Self {
+        Self {
+            place,
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Reads the one document of a text.
+pub(crate) fn load(source: &SourceText) -> Result<Arc<Node>, LoadError> {
+    let mut loader = Loader::new(source);
+    let mut parser = Parser::new_from_str(source.text());
+    while let Some(event) = parser.next_event() {
+        let (event, span) = event.map_err(|error| loader.wrong_syntax(&error))?;
+        loader.take(event, span)?;
+    }
+    loader
+        .root
+        .ok_or_else(|| LoadError::new(Place::default(), "the file holds no value"))
+}
+
+/// A list or mapping that is still open.
+struct Open {
+    start: Marker,
+    /// The byte of `start`.
+    from: usize,
+    anchor: usize,
+    weight: Weight,
+    inside: Inside,
+}
+
+enum Inside {
+    List(Vec<Arc<Node>>),
+    Map {
+        entries: Vec<Entry>,
+        seen: HashSet<String>,
+        key: Option<(String, Place)>,
+    },
+}
+
+/// How much a value is with its aliases written out.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    nodes: usize,
+    bytes: usize,
+}
+
+struct Loader<'a> {
+    source: &'a SourceText,
+    lines: Vec<usize>,
+    open: Vec<Open>,
+    anchors: HashMap<usize, (Arc<Node>, Weight)>,
+    root: Option<Arc<Node>>,
+    documents: usize,
+    /// Line, column and byte of the marker that was asked for last.
+    last: Cell<(usize, usize, usize)>,
+}
+
+impl<'a> Loader<'a> {
+    fn new(source: &'a SourceText) -> Self {
+        let text = source.text();
+        let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            source,
+            lines: std::iter::once(0).chain(starts).collect(),
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            root: None,
+            documents: 0,
+            last: Cell::new((0, 0, 0)),
+        }
+    }
+
+    /// The byte a marker stands at. Markers come in the order of the text, so that a long line is
+    /// walked once: from where the last one stood.
+    fn offset(&self, marker: Marker) -> usize {
+        let text = self.source.text();
+        let line = marker.line().saturating_sub(1);
+        let Some(start) = self.lines.get(line) else {
+            return text.len();
+        };
+        let (last_line, last_col, last_byte) = self.last.get();
+        let (col, byte) = if last_line == line && last_col <= marker.col() {
+            (last_col, last_byte)
+        } else {
+            (0, *start)
+        };
+        let mut rest = text[byte..].char_indices();
+        let found = rest.nth(marker.col() - col);
+        let offset = found.map_or(text.len(), |(at, _)| byte + at);
+        self.last.set((line, marker.col(), offset));
+        offset
+    }
+
+    fn place(&self, start: Marker, end: Marker) -> Place {
+        let from = self.offset(start);
+        self.place_from(start, from, end)
+    }
+
+    fn place_from(&self, start: Marker, from: usize, end: Marker) -> Place {
+        let to = self.offset(end);
+        let counted = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Place {
+            line: counted(start.line().max(1)),
+            col: counted(start.col() + 1),
+            start: counted(from),
+            end: counted(to.max(from)),
+        }
+    }
+
+    fn span(&self, span: Span) -> Place {
+        self.place(span.start, span.end)
+    }
+
+    fn wrong_syntax(&self, error: &saphyr_parser::ScanError) -> LoadError {
+        let mut place = self.place(*error.marker(), *error.marker());
+        place.end = place.start + 1;
+        if error.info().contains("recursion") {
+            return too_deep(place);
+        }
+        let wrong = LoadError::new(place, format!("not valid YAML: {}", error.info()));
+        let line = self.source.text()[place.bytes().start.min(self.source.text().len())..]
+            .lines()
+            .next();
+        match line {
+            Some(line) if line.trim_start().starts_with('\t') => {
+                wrong.help("indent with spaces; YAML takes no tabs")
+            }
+            _ => wrong,
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), LoadError> {
+        match event {
+            Event::DocumentStart(_) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    let error = LoadError::new(self.span(span), "a second document begins here");
+                    return Err(error.help("a workflow file holds one; take the `---` away"));
+                }
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let place = self.span(span);
+                let plain = style == ScalarStyle::Plain;
+                let value = self.scalar(&text, plain, tag.as_deref(), place)?;
+                let text = text.into_owned();
+                let weight = Weight {
+                    nodes: 1,
+                    bytes: text.len(),
+                };
+                let node = Node {
+                    place,
+                    data: NodeData::Scalar { text, value },
+                };
+                self.add(Arc::new(node), place, weight, anchor)?;
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.check_tag(tag.as_deref(), span)?;
+                self.begin(span, anchor, Inside::List(Vec::new()))?;
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.check_tag(tag.as_deref(), span)?;
+                let inside = Inside::Map {
+                    entries: Vec::new(),
+                    seen: HashSet::new(),
+                    key: None,
+                };
+                self.begin(span, anchor, inside)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(span)?,
+            Event::Alias(anchor) => {
+                let known = self.anchors.get(&anchor).cloned();
+                let (node, weight) = known.ok_or_else(|| {
+                    LoadError::new(self.span(span), "the alias refers to itself or to nothing")
+                })?;
+                let place = self.span(span);
+                self.add(node, place, weight, 0)?;
+            }
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
+        }
+        Ok(())
+    }
+
+    fn scalar(
+        &self,
+        text: &str,
+        plain: bool,
+        tag: Option<&Tag>,
+        place: Place,
+    ) -> Result<Value, LoadError> {
+        let Some(tag) = tag else {
+            return Ok(if plain {
+                resolve(text)
+            } else {
+                Value::text(text)
+            });
+        };
+        let core = tag.is_yaml_core_schema() || tag.handle == "!!";
+        match tag.suffix.as_str() {
+            "str" if core => Ok(Value::text(text)),
+            "int" | "float" | "bool" | "null" if core => Ok(resolve(text)),
+            "" if tag.handle == "!" => Ok(Value::text(text)),
+            _ => Err(unknown_tag(tag, place)),
+        }
+    }
+
+    fn check_tag(&self, tag: Option<&Tag>, span: Span) -> Result<(), LoadError> {
+        match tag {
+            Some(tag) if !matches!(tag.suffix.as_str(), "map" | "seq") => {
+                Err(unknown_tag(tag, self.span(span)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, span: Span, anchor: usize, inside: Inside) -> Result<(), LoadError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(too_deep(self.span(span)));
+        }
+        let weight = Weight { nodes: 1, bytes: 0 };
+        self.open.push(Open {
+            start: span.start,
+            from: self.offset(span.start),
+            anchor,
+            weight,
+            inside,
+        });
+        Ok(())
+    }
+
+    fn end(&mut self, span: Span) -> Result<(), LoadError> {
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
+        let place = self.place_from(open.start, open.from, span.end);
+        let data = match open.inside {
+            Inside::List(values) => NodeData::List(values),
+            Inside::Map { entries, .. } => NodeData::Map(entries),
+        };
+        self.add(
+            Arc::new(Node { place, data }),
+            place,
+            open.weight,
+            open.anchor,
+        )
+    }
+
+    /// Puts a finished value where it belongs.
+    fn add(
+        &mut self,
+        node: Arc<Node>,
+        place: Place,
+        weight: Weight,
+        anchor: usize,
+    ) -> Result<(), LoadError> {
+        if anchor > 0 {
+            self.anchors.insert(anchor, (node.clone(), weight));
+        }
+        let Some(parent) = self.open.last_mut() else {
+            self.root.get_or_insert(node);
+            return Ok(());
+        };
+        parent.weight.nodes += weight.nodes;
+        parent.weight.bytes += weight.bytes;
+        if parent.weight.nodes > MAX_NODES || parent.weight.bytes > MAX_EXPANDED_BYTES {
+            let message = format!(
+                "the file is too large with its aliases written out: \
+                 {MAX_NODES} values and {MAX_EXPANDED_BYTES} bytes at most"
+            );
+            return Err(LoadError::new(place, message));
+        }
+        match &mut parent.inside {
+            Inside::List(values) => values.push(node),
+            Inside::Map { entries, seen, key } => match key.take() {
+                None => *key = Some(new_key(&node, seen, entries)?),
+                Some((key, key_place)) => entries.push(Entry {
+                    key,
+                    key_place,
+                    value: node,
+                }),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// A key, if it is a scalar that has not been there before.
+fn new_key(
+    node: &Node,
+    seen: &mut HashSet<String>,
+    entries: &[Entry],
+) -> Result<(String, Place), LoadError> {
+    let NodeData::Scalar { text, value } = &node.data else {
+        let error = LoadError::new(
+            node.place,
+            format!("a key is {}, expected a text", node.kind()),
+        );
+        return Err(match node.data {
+            // `{{ name }}`
+            NodeData::Map(_) => {
+                error.help("a text with braces, or a template's placeholder, stands between quotes")
+            }
+            _ => error,
+        });
+    };
+    // A quoted `<<` is a text like any other, but nobody means one.
+    if text == "<<" {
+        let error = LoadError::new(node.place, "merge keys (`<<`) are not part of YAML 1.2");
+        return Err(error.help("write the entries out, or alias the whole mapping"));
+    }
+    let key = match value {
+        Value::Null => String::new(),
+        _ => text.clone(),
+    };
+    if !seen.insert(key.to_lowercase()) {
+        let before = entries
+            .iter()
+            .find(|entry| entry.key.to_lowercase() == key.to_lowercase());
+        let line = before.map_or(node.place.line, |entry| entry.key_place.line);
+        let message = format!("{} is there twice, first on line {line}", quoted(&key));
+        let error = LoadError::new(node.place, message);
+        return Err(error.help("keys that differ only in case are the same key"));
+    }
+    Ok((key, node.place))
+}
+
+fn unknown_tag(tag: &Tag, place: Place) -> LoadError {
+    let shown = quoted(&format!("{}{}", tag.handle, tag.suffix));
+    LoadError::new(place, format!("unknown tag {shown}")).help("workflows use no tags of their own")
+}
+
+fn too_deep(place: Place) -> LoadError {
+    LoadError::new(
+        place,
+        format!("values are nested more than {MAX_DEPTH} deep"),
+    )
+}

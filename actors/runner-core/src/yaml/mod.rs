@@ -1,0 +1,71 @@
+//! YAML 1.2 to a tree with places: one document, no duplicate keys, bounded in every direction.
+
+mod load;
+mod scalar;
+
+use std::sync::Arc;
+
+pub(crate) use load::load;
+pub(crate) use scalar::resolve;
+
+use crate::expr::Value;
+use crate::place::Place;
+
+/// A value of a file.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) place: Place,
+    pub(crate) data: NodeData,
+}
+
+/// What a value is.
+#[derive(Debug)]
+pub(crate) enum NodeData {
+    /// A scalar: its text, and what it stands for (quoted, it is always a text).
+    Scalar { text: String, value: Value },
+    /// A list.
+    List(Vec<Arc<Node>>),
+    /// A mapping, in order; no key twice.
+    Map(Vec<Entry>),
+}
+
+/// A key and its value.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_place: Place,
+    pub(crate) value: Arc<Node>,
+}
+
+impl Node {
+    /// What kind it is, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.data {
+            NodeData::Scalar {
+                value: Value::Null, ..
+            } => "empty",
+            NodeData::Scalar {
+                value: Value::Bool(_),
+                ..
+            } => "a boolean",
+            NodeData::Scalar {
+                value: Value::Number(_),
+                ..
+            } => "a number",
+            NodeData::Scalar { .. } => "a text",
+            NodeData::List(_) => "a list",
+            NodeData::Map(_) => "a mapping",
+        }
+    }
+
+    /// Whether it is nothing (an empty value, `~`, `null`).
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(
+            &self.data,
+            NodeData::Scalar {
+                value: Value::Null,
+                ..
+            }
+        )
+    }
+}

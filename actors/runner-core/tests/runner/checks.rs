@@ -1,0 +1,78 @@
+//! What `workflow-runner check` prints.
+
+use config_core::Colours;
+use runner_core::report::{Standing, check};
+
+const FILE: &str = "\
+name: CI
+on:
+  push: {branches: [main, 'v*']}
+  release:
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    strategy:
+      matrix: {v: [1, 2]}
+    steps:
+      - uses: actions/checkout@v4
+      - name: Build
+        run: make
+      - run: |
+          make test
+          make lint
+  publish:
+    needs: build
+    if: github.ref == 'refs/heads/main'
+    runs-on: ubuntu-latest
+    container: debian
+    steps: [{run: ./publish}]
+";
+
+#[test]
+fn people_see_what_would_run_and_what_is_refused() {
+    let report = check("ci.yml", FILE.as_bytes(), &|_| None);
+    assert_eq!(report.standing(), Standing::Refused);
+    expect_test::expect![[r#"
+        ci.yml (CI)
+          started by push (branches main v*)
+          never started here by release
+          job build on ubuntu-latest
+            2 copies: build (1); build (2)
+             1. Run actions/checkout@v4
+             2. Build
+             3. Run make test
+          job publish on ubuntu-latest REFUSED
+            needs build
+            if github.ref == 'refs/heads/main'
+             1. Run ./publish
+          refused: ci.yml:21:5: container is not supported: a job runs on its machine's image; name an image by a label in `runs-on`
+    "#]]
+    .assert_eq(&report.render(Colours::Off));
+}
+
+#[test]
+fn programs_see_the_same() {
+    let report = check("ci.yml", FILE.as_bytes(), &|_| None);
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(
+        json["jobs"][0]["copies"],
+        serde_json::json!(["build (1)", "build (2)"])
+    );
+    assert_eq!(json["refused"][0]["feature"], "container");
+    assert_eq!(
+        json["refused"][0]["place"],
+        serde_json::json!({"line": 21, "col": 5})
+    );
+    assert_eq!(json["diagnostics"], serde_json::json!([]));
+}
+
+#[test]
+fn a_wrong_file_is_all_mistakes() {
+    let report = check("ci.yml", b"on: psuh\njobs: {}\n", &|_| None);
+    assert_eq!(report.standing(), Standing::Wrong);
+    let text = report.render(Colours::Off);
+    assert!(
+        text.contains("ci.yml:1:5: unknown event `psuh`") && text.contains("did you mean `push`?"),
+        "{text}"
+    );
+}

@@ -1,0 +1,12 @@
+//! Attack cases, mistakes shown with their place, plans, masking, the model's plan, collections of others.
+
+mod attacks;
+mod checks;
+mod corpora;
+mod documentation;
+mod masking;
+mod mistakes;
+mod model;
+mod plans;
+mod properties;
+mod webhooks;

@@ -1,0 +1,245 @@
+//! Plans: composite actions, called workflows, and everything that is refused with its place.
+
+use runner_core::expr::{Context, Contexts, Scope, Value};
+use runner_core::plan::{
+    Action, Board, NativeAction, Plan, PlanError, PlanInput, PlannedWork, StepKind, plan,
+};
+use runner_core::prepare;
+use runner_core::state::Conclusion;
+use runner_core::workflow::parse;
+
+const ACTION: &str = "name: hello\ninputs:\n  who: {default: world}\n  greeting: {required: true}\noutputs:\n  said: {value: '${{ steps.say.outputs.x }}'}\nruns:\n  using: composite\n  steps:\n    - id: say\n      run: echo ${{ inputs.greeting }} ${{ inputs.who }}\n      shell: bash\n    - uses: ./actions/inner\n";
+const INNER: &str = "runs: {using: composite, steps: [{run: echo inner, shell: sh}]}\n";
+
+fn files(path: &str) -> Option<Vec<u8>> {
+    let text = match path {
+        "actions/hello/action.yml" => ACTION,
+        "actions/inner/action.yaml" => INNER,
+        "actions/node/action.yml" => "runs: {using: node24, main: index.js}\n",
+        "actions/wrong/action.yml" => "runs: {using: composite, steps: [{run: x}]}\n",
+        "actions/self/action.yml" => "runs: {using: composite, steps: [{uses: ./actions/self}]}\n",
+        ".github/workflows/called.yml" => {
+            "on: {workflow_call: {inputs: {n: {type: number, required: true}}, secrets: {S: {required: true}}}}\njobs: {in: {runs-on: x, steps: [{run: y}]}}\n"
+        }
+        ".github/workflows/loop.yml" => {
+            "on: {workflow_call: }\njobs: {in: {uses: ./.github/workflows/loop.yml}}\n"
+        }
+        ".github/workflows/matrix.yml" => {
+            "on: {workflow_call: }\njobs: {in: {runs-on: x, timeout-minutes: 3, strategy: {max-parallel: 1, fail-fast: false, matrix: {v: [1, 2]}}, steps: [{run: y}]}}\n"
+        }
+        ".github/workflows/no-call.yml" => {
+            "on: push\njobs: {in: {runs-on: x, steps: [{run: y}]}}\n"
+        }
+        _ => return None,
+    };
+    Some(text.as_bytes().to_vec())
+}
+
+fn planned(text: &str) -> Result<Plan, PlanError> {
+    let workflow = parse("ci.yml", text.as_bytes())
+        .unwrap_or_else(|error| panic!("{error}"))
+        .value;
+    plan(
+        workflow,
+        PlanInput {
+            contexts: &Contexts::default(),
+            files: &files,
+        },
+    )
+}
+
+fn job(rest: &str) -> String {
+    format!("on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: y\n{rest}")
+}
+
+#[test]
+fn composite_actions_are_written_out() {
+    let plan = planned(&job(
+        "      - uses: ./actions/hello\n        with: {greeting: 'hi ${{ github.actor }}'}\n",
+    ))
+    .unwrap();
+    assert!(plan.jobs[0].refusals.is_empty());
+    let PlannedWork::Steps(steps) = &plan.jobs[0].work else {
+        panic!("steps")
+    };
+    let StepKind::Composite(action) = &steps[1].work else {
+        panic!("composite: {:?}", steps[1])
+    };
+    assert_eq!(action.folder, "actions/hello");
+    let inputs: Vec<(&str, &str)> = action
+        .inputs
+        .iter()
+        .map(|(name, value)| (name.as_str(), &*value.as_ref().unwrap().source))
+        .collect();
+    assert_eq!(
+        inputs,
+        [("who", "world"), ("greeting", "hi ${{ github.actor }}")]
+    );
+    assert_eq!(action.outputs[0].0, "said");
+    let StepKind::Run { script, shell, .. } = &action.steps[0].work else {
+        panic!("a script")
+    };
+    let contexts = Contexts::default().with(
+        Context::Inputs,
+        Value::object([("who", "you"), ("greeting", "hi")]),
+    );
+    let ready = prepare::run(
+        script,
+        shell.as_ref(),
+        None,
+        (None, None),
+        &Scope::new(&contexts),
+    )
+    .unwrap();
+    assert_eq!(ready.script, "echo hi you");
+    assert_eq!(ready.shell.argv[0], "bash");
+    assert!(matches!(action.steps[1].work, StepKind::Composite(_)));
+}
+
+#[test]
+fn r03_expressions_are_replaced_once() {
+    let plan = planned(&job(
+        "      - run: echo \"${{ github.title }}\"\n        env: {T: '${{ github.title }}'}\n",
+    ))
+    .unwrap();
+    let PlannedWork::Steps(steps) = &plan.jobs[0].work else {
+        panic!("steps")
+    };
+    let hostile = "$(id) ${{ secrets.TOKEN }}\n::add-mask::x";
+    let contexts = Contexts::default()
+        .with(Context::Github, Value::object([("title", hostile)]))
+        .with(Context::Secrets, Value::object([("TOKEN", "t0p")]));
+    let env = prepare::env_values(&steps[1].env, &Scope::new(&contexts)).unwrap();
+    assert_eq!(env, [("T".to_owned(), hostile.to_owned())]);
+}
+
+#[test]
+fn what_is_not_done_is_refused_with_its_place() {
+    for (text, feature, line) in [
+        (job("    services: {db: {image: x}}\n"), "services", 7),
+        (job("    container: debian\n"), "container", 7),
+        (job("    environment: production\n"), "environment", 7),
+        (job("    snapshot: x\n"), "snapshot", 7),
+        (job("    permissions: {id-token: write}\n"), "id-token: write", 7),
+        (job("      - uses: docker://alpine\n"), "uses: docker://alpine", 7),
+        (job("      - uses: owner/action@v1\n"), "uses: owner/action@v1", 7),
+        (job("      - uses: ./actions/node\n"), "uses: ./actions/node", 7),
+        (job("      - uses: ./actions/self\n"), "uses: ./actions/self", 1),
+        (job("      - uses: ./actions/absent\n"), "uses: ./actions/absent", 7),
+        (job("      - uses: ./../../etc\n"), "uses: ./../../etc", 7),
+        (job("      - uses: actions/checkout@v4\n        with: {submodules: true}\n"), "uses: actions/checkout@v4", 7),
+        (job("      - uses: actions/checkout@v4\n        with: {repository: other/repo}\n"), "uses: actions/checkout@v4", 7),
+        (job("      - run: x\n        shell: powershell\n"), "shell", 8),
+        (job("      - run: echo ${{ secrets.GITHUB_TOKEN }}\n"), "GITHUB_TOKEN", 7),
+        (job("    env: {T: '${{ github.token }}'}\n"), "GITHUB_TOKEN", 7),
+        ("on: push\njobs:\n  a:\n    runs-on: windows-latest\n    steps: [{run: x}]\n".to_owned(), "runs-on: windows-latest", 3),
+        ("on: push\njobs:\n  a:\n    runs-on: {group: big}\n    steps: [{run: x}]\n".to_owned(), "runs-on.group", 4),
+        ("on: push\njobs:\n  a:\n    uses: o/r/.github/workflows/x.yml@v1\n".to_owned(), "uses: o/r/.github/workflows/x.yml@v1", 4),
+        ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/no-call.yml\n".to_owned(), "uses: ./.github/workflows/no-call.yml", 4),
+        ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/absent.yml\n".to_owned(), "uses: ./.github/workflows/absent.yml", 4),
+        ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/loop.yml\n".to_owned(), "uses: ./.github/workflows/loop.yml", 2),
+        ("on: push\njobs:\n  a:\n    strategy: {matrix: {v: [1]}}\n    uses: ./.github/workflows/called.yml\n".to_owned(), "uses: ./.github/workflows/called.yml", 5),
+    ] {
+        let plan = planned(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let all: Vec<_> = plan.jobs.iter().flat_map(|job| &job.refusals).collect();
+        let found = all.iter().find(|refusal| refusal.feature == feature);
+        let found = found.unwrap_or_else(|| panic!("{text}: {all:?}"));
+        assert_eq!(found.place.line, line, "{text}: {found}");
+        assert!(!found.reason.is_empty() && found.to_string().contains("is not supported: "));
+    }
+    let whole = planned(&format!("permissions: {{id-token: write}}\n{}", job(""))).unwrap();
+    assert_eq!(whole.refusals.len(), 1, "the whole run is refused");
+}
+
+#[test]
+fn native_actions_are_known_by_any_address_and_version() {
+    for (uses, expected) in [
+        ("actions/checkout@v4", "checkout"),
+        (
+            "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683",
+            "checkout",
+        ),
+        ("https://code.forgejo.org/actions/checkout@v4", "checkout"),
+        ("Actions/Checkout@main", "checkout"),
+        ("actions/cache@v4", "cache"),
+        ("actions/upload-artifact@v4", "upload"),
+        ("actions/download-artifact@v4", "download"),
+        ("actions/setup-node@v4", "setup"),
+    ] {
+        let plan = planned(&job(&format!("      - uses: {uses}\n"))).unwrap();
+        let PlannedWork::Steps(steps) = &plan.jobs[0].work else {
+            panic!("steps")
+        };
+        let found = match &steps[1].work {
+            StepKind::Native { action, .. } => match action {
+                NativeAction::Checkout => "checkout",
+                NativeAction::Cache => "cache",
+                NativeAction::UploadArtifact => "upload",
+                NativeAction::DownloadArtifact => "download",
+                NativeAction::Setup(_) => "setup",
+                _ => "other",
+            },
+            other => panic!("{uses}: {other:?}"),
+        };
+        assert_eq!(found, expected, "{uses}");
+        assert!(plan.jobs[0].refusals.is_empty());
+    }
+}
+
+#[test]
+fn wrong_files_that_are_called_are_shown_by_their_own_name() {
+    let error = planned(&job("      - uses: ./actions/wrong\n"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("actions/wrong/action.yml:1:") && error.contains("no `shell`"),
+        "{error}"
+    );
+    for (with, part) in [
+        ("", "input `n`"),
+        ("    with: {n: 1}\n", "secret `S`"),
+        ("    with: {x: 1}\n", "no input `x`"),
+    ] {
+        let text =
+            format!("on: push\njobs:\n  a:\n    uses: ./.github/workflows/called.yml\n{with}");
+        let error = planned(&text).unwrap_err().to_string();
+        assert!(
+            error.contains(part) && error.starts_with("ci.yml:4:"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_called_workflow_keeps_its_own_max_parallel_fail_fast_and_limits() {
+    let plan = planned("on: push\njobs:\n  a:\n    uses: ./.github/workflows/matrix.yml\n  b:\n    needs: a\n    runs-on: x\n    steps: [{run: z}]\n").unwrap();
+    let mut board = Board::new(std::sync::Arc::new(plan), Contexts::default());
+    let start = |actions: Vec<Action>| match actions.as_slice() {
+        [Action::Start { job, instance }] => (*job, *instance),
+        other => panic!("one copy at a time: {other:?}"),
+    };
+    let (job, instance) = start(board.advance());
+    assert_eq!(instance, 0);
+    let limits: Vec<f64> = board
+        .instances(job)
+        .unwrap()
+        .iter()
+        .map(|copy| copy.timeout_minutes)
+        .collect();
+    assert_eq!(limits, [3.0, 3.0]);
+    board.finished(job, 0, Conclusion::Failure, &[]);
+    assert_eq!(start(board.advance()), (job, 1), "fail-fast is off");
+    board.finished(job, 1, Conclusion::Success, &[]);
+    let ended = board.advance();
+    assert!(
+        matches!(
+            ended.as_slice(),
+            [Action::Ended {
+                conclusion: Conclusion::Skipped,
+                ..
+            }]
+        ),
+        "what needs the caller does not run: {ended:?}"
+    );
+    assert_eq!(board.conclusion(), Some(Conclusion::Failure));
+}

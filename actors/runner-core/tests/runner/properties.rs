@@ -1,0 +1,45 @@
+//! Whatever comes in: no panic, bounded answers, and what is written comes back.
+
+use proptest::prelude::*;
+use runner_core::expr::{Contexts, Expr, Scope, Value};
+use runner_core::glob::Pattern;
+use runner_core::workflow::parse;
+
+proptest! {
+    #[test]
+    fn no_text_breaks_the_reader(text in "[a-z:{}\\[\\]\\-\\n &*!|>'\"#$?,0-9]{0,200}") {
+        let _ = parse("ci.yml", text.as_bytes());
+    }
+
+    #[test]
+    fn no_change_to_a_good_file_breaks_the_reader(at in 0_usize..200, with in "\\PC{0,8}") {
+        let good = "on: {push: {branches: [main]}}\njobs:\n  a:\n    runs-on: x\n    strategy: {matrix: {v: [1, '2']}}\n    steps:\n      - run: echo ${{ matrix.v }}\n        if: ${{ always() }}\n";
+        let at = good.floor_char_boundary(at.min(good.len()));
+        let text = format!("{}{with}{}", &good[..at], &good[at..]);
+        if let Err(wrong) = parse("ci.yml", text.as_bytes()) {
+            prop_assert!(!wrong.is_empty());
+        }
+    }
+
+    #[test]
+    fn no_expression_breaks_the_evaluator(text in "[a-z.\\[\\]()*!<>=&|', 0-9{}]{0,60}") {
+        if let Ok(expr) = Expr::parse(&text) {
+            let _ = expr.eval(&Scope::new(&Contexts::default()));
+        }
+    }
+
+    #[test]
+    fn json_comes_back(text in "\\PC{0,20}", number in -1e6_f64..1e6, flag: bool) {
+        let value = Value::object([("t", Value::text(&text)), ("n", Value::Number(number.round())), ("l", Value::list(vec![flag.into(), Value::Null]))]);
+        let back: Value = serde_json::from_str(&value.to_json()).unwrap();
+        prop_assert_eq!(back, value);
+    }
+
+    #[test]
+    fn a_name_without_marks_matches_itself_only(name in "[a-z/.-]{1,20}", other in "[a-z/.-]{1,20}") {
+        let pattern = Pattern::parse(&name).unwrap();
+        prop_assert!(pattern.matches(&name));
+        prop_assert_eq!(pattern.matches(&other), name == other);
+        prop_assert!(Pattern::parse("**").unwrap().matches(&other));
+    }
+}

@@ -1,0 +1,362 @@
+//! The work of a concepts thread: catch up with the index, learn, publish, keep.
+
+mod embedding;
+mod learning;
+mod making;
+mod models;
+mod reading;
+mod waiting;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use parking_lot::MutexGuard;
+use search_core::answer::SourceState;
+use search_core::concepts::{ConceptsHealth, ConceptsState};
+use search_core::document::ExtractedDocument;
+use search_engine::extract::{Extraction, link_name};
+use search_engine::index::{IndexError, IndexSnapshot};
+use search_engine::walk::RootFolder;
+use search_graph_engine::graph::DocumentFacts;
+use search_graph_engine::learning::{
+    Corpus, CorpusWriter, LearnOptions, Learner, LearningError, TermReader,
+};
+use search_graph_engine::space::{ConceptSpace, MIN_DOCUMENTS, SpaceError};
+
+use super::ConceptSettings;
+use super::saved::{ContentHash, Known, Saved};
+use crate::slot::SourceSlot;
+use making::Embedded;
+pub(crate) use models::Models;
+use reading::list;
+
+/// Changes are gathered for this long before they are followed.
+const GATHER: Duration = Duration::from_millis(300);
+/// After work the thread rests this many times as long as it took; at most a minute.
+const REST: u32 = 10;
+/// The longest rest, and the time after which failed work is tried again.
+const MAX_REST: Duration = Duration::from_secs(60);
+/// Without an event the thread looks this often whether it should end.
+const IDLE: Duration = Duration::from_millis(200);
+/// A long job keeps its state this often.
+const CHECKPOINT: Duration = Duration::from_secs(30);
+/// Words are learnt anew at most this often, and never for more than a twentieth of the time.
+const MIN_REFRESH: Duration = Duration::from_secs(60);
+/// Terms of a document that are read.
+const MAX_TERMS: usize = 2_048;
+/// Terms of a title that are read.
+const MAX_TITLE_TERMS: usize = 512;
+/// Frequent words that are suggested.
+const MAX_WORDS: usize = 20_000;
+
+/// Why concepts could not be brought up to date. It is tried again.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConceptError {
+    /// The folder of what was learnt cannot be used.
+    #[error("what was learnt cannot be kept: {0}")]
+    Io(#[from] io::Error),
+    /// The index cannot be read.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// Learning failed.
+    #[error(transparent)]
+    Learning(#[from] LearningError),
+    /// The space cannot be kept.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+}
+
+/// Says that the thread was told to end before the work was done.
+struct Ended;
+
+/// How far a piece of work came.
+type Outcome<T> = Result<Result<T, Ended>, ConceptError>;
+
+/// A document of the index.
+struct Listed {
+    key: String,
+    hash: ContentHash,
+    title: String,
+}
+
+pub(super) struct Work {
+    slot: Arc<SourceSlot>,
+    settings: Arc<ConceptSettings>,
+    cancel: Arc<AtomicBool>,
+    woken: Receiver<()>,
+    saved: Saved,
+    known: Known,
+    /// Whether the graph holds what is known; not when the thesaurus has changed since.
+    graph_known: bool,
+    /// The one that searches see, until it is changed.
+    space: Option<Arc<ConceptSpace>>,
+    unsaved: bool,
+    /// What the role's embedding model has made.
+    embedded: Embedded,
+    /// Why the embedding model cannot be used.
+    model_error: Option<String>,
+    /// What documents are read with.
+    extraction: Option<Extraction>,
+    next_refresh: Instant,
+    reader: TermReader,
+    told: Instant,
+    /// How long it took to follow the index last.
+    followed: Duration,
+}
+
+impl Work {
+    pub(super) fn new(
+        slot: Arc<SourceSlot>,
+        settings: Arc<ConceptSettings>,
+        cancel: Arc<AtomicBool>,
+        woken: Receiver<()>,
+    ) -> Self {
+        Self {
+            saved: Saved::new(settings.data.join(&slot.id)),
+            slot,
+            settings,
+            cancel,
+            woken,
+            known: Known::default(),
+            graph_known: false,
+            space: None,
+            unsaved: false,
+            embedded: Embedded::default(),
+            model_error: None,
+            extraction: None,
+            next_refresh: Instant::now(),
+            reader: TermReader::default(),
+            told: Instant::now(),
+            followed: Duration::ZERO,
+        }
+    }
+
+    /// Runs until it is told to end.
+    pub(super) fn run(mut self) {
+        if self.slot.learns {
+            self.restore();
+        }
+        while !self.ends() {
+            let rest = match self.catch_up() {
+                Ok(_) => (self.followed * REST).clamp(GATHER, MAX_REST),
+                Err(error) => {
+                    self.failed(&error);
+                    MAX_REST
+                }
+            };
+            // Embedding made room for what has changed: it is followed, and then gone on with.
+            if self.embedded.is_interrupted() {
+                continue;
+            }
+            if !self.sleep(rest) || !self.wait() || !self.sleep(GATHER) {
+                break;
+            }
+        }
+        if self.unsaved
+            && let Err(error) = self.save()
+        {
+            self.failed(&error);
+        }
+    }
+
+    /// Takes up what an earlier run has kept. What is missing or damaged is made again.
+    fn restore(&mut self) {
+        let graph = &self.slot.graph;
+        (self.known, self.graph_known) = self.saved.known(graph.thesaurus());
+        if self.known.is_empty() {
+            return;
+        }
+        match self.saved.graph().filter(|_| self.graph_known) {
+            Some(kept) => graph.restore(kept),
+            None => self.graph_known = false,
+        }
+        self.space = self.saved.space().map(Arc::new);
+        self.publish();
+    }
+
+    /// Brings graph, vectors and suggestions in step with the index.
+    fn catch_up(&mut self) -> Outcome<()> {
+        self.embedded.interrupted = false;
+        let began = Instant::now();
+        let read = self.slot.read();
+        let (Some(snapshot), Some(root)) = (read.snapshot, read.root) else {
+            return Ok(Ok(()));
+        };
+        if read.state != SourceState::Ready {
+            return Ok(Ok(()));
+        }
+        let (documents, titles) = list(&snapshot)?;
+        if !self.slot.learns {
+            self.suggest(&snapshot, &titles)?;
+            self.tell(ConceptsState::Off, 0, 0);
+            return Ok(Ok(()));
+        }
+        self.saved.create()?;
+        let changed = self.learnt(&documents, &root)?;
+        let Ok(changed) = changed else {
+            return Ok(Err(Ended));
+        };
+        if changed {
+            self.suggest(&snapshot, &titles)?;
+            self.publish();
+            if self.unsaved {
+                self.save()?;
+            }
+        } else if self.slot.graph.suggester().is_empty() {
+            self.suggest(&snapshot, &titles)?;
+        }
+        self.followed = began.elapsed();
+        if self.embed(&documents, &root)?.is_err() {
+            return Ok(Err(Ended));
+        }
+        let by_model = self.ranks_by_model();
+        let state = match &self.space {
+            Some(space) if space.is_ready() => ConceptsState::Ready,
+            _ if by_model => ConceptsState::Ready,
+            _ => ConceptsState::TooFew,
+        };
+        let count = documents.len() as u64;
+        self.tell(state, count, count);
+        Ok(Ok(()))
+    }
+
+    /// Whether anything has changed.
+    fn learnt(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<bool> {
+        let mut changed = false;
+        if self.space.is_none() && documents.len() >= MIN_DOCUMENTS {
+            if self.learn_first(documents, root)?.is_err() {
+                return Ok(Err(Ended));
+            }
+            changed = true;
+        }
+        match self.follow(documents, root) {
+            Ok(follows) => changed |= follows,
+            Err(ended) => return Ok(Err(ended)),
+        }
+        let wants = self
+            .space
+            .as_deref()
+            .is_some_and(ConceptSpace::wants_refresh);
+        if wants && Instant::now() >= self.next_refresh {
+            if self.learn_again(documents, root)?.is_err() {
+                return Ok(Err(Ended));
+            }
+            changed = true;
+        }
+        Ok(Ok(changed))
+    }
+
+    /// Puts and removes what has changed since; says whether anything has.
+    fn follow(&mut self, documents: &[Listed], root: &RootFolder) -> Result<bool, Ended> {
+        let total = documents.len() as u64;
+        let mut changed = false;
+        for (done, listed) in documents.iter().enumerate() {
+            if self.ends() {
+                self.unsaved |= changed;
+                return Err(Ended);
+            }
+            let known = self.known.get(&listed.key) == Some(&listed.hash);
+            if known && self.graph_known {
+                continue;
+            }
+            changed = true;
+            self.tell_now_and_then(ConceptsState::Reading, done as u64, total);
+            // Changed or gone meanwhile: the index will say so, and the thread is woken again.
+            if let Some(document) = self.read(root, listed) {
+                self.put_graph(&listed.key, &document);
+                if !known {
+                    self.put_space(&listed.key, &document);
+                }
+            }
+            self.known.insert(listed.key.clone(), listed.hash);
+        }
+        self.graph_known = true;
+        let gone = self.gone(documents);
+        for key in &gone {
+            self.known.remove(key);
+            self.slot.graph.remove(key);
+            if let Some(space) = &mut self.space {
+                Arc::make_mut(space).remove(key);
+            }
+        }
+        changed |= !gone.is_empty();
+        self.unsaved |= changed;
+        Ok(changed)
+    }
+
+    /// Keys that are known but not in the index any more.
+    fn gone(&self, documents: &[Listed]) -> Vec<String> {
+        // Both hold each key once.
+        let is_listed = |key: &str| {
+            let by_key = |listed: &Listed| listed.key.as_str().cmp(key);
+            documents.binary_search_by(by_key).is_ok()
+        };
+        let mut gone: Vec<String> = self
+            .known
+            .keys()
+            .filter(|key| !is_listed(key))
+            .cloned()
+            .collect();
+        gone.sort_unstable();
+        gone
+    }
+
+    fn put_graph(&self, key: &str, document: &ExtractedDocument) {
+        // Others name it so, whatever its title is.
+        let mut links = document.links.clone();
+        links.extend(link_name(key));
+        let facts = DocumentFacts {
+            title: &document.title,
+            headings: &document.headings,
+            tags: &document.tags,
+            links: &links,
+            body: &document.body,
+            kind: document.kind,
+        };
+        self.slot.graph.put(key, &facts);
+    }
+
+    fn put_space(&mut self, key: &str, document: &ExtractedDocument) {
+        if let Some(space) = &mut self.space {
+            let mut terms = self.reader.read(&document.title, MAX_TITLE_TERMS);
+            terms.extend(self.reader.read(&document.body, MAX_TERMS - terms.len()));
+            Arc::make_mut(space).put(key, &terms);
+        }
+    }
+
+    /// Keeps what is known for the next start; the manifest last.
+    fn save(&mut self) -> Result<(), ConceptError> {
+        let graph = self.slot.graph.read(|graph| graph.to_bytes());
+        self.saved.write("graph", |output| {
+            output.write_all(&graph).map_err(ConceptError::from)
+        })?;
+        if let Some(space) = &self.space {
+            self.saved.write("space", |output| {
+                space.save(output).map_err(ConceptError::from)
+            })?;
+        }
+        self.saved
+            .save_known(&self.known, self.slot.graph.thesaurus())?;
+        self.unsaved = false;
+        Ok(())
+    }
+
+    /// Lets searches see the space.
+    fn publish(&self) {
+        if let Some(space) = &self.space {
+            self.slot.graph.publish_space(Arc::clone(space));
+        }
+        self.slot.publish(|_| {});
+    }
+
+    fn suggest(&self, snapshot: &IndexSnapshot, titles: &[String]) -> Result<(), ConceptError> {
+        let words = snapshot.frequent_words(MAX_WORDS)?;
+        let words = words.iter().map(|(word, count)| (word.as_str(), *count));
+        let titles = titles.iter().map(String::as_str);
+        self.slot.graph.publish_suggestions(titles, words);
+        Ok(())
+    }
+}

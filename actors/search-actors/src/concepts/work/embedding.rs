@@ -1,0 +1,308 @@
+//! Embeddings of a source's documents by the model that a role names: made in the background, what searches wait for
+//! first, and kept by content hash.
+
+use std::time::Instant;
+
+use search_core::document::ContentKind;
+use search_core::role::EmbeddingSource;
+use search_graph_engine::embedding::Embedding;
+
+use super::models::{Model, ServerModel};
+use super::*;
+
+/// What was made is published this often while there is more to make; and this share of the time may go into that.
+const PUBLISH: Duration = Duration::from_secs(5);
+/// What searches waited for is published so soon.
+const PUBLISH_WANTED: Duration = Duration::from_millis(500);
+/// Embedding makes room for what has changed after so long.
+const ROOM: Duration = Duration::from_secs(2);
+/// A model whose vectors get another width more often than this is not usable.
+const REPLACED: Duration = Duration::from_secs(600);
+
+/// How embedding ended.
+enum Made {
+    All,
+    /// Something has changed, which is followed first.
+    Interrupted,
+}
+
+impl Work {
+    /// Whether the model has embedded all documents.
+    pub(super) fn ranks_by_model(&self) -> bool {
+        let made = self.slot.graph.embeddings();
+        made.is_some_and(|made| made.complete)
+    }
+
+    /// Whether the model is to be asked though nothing has changed: it failed, or was seen to be another one.
+    pub(super) fn model_is_due(&self) -> bool {
+        self.embedded.is_due() || (self.slot.model.is_some() && self.is_doubted())
+    }
+
+    fn is_doubted(&self) -> bool {
+        self.slot.graph.demand().is_doubted() && self.embedded.pause().is_none()
+    }
+
+    /// Brings the embeddings in step with the index. A model that cannot be used is told of, tried again later, and search
+    /// goes on without it.
+    pub(super) fn embed(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<()> {
+        let Some(source) = self.slot.model.clone() else {
+            return Ok(Ok(()));
+        };
+        if self.embedded.pause().is_some() {
+            return Ok(Ok(()));
+        }
+        let made = match self.model(&source) {
+            Ok(model) => self.make(&model, documents, root)?,
+            Err(reason) => Err(reason),
+        };
+        self.embedded.save(&self.saved)?;
+        if self.ends() {
+            return Ok(Err(Ended));
+        }
+        match made {
+            Ok(Made::All) => {
+                self.embedded.works();
+                self.model_error = None;
+            }
+            Ok(Made::Interrupted) => {
+                self.embedded.works();
+                self.embedded.interrupted = true;
+            }
+            Err(reason) => self.model_failed(&source, &reason),
+        }
+        Ok(Ok(()))
+    }
+
+    fn model_failed(&mut self, source: &EmbeddingSource, reason: &str) {
+        let again = self.embedded.failed();
+        let model = match source {
+            EmbeddingSource::Folder(folder) => folder.display().to_string(),
+            EmbeddingSource::Server { base_url, model } => format!("{model} of {base_url}"),
+        };
+        let source = self.slot.haystack.name.as_str();
+        let again_s = again.as_secs();
+        tracing::warn!(event = "concepts.model_unusable", source, %model, reason, again_s);
+        self.model_error = Some(format!(
+            "embedding model {model}: {reason}; it is tried again"
+        ));
+    }
+
+    fn model(&mut self, source: &EmbeddingSource) -> Result<Model, String> {
+        if let Some(model) = &self.embedded.model {
+            return Ok(model.clone());
+        }
+        let model = match source {
+            EmbeddingSource::Folder(folder) => Model::Folder(self.settings.models.get(folder)?),
+            EmbeddingSource::Server { .. } => Model::Server(ServerModel {
+                place: self.slot.embedding_place().ok_or("it has no address")?,
+                desk: self.settings.embeds.clone(),
+            }),
+        };
+        self.embedded.model = Some(model.clone());
+        self.embedded.load(&self.saved, &model.by().id());
+        self.embedded.unpublished = 1;
+        Ok(model)
+    }
+
+    /// Makes what is missing, publishes now and then.
+    fn make(
+        &mut self,
+        model: &Model,
+        documents: &[Listed],
+        root: &RootFolder,
+    ) -> Result<Result<Made, String>, ConceptError> {
+        if self.is_doubted()
+            && let Err(reason) = self.look_at(model)
+        {
+            return Ok(Err(reason));
+        }
+        self.forget_gone(documents);
+        self.publish_embeddings(documents, model);
+        let (began, mut kept) = (Instant::now(), Instant::now());
+        let (mut at, total) = (0, documents.len() as u64);
+        loop {
+            if self.ends() {
+                return Ok(Ok(Made::Interrupted));
+            }
+            let (batch, wanted) = self.next(documents, &mut at, model.batch());
+            if batch.is_empty() && at == documents.len() {
+                break;
+            }
+            self.tell_now_and_then(ConceptsState::Embedding, self.embedded.count(), total);
+            match self.make_batch(model, &batch, root) {
+                Ok(true) => {}
+                Ok(false) => at = 0,
+                Err(reason) => {
+                    self.publish_embeddings(documents, model);
+                    return Ok(Err(reason));
+                }
+            }
+            self.publish_now_and_then(documents, model, wanted);
+            if kept.elapsed() > CHECKPOINT {
+                self.embedded.save(&self.saved)?;
+                kept = Instant::now();
+            }
+            if began.elapsed() > ROOM && self.woken.try_recv().is_ok() {
+                self.publish_embeddings(documents, model);
+                return Ok(Ok(Made::Interrupted));
+            }
+        }
+        self.publish_embeddings(documents, model);
+        Ok(Ok(Made::All))
+    }
+
+    /// The model was seen to give vectors of another width: it is asked, and begun anew with where that is so.
+    fn look_at(&mut self, model: &Model) -> Result<(), String> {
+        let width = model.width(&self.cancel)?;
+        self.slot.graph.demand().trust();
+        self.of_width(width).map(|_| ())
+    }
+
+    /// Whether vectors of this width fit those there are. Where not, all are made anew; but not again and again.
+    fn of_width(&mut self, width: usize) -> Result<bool, String> {
+        let known = self.embedded.width;
+        if known == 0 || known == width {
+            self.embedded.width = width;
+            return Ok(true);
+        }
+        let lately = |at: Instant| at.elapsed() < REPLACED;
+        if self.embedded.replaced.is_some_and(lately) {
+            return Err(format!(
+                "its vectors had {known} numbers and have {width} now, not for the first time"
+            ));
+        }
+        tracing::warn!(
+            event = "concepts.model_replaced",
+            source = self.slot.haystack.name,
+            known,
+            width
+        );
+        self.embedded.forget(width);
+        Ok(false)
+    }
+
+    /// Documents that lack an embedding: those that searches wait for first, whose number is given too.
+    fn next<'d>(
+        &self,
+        documents: &'d [Listed],
+        at: &mut usize,
+        batch: usize,
+    ) -> (Vec<&'d Listed>, bool) {
+        let lacks = |listed: &&Listed| !self.embedded.by_hash.contains_key(&listed.hash);
+        let demand = self.slot.graph.demand();
+        let wanted: Vec<&Listed> = demand
+            .take()
+            .iter()
+            .filter_map(|key| {
+                let place = documents.binary_search_by(|listed| listed.key.as_str().cmp(key));
+                place.ok().map(|place| &documents[place])
+            })
+            .filter(lacks)
+            .collect();
+        if !wanted.is_empty() {
+            let (now, later) = wanted.split_at(wanted.len().min(batch));
+            demand.want(later.iter().map(|listed| listed.key.as_str()));
+            return (now.to_vec(), later.is_empty());
+        }
+        let mut found = Vec::new();
+        while found.len() < batch && *at < documents.len() {
+            let listed = &documents[*at];
+            *at += 1;
+            if lacks(&listed) {
+                found.push(listed);
+            }
+        }
+        (found, false)
+    }
+
+    /// Embeds some documents; `false` where what was made before is to be made anew.
+    fn make_batch(
+        &mut self,
+        model: &Model,
+        batch: &[&Listed],
+        root: &RootFolder,
+    ) -> Result<bool, String> {
+        let (mut read, mut texts) = (Vec::new(), Vec::new());
+        for listed in batch {
+            // Changed or gone meanwhile: the index will say so.
+            if let Some(document) = self.read(root, listed) {
+                read.push((listed.hash, document.kind));
+                texts.push(text(&document, model.text_bytes()));
+            }
+        }
+        let made = model.embed(&texts, &self.cancel)?;
+        let mut widths = made.iter().flatten().map(Embedding::dimensions);
+        let fits = match widths.next() {
+            Some(width) if widths.all(|other| other == width) => self.of_width(width)?,
+            Some(_) => return Err("its vectors have different lengths".to_owned()),
+            None => true,
+        };
+        let nothing = Embedding::from_bytes(&vec![0; self.embedded.width]);
+        for ((hash, kind), embedding) in read.into_iter().zip(made) {
+            let embedding = embedding.unwrap_or_else(|| nothing.clone());
+            self.embedded.by_hash.insert(hash, (kind, embedding));
+            self.embedded.unsaved = true;
+            self.embedded.unpublished += 1;
+        }
+        Ok(fits)
+    }
+
+    fn forget_gone(&mut self, documents: &[Listed]) {
+        let listed: rustc_hash::FxHashSet<&ContentHash> =
+            documents.iter().map(|listed| &listed.hash).collect();
+        let embedded = &mut self.embedded;
+        let before = embedded.by_hash.len();
+        embedded.by_hash.retain(|hash, _| listed.contains(hash));
+        let gone = before - embedded.by_hash.len();
+        embedded.unsaved |= gone > 0;
+        embedded.unpublished += gone;
+    }
+
+    fn publish_now_and_then(&mut self, documents: &[Listed], model: &Model, wanted: bool) {
+        self.embedded.wanted |= wanted;
+        let wait = if self.embedded.wanted {
+            PUBLISH_WANTED
+        } else {
+            PUBLISH
+        };
+        if self
+            .embedded
+            .published
+            .is_none_or(|at| at.elapsed() >= wait)
+        {
+            self.publish_embeddings(documents, model);
+        }
+    }
+
+    /// Lets searches see what was made, where anything was.
+    fn publish_embeddings(&mut self, documents: &[Listed], model: &Model) {
+        let made = self.embedded.source(documents, model);
+        let was_complete = self.ranks_by_model();
+        if self.embedded.unpublished == 0 && was_complete == made.complete {
+            return;
+        }
+        if made.complete && !was_complete {
+            tracing::info!(
+                event = "concepts.embedded",
+                source = self.slot.haystack.name,
+                documents = made.index.len()
+            );
+        }
+        self.embedded.unpublished = 0;
+        self.embedded.wanted = false;
+        self.embedded.published = Some(Instant::now());
+        self.slot.graph.publish_embeddings(Arc::new(made));
+        self.slot.publish(|_| {});
+    }
+}
+
+/// Title and the first `most` bytes of the text, as the figures of the model were measured with. Code says itself what it
+/// is; the name of its file only takes its place.
+fn text(document: &ExtractedDocument, most: usize) -> String {
+    let body = document.body[..document.body.floor_char_boundary(most)].trim();
+    if document.kind == ContentKind::Code || body.starts_with(document.title.as_str()) {
+        return body.to_owned();
+    }
+    let title = &document.title[..document.title.floor_char_boundary(most)];
+    format!("{title} {body}").trim().to_owned()
+}

@@ -1,0 +1,170 @@
+//! Learning: the first vectors from nothing, short refreshes, and what a stop leaves to go on with.
+
+use super::*;
+
+impl Work {
+    /// Waits until no other source learns.
+    pub(super) fn turn<'l>(
+        &self,
+        settings: &'l ConceptSettings,
+    ) -> Result<MutexGuard<'l, ()>, Ended> {
+        loop {
+            if self.ends() {
+                return Err(Ended);
+            }
+            if let Some(turn) = settings.learning.try_lock_for(IDLE) {
+                return Ok(turn);
+            }
+        }
+    }
+
+    /// The first vectors, from nothing; goes on where an earlier run was stopped.
+    pub(super) fn learn_first(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<()> {
+        let settings = Arc::clone(&self.settings);
+        let Ok(_turn) = self.turn(&settings) else {
+            return Ok(Err(Ended));
+        };
+        let learner = match self.stopped() {
+            Some(learner) => learner,
+            None => match self.read_first(documents, root)? {
+                Ok(corpus) => Learner::begin(corpus, LearnOptions::default()),
+                Err(ended) => return Ok(Err(ended)),
+            },
+        };
+        self.learn(learner, true)
+    }
+
+    /// The job that an earlier run was stopped in.
+    pub(super) fn stopped(&self) -> Option<Learner> {
+        if self.known.is_empty() {
+            return None;
+        }
+        let tokens = self.saved.path("tokens");
+        let options = LearnOptions::default();
+        let resumed = self.saved.open("checkpoint").and_then(|mut checkpoint| {
+            let corpus = Corpus::open(&tokens).ok()?;
+            Learner::resume(corpus, options, &mut checkpoint).ok()
+        });
+        resumed.or_else(|| Some(Learner::begin(Corpus::open(&tokens).ok()?, options)))
+    }
+
+    /// Reads every document, for the graph and to learn from.
+    pub(super) fn read_first(
+        &mut self,
+        documents: &[Listed],
+        root: &RootFolder,
+    ) -> Outcome<Corpus> {
+        self.saved.remove("checkpoint");
+        for key in self.gone(documents) {
+            self.slot.graph.remove(&key);
+        }
+        let Ok(corpus) = self.gather(documents, root, true)? else {
+            return Ok(Err(Ended));
+        };
+        let listed = documents.iter();
+        self.known = listed
+            .map(|listed| (listed.key.clone(), listed.hash))
+            .collect();
+        self.graph_known = true;
+        self.save()?;
+        Ok(Ok(corpus))
+    }
+
+    pub(super) fn gather(
+        &mut self,
+        documents: &[Listed],
+        root: &RootFolder,
+        into_graph: bool,
+    ) -> Outcome<Corpus> {
+        let mut writer = CorpusWriter::create(&self.saved.path("tokens"))?;
+        let total = documents.len() as u64;
+        for (done, listed) in documents.iter().enumerate() {
+            if self.ends() {
+                return Ok(Err(Ended));
+            }
+            self.tell_now_and_then(ConceptsState::Reading, done as u64, total);
+            let Some(document) = self.read(root, listed) else {
+                continue;
+            };
+            if into_graph {
+                self.put_graph(&listed.key, &document);
+            }
+            let title = self.reader.read(&document.title, MAX_TITLE_TERMS);
+            let body = self.reader.read(&document.body, MAX_TERMS);
+            writer.add(&listed.key, title, body)?;
+        }
+        Ok(Ok(writer.finish()?))
+    }
+
+    /// The words anew, from what is known of them; from nothing where most documents are new.
+    pub(super) fn learn_again(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<()> {
+        let settings = Arc::clone(&self.settings);
+        let Ok(_turn) = self.turn(&settings) else {
+            return Ok(Err(Ended));
+        };
+        let began = Instant::now();
+        let Ok(corpus) = self.gather(documents, root, false)? else {
+            return Ok(Err(Ended));
+        };
+        let other = |space: &ConceptSpace| space.changes() * 2 > space.len() as u64;
+        let model = self.saved.open("model");
+        let learner = match model.filter(|_| !self.space.as_deref().is_some_and(other)) {
+            Some(mut model) => {
+                let options = LearnOptions::refresh(LearnOptions::default().seed);
+                // A damaged one is left behind: the next attempt begins from nothing.
+                Learner::begin_from_model(corpus, options, &mut model)
+                    .inspect_err(|_| self.saved.remove("model"))?
+            }
+            None => Learner::begin(corpus, LearnOptions::default()),
+        };
+        let learnt = self.learn(learner, false)?;
+        self.next_refresh = Instant::now() + MIN_REFRESH.max(began.elapsed() * 20);
+        Ok(learnt)
+    }
+
+    /// Learns to the end, and keeps the space. `keeps` says whether a stopped job can be taken up again.
+    pub(super) fn learn(&mut self, mut learner: Learner, keeps: bool) -> Outcome<()> {
+        let began = Instant::now();
+        let mut kept = Instant::now();
+        loop {
+            let progress = learner.step()?;
+            self.tell_now_and_then(ConceptsState::Learning, progress.done, progress.total);
+            let ends = self.ends() && !progress.is_done();
+            if keeps && (ends || kept.elapsed() > CHECKPOINT) {
+                self.saved.write("checkpoint", |output| {
+                    learner.checkpoint(output).map_err(ConceptError::from)
+                })?;
+                kept = Instant::now();
+            }
+            if ends {
+                return Ok(Err(Ended));
+            }
+            if progress.is_done() {
+                break;
+            }
+        }
+        self.saved.write("model", |output| {
+            learner.save_model(output).map_err(ConceptError::from)
+        })?;
+        let mut placement = learner.finish();
+        while placement.step()? {
+            if self.ends() {
+                return Ok(Err(Ended));
+            }
+        }
+        let space = placement.finish()?;
+        tracing::info!(
+            event = "concepts.learnt",
+            source = self.slot.haystack.name,
+            documents = space.len(),
+            words = space.words().len(),
+            after_ms = began.elapsed().as_millis() as u64,
+        );
+        self.space = Some(Arc::new(space));
+        self.unsaved = true;
+        self.save()?;
+        self.saved.remove("checkpoint");
+        self.saved.remove("tokens");
+        Ok(Ok(()))
+    }
+}

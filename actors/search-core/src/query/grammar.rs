@@ -1,0 +1,238 @@
+//! From tokens to a tree of clauses. Bounded depth, one pass, no backtracking.
+
+use super::Field;
+use super::error::QueryError;
+use super::lexer::{Lexer, Placed, Token};
+use super::parse::MAX_DEPTH;
+
+/// What was typed, joined as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Clause<'q> {
+    /// Words beside one another without white space.
+    Text(&'q str),
+    /// The last word is a beginning.
+    Starred {
+        text: &'q str,
+        at: usize,
+    },
+    Phrase {
+        text: &'q str,
+        at: usize,
+    },
+    Field {
+        field: Field,
+        value: Value<'q>,
+        at: usize,
+    },
+    Not {
+        clause: Box<Clause<'q>>,
+        at: usize,
+    },
+    And(Vec<Clause<'q>>),
+    Or(Vec<Clause<'q>>),
+    /// Things beside one another; the request's operator joins them.
+    List(Vec<Clause<'q>>),
+}
+
+/// The value of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Value<'q> {
+    pub(super) text: &'q str,
+    pub(super) is_quoted: bool,
+}
+
+/// The clauses of a text.
+pub(super) fn clauses(text: &str) -> Result<Clause<'_>, QueryError> {
+    let mut grammar = Grammar {
+        text,
+        lexer: Lexer::new(text),
+        next: None,
+        depth: 0,
+    };
+    grammar.advance()?;
+    let list = grammar.list()?;
+    // A list ends at a closing bracket only inside a group.
+    debug_assert!(grammar.next.is_none());
+    Ok(list)
+}
+
+struct Grammar<'q> {
+    text: &'q str,
+    lexer: Lexer<'q>,
+    next: Option<Placed<'q>>,
+    depth: usize,
+}
+
+impl<'q> Grammar<'q> {
+    fn advance(&mut self) -> Result<(), QueryError> {
+        self.next = self.lexer.next()?;
+        Ok(())
+    }
+
+    fn peek(&self) -> Option<Token<'q>> {
+        self.next.map(|placed| placed.token)
+    }
+
+    fn place(&self) -> usize {
+        self.next.map_or(self.text.len(), |placed| placed.at)
+    }
+
+    fn fault(&self, at: usize, message: impl Into<String>) -> QueryError {
+        QueryError::at(self.text, at, message)
+    }
+
+    fn list(&mut self) -> Result<Clause<'q>, QueryError> {
+        let mut clauses = Vec::new();
+        while !matches!(self.peek(), None | Some(Token::Close)) {
+            clauses.push(self.alternatives()?);
+        }
+        Ok(Clause::List(clauses))
+    }
+
+    fn alternatives(&mut self) -> Result<Clause<'q>, QueryError> {
+        let mut clauses = vec![self.conjunction()?];
+        while self.peek() == Some(Token::Or) {
+            self.operator("OR")?;
+            clauses.push(self.conjunction()?);
+        }
+        Ok(single_or(clauses, Clause::Or))
+    }
+
+    fn conjunction(&mut self) -> Result<Clause<'q>, QueryError> {
+        let mut clauses = vec![self.negation()?];
+        while self.peek() == Some(Token::And) {
+            self.operator("AND")?;
+            clauses.push(self.negation()?);
+        }
+        Ok(single_or(clauses, Clause::And))
+    }
+
+    /// Steps over an operator that needs something behind it.
+    fn operator(&mut self, name: &str) -> Result<(), QueryError> {
+        let at = self.place();
+        self.advance()?;
+        if matches!(
+            self.peek(),
+            None | Some(Token::Close | Token::And | Token::Or)
+        ) {
+            return Err(self.fault(
+                at,
+                format!("{name} has nothing behind it; add a word, or write it in small letters to look for the word"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn negation(&mut self) -> Result<Clause<'q>, QueryError> {
+        let at = self.place();
+        let mut is_negated = false;
+        while self.peek() == Some(Token::Not) {
+            self.operator("NOT")?;
+            is_negated = !is_negated;
+        }
+        let clause = self.primary()?;
+        Ok(if is_negated {
+            Clause::Not {
+                clause: Box::new(clause),
+                at,
+            }
+        } else {
+            clause
+        })
+    }
+
+    fn primary(&mut self) -> Result<Clause<'q>, QueryError> {
+        let at = self.place();
+        let token = self.peek();
+        match token {
+            Some(Token::Open) => return self.group(at),
+            Some(Token::And | Token::Or) => {
+                let name = if token == Some(Token::And) {
+                    "AND"
+                } else {
+                    "OR"
+                };
+                return Err(self.fault(
+                    at,
+                    format!("{name} has nothing before it; add a word, or write it in small letters to look for the word"),
+                ));
+            }
+            _ => {}
+        }
+        self.advance()?;
+        Ok(match token {
+            Some(Token::Text(text)) => Clause::Text(text),
+            Some(Token::Starred(text)) => Clause::Starred { text, at },
+            Some(Token::Phrase(text)) => Clause::Phrase { text, at },
+            Some(Token::Field(field)) => self.value(field, at)?,
+            // Nothing is left: operators were checked before they asked for this.
+            _ => Clause::List(Vec::new()),
+        })
+    }
+
+    fn value(&mut self, field: Field, at: usize) -> Result<Clause<'q>, QueryError> {
+        let value_at = self.place();
+        let token = self.peek();
+        self.advance()?;
+        let (text, is_quoted) = match token {
+            Some(Token::Text(text)) => (text, false),
+            Some(Token::Phrase(text)) => (text, true),
+            Some(Token::Starred(_)) if field == Field::Path => {
+                let end = self.text[value_at..].find(char::is_whitespace);
+                let end = end.map_or(self.text.len(), |length| value_at + length);
+                (self.text[value_at..end].trim_end_matches(')'), false)
+            }
+            Some(Token::Starred(_)) => {
+                return Err(self.fault(
+                    value_at,
+                    format!(
+                        "a beginning cannot be looked for in `{}:`; leave the star off",
+                        field.as_str()
+                    ),
+                ));
+            }
+            _ => return Err(self.fault(at, format!("`{}:` has no value", field.as_str()))),
+        };
+        if text.trim().is_empty() {
+            return Err(self.fault(
+                value_at,
+                format!("`{}:` has an empty value", field.as_str()),
+            ));
+        }
+        Ok(Clause::Field {
+            field,
+            value: Value { text, is_quoted },
+            at,
+        })
+    }
+
+    fn group(&mut self, at: usize) -> Result<Clause<'q>, QueryError> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.fault(
+                at,
+                format!("more than {MAX_DEPTH} brackets are open here; use fewer"),
+            ));
+        }
+        self.depth += 1;
+        self.advance()?;
+        let clause = self.list()?;
+        self.depth -= 1;
+        if self.peek() != Some(Token::Close) {
+            return Err(self.fault(at, "this bracket is not closed; add `)`"));
+        }
+        self.advance()?;
+        Ok(clause)
+    }
+}
+
+/// The one clause, or several joined.
+fn single_or<'q>(
+    mut clauses: Vec<Clause<'q>>,
+    join: fn(Vec<Clause<'q>>) -> Clause<'q>,
+) -> Clause<'q> {
+    if clauses.len() == 1 {
+        clauses.remove(0)
+    } else {
+        join(clauses)
+    }
+}

@@ -1,0 +1,237 @@
+//! From text to tokens with their places. Everything that is not clearly the language is text: a
+//! pasted `f(x)`, `std::vector` or `5"` means its words.
+
+use super::Field;
+use super::error::QueryError;
+use crate::analysis::words;
+
+/// A piece of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'q> {
+    Open,
+    Close,
+    And,
+    Or,
+    /// `NOT`, or `-` in front of something.
+    Not,
+    /// `field:`, in front of its value.
+    Field(Field),
+    /// What stands between double quotes.
+    Phrase(&'q str),
+    /// Text without white space; it may hold no word.
+    Text(&'q str),
+    /// Text that ends with a star behind a word.
+    Starred(&'q str),
+}
+
+/// A token and the byte where it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Placed<'q> {
+    pub(super) token: Token<'q>,
+    pub(super) at: usize,
+}
+
+/// Takes a text apart, in one pass.
+pub(super) struct Lexer<'q> {
+    text: &'q str,
+    at: usize,
+    /// Groups that are open.
+    depth: usize,
+    /// The token before was `field:`: its value follows directly.
+    wants_value: bool,
+}
+
+impl<'q> Lexer<'q> {
+    pub(super) fn new(text: &'q str) -> Self {
+        Self {
+            text,
+            at: 0,
+            depth: 0,
+            wants_value: false,
+        }
+    }
+
+    /// The next token; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Placed<'q>>, QueryError> {
+        let wants_value = std::mem::take(&mut self.wants_value);
+        if !wants_value {
+            let rest = self.rest();
+            self.at += rest.len() - rest.trim_start().len();
+        }
+        let at = self.at;
+        let rest = self.rest();
+        let Some(first) = rest.chars().next() else {
+            return Ok(None);
+        };
+        let token = match first {
+            '(' if !wants_value => self.take_group(),
+            ')' if self.depth > 0 => self.take_close(),
+            ')' if ends_token(&rest[1..]) => {
+                return Err(self.fault("this bracket closes nothing; remove it or open one before"));
+            }
+            '"' => self.take_phrase()?,
+            '-' if !wants_value && negates(&rest[1..]) => {
+                self.at += 1;
+                Token::Not
+            }
+            _ => self.take_text(wants_value)?,
+        };
+        Ok(Some(Placed { token, at }))
+    }
+
+    fn rest(&self) -> &'q str {
+        &self.text[self.at..]
+    }
+
+    fn fault(&self, message: impl Into<String>) -> QueryError {
+        QueryError::at(self.text, self.at, message)
+    }
+
+    fn take_group(&mut self) -> Token<'q> {
+        self.at += 1;
+        self.depth += 1;
+        Token::Open
+    }
+
+    fn take_close(&mut self) -> Token<'q> {
+        self.at += 1;
+        self.depth -= 1;
+        Token::Close
+    }
+
+    fn take_phrase(&mut self) -> Result<Token<'q>, QueryError> {
+        let inside = &self.rest()[1..];
+        let Some(length) = inside.find('"') else {
+            return Err(self.fault("this quote is not closed; add a second one"));
+        };
+        self.at += length + 2;
+        Ok(Token::Phrase(&inside[..length]))
+    }
+
+    /// Text up to the next white space, or up to the bracket that closes the group.
+    fn take_text(&mut self, is_value: bool) -> Result<Token<'q>, QueryError> {
+        let text = &self.rest()[..self.text_length()];
+        if !is_value {
+            match text {
+                "AND" => return Ok(self.take(text.len(), Token::And)),
+                "OR" => return Ok(self.take(text.len(), Token::Or)),
+                "NOT" => return Ok(self.take(text.len(), Token::Not)),
+                _ => {}
+            }
+            if let Some(field) = field_of(text) {
+                return self.take_field(field);
+            }
+        }
+        let token = match starred(text) {
+            Some(letters) => Token::Starred(letters),
+            None => Token::Text(text),
+        };
+        Ok(self.take(text.len(), token))
+    }
+
+    fn take(&mut self, length: usize, token: Token<'q>) -> Token<'q> {
+        self.at += length;
+        token
+    }
+
+    fn take_field(&mut self, field: Field) -> Result<Token<'q>, QueryError> {
+        let name = field.as_str();
+        let behind = &self.rest()[name.len() + 1..];
+        if ends_token(behind) || (self.depth > 0 && behind.starts_with(')')) {
+            return Err(self.fault(format!(
+                "`{name}:` has no value; write it directly behind, as in {name}:word, or quote \"{name}\" to look for the word"
+            )));
+        }
+        self.at += name.len() + 1;
+        self.wants_value = true;
+        Ok(Token::Field(field))
+    }
+
+    fn text_length(&self) -> usize {
+        let rest = self.rest();
+        let mut inner = 0_usize;
+        for (at, character) in rest.char_indices() {
+            match character {
+                _ if character.is_whitespace() => return at,
+                '(' => inner += 1,
+                ')' if inner > 0 => inner -= 1,
+                ')' if self.depth > 0 && at > 0 => return at,
+                _ => {}
+            }
+        }
+        rest.len()
+    }
+}
+
+/// Whether a token ends where `rest` begins.
+fn ends_token(rest: &str) -> bool {
+    rest.chars().next().is_none_or(char::is_whitespace)
+}
+
+/// Whether a minus in front of `rest` excludes what follows.
+fn negates(rest: &str) -> bool {
+    let first = rest.chars().next();
+    first.is_some_and(|first| first.is_alphanumeric() || matches!(first, '"' | '(' | '_'))
+}
+
+/// The field whose name and colon `text` begins with.
+fn field_of(text: &str) -> Option<Field> {
+    let (name, behind) = text.split_once(':')?;
+    // `path::Path` is code.
+    let field = Field::ALL
+        .into_iter()
+        .find(|field| field.as_str() == name)?;
+    (!behind.starts_with(':')).then_some(field)
+}
+
+/// The text before a star that ends it, where a word ends there.
+fn starred(text: &str) -> Option<&str> {
+    let letters = text.strip_suffix('*')?;
+    let last = words(letters).last()?;
+    (last.end() == letters.len()).then_some(letters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<Token<'_>> {
+        let mut lexer = Lexer::new(text);
+        std::iter::from_fn(|| lexer.next().expect("no fault"))
+            .map(|placed| placed.token)
+            .collect()
+    }
+
+    #[test]
+    fn the_language_is_told_from_text() {
+        use Token::{And, Close, Not, Open, Or, Phrase, Starred, Text};
+        for (text, expected) in [
+            ("a AND b", vec![Text("a"), And, Text("b")]),
+            ("a and b", vec![Text("a"), Text("and"), Text("b")]),
+            ("(a OR b)", vec![Open, Text("a"), Or, Text("b"), Close]),
+            (
+                "-a --a - a",
+                vec![Not, Text("a"), Text("--a"), Text("-"), Text("a")],
+            ),
+            ("e-mail", vec![Text("e-mail")]),
+            ("f(x) (g(y))", vec![Text("f(x)"), Open, Text("g(y)"), Close]),
+            ("smile :)", vec![Text("smile"), Text(":)")]),
+            ("\"a b\" 5\"", vec![Phrase("a b"), Text("5\"")]),
+            ("mem* *y x**", vec![Starred("mem"), Text("*y"), Text("x**")]),
+            ("path::Path", vec![Text("path::Path")]),
+            (
+                "title:x tag:\"y z\"",
+                vec![
+                    Token::Field(Field::Title),
+                    Text("x"),
+                    Token::Field(Field::Tag),
+                    Phrase("y z"),
+                ],
+            ),
+            ("source:(x)", vec![Token::Field(Field::Source), Text("(x)")]),
+            ("Title: x", vec![Text("Title:"), Text("x")]),
+        ] {
+            assert_eq!(tokens(text), expected, "{text}");
+        }
+    }
+}

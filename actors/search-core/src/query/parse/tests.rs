@@ -1,0 +1,330 @@
+//! The language as tables, its faults with their places, and what holds for every text.
+
+use proptest::prelude::*;
+
+use super::{MAX_DEPTH, MAX_QUERY_BYTES, MAX_QUERY_WORDS, parse};
+use crate::query::{Condition, Operator, ParsedQuery, QueryError, SearchRequest};
+
+fn parsed(text: &str) -> ParsedQuery {
+    parse(&SearchRequest::for_text(text)).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn terms(query: &ParsedQuery) -> Vec<(&str, u32)> {
+    query
+        .terms()
+        .iter()
+        .map(|term| (term.text.as_str(), term.count))
+        .collect()
+}
+
+/// The condition as text: words as typed, `~"phrase"`, `pre*`, `field:value`, `!`, `(a & b)`, `(a | b)`.
+fn shown(query: &ParsedQuery) -> String {
+    query
+        .condition()
+        .map_or_else(|| "-".to_owned(), |condition| show(query, condition))
+}
+
+fn show(query: &ParsedQuery, condition: &Condition) -> String {
+    let joined = |list: &[Condition], by: &str| {
+        let list: Vec<String> = list.iter().map(|one| show(query, one)).collect();
+        format!("({})", list.join(by))
+    };
+    match condition {
+        Condition::Word(word) => query.words()[*word].surface.clone(),
+        Condition::Phrase(phrase) => format!("~{:?}", query.phrases()[*phrase].text),
+        Condition::Prefix(prefix) => format!("{}*", query.prefixes()[*prefix].folded),
+        Condition::Filter(filter) => {
+            let filter = &query.filters()[*filter];
+            format!("{}:{}", filter.field.as_str(), filter.value)
+        }
+        Condition::Not(inner) => format!("!{}", show(query, inner)),
+        Condition::All(list) => joined(list, " & "),
+        Condition::Any(list) => joined(list, " | "),
+    }
+}
+
+#[test]
+fn question_and_stop_words_are_left_off() {
+    let query = parsed("how to find the memory leaks");
+    assert_eq!(terms(&query), [("find", 1), ("memori", 1), ("leak", 1)]);
+}
+
+#[test]
+fn a_query_of_stop_words_alone_keeps_them() {
+    assert_eq!(
+        terms(&parsed("who is it")),
+        [("who", 1), ("is", 1), ("it", 1)]
+    );
+    assert!(parsed(" ... ").is_empty());
+}
+
+#[test]
+fn terms_are_counted_and_words_are_listed_once() {
+    let query = parsed("lock Locks spin_lock");
+    assert_eq!(terms(&query), [("lock", 3), ("spin_lock", 1), ("spin", 1)]);
+    assert_eq!(query.words().len(), 2);
+    assert_eq!(query.words()[1].parts, [2, 0]);
+}
+
+#[test]
+fn the_language_means_what_the_table_says() {
+    for (text, expected) in [
+        ("rust guide", "-"),
+        ("rust \"error handling\" guide", "~\"error handling\""),
+        ("\"memory\"", "memory"),
+        ("rust AND guide", "(rust & guide)"),
+        ("rust and guide", "-"),
+        ("rust OR guide", "(rust | guide)"),
+        ("a1 AND b1 OR c1", "((a1 & b1) | c1)"),
+        ("a1 AND (b1 OR c1)", "(a1 & (b1 | c1))"),
+        ("x1 a1 OR b1", "(x1 | (a1 | b1))"),
+        ("rust -guide", "(rust & !guide)"),
+        ("rust NOT guide", "(rust & !guide)"),
+        ("rust AND NOT (guide OR book)", "(rust & !(guide | book))"),
+        ("NOT NOT rust guide", "-"),
+        ("rust NOT -NOT guide", "(rust & !guide)"),
+        ("mem* pool", "(pool | mem*)"),
+        ("drivers/net*", "(drivers & net*)"),
+        ("rust path:src/main.rs", "(path:src/main.rs & rust)"),
+        ("rust guide path:x", "(path:x & (rust | guide))"),
+        ("rust path:x \"a1 b1\"", "(path:x & ~\"a1 b1\")"),
+        ("path:*.rs", "path:*.rs"),
+        ("path:src/*", "path:src/*"),
+        ("tag:\"web server\" rust", "(tag:web server & rust)"),
+        ("title:orbit -tag:old", "(title:orbit & !tag:old)"),
+        ("source:Files x1", "(source:Files & x1)"),
+        ("(source:Files)", "source:Files"),
+        ("e-mail AND x1", "((e & mail) & x1)"),
+        ("kmalloc(size) std::vector 5\" C++ a:b", "-"),
+        ("the AND rust", "rust"),
+        ("rust -the", "(rust & !the)"),
+        ("(rust guide)", "(rust | guide)"),
+        ("()", "-"),
+    ] {
+        assert_eq!(shown(&parsed(text)), expected, "{text}");
+    }
+}
+
+#[test]
+fn with_the_operator_and_everything_is_required() {
+    for (text, expected) in [
+        ("rust guide", "(rust & guide)"),
+        ("rust \"error handling\"", "(~\"error handling\" & rust)"),
+        ("rust -guide", "(rust & !guide)"),
+        ("rust (a1 b1)", "(rust & (a1 & b1))"),
+        ("rust a1 OR b1", "(rust & (a1 | b1))"),
+    ] {
+        let request = SearchRequest {
+            operator: Some(Operator::And),
+            ..SearchRequest::for_text(text)
+        };
+        assert_eq!(shown(&parse(&request).expect("parses")), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_operator_joins_text_and_terms() {
+    let mut request = SearchRequest {
+        text: "memory".to_owned(),
+        terms: vec!["page fault".to_owned(), "the".to_owned()],
+        operator: Some(Operator::And),
+    };
+    let query = parse(&request).expect("parses");
+    assert_eq!(shown(&query), "(memory & page & fault)");
+    request.operator = Some(Operator::Or);
+    let query = parse(&request).expect("parses");
+    assert_eq!(query.condition(), None);
+    assert_eq!(query.words().len(), 3);
+}
+
+/// Terms are text: what looks like the language means its words, and an open quote is no fault.
+#[test]
+fn terms_are_not_the_language_but_for_quotes() {
+    let with_term = |term: &str| {
+        let request = SearchRequest {
+            terms: vec![term.to_owned()],
+            ..SearchRequest::default()
+        };
+        shown(&parse(&request).expect("terms have no faults"))
+    };
+    assert_eq!(with_term("-a1 (b1"), "-");
+    assert_eq!(with_term("\"page fault\" x1"), "~\"page fault\"");
+    assert_eq!(with_term("\"page fault"), "-");
+}
+
+#[test]
+fn what_is_excluded_neither_scores_nor_is_marked() {
+    let query = parsed("rust -guide NOT \"old book\"");
+    assert_eq!(
+        terms(&query),
+        [("rust", 1), ("guid", 0), ("old", 0), ("book", 0)]
+    );
+    assert!(query.matcher().matches("guides").is_none());
+    assert!(query.matcher().matches("Rust").is_some());
+    let both = parsed("rust -rust");
+    assert_eq!(terms(&both), [("rust", 1)]);
+}
+
+#[test]
+fn stop_words_count_in_phrases_but_do_not_score() {
+    let query = parsed("\"state of the art\"");
+    assert_eq!(
+        terms(&query),
+        [("state", 1), ("of", 0), ("the", 0), ("art", 1)]
+    );
+    assert_eq!(query.phrases()[0].terms, [0, 1, 2, 3]);
+}
+
+#[test]
+fn titles_are_compared_with_what_is_looked_for() {
+    assert_eq!(
+        parsed("Orbits of Planets").title_line(),
+        "orbits of planets"
+    );
+    assert_eq!(
+        parsed("\"Orbits of Planets\" -x1").title_line(),
+        "orbits of planets"
+    );
+}
+
+#[test]
+fn faults_have_a_place_and_say_what_to_do() {
+    for (text, position, start) in [
+        ("\"error handling", 0, "this quote is not closed"),
+        ("naïve \"x", 6, "this quote is not closed"),
+        ("rust AND", 5, "AND has nothing behind it"),
+        ("OR rust", 0, "OR has nothing before it"),
+        ("rust AND OR guide", 5, "AND has nothing behind it"),
+        ("rust NOT", 5, "NOT has nothing behind it"),
+        ("rust (guide", 5, "this bracket is not closed"),
+        ("rust ) guide", 5, "this bracket closes nothing"),
+        ("(a1 AND ) b1", 4, "AND has nothing behind it"),
+        ("title: x", 0, "`title:` has no value"),
+        ("x (tag:)", 3, "`tag:` has no value"),
+        ("tag:\" \"", 4, "`tag:` has an empty value"),
+        ("title:...", 0, "the value of `title:` holds no word"),
+        (
+            "title:mem*",
+            6,
+            "a beginning cannot be looked for in `title:`",
+        ),
+        ("x1 m*", 3, "a beginning needs at least 2 letters"),
+        ("-rust", 0, "the query only excludes"),
+        ("  NOT rust -x1", 2, "the query only excludes"),
+    ] {
+        let error = parse(&SearchRequest::for_text(text)).expect_err(text);
+        assert_eq!(error.position(), Some(position), "{text}: {error}");
+        assert!(error.to_string().starts_with(start), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_corrected_word_takes_the_place_of_the_mistyped_one() {
+    let query = parsed("kernal panic");
+    let right = query.with_word(0, "kernels");
+    assert_eq!(terms(&right), [("kernel", 1), ("panic", 1)]);
+    let merged = parsed("panik panic").with_word(0, "panics");
+    assert_eq!(terms(&merged), [("panik", 0), ("panic", 2)]);
+}
+
+#[test]
+fn s11_a_megabyte_of_query_is_refused_with_the_limit() {
+    let refused = parse(&SearchRequest::for_text("x".repeat(1 << 20)));
+    let expected = QueryError::TooLong {
+        bytes: 1 << 20,
+        limit: MAX_QUERY_BYTES,
+    };
+    assert_eq!(refused, Err(expected));
+}
+
+#[test]
+fn s11_a_hundred_thousand_terms_are_refused_with_the_limit() {
+    let request = SearchRequest {
+        terms: vec![String::new(); 100_000],
+        ..SearchRequest::default()
+    };
+    let expected = Err(QueryError::TooManyWords {
+        limit: MAX_QUERY_WORDS,
+    });
+    assert_eq!(parse(&request), expected);
+    let text = |count| SearchRequest::for_text("a ".repeat(count));
+    assert_eq!(parse(&text(MAX_QUERY_WORDS + 1)), expected);
+    assert!(parse(&text(MAX_QUERY_WORDS)).is_ok());
+}
+
+/// Ten thousand brackets, quotes, operators or stars: refused or understood, without a deep stack.
+#[test]
+fn s11_nesting_and_repetition_are_bounded() {
+    let error = parse(&SearchRequest::for_text("(".repeat(10_000))).expect_err("too deep");
+    assert_eq!(error.position(), Some(MAX_DEPTH), "{error}");
+    let deep = format!("{}x1{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH));
+    assert_eq!(shown(&parsed(&deep)), "x1");
+    assert_eq!(
+        shown(&parsed(&format!("a1 {}b1", "NOT ".repeat(8_000)))),
+        "-"
+    );
+    for piece in [
+        "-", "*", "\" ", "a*", "a:", "title:", "( ", ") ", "a AND ", "\"a b\" ", "a(", ")a",
+    ] {
+        let text = piece.repeat(MAX_QUERY_BYTES / piece.len());
+        let _ = parse(&SearchRequest::for_text(text));
+    }
+    let choices = vec!["x1"; 1000].join(" OR ");
+    assert!(parse(&SearchRequest::for_text(choices)).is_ok());
+}
+
+fn check_indices(query: &ParsedQuery) {
+    let known = |index: &usize| *index < query.terms().len();
+    for word in query.words() {
+        assert!(word.parts.iter().chain([&word.whole]).all(known));
+    }
+    for phrase in query.phrases() {
+        assert!(phrase.terms.len() > 1 && phrase.terms.iter().all(known));
+    }
+    if let Some(condition) = query.condition() {
+        let _ = condition.any(&|leaf| {
+            match leaf {
+                Condition::Word(index) => assert!(*index < query.words().len()),
+                Condition::Phrase(index) => assert!(*index < query.phrases().len()),
+                Condition::Prefix(index) => assert!(*index < query.prefixes().len()),
+                Condition::Filter(index) => assert!(*index < query.filters().len()),
+                _ => {}
+            }
+            false
+        });
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_understood_or_refused_at_one_of_its_characters(
+        text in "\\PC{0,60}",
+        pieces in prop::collection::vec("(AND|OR|NOT|\\(|\\)|-|\"|\\*|title:|tag:|path:| |[a-z]{1,6}|é)", 0..40),
+    ) {
+        for text in [format!("{text} {}", pieces.concat()), pieces.join(" "), text] {
+            match parse(&SearchRequest::for_text(text.clone())) {
+                Ok(query) => check_indices(&query),
+                Err(error) => {
+                    let position = error.position().expect("short texts break the language alone");
+                    prop_assert!(position <= text.chars().count(), "{error} in {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_small_letters_have_no_faults_and_no_condition(text in "([a-z]{1,9}|[0-9]{1,3})([ ,.;!?'/]{1,2}([a-z]{1,9}|[0-9]{1,3})){0,12}") {
+        let query = parsed(&text);
+        prop_assert_eq!(query.condition(), None);
+    }
+
+    #[test]
+    fn the_order_of_words_changes_no_counts(mut list in prop::collection::vec("[a-z]{1,8}", 1..10)) {
+        let mut first: Vec<_> = parsed(&list.join(" ")).terms().to_vec();
+        list.reverse();
+        let mut second: Vec<_> = parsed(&list.join(" ")).terms().to_vec();
+        first.sort_by(|a, b| a.text.cmp(&b.text));
+        second.sort_by(|a, b| a.text.cmp(&b.text));
+        prop_assert_eq!(first, second);
+    }
+}

@@ -1,0 +1,453 @@
+//! From clauses to a query: what scores, and what a document has to meet.
+//!
+//! Beside one another any of the words is enough (operator `or`); fields narrow what they find,
+//! exclusions are kept out, and beside a phrase, which is required, words only rank. Inside `AND`, `OR` and `NOT` everything is a condition.
+
+use rustc_hash::FxHashMap;
+
+use super::error::QueryError;
+use super::grammar::{Clause, Value};
+use super::matcher::folded;
+use super::parse::MAX_QUERY_WORDS;
+use super::phrase::MAX_PHRASE_WORDS;
+use super::{
+    Condition, Field, Filter, Operator, ParsedQuery, Phrase, Prefix, QueryTerm, QueryWord,
+};
+use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
+
+/// Fewest letters of a beginning: fewer would be half the vocabulary.
+const MIN_PREFIX_LETTERS: usize = 2;
+
+/// Makes one query.
+pub(super) struct Planner<'q> {
+    text: &'q str,
+    operator: Operator,
+    keeps_stop_words: bool,
+    query: ParsedQuery,
+    term_index: FxHashMap<String, usize>,
+    word_index: FxHashMap<(usize, Vec<usize>), usize>,
+    analyzer: WordAnalyzer,
+    buffer: WordTerms,
+    /// Words seen so far, dropped ones included.
+    seen: usize,
+    /// Whether what is read is looked for, not excluded.
+    scores: bool,
+    /// Folded words for the title line.
+    line: Vec<String>,
+}
+
+/// What a list of things beside one another comes to.
+#[derive(Default)]
+struct List {
+    /// Words that only rank.
+    words: Vec<Condition>,
+    /// Expressions and beginnings, any of which is enough.
+    choices: Vec<Condition>,
+    /// Phrases: beside one, words only rank.
+    required: Vec<Condition>,
+    /// Fields: they narrow what the rest finds.
+    filters: Vec<Condition>,
+    excluded: Vec<Condition>,
+    /// Where the first exclusion stands.
+    excluded_at: Option<usize>,
+}
+
+impl List {
+    /// Whether there is nothing but words, and exclusions perhaps.
+    fn has_only_words(&self) -> bool {
+        self.choices.is_empty() && self.required.is_empty() && self.filters.is_empty()
+    }
+}
+
+impl<'q> Planner<'q> {
+    pub(super) fn new(text: &'q str, operator: Operator, keeps_stop_words: bool) -> Self {
+        Self {
+            text,
+            operator,
+            keeps_stop_words,
+            query: ParsedQuery::default(),
+            term_index: FxHashMap::default(),
+            word_index: FxHashMap::default(),
+            analyzer: WordAnalyzer::default(),
+            buffer: WordTerms::default(),
+            seen: 0,
+            scores: true,
+            line: Vec::new(),
+        }
+    }
+
+    pub(super) fn plan(
+        &mut self,
+        clauses: &Clause<'_>,
+        terms: &[String],
+    ) -> Result<ParsedQuery, QueryError> {
+        let mut list = List::default();
+        if let Clause::List(clauses) = clauses {
+            self.add_all(clauses, &mut list)?;
+        }
+        let is_text_alone = list.has_only_words() && list.excluded.is_empty();
+        self.query.title_line = if is_text_alone {
+            folded_line(self.text)
+        } else {
+            folded_line(&self.line.join(" "))
+        };
+        for term in terms {
+            self.add_quoted_text(term, &mut list)?;
+        }
+        self.query.condition = self.top_condition(list)?;
+        Ok(std::mem::take(&mut self.query))
+    }
+
+    /// The condition of the whole query; none where any word is enough.
+    fn top_condition(&self, list: List) -> Result<Option<Condition>, QueryError> {
+        let only_words = list.has_only_words();
+        if only_words && list.excluded.is_empty() && self.operator == Operator::Or {
+            return Ok(None);
+        }
+        if only_words && list.words.is_empty() {
+            if list.excluded.is_empty() {
+                return Ok(None);
+            }
+            return Err(QueryError::at(
+                self.text,
+                list.excluded_at.unwrap_or_default(),
+                "the query only excludes; add something to look for",
+            ));
+        }
+        Ok(self.condition(list))
+    }
+
+    fn condition(&self, list: List) -> Option<Condition> {
+        let List {
+            words,
+            choices,
+            required,
+            filters,
+            excluded,
+            excluded_at: _,
+        } = list;
+        let has_phrase = !required.is_empty();
+        let mut all: Vec<Condition> = filters.into_iter().chain(required).collect();
+        match self.operator {
+            Operator::And => all.extend(words.into_iter().chain(choices)),
+            Operator::Or if !has_phrase => {
+                let any: Vec<_> = words.into_iter().chain(choices).collect();
+                all.extend(join(any, Condition::Any));
+            }
+            Operator::Or => {}
+        }
+        all.extend(
+            excluded
+                .into_iter()
+                .map(|one| Condition::Not(Box::new(one))),
+        );
+        join(all, Condition::All)
+    }
+
+    fn add_all(&mut self, clauses: &[Clause<'_>], list: &mut List) -> Result<(), QueryError> {
+        clauses.iter().try_for_each(|clause| self.add(clause, list))
+    }
+
+    fn add(&mut self, clause: &Clause<'_>, list: &mut List) -> Result<(), QueryError> {
+        match clause {
+            Clause::Text(text) => {
+                for word in words(text) {
+                    list.words
+                        .extend(self.word(word.text, true)?.map(Condition::Word));
+                }
+            }
+            Clause::Phrase { .. } => list.required.extend(self.expression(clause)?),
+            Clause::Field { .. } => list.filters.extend(self.expression(clause)?),
+            Clause::Not { clause, at } => {
+                list.excluded.extend(self.excluded(clause)?);
+                list.excluded_at.get_or_insert(*at);
+            }
+            Clause::Starred { .. } | Clause::And(_) | Clause::Or(_) | Clause::List(_) => {
+                list.choices.extend(self.expression(clause)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// A term of the request: text, in which only quotes mean something.
+    fn add_quoted_text(&mut self, text: &str, list: &mut List) -> Result<(), QueryError> {
+        let spans: Vec<&str> = text.split('"').collect();
+        let last = spans.len() - 1;
+        for (index, span) in spans.into_iter().enumerate() {
+            if index % 2 == 1 && index < last {
+                list.required.extend(self.phrase(span, 0)?);
+            } else {
+                self.add(&Clause::Text(span), list)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The condition of a clause inside an expression; none where it holds nothing to look for.
+    fn expression(&mut self, clause: &Clause<'_>) -> Result<Option<Condition>, QueryError> {
+        match clause {
+            Clause::Text(text) => {
+                let mut all = Vec::new();
+                for word in words(text) {
+                    all.extend(self.word(word.text, true)?.map(Condition::Word));
+                }
+                Ok(join(all, Condition::All))
+            }
+            Clause::Starred { text, at } => self.starred(text, *at),
+            Clause::Phrase { text, at } => self.phrase(text, *at),
+            Clause::Field { field, value, at } => self.filter(*field, *value, *at).map(Some),
+            Clause::Not { clause, .. } => {
+                let inner = self.excluded(clause)?;
+                Ok(inner.map(|inner| Condition::Not(Box::new(inner))))
+            }
+            Clause::And(clauses) => Ok(join(self.expressions(clauses)?, Condition::All)),
+            Clause::Or(clauses) => Ok(join(self.expressions(clauses)?, Condition::Any)),
+            Clause::List(clauses) => {
+                let mut list = List::default();
+                self.add_all(clauses, &mut list)?;
+                Ok(self.condition(list))
+            }
+        }
+    }
+
+    fn expressions(&mut self, clauses: &[Clause<'_>]) -> Result<Vec<Condition>, QueryError> {
+        let mut conditions = Vec::new();
+        for clause in clauses {
+            conditions.extend(self.expression(clause)?);
+        }
+        Ok(conditions)
+    }
+
+    /// The condition of a clause that is excluded: nothing in it scores.
+    fn excluded(&mut self, clause: &Clause<'_>) -> Result<Option<Condition>, QueryError> {
+        let scored = std::mem::replace(&mut self.scores, false);
+        let condition = self.expression(clause);
+        self.scores = scored;
+        condition
+    }
+
+    fn starred(&mut self, text: &str, at: usize) -> Result<Option<Condition>, QueryError> {
+        let found: Vec<_> = words(text).collect();
+        let Some((last, before)) = found.split_last() else {
+            return Ok(None);
+        };
+        let mut all = Vec::new();
+        for word in before {
+            all.extend(self.word(word.text, true)?.map(Condition::Word));
+        }
+        self.count_word()?;
+        let folded = folded(last.text);
+        if folded.chars().count() < MIN_PREFIX_LETTERS {
+            return Err(QueryError::at(
+                self.text,
+                at + last.start,
+                format!("a beginning needs at least {MIN_PREFIX_LETTERS} letters before the star"),
+            ));
+        }
+        let prefix = Prefix {
+            folded,
+            scores: self.scores,
+        };
+        let prefixes = &mut self.query.prefixes;
+        let index = prefixes.iter().position(|known| *known == prefix);
+        let index = index.unwrap_or_else(|| {
+            prefixes.push(prefix);
+            prefixes.len() - 1
+        });
+        all.push(Condition::Prefix(index));
+        Ok(join(all, Condition::All))
+    }
+
+    fn phrase(&mut self, text: &str, at: usize) -> Result<Option<Condition>, QueryError> {
+        let found: Vec<_> = words(text).collect();
+        let has_subject = found.iter().any(|word| !is_stop_word(&folded(word.text)));
+        let mut terms = Vec::new();
+        let mut last_word = None;
+        for word in &found {
+            if self.scores && has_subject && is_stop_word(&folded(word.text)) {
+                self.line.push(folded(word.text));
+            }
+            let counts = self.scores && !(has_subject && is_stop_word(&folded(word.text)));
+            let scored = std::mem::replace(&mut self.scores, counts);
+            let index = self.word(word.text, false);
+            self.scores = scored;
+            if let Some(index) = index? {
+                let word = &self.query.words[index];
+                match word.parts.as_slice() {
+                    [] => terms.push(word.whole),
+                    parts => terms.extend(parts),
+                }
+                last_word = Some(index);
+            }
+        }
+        if terms.len() > MAX_PHRASE_WORDS {
+            return Err(QueryError::at(
+                self.text,
+                at,
+                format!("a phrase may have at most {MAX_PHRASE_WORDS} words; shorten it"),
+            ));
+        }
+        if found.len() < 2 {
+            return Ok(last_word.map(Condition::Word));
+        }
+        let phrase = Phrase {
+            text: text.trim().to_owned(),
+            terms,
+        };
+        let phrases = &mut self.query.phrases;
+        let index = phrases.iter().position(|known| known.terms == phrase.terms);
+        Ok(Some(Condition::Phrase(index.unwrap_or_else(|| {
+            phrases.push(phrase);
+            phrases.len() - 1
+        }))))
+    }
+
+    fn filter(
+        &mut self,
+        field: Field,
+        value: Value<'_>,
+        at: usize,
+    ) -> Result<Condition, QueryError> {
+        let line = folded_line(value.text);
+        let mut indices = Vec::new();
+        if field == Field::Title {
+            for word in words(value.text) {
+                indices.extend(self.word(word.text, false)?);
+            }
+        } else {
+            self.count_word()?;
+        }
+        if line.is_empty() && matches!(field, Field::Title | Field::Tag) {
+            let name = field.as_str();
+            return Err(QueryError::at(
+                self.text,
+                at,
+                format!("the value of `{name}:` holds no word"),
+            ));
+        }
+        self.query.filters.push(Filter {
+            field,
+            value: value.text.trim().to_owned(),
+            line,
+            is_phrase: value.is_quoted && indices.len() > 1,
+            words: indices,
+        });
+        Ok(Condition::Filter(self.query.filters.len() - 1))
+    }
+
+    fn count_word(&mut self) -> Result<(), QueryError> {
+        self.seen += 1;
+        if self.seen > MAX_QUERY_WORDS {
+            return Err(QueryError::TooManyWords {
+                limit: MAX_QUERY_WORDS,
+            });
+        }
+        Ok(())
+    }
+
+    /// The index of a word; none where it is a stop word that may be dropped, or holds no term.
+    fn word(&mut self, surface: &str, may_drop: bool) -> Result<Option<usize>, QueryError> {
+        self.count_word()?;
+        let folded = folded(surface);
+        if self.scores {
+            self.line.push(folded.clone());
+        }
+        // Whoever excludes a stop word means it.
+        if may_drop && self.scores && !self.keeps_stop_words && is_stop_word(&folded) {
+            return Ok(None);
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.analyzer.analyze(surface, &mut buffer);
+        let mut whole = None;
+        let mut parts = Vec::new();
+        for (term, kind) in buffer.iter() {
+            match kind {
+                TermKind::Whole => whole = Some(self.term(term)),
+                TermKind::Part => parts.push(self.term(term)),
+                TermKind::Exact => {}
+            }
+        }
+        self.buffer = buffer;
+        let known = |whole| {
+            let is_plain = may_drop && self.scores;
+            self.known_word(surface, folded, whole, parts, is_plain)
+        };
+        Ok(whole.map(known))
+    }
+
+    /// The index of a term, counted once more where it scores.
+    fn term(&mut self, text: &str) -> usize {
+        let count = u32::from(self.scores);
+        let terms = &mut self.query.terms;
+        if let Some(&index) = self.term_index.get(text) {
+            terms[index].count += count;
+            return index;
+        }
+        let index = terms.len();
+        self.term_index.insert(text.to_owned(), index);
+        terms.push(QueryTerm {
+            text: text.to_owned(),
+            count,
+        });
+        index
+    }
+
+    fn known_word(
+        &mut self,
+        surface: &str,
+        folded: String,
+        whole: usize,
+        parts: Vec<usize>,
+        is_plain: bool,
+    ) -> usize {
+        let words = &mut self.query.words;
+        if let Some(&index) = self.word_index.get(&(whole, parts.clone())) {
+            words[index].is_plain &= is_plain;
+            return index;
+        }
+        self.word_index.insert((whole, parts.clone()), words.len());
+        words.push(QueryWord {
+            surface: surface.to_owned(),
+            folded,
+            whole,
+            parts,
+            is_plain,
+        });
+        words.len() - 1
+    }
+}
+
+/// The one condition, or several joined; none without any.
+fn join(mut conditions: Vec<Condition>, by: fn(Vec<Condition>) -> Condition) -> Option<Condition> {
+    match conditions.len() {
+        0 => None,
+        1 => conditions.pop(),
+        _ => Some(by(conditions)),
+    }
+}
+
+/// The query with `word` in the place of the plain word at `index`.
+pub(super) fn replace_word(query: &ParsedQuery, index: usize, word: &str) -> ParsedQuery {
+    let mut query = query.clone();
+    let mut terms = WordTerms::default();
+    WordAnalyzer::default().analyze(word, &mut terms);
+    let Some((term, _)) = terms.iter().next() else {
+        return query;
+    };
+    let count = query.terms[query.words[index].whole].count;
+    let former = query.words[index].whole;
+    let known = query.terms.iter().position(|one| one.text == term);
+    let whole = known.unwrap_or(former);
+    if known.is_some() {
+        query.terms[whole].count += count;
+        query.terms[former].count = 0;
+    } else {
+        term.clone_into(&mut query.terms[former].text);
+    }
+    let place = &mut query.words[index];
+    place.surface = word.to_owned();
+    place.folded = folded(word);
+    place.whole = whole;
+    place.parts.clear();
+    query
+}

@@ -1,0 +1,278 @@
+//! A role file as a text that is shown and changed: secrets are taken out of what is shown, and put back into what comes in.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use config_core::{Diagnostics, Environment, SecretPlace, Severity, SourceText};
+
+use super::decode::parse_with_secrets;
+use super::enumerations::Service;
+use super::file::RoleFile;
+use super::haystack::Source;
+use super::source_location::Mcp;
+
+/// What stands for a secret that is set. Sent back, it keeps the secret as it is.
+pub const REDACTED: &str = "***";
+
+/// A role file that was read, with its text.
+#[derive(Debug, Clone)]
+pub struct RoleDocument {
+    text: String,
+    roles: RoleFile,
+    secrets: Vec<SecretPlace>,
+}
+
+/// What a secret is for. A secret belongs to the place it is sent to, not to a name: another place needs its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Purpose {
+    role: String,
+    haystack: Option<String>,
+    target: Target,
+}
+
+/// Where a secret is sent, and the key it stands under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Target {
+    place: Option<(Service, String)>,
+    key: String,
+}
+
+impl RoleDocument {
+    /// Reads a role file; see [`parse`](super::parse).
+    ///
+    /// # Errors
+    /// Every mistake of the file, each with its place.
+    pub fn parse(
+        name: &str,
+        text: &(impl AsRef<[u8]> + ?Sized),
+        environment: &Environment,
+    ) -> Result<Self, Diagnostics> {
+        let (roles, secrets) = parse_with_secrets(name, text, environment)?;
+        let text = SourceText::read(name, text.as_ref())?.text().to_owned();
+        Ok(Self {
+            text,
+            roles,
+            secrets,
+        })
+    }
+
+    /// Reads a role file that is to take the place of `stored`: each `***` that stands for a secret is the stored secret
+    /// of the same place.
+    ///
+    /// # Errors
+    /// Every mistake of the file; a `***` for which nothing is stored is one.
+    pub fn replacing(
+        name: &str,
+        text: &(impl AsRef<[u8]> + ?Sized),
+        environment: &Environment,
+        stored: &Self,
+    ) -> Result<Self, Diagnostics> {
+        let submitted = Self::parse(name, text, environment)?;
+        let mut filled = submitted.text.clone();
+        let mut missing = Diagnostics::default();
+        let source = SourceText::read(name, submitted.text.as_bytes())?;
+        // From the end, so that the places before stay where they are.
+        let mut places: Vec<&SecretPlace> = submitted.secrets.iter().collect();
+        places.sort_by_key(|place| std::cmp::Reverse(place.range.start));
+        for place in places {
+            if submitted.slice(&place.range) != REDACTED {
+                continue;
+            }
+            match stored.secret_for(&submitted.purpose(place)) {
+                Some(secret) => filled.replace_range(place.range.clone(), secret),
+                None => missing.push(source.diagnostic(
+                    Severity::Error,
+                    place.range.clone(),
+                    "no secret is stored that could be kept here",
+                    Some("write the secret itself: it is new, or the place it is sent to has changed"),
+                    &place.key_path,
+                )),
+            }
+        }
+        if missing.is_empty() {
+            Self::parse(name, &filled, environment)
+        } else {
+            Err(missing)
+        }
+    }
+
+    /// The roles.
+    pub fn roles(&self) -> &RoleFile {
+        &self.roles
+    }
+
+    /// The text, with secrets: for the file only.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text with `***` in the place of each secret. A reference to a variable is no secret, and stays.
+    pub fn redacted(&self) -> String {
+        let mut shown = self.text.clone();
+        let mut places: Vec<&Range<usize>> = self.secrets.iter().map(|one| &one.range).collect();
+        places.sort_by_key(|range| std::cmp::Reverse(range.start));
+        for range in places {
+            if !is_reference(self.slice(range)) {
+                shown.replace_range(range.clone(), REDACTED);
+            }
+        }
+        shown
+    }
+
+    /// What the file can make the server do beyond reading: the commands it starts, and the environment variables it sends
+    /// somewhere or shows.
+    pub fn powers(&self) -> BTreeSet<String> {
+        let haystacks = self.roles.roles().iter().flat_map(|role| &role.haystacks);
+        let commands = haystacks.filter_map(|haystack| match &haystack.source {
+            Source::Mcp {
+                server: Mcp::Stdio { .. },
+                ..
+            } => Some(format!("the command `{}`", haystack.location)),
+            _ => None,
+        });
+        let variables = self.text.match_indices("${").filter_map(|(at, _)| {
+            let (name, _) = self.text[at + 2..].split_once('}')?;
+            Some(format!("the variable `{name}`"))
+        });
+        commands.chain(variables).collect()
+    }
+
+    fn slice(&self, range: &Range<usize>) -> &str {
+        self.text.get(range.clone()).unwrap_or_default()
+    }
+
+    fn purpose(&self, place: &SecretPlace) -> Purpose {
+        let path = &place.key_path;
+        let role = index_after(path, "roles[").unwrap_or(0);
+        let role = self.roles.roles().get(role);
+        let haystack = index_after(path, "haystacks[")
+            .and_then(|index| role.and_then(|role| role.haystacks.get(index)));
+        let key = path.rsplit('.').next().unwrap_or_default().to_owned();
+        let place = haystack.map(|haystack| (haystack.service(), haystack.location.clone()));
+        Purpose {
+            role: role.map(|role| role.name.clone()).unwrap_or_default(),
+            haystack: haystack.map(|haystack| haystack.name.clone()),
+            target: Target { place, key },
+        }
+    }
+
+    /// The secret with this purpose, as it is written: of the same role and haystack where there are several.
+    fn secret_for(&self, purpose: &Purpose) -> Option<&str> {
+        let all = self
+            .secrets
+            .iter()
+            .map(|place| (self.purpose(place), place));
+        let mut fitting: Vec<_> = all
+            .filter(|(known, _)| known.target == purpose.target)
+            .collect();
+        let distance = |known: &Purpose| {
+            (
+                known.role != purpose.role,
+                known.haystack != purpose.haystack,
+            )
+        };
+        fitting.sort_by_key(|(known, _)| distance(known));
+        let (_, place) = fitting.first()?;
+        Some(self.slice(&place.range))
+    }
+}
+
+/// Whether a string is one `${VARIABLE}` and nothing else.
+fn is_reference(written: &str) -> bool {
+    let inner = written
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|name| !name.contains(['$', '{', '}']))
+}
+
+fn index_after(path: &str, list: &str) -> Option<usize> {
+    let (_, rest) = path.split_once(list)?;
+    rest.split_once(']')?.0.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STORED: &str = r#"{
+  "roles": [
+    {"name": "A", "haystacks": [{"name": "wiki", "service": "AtomicData", "location": "http://a.example", "extra_parameters": {"agent_secret": "one\"1"}}],
+     "extra": {"llm_provider": "cloudllm", "cloudllm_api_key": "sk-first", "cloudllm_model": "m"}},
+    {"name": "B", "haystacks": [{"name": "tasks", "service": "TaskTracker", "location": "gitea:http://b.example", "extra_parameters": {"api_token": "${TOKEN}"}},
+      {"name": "tool", "service": "MCP", "location": "stdio:tool --serve"}],
+     "extra": {"llm_provider": "cloudllm", "cloudllm_api_key": "sk-second", "cloudllm_model": "m"}}
+  ]
+}"#;
+
+    fn environment() -> Environment {
+        Environment::from_iter([("TOKEN", "t0ken"), ("HOME", "/home/me")])
+    }
+
+    fn stored() -> RoleDocument {
+        RoleDocument::parse("s", STORED, &environment()).unwrap_or_else(|wrong| panic!("{wrong}"))
+    }
+
+    fn replacing(text: &str) -> Result<RoleDocument, Diagnostics> {
+        RoleDocument::replacing("new", text, &environment(), &stored())
+    }
+
+    #[test]
+    fn s06_secrets_are_shown_as_set_only() {
+        let shown = stored().redacted();
+        for secret in ["one", "sk-first", "sk-second", "t0ken"] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        assert_eq!(shown.matches(REDACTED).count(), 3, "{shown}");
+        assert!(shown.contains("${TOKEN}"), "a reference is no secret");
+    }
+
+    #[test]
+    fn what_is_shown_can_be_sent_back_and_keeps_every_secret() {
+        let stored = stored();
+        let again = replacing(&stored.redacted()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        assert_eq!(again.text(), stored.text());
+        assert_eq!(again.roles(), stored.roles());
+    }
+
+    #[test]
+    fn renamed_and_reordered_roles_keep_their_secrets() {
+        let shown = stored().redacted();
+        let value: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let mut roles = value["roles"].as_array().unwrap().clone();
+        roles.reverse();
+        roles[1]["haystacks"][0]["name"] = "renamed".into();
+        let text = serde_json::json!({ "roles": roles }).to_string();
+        let again = replacing(&text).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let key = |role: usize| again.roles().roles()[role].extra.cloudllm_api_key.clone();
+        assert_eq!(key(0).unwrap().expose(), "sk-second");
+        assert_eq!(key(1).unwrap().expose(), "sk-first");
+        assert!(again.text().contains(r#"one\"1"#), "{}", again.text());
+    }
+
+    /// Whoever may change the file must not be able to read a secret by sending it elsewhere.
+    #[test]
+    fn s06_a_secret_does_not_follow_a_changed_place() {
+        let moved = stored()
+            .redacted()
+            .replace("http://a.example", "http://evil.example");
+        let wrong = replacing(&moved).unwrap_err();
+        let first = wrong.iter().next().unwrap();
+        assert_eq!(wrong.len(), 1, "{wrong}");
+        assert_eq!(
+            first.key_path,
+            "roles[0].haystacks[0].extra_parameters.agent_secret"
+        );
+        assert!(first.line == Some(3) && first.col.is_some(), "{wrong}");
+        let given = moved.replacen(REDACTED, "given anew", 1);
+        assert!(replacing(&given).is_ok());
+    }
+
+    #[test]
+    fn powers_are_commands_and_variables() {
+        let powers: Vec<String> = stored().powers().into_iter().collect();
+        assert_eq!(
+            powers,
+            ["the command `stdio:tool --serve`", "the variable `TOKEN`"]
+        );
+    }
+}

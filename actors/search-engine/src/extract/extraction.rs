@@ -1,0 +1,158 @@
+//! How a source's files become documents: as plain files, as notes, or by a reader of their format in a child process.
+
+use std::sync::Arc;
+
+use search_core::document::{ContentKind, ExtractedDocument};
+use search_formats_engine::{Format as Packed, Readers, Refusal, Text};
+use search_sources_core::notes::{Dialect, Link};
+
+use super::links::Links;
+use super::{Decoded, Format, decode, extract, is_binary, title_or_name};
+use crate::texts::TextStore;
+use crate::walk::{RootFolder, SkipReason};
+
+/// What a source's files are read with.
+#[derive(Debug, Clone, Default)]
+pub struct Extraction {
+    /// Whose notes they are, if they are notes.
+    pub notes: Option<Dialect>,
+    /// Readers of PDF, office documents, books, mail and notebooks; without them such files count as binary or text.
+    pub packed: Option<PackedFormats>,
+}
+
+/// Readers of complicated formats, and where the texts they find are kept.
+#[derive(Debug, Clone)]
+pub struct PackedFormats {
+    /// The child processes.
+    pub readers: Readers,
+    /// The texts, for excerpts.
+    pub texts: Arc<TextStore>,
+}
+
+/// The dialect of a folder of notes.
+#[must_use]
+pub fn notes_dialect(root: &RootFolder) -> Dialect {
+    let entries = std::fs::read_dir(root.path()).into_iter().flatten();
+    let names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    Dialect::of(names.iter().map(String::as_str))
+}
+
+impl Extraction {
+    /// Whether content that begins like this is refused before it is read to its end.
+    pub(crate) fn refuses(&self, key: &str, beginning: &[u8]) -> bool {
+        self.packed(key).is_none() && is_binary(beginning)
+    }
+
+    fn packed(&self, key: &str) -> Option<(&PackedFormats, Packed)> {
+        Some((self.packed.as_ref()?, Packed::of_name(key)?))
+    }
+
+    /// Turns the content of a file, whose hash is known, into a document.
+    ///
+    /// # Errors
+    /// Why the file is left out.
+    pub fn document(
+        &self,
+        key: &str,
+        bytes: Vec<u8>,
+        hash: &[u8; 16],
+        mtime_ns: i64,
+    ) -> Result<ExtractedDocument, SkipReason> {
+        if let Some((packed, format)) = self.packed(key) {
+            let text = packed.text(key, format, &bytes, hash)?;
+            return Ok(packed_document(key, text, mtime_ns));
+        }
+        match self.notes {
+            Some(dialect) => note(dialect, key, bytes, mtime_ns),
+            None => extract(key, bytes, mtime_ns),
+        }
+    }
+}
+
+impl PackedFormats {
+    fn text(
+        &self,
+        key: &str,
+        format: Packed,
+        bytes: &[u8],
+        hash: &[u8; 16],
+    ) -> Result<Text, SkipReason> {
+        let text = self.readers.read(format, bytes).map_err(|refusal| {
+            tracing::info!(event = "file.refused", key, %refusal);
+            skip_reason(&refusal)
+        })?;
+        if text.body.trim().is_empty() {
+            return Err(SkipReason::Empty);
+        }
+        if let Err(error) = self.texts.put(hash, &text.body) {
+            tracing::warn!(event = "texts.unwritable", key, %error);
+        }
+        Ok(text)
+    }
+}
+
+fn skip_reason(refusal: &Refusal) -> SkipReason {
+    match refusal {
+        Refusal::NoText => SkipReason::Empty,
+        Refusal::Encrypted => SkipReason::Encrypted,
+        Refusal::Bomb(_) => SkipReason::UnpacksToTooMuch,
+        Refusal::TooSlow(_) => SkipReason::TooSlow,
+        Refusal::Malformed(_) | Refusal::Died(_) | Refusal::NoReader(_) => SkipReason::Damaged,
+    }
+}
+
+fn packed_document(key: &str, text: Text, mtime_ns: i64) -> ExtractedDocument {
+    ExtractedDocument {
+        key: key.to_owned(),
+        title: title_or_name(&text.title, key),
+        headings: text.headings,
+        tags: text.tags,
+        links: Vec::new(),
+        body: text.body,
+        kind: ContentKind::Prose,
+        modified: Some(mtime_ns.div_euclid(1_000_000_000)),
+    }
+}
+
+/// A page of notes: aliases are searched like headings, references to blocks of other pages stay as they are written.
+fn note(
+    dialect: Dialect,
+    key: &str,
+    bytes: Vec<u8>,
+    mtime_ns: i64,
+) -> Result<ExtractedDocument, SkipReason> {
+    if !dialect.is_note(key) {
+        return Err(SkipReason::NoNote);
+    }
+    let Decoded { text, .. } = decode(bytes, Format::Markdown).ok_or(SkipReason::Binary)?;
+    if text.trim_start().is_empty() {
+        return Err(SkipReason::Empty);
+    }
+    let mut page = dialect.page(key, &text);
+    for alias in &page.aliases {
+        page.body.push('\n');
+        page.body.push_str(alias);
+    }
+    if page.journal.is_some() {
+        page.tags.push("journal".to_owned());
+    }
+    let mut links = Links::default();
+    for link in &page.links {
+        if let Link::Page(name) = link {
+            links.page(name);
+        }
+    }
+    Ok(ExtractedDocument {
+        key: key.to_owned(),
+        title: title_or_name(&page.title, key),
+        headings: page.aliases,
+        tags: page.tags,
+        links: links.into_names(),
+        body: page.body,
+        kind: ContentKind::Prose,
+        modified: Some(mtime_ns.div_euclid(1_000_000_000)),
+    })
+}

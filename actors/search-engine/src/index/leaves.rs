@@ -1,0 +1,214 @@
+//! The documents behind the leaves of a condition: fields, beginnings, words of titles.
+
+use search_core::query::{Field, Filter, ParsedQuery};
+use tantivy::{DocId, InvertedIndexReader, TantivyError};
+
+use super::bitmap::Bitmap;
+use super::conditions::Bounds;
+use super::error::IndexError;
+use super::schema::KEY;
+use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
+
+/// Words that one beginning stands for in a segment, in the order of the alphabet; the rest is left
+/// out. Reading more posting lists would take longer than a person waits.
+const MAX_PREFIX_TERMS: usize = 20_000;
+
+/// The documents of a dictionary's terms that begin with `start`.
+pub(super) fn documents_with_prefix(
+    inverted: &InvertedIndexReader,
+    start: &str,
+    into: &mut Bitmap,
+    max_doc: DocId,
+) -> Result<(), IndexError> {
+    let range = inverted.terms().range().ge(start.as_bytes());
+    let mut stream = range.into_stream().map_err(TantivyError::from)?;
+    let mut seen = 0;
+    while seen < MAX_PREFIX_TERMS && stream.advance() && stream.key().starts_with(start.as_bytes())
+    {
+        seen += 1;
+        into.unite(&documents_of(inverted, stream.value(), max_doc)?);
+    }
+    Ok(())
+}
+
+/// The documents of a segment that have a filter's value. `source` is the display name of theirs.
+pub(super) fn filter_documents(
+    snapshot: &IndexSnapshot,
+    view: &SegmentView,
+    source: Option<&str>,
+    query: &ParsedQuery,
+    filter: &Filter,
+) -> Result<Bounds, IndexError> {
+    let max_doc = view.reader.max_doc();
+    Ok(match filter.field {
+        Field::Title => {
+            let mut all = Bitmap::full(max_doc);
+            for &word in &filter.words {
+                let word = &query.words()[word];
+                all.intersect(&title_documents(
+                    snapshot,
+                    view,
+                    query,
+                    word.whole,
+                    &word.parts,
+                )?);
+            }
+            if filter.is_phrase {
+                Bounds::open(all, max_doc)
+            } else {
+                Bounds::known(all)
+            }
+        }
+        Field::Tag => {
+            let tags = view.reader.inverted_index(snapshot.fields().tag)?;
+            let info = find_term(&tags, snapshot.fields().tag, &filter.line)?;
+            Bounds::known(match info {
+                Some(info) => documents_of(&tags, &info, max_doc)?,
+                None => Bitmap::new(max_doc),
+            })
+        }
+        Field::Path => Bounds::known(path_documents(view, &filter.value)?),
+        Field::Source => {
+            let is_it = source.is_some_and(|name| {
+                name.eq_ignore_ascii_case(&filter.value)
+                    || search_core::analysis::folded_line(name) == filter.line
+            });
+            Bounds::known(if is_it {
+                Bitmap::full(max_doc)
+            } else {
+                Bitmap::new(max_doc)
+            })
+        }
+    })
+}
+
+/// Documents whose title has a word: the whole of it, or all of its parts.
+pub(super) fn title_documents(
+    snapshot: &IndexSnapshot,
+    view: &SegmentView,
+    query: &ParsedQuery,
+    whole: usize,
+    parts: &[usize],
+) -> Result<Bitmap, IndexError> {
+    let with = |term: usize| {
+        let text = &query.terms()[term].text;
+        let info = find_term(&view.title, snapshot.fields().title, text)?;
+        match info {
+            Some(info) => documents_of(&view.title, &info, view.reader.max_doc()),
+            None => Ok(Bitmap::new(view.reader.max_doc())),
+        }
+    };
+    let mut set = with(whole)?;
+    if let Some((&first, rest)) = parts.split_first() {
+        let mut all = with(first)?;
+        for &part in rest {
+            all.intersect(&with(part)?);
+        }
+        set.unite(&all);
+    }
+    Ok(set)
+}
+
+/// The documents whose key holds `value`, from the column of keys: its dictionary is read in order,
+/// and each document has the number of its key there.
+fn path_documents(view: &SegmentView, value: &str) -> Result<Bitmap, IndexError> {
+    let max_doc = view.reader.max_doc();
+    let mut set = Bitmap::new(max_doc);
+    let Some(column) = view.reader.fast_fields().str(KEY)? else {
+        return Ok(set);
+    };
+    let mut wanted = PathPattern::new(value);
+    let mut stream = column.dictionary().stream().map_err(TantivyError::from)?;
+    let mut numbers = Bitmap::new(column.num_terms() as u32);
+    let mut number = 0;
+    while stream.advance() {
+        if wanted.matches(stream.key()) {
+            numbers.insert_all(&[number]);
+        }
+        number += 1;
+    }
+    if numbers.is_empty() {
+        return Ok(set);
+    }
+    for document in 0..max_doc {
+        let key = column.ords().first(document);
+        if key.is_some_and(|key| numbers.contains(key as u32)) {
+            set.insert_all(&[document]);
+        }
+    }
+    Ok(set)
+}
+
+/// A piece of a path, where a star stands for anything. Case is not looked at.
+struct PathPattern {
+    /// The pieces between the stars.
+    pieces: Vec<Vec<u8>>,
+    /// With a star the last piece has to end the path.
+    is_anchored: bool,
+    /// The key in small letters.
+    key: Vec<u8>,
+}
+
+impl PathPattern {
+    fn new(value: &str) -> Self {
+        let pieces: Vec<Vec<u8>> = value
+            .split('*')
+            .map(|piece| piece.to_ascii_lowercase().into_bytes())
+            .collect();
+        Self {
+            is_anchored: pieces.len() > 1,
+            pieces,
+            key: Vec::new(),
+        }
+    }
+
+    /// Each piece is taken at its first place behind the one before, the last one at the end: if
+    /// there is a way to fit them, this is one.
+    fn matches(&mut self, key: &[u8]) -> bool {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.key.make_ascii_lowercase();
+        let key = &self.key;
+        let Some((last, before)) = self.pieces.split_last() else {
+            return false;
+        };
+        let mut at = 0;
+        for piece in before {
+            let Some(found) = memchr::memmem::find(&key[at..], piece) else {
+                return false;
+            };
+            at += found + piece.len();
+        }
+        if self.is_anchored {
+            key[at..].ends_with(last)
+        } else {
+            memchr::memmem::find(&key[at..], last).is_some()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PathPattern;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, path, expected) in [
+            ("net", "drivers/net/a.c", true),
+            ("NET/", "drivers/net/a.c", true),
+            ("net/b", "drivers/net/a.c", false),
+            ("*.c", "drivers/net/a.c", true),
+            ("*.c", "drivers/net/a.c.orig", false),
+            ("net/*.c", "drivers/net/deep/a.c", true),
+            ("net/*", "drivers/net/a.h", true),
+            ("a*a", "a", false),
+            ("*", "a", true),
+        ] {
+            assert_eq!(
+                PathPattern::new(pattern).matches(path.as_bytes()),
+                expected,
+                "{pattern} {path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A search with a condition: sets of documents first, ranking among them after.
+
+use search_core::query::Condition;
+use tantivy::query::Weight;
+
+use super::{FEW, Outcome, Place, Scoring, Terms, place_close_ones};
+use crate::index::bitmap::Bitmap;
+use crate::index::conditions::{Bounds, Matching};
+use crate::index::error::IndexError;
+use crate::index::leaves::{documents_with_prefix, filter_documents};
+use crate::index::pool::Pool;
+use crate::index::search::Scope;
+
+/// A search with a condition.
+pub(super) struct Conditional<'s> {
+    pub(super) scope: &'s Scope<'s>,
+    pub(super) terms: &'s Terms<'s>,
+    pub(super) scoring: Scoring,
+}
+
+impl Conditional<'_> {
+    pub(super) fn search(
+        &self,
+        condition: &Condition,
+        weight: Option<&dyn Weight>,
+        pool: &mut Pool,
+        outcome: &mut Outcome,
+    ) -> Result<(), IndexError> {
+        let sources = self.scope.snapshots;
+        for place in self.terms.places(sources, self.scoring) {
+            let max_doc = place.view.reader.max_doc();
+            let mut matching =
+                Matching::of(condition, max_doc, place.view.deleted.as_ref(), |leaf| {
+                    self.leaf(&place, leaf)
+                })?;
+            outcome.certain[place.source as usize] += matching.certain();
+            outcome.open[place.source as usize] += matching.open();
+            // Beside a phrase a beginning only ranks: the condition has not asked for it.
+            for number in 0..self.terms.query.prefixes().len() {
+                matching.know(Condition::Prefix(number), |leaf| self.leaf(&place, leaf))?;
+            }
+            outcome.matchings.push(matching);
+        }
+        outcome.prefix_scores = self.prefix_scores(&outcome.matchings);
+        // Pruning knows nothing of what beginnings add.
+        let query = self.terms.query;
+        let is_covered = query.is_covered_by_terms() && query.prefixes().is_empty();
+        for (place, matching) in self
+            .terms
+            .places(sources, self.scoring)
+            .zip(&outcome.matchings)
+        {
+            let upper = &matching.whole.upper;
+            match weight {
+                _ if upper.is_empty() => {}
+                Some(weight) if is_covered && upper.len() > FEW => {
+                    place.rank(weight, Some(upper), pool)?;
+                }
+                _ => place.score_each(matching, &outcome.prefix_scores, pool)?,
+            }
+        }
+        if is_covered {
+            place_close_ones(sources, self.terms, self.scoring, pool)?;
+        }
+        Ok(())
+    }
+
+    fn leaf(&self, place: &Place<'_>, leaf: &Condition) -> Result<Bounds, IndexError> {
+        let query = self.terms.query;
+        let max_doc = place.view.reader.max_doc();
+        Ok(match leaf {
+            Condition::Word(word) => Bounds::known(place.word_documents(&query.words()[*word])?),
+            Condition::Phrase(phrase) => {
+                let mut all = Bitmap::full(max_doc);
+                for &term in &query.phrases()[*phrase].terms {
+                    all.intersect(&place.term_documents(term)?);
+                }
+                Bounds::open(all, max_doc)
+            }
+            Condition::Prefix(prefix) => {
+                let start = &query.prefixes()[*prefix].folded;
+                let mut set = Bitmap::new(max_doc);
+                let exact = place
+                    .view
+                    .reader
+                    .inverted_index(place.snapshot.fields().exact)?;
+                for dictionary in [&place.view.text, &exact] {
+                    documents_with_prefix(dictionary, start, &mut set, max_doc)?;
+                }
+                Bounds::known(set)
+            }
+            Condition::Filter(filter) => {
+                let name = self.scope.name(place.source);
+                let filter = &query.filters()[*filter];
+                filter_documents(place.snapshot, place.view, name, query, filter)?
+            }
+            Condition::Not(_) | Condition::All(_) | Condition::Any(_) => {
+                Bounds::known(Bitmap::new(max_doc))
+            }
+        })
+    }
+
+    /// A prefix counts as one word that occurs once: what is added is its rarity.
+    fn prefix_scores(&self, matchings: &[Matching]) -> Vec<f32> {
+        let documents = self.terms.statistics.documents as f32;
+        let prefixes = self.terms.query.prefixes().iter().enumerate();
+        prefixes
+            .map(|(number, prefix)| {
+                if !prefix.scores {
+                    return 0.0;
+                }
+                let leaf = Condition::Prefix(number);
+                let sets = matchings.iter().filter_map(|matching| matching.leaf(&leaf));
+                let with = sets.map(Bitmap::len).sum::<u64>() as f32;
+                (1.0 + (documents - with + 0.5) / (with + 0.5)).ln()
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,210 @@
+//! The second look of ServiceGraph: the best lexical results, and documents near the query without
+//! its words, in one order.
+//!
+//! What nearness is, is not known here: whoever has the vectors of the sources is a [`Reranker`].
+
+use rustc_hash::FxHashMap;
+use search_core::query::ParsedQuery;
+
+use super::error::IndexError;
+use super::pool::Candidate;
+use super::snapshot::IndexSnapshot;
+
+/// Lexical results that are ranked again.
+pub const RERANK_DEPTH: usize = 200;
+
+/// A lexical result that is to be ranked again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LexicalResult {
+    /// Which of the sources it is from.
+    pub source: usize,
+    /// Its key there.
+    pub key: String,
+    /// Its lexical score.
+    pub score: f32,
+}
+
+/// By what the nearness of a document to a query was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nearness {
+    /// By nothing: the document has no vector.
+    Unknown,
+    /// By vectors learnt from the corpus.
+    Learnt,
+    /// By an embedding model.
+    Model,
+}
+
+impl Nearness {
+    /// For people who ask how a score came about.
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            Self::Unknown => "the document has no vector (yet): its words count alone",
+            Self::Learnt => "nearness of the document to the query by what the words mean here",
+            Self::Model => "nearness of the document to the query by the embedding model",
+        }
+    }
+}
+
+/// A document in its new place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reranked {
+    /// Which of the sources it is from.
+    pub source: usize,
+    /// Its key there.
+    pub key: String,
+    /// The new score, higher is better.
+    pub score: f32,
+    /// What of it the words gave.
+    pub lexical_part: f32,
+    /// What of it the nearness of concepts gave.
+    pub concept_part: f32,
+    /// By what nearness was measured.
+    pub nearness: Nearness,
+    /// The concepts that led to it.
+    pub concepts: Vec<String>,
+}
+
+/// Ranks by more than words. The same call on the same sources always gives the same answer.
+pub trait Reranker: Send + Sync {
+    /// The results in their new order, best first. With `finds_more` documents without any of the
+    /// words may be among them. `None` where nothing is known that could change the order.
+    fn rerank(
+        &self,
+        terms: &[(&str, u32)],
+        results: &[LexicalResult],
+        finds_more: bool,
+    ) -> Option<Vec<Reranked>>;
+}
+
+/// A ranked document, and how it came to its place.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    pub(super) candidate: Candidate,
+    pub(super) fusion: Option<Fusion>,
+}
+
+/// How a score came about in the second look.
+#[derive(Debug, Clone)]
+pub(super) struct Fusion {
+    /// The lexical score; 0 where no word was found.
+    pub(super) lexical_score: f32,
+    pub(super) lexical_part: f32,
+    pub(super) concept_part: f32,
+    pub(super) nearness: Nearness,
+    pub(super) concepts: Vec<String>,
+}
+
+/// Candidates in lexical order, as they stand.
+pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<Placed> {
+    let placed = candidates.into_iter().map(|candidate| Placed {
+        candidate,
+        fusion: None,
+    });
+    placed.collect()
+}
+
+/// The candidates in their new order; those below [`RERANK_DEPTH`] follow as they were. Also gives
+/// the number of documents that were added, by source.
+pub(super) fn reranked(
+    sources: &[IndexSnapshot],
+    query: &ParsedQuery,
+    reranker: &dyn Reranker,
+    mut candidates: Vec<Candidate>,
+) -> Result<(Vec<Placed>, Vec<u64>), IndexError> {
+    let mut added = vec![0; sources.len()];
+    let rest = candidates.split_off(candidates.len().min(RERANK_DEPTH));
+    let mut results = Vec::with_capacity(candidates.len());
+    for candidate in &candidates {
+        let source = &sources[candidate.source as usize];
+        results.push(LexicalResult {
+            source: candidate.source as usize,
+            key: source.key(candidate.segment, candidate.document)?,
+            score: candidate.score,
+        });
+    }
+    let terms = query.terms().iter().filter(|term| term.count > 0);
+    let terms: Vec<(&str, u32)> = terms.map(|term| (term.text.as_str(), term.count)).collect();
+    let finds_more = query.condition().is_none();
+    let Some(ranked) = reranker.rerank(&terms, &results, finds_more) else {
+        candidates.extend(rest);
+        return Ok((unchanged(candidates), added));
+    };
+    let mut known: FxHashMap<(usize, String), Candidate> = FxHashMap::default();
+    for (result, candidate) in results.into_iter().zip(&candidates) {
+        known.insert((result.source, result.key), *candidate);
+    }
+    let mut placed = Vec::with_capacity(ranked.len() + rest.len());
+    for new in ranked {
+        let lexical = known.remove(&(new.source, new.key.clone()));
+        let found = match lexical {
+            Some(candidate) => Some(candidate),
+            None if finds_more => found_more(sources, &new)?,
+            None => None,
+        };
+        // A vector may outlive its document by a moment.
+        let Some(candidate) = found else { continue };
+        if lexical.is_none() {
+            added[new.source] += 1;
+        }
+        placed.push(Placed {
+            candidate: Candidate {
+                score: new.score,
+                ..candidate
+            },
+            fusion: Some(Fusion {
+                lexical_score: lexical.map_or(0.0, |candidate| candidate.score),
+                lexical_part: new.lexical_part,
+                concept_part: new.concept_part,
+                nearness: new.nearness,
+                concepts: new.concepts,
+            }),
+        });
+    }
+    append_rest(&mut placed, rest);
+    Ok((placed, added))
+}
+
+/// A document that no word led to.
+fn found_more(sources: &[IndexSnapshot], new: &Reranked) -> Result<Option<Candidate>, IndexError> {
+    let Some(snapshot) = sources.get(new.source) else {
+        return Ok(None);
+    };
+    let place = snapshot.place(&new.key)?;
+    Ok(place.map(|(segment, document)| Candidate {
+        score: new.score,
+        source: new.source as u32,
+        segment,
+        document,
+    }))
+}
+
+/// What was not looked at again follows with scores on the new scale, below all that was.
+fn append_rest(placed: &mut Vec<Placed>, rest: Vec<Candidate>) {
+    let lowest = placed.last().map_or(1.0, |last| last.candidate.score);
+    let highest = rest.first().map_or(1.0, |first| first.score);
+    let seen: Vec<(u32, u32, u32)> = placed
+        .iter()
+        .map(|one| {
+            (
+                one.candidate.source,
+                one.candidate.segment,
+                one.candidate.document,
+            )
+        })
+        .collect();
+    let seen: rustc_hash::FxHashSet<_> = seen.into_iter().collect();
+    for candidate in rest {
+        if seen.contains(&(candidate.source, candidate.segment, candidate.document)) {
+            continue;
+        }
+        let share = candidate.score / highest.max(f32::MIN_POSITIVE);
+        placed.push(Placed {
+            candidate: Candidate {
+                score: lowest * share.min(1.0),
+                ..candidate
+            },
+            fusion: None,
+        });
+    }
+}

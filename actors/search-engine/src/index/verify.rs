@@ -1,0 +1,127 @@
+//! Reading texts where a condition depends on them: phrases, and phrases in titles.
+//!
+//! The index keeps no positions. The words of a phrase narrow the documents down; the best of them
+//! are read and compared, at most [`MAX_VERIFIED`] of them and [`MAX_VERIFIED_BYTES`] of text, and
+//! [`ENOUGH_VERIFIED`] of them where these are enough for all results asked for. The bounds count
+//! work, not time, so the same search gives the same answer on any machine.
+
+use search_core::query::{Condition, Field, ParsedQuery, PhraseFinder, Truth};
+
+use super::error::IndexError;
+use super::pool::Candidate;
+use super::record::DocumentRecord;
+
+/// Most documents of one search whose texts are read for phrases, best ones first.
+pub const MAX_VERIFIED: usize = 1_000;
+
+/// Texts after which no more are read once all results asked for are found.
+pub const ENOUGH_VERIFIED: usize = 200;
+
+/// Most bytes of text of one search that are read for phrases.
+pub const MAX_VERIFIED_BYTES: usize = 24 << 20;
+
+/// Where the texts of documents come from.
+pub trait TextSource {
+    /// The text of a document of the numbered source as it was indexed; `None` when it cannot be read.
+    fn text(&self, source: usize, record: &DocumentRecord) -> Option<String>;
+}
+
+/// What is still to be found out about ranked documents.
+pub(super) struct Verifier<'v> {
+    query: &'v ParsedQuery,
+    texts: Option<&'v dyn TextSource>,
+    finders: Vec<PhraseFinder>,
+    /// By filter: finders for phrases in titles.
+    title_finders: Vec<Option<PhraseFinder>>,
+    titles_only: bool,
+    documents: usize,
+    bytes: usize,
+}
+
+impl<'v> Verifier<'v> {
+    /// `titles_only`: phrases are looked for in titles, as everything else is.
+    pub(super) fn new(
+        query: &'v ParsedQuery,
+        texts: Option<&'v dyn TextSource>,
+        titles_only: bool,
+    ) -> Self {
+        let title_finder = |filter: &search_core::query::Filter| {
+            (filter.field == Field::Title && filter.is_phrase)
+                .then(|| PhraseFinder::of_text(&filter.value))
+        };
+        Self {
+            finders: (0..query.phrases().len())
+                .map(|phrase| query.phrase_finder(phrase))
+                .collect(),
+            title_finders: query.filters().iter().map(title_finder).collect(),
+            query,
+            texts,
+            titles_only,
+            documents: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Whether no further text may be read; `is_filled`: there are as many results as asked for.
+    pub(super) fn is_spent(&self, is_filled: bool) -> bool {
+        let most = if is_filled {
+            ENOUGH_VERIFIED
+        } else {
+            MAX_VERIFIED
+        };
+        self.documents >= most || self.bytes >= MAX_VERIFIED_BYTES
+    }
+
+    /// Whether a document meets the condition, by what the index says (`known`) and its text.
+    pub(super) fn holds(
+        &mut self,
+        candidate: &Candidate,
+        record: &DocumentRecord,
+        known: &mut dyn FnMut(&Condition) -> Result<Truth, IndexError>,
+    ) -> Result<bool, IndexError> {
+        let Some(condition) = self.query.condition() else {
+            return Ok(true);
+        };
+        self.documents += 1;
+        let mut text: Option<Option<String>> = None;
+        let truth = condition.holds(&mut |leaf| {
+            Ok::<_, IndexError>(match (known(leaf)?, leaf) {
+                (Truth::Open, Condition::Phrase(phrase)) => self
+                    .has_phrase(*phrase, candidate, record, &mut text)
+                    .into(),
+                (Truth::Open, Condition::Filter(filter)) => {
+                    let finder = self.title_finders[*filter].as_mut();
+                    finder
+                        .is_some_and(|finder| finder.is_in(&record.title))
+                        .into()
+                }
+                (known, _) => known,
+            })
+        })?;
+        Ok(truth == Truth::Yes)
+    }
+
+    fn has_phrase(
+        &mut self,
+        phrase: usize,
+        candidate: &Candidate,
+        record: &DocumentRecord,
+        text: &mut Option<Option<String>>,
+    ) -> bool {
+        if self.finders[phrase].is_in(&record.title) {
+            return true;
+        }
+        // Without texts the words alone have to do.
+        let Some(texts) = self.texts.filter(|_| !self.titles_only) else {
+            return !self.titles_only;
+        };
+        let bytes = &mut self.bytes;
+        let text = text.get_or_insert_with(|| {
+            let text = texts.text(candidate.source as usize, record);
+            *bytes += text.as_ref().map_or(0, String::len);
+            text
+        });
+        text.as_deref()
+            .is_some_and(|text| self.finders[phrase].is_in(text))
+    }
+}

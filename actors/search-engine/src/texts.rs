@@ -1,0 +1,133 @@
+//! Texts that were read out of complicated formats, kept for excerpts: reading a PDF again for each result would be too slow.
+//!
+//! One compressed file a document, named after the hash of the document's content. A text that is missing costs its excerpt,
+//! nothing else.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+
+/// Longest text that is kept and read again, in bytes.
+pub const MAX_TEXT_BYTES: usize = 8 << 20;
+
+/// A folder of texts.
+#[derive(Debug)]
+pub struct TextStore {
+    folder: PathBuf,
+}
+
+impl TextStore {
+    /// A store in `folder`, which is made when the first text is kept.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    fn path(&self, hash: &[u8; 16]) -> PathBuf {
+        self.folder.join(name(hash))
+    }
+
+    /// Keeps the text of the document with this hash, its beginning if it is very long.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn put(&self, hash: &[u8; 16], text: &str) -> io::Result<()> {
+        let path = self.path(hash);
+        if path.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.folder)?;
+        let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+        let beside = path.with_extension("new");
+        let mut encoder = DeflateEncoder::new(File::create(&beside)?, Compression::fast());
+        encoder.write_all(text.as_bytes())?;
+        encoder.finish()?;
+        fs::rename(beside, path)
+    }
+
+    /// The text of the document with this hash.
+    #[must_use]
+    pub fn get(&self, hash: &[u8; 16]) -> Option<String> {
+        let file = File::open(self.path(hash)).ok()?;
+        let mut text = String::new();
+        let decoder = DeflateDecoder::new(file).take(MAX_TEXT_BYTES as u64);
+        let read = { decoder }.read_to_string(&mut text);
+        read.ok().map(|_| text)
+    }
+
+    /// Removes the texts of documents that are no longer there. Returns how many.
+    ///
+    /// # Errors
+    /// The folder cannot be read or written.
+    pub fn keep_only<'h>(
+        &self,
+        hashes: impl IntoIterator<Item = &'h [u8; 16]>,
+    ) -> io::Result<usize> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            entries => entries?,
+        };
+        let names: BTreeSet<String> = hashes.into_iter().map(name).collect();
+        let mut removed = 0;
+        for entry in entries {
+            let entry = entry?;
+            if !names.contains(entry.file_name().to_string_lossy().as_ref()) {
+                remove(&entry.path())?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn name(hash: &[u8; 16]) -> String {
+    let mut name = String::with_capacity(32);
+    for byte in hash {
+        // Writing to a String cannot fail.
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back_and_go_with_their_documents() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let store = TextStore::new(home.path().join("texts"));
+        assert_eq!(
+            (store.get(&[1; 16]), store.keep_only([]).expect("no folder")),
+            (None, 0)
+        );
+        let long = "é".repeat(MAX_TEXT_BYTES);
+        store.put(&[1; 16], "one").expect("room");
+        store.put(&[2; 16], &long).expect("room");
+        assert_eq!(store.get(&[1; 16]).as_deref(), Some("one"));
+        assert_eq!(
+            store.get(&[2; 16]).map(|text| text.len()),
+            Some(MAX_TEXT_BYTES)
+        );
+        assert_eq!(store.keep_only([&[1; 16]]).expect("room"), 1);
+        assert_eq!(
+            (store.get(&[1; 16]).as_deref(), store.get(&[2; 16])),
+            (Some("one"), None)
+        );
+        fs::write(store.path(&[3; 16]), b"\xff\xff no deflate").expect("room");
+        assert_eq!(store.get(&[3; 16]), None);
+    }
+}

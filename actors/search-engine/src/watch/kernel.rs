@@ -1,0 +1,215 @@
+//! The kernel's events about folders (inotify), read on a thread of their own.
+//!
+//! Only what changes a file is asked for. Watching for opened files too, as general libraries do,
+//! would make each excerpt of a search an event that somebody has to read and throw away.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use parking_lot::Mutex;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+
+use super::pending::Change;
+
+/// Events that may wait for the worker; more of them mean a rescan.
+const MAX_EVENTS: usize = 64 * 1024;
+
+/// Bytes of events that are read at once: a few thousand.
+const BUFFER: usize = 64 * 1024;
+
+/// What is told about a folder: its entries come, go, are written, and it goes itself.
+const WATCHED: WatchFlags = WatchFlags::ATTRIB
+    .union(WatchFlags::CREATE)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::CLOSE_WRITE)
+    .union(WatchFlags::MODIFY)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF)
+    .union(WatchFlags::ONLYDIR)
+    .union(WatchFlags::DONT_FOLLOW);
+
+/// Something has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Event {
+    /// What: an entry of a watched folder, or the folder itself.
+    pub(super) path: PathBuf,
+    pub(super) change: Change,
+}
+
+/// The watches of one source.
+pub(super) struct KernelWatch {
+    queue: Arc<OwnedFd>,
+    shared: Arc<Shared>,
+    events: Receiver<Event>,
+}
+
+struct Shared {
+    /// The folders by the numbers of their watches.
+    folders: Mutex<HashMap<i32, PathBuf>>,
+    overflowed: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl KernelWatch {
+    pub(super) fn new() -> io::Result<Self> {
+        let queue = Arc::new(inotify::init(CreateFlags::CLOEXEC)?);
+        let shared = Arc::new(Shared {
+            folders: Mutex::default(),
+            overflowed: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+        });
+        let (sender, events) = bounded(MAX_EVENTS);
+        let reader = (Arc::clone(&queue), Arc::clone(&shared));
+        std::thread::Builder::new()
+            .name("watch-events".to_owned())
+            .spawn(move || read(&reader.0, &reader.1, &sender))?;
+        Ok(Self {
+            queue,
+            shared,
+            events,
+        })
+    }
+
+    pub(super) fn events(&self) -> &Receiver<Event> {
+        &self.events
+    }
+
+    /// Whether events were dropped since this was last asked.
+    pub(super) fn take_overflow(&self) -> bool {
+        self.shared.overflowed.swap(false, Ordering::AcqRel)
+    }
+
+    /// Watches a folder; gives the number of the watch.
+    pub(super) fn add(&self, folder: &Path) -> rustix::io::Result<i32> {
+        // Held meanwhile, so that no event comes before its folder is known.
+        let mut folders = self.shared.folders.lock();
+        let number = inotify::add_watch(&*self.queue, folder, WATCHED)?;
+        folders.insert(number, folder.to_owned());
+        Ok(number)
+    }
+
+    /// Ends a watch; the kernel may have ended it already.
+    pub(super) fn remove(&self, number: i32) {
+        self.shared.folders.lock().remove(&number);
+        let _ = inotify::remove_watch(&*self.queue, number);
+    }
+}
+
+impl Drop for KernelWatch {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        // The end of a watch is an event: it wakes the thread.
+        if let Ok(number) = inotify::add_watch(&*self.queue, "/", WatchFlags::DELETE_SELF) {
+            let _ = inotify::remove_watch(&*self.queue, number);
+        }
+    }
+}
+
+/// Hands events on until the watch is dropped. Never waits for the worker, which may wait for it.
+fn read(queue: &OwnedFd, shared: &Shared, sender: &Sender<Event>) {
+    let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
+    let mut reader = Reader::new(queue, &mut buffer);
+    while !shared.ended.load(Ordering::Acquire) {
+        let event = match reader.next() {
+            Ok(event) => event,
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => {
+                tracing::warn!(event = "watch.failed", %error);
+                shared.overflowed.store(true, Ordering::Release);
+                return;
+            }
+        };
+        if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
+            shared.overflowed.store(true, Ordering::Release);
+            // Anything wakes the worker.
+            let _ = sender.try_send(Event {
+                path: PathBuf::new(),
+                change: Change::Settled,
+            });
+            continue;
+        }
+        let told = shared.told(&event);
+        if let Some(told) = told
+            && let Err(TrySendError::Full(_)) = sender.try_send(told)
+        {
+            shared.overflowed.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Shared {
+    fn told(&self, event: &inotify::Event<'_>) -> Option<Event> {
+        let flags = event.events();
+        let mut folders = self.folders.lock();
+        if flags.contains(ReadFlags::IGNORED) {
+            folders.remove(&event.wd());
+            return None;
+        }
+        let folder = folders.get(&event.wd())?;
+        let path = match event.file_name() {
+            Some(name) => folder.join(OsStr::from_bytes(name.to_bytes())),
+            None => folder.clone(),
+        };
+        // Creation and writing are followed by a close; everything else is complete by itself.
+        let ongoing = ReadFlags::CREATE.union(ReadFlags::MODIFY);
+        let change = if flags.intersects(ongoing) {
+            Change::Ongoing
+        } else {
+            Change::Settled
+        };
+        Some(Event { path, change })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn next(watch: &KernelWatch) -> Event {
+        let wait = Duration::from_secs(20);
+        watch.events().recv_timeout(wait).expect("an event")
+    }
+
+    #[test]
+    fn reading_a_file_is_no_event() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::write(&a, "text").expect("writes");
+        let watch = KernelWatch::new().expect("the system has a queue");
+        watch.add(folder.path()).expect("watched");
+        std::fs::read(&a).expect("reads");
+        std::fs::read_dir(folder.path())
+            .expect("lists")
+            .for_each(drop);
+        std::fs::rename(&a, &b).expect("moves");
+        let change = Change::Settled;
+        assert_eq!(next(&watch), Event { path: a, change });
+        assert_eq!(next(&watch), Event { path: b, change });
+    }
+
+    #[test]
+    fn the_thread_ends_with_the_watch_and_a_removed_watch_tells_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let watch = KernelWatch::new().expect("the system has a queue");
+        let number = watch.add(folder.path()).expect("watched");
+        watch.remove(number);
+        std::fs::write(folder.path().join("a"), "text").expect("writes");
+        let events = watch.events().clone();
+        drop(watch);
+        // The sender is gone with the thread; nothing was sent before.
+        assert!(events.recv_timeout(Duration::from_secs(20)).is_err());
+        assert!(events.is_empty());
+    }
+}

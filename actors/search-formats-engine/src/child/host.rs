@@ -1,0 +1,171 @@
+//! The parent's side: children that are kept for the next document, and ended when one takes too long.
+
+use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::READ_DOCUMENTS;
+use super::frame::{Request, receive, send};
+use crate::format::Format;
+use crate::text::{Limits, Refusal, Text};
+
+/// What is started as a child: a program that calls [`crate::serve`] when it gets these arguments.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Its path: usually the running program itself.
+    pub path: PathBuf,
+    /// Arguments that lead to [`crate::serve`].
+    pub arguments: Vec<OsString>,
+}
+
+impl Program {
+    /// The running program itself, which begins with [`crate::serve_if_asked`].
+    pub fn own(path: PathBuf) -> Self {
+        Self {
+            path,
+            arguments: vec![READ_DOCUMENTS.into()],
+        }
+    }
+}
+
+/// Reads documents in child processes; clones share them.
+#[derive(Debug, Clone)]
+pub struct Readers {
+    program: Arc<Program>,
+    limits: Limits,
+    /// Children that wait for work.
+    idle: Arc<Mutex<Vec<Reader>>>,
+}
+
+/// Children kept waiting.
+const KEPT: usize = 2;
+/// Documents one child reads before it is replaced: what parsers leak goes with it.
+const DOCUMENTS: u32 = 500;
+
+impl Readers {
+    /// Nothing is started before the first document.
+    pub fn new(program: Program, limits: Limits) -> Self {
+        Self {
+            program: Arc::new(program),
+            limits,
+            idle: Arc::default(),
+        }
+    }
+
+    /// The text of a document; blocks, at most for the time limit.
+    ///
+    /// # Errors
+    /// When the document is refused, took too long, or took its process down. The next call is not affected.
+    pub fn read(&self, format: Format, bytes: &[u8]) -> Result<Text, Refusal> {
+        let waiting = self.idle.lock().pop();
+        let mut reader = match waiting {
+            Some(reader) => reader,
+            None => Reader::start(&self.program)?,
+        };
+        let answer = reader.read(format, bytes, &self.limits);
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(broken) => return Err(reader.end(&broken, self.limits.time)),
+        };
+        let mut idle = self.idle.lock();
+        if reader.documents < DOCUMENTS && idle.len() < KEPT {
+            idle.push(reader);
+        }
+        answer
+    }
+}
+
+#[derive(Debug)]
+struct Reader {
+    child: Child,
+    socket: UnixStream,
+    documents: u32,
+}
+
+impl Reader {
+    fn start(program: &Program) -> Result<Self, Refusal> {
+        let no_reader = |error: std::io::Error| Refusal::NoReader(error.to_string());
+        let (ours, theirs) = UnixStream::pair().map_err(no_reader)?;
+        let mut command = Command::new(&program.path);
+        command
+            .args(&program.arguments)
+            .env_clear()
+            .current_dir("/");
+        command
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = command.spawn().map_err(no_reader)?;
+        Ok(Self {
+            child,
+            socket: ours,
+            documents: 0,
+        })
+    }
+
+    fn read(
+        &mut self,
+        format: Format,
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> std::io::Result<Result<Text, Refusal>> {
+        self.documents += 1;
+        let deadline = Instant::now() + limits.time;
+        let request = Request {
+            format,
+            limits: *limits,
+            bytes: bytes.len() as u64,
+        };
+        self.socket.set_write_timeout(Some(limits.time))?;
+        send(&mut self.socket, &request)?;
+        for part in bytes.chunks(1 << 20) {
+            self.socket.set_write_timeout(Some(left(deadline)?))?;
+            self.socket.write_all(part)?;
+        }
+        self.socket.set_read_timeout(Some(left(deadline)?))?;
+        receive(&mut self.socket)
+    }
+
+    /// Ends a child that broke the conversation, and says what the document did.
+    fn end(mut self, broken: &std::io::Error, limit: Duration) -> Refusal {
+        let too_slow = matches!(broken.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock);
+        if too_slow {
+            // Dropped: killed and waited for.
+            return Refusal::TooSlow(limit);
+        }
+        // It has closed its end: it is gone or about to be; one that is not is killed.
+        let patience = Instant::now() + Duration::from_secs(1);
+        while Instant::now() < patience {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Refusal::Died(status.to_string()),
+                Ok(None) => std::thread::park_timeout(Duration::from_millis(5)),
+                Err(error) => return Refusal::Died(error.to_string()),
+            }
+        }
+        Refusal::Died(broken.to_string())
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn left(deadline: Instant) -> std::io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    Ok(left)
+}

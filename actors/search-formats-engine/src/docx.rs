@@ -1,0 +1,61 @@
+//! DOCX: paragraphs, headings by style, footnotes, title and keywords.
+
+use crate::archive::Archive;
+use crate::markup::{Flow, Part, attribute, each, text_of};
+use crate::text::{Collector, Limits, Refusal, Text};
+
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+    let mut archive = Archive::open(bytes, limits)?;
+    let mut into = Collector::new(limits);
+    if let Some(core) = archive.part("docProps/core.xml")? {
+        into.title(&text_of(&core, "title").unwrap_or_default());
+        into.tags(&text_of(&core, "keywords").unwrap_or_default());
+    }
+    let document = archive.demand("word/document.xml")?;
+    story(&document, &mut into)?;
+    for part in [
+        "word/footnotes.xml",
+        "word/endnotes.xml",
+        "word/comments.xml",
+    ] {
+        if let Some(notes) = archive.part(part)? {
+            story(&notes, &mut into)?;
+        }
+    }
+    into.finish()
+}
+
+/// Paragraphs of one part: ECMA-376 part 1, 17.3 (`w:p`, `w:pStyle`, `w:t`, `w:tab`, `w:br`).
+fn story(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
+    let mut flow = Flow::default();
+    let mut in_text = false;
+    let mut is_title = false;
+    each(xml, |part| {
+        match part {
+            Part::Open("t", _) => in_text = true,
+            Part::Close("t") => in_text = false,
+            Part::Text(text) if in_text => flow.push(text),
+            Part::Open("tab" | "br" | "cr", _) => flow.push(" "),
+            Part::Open("pStyle", start) => {
+                let style = attribute(start, "val").unwrap_or_default().to_lowercase();
+                is_title = style == "title";
+                flow.heading = is_title
+                    || style.starts_with("heading")
+                    || style.starts_with("berschrift")
+                    || style.starts_with("überschrift");
+            }
+            Part::Open("outlineLvl", start) => {
+                // 9 is body text.
+                flow.heading |= attribute(start, "val").is_some_and(|level| level != "9");
+            }
+            Part::Close("p") => {
+                flow.end(into);
+                is_title = false;
+            }
+            _ => {}
+        }
+        !into.is_full()
+    })?;
+    flow.end(into);
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! EPUB: the chapters in reading order.
+
+use std::collections::HashMap;
+
+use crate::archive::Archive;
+use crate::markup::{Flow, Part, attribute, each, text_of};
+use crate::text::{Collector, Limits, Refusal, Text};
+
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+    let mut archive = Archive::open(bytes, limits)?;
+    let container = archive.demand("META-INF/container.xml")?;
+    if archive
+        .part("META-INF/encryption.xml")?
+        .is_some_and(|xml| text_of(&xml, "EncryptedKey").is_some())
+    {
+        return Err(Refusal::Encrypted);
+    }
+    let package = package_path(&container)?;
+    let opf = archive.demand(&package)?;
+    let mut into = Collector::new(limits);
+    into.title(&text_of(&opf, "title").unwrap_or_default());
+    let base = package.rsplit_once('/').map_or("", |(folder, _)| folder);
+    for chapter in spine(&opf)?.into_iter().take(limits.parts) {
+        let Some(path) = resolved(base, &chapter) else {
+            continue;
+        };
+        // A chapter that is missing or broken costs itself only.
+        let Some(xhtml) = archive.part(&path)? else {
+            continue;
+        };
+        match page(&xhtml, &mut into) {
+            Ok(()) | Err(Refusal::Malformed(_)) => {}
+            Err(refusal) => return Err(refusal),
+        }
+        if into.is_full() {
+            break;
+        }
+    }
+    into.finish()
+}
+
+fn package_path(container: &[u8]) -> Result<String, Refusal> {
+    let mut path = None;
+    each(container, |part| {
+        if let Part::Open("rootfile", start) = part {
+            path = attribute(start, "full-path");
+        }
+        path.is_none()
+    })?;
+    path.ok_or_else(|| Refusal::Malformed("container.xml names no package".to_owned()))
+}
+
+/// Hrefs of the chapters, in reading order.
+fn spine(opf: &[u8]) -> Result<Vec<String>, Refusal> {
+    let mut hrefs = HashMap::new();
+    let mut order = Vec::new();
+    each(opf, |part| {
+        match part {
+            Part::Open("item", start) => {
+                if let (Some(id), Some(href)) = (attribute(start, "id"), attribute(start, "href")) {
+                    hrefs.insert(id, href);
+                }
+            }
+            Part::Open("itemref", start) => order.extend(attribute(start, "idref")),
+            _ => {}
+        }
+        true
+    })?;
+    Ok(order
+        .iter()
+        .filter_map(|id| hrefs.get(id).cloned())
+        .collect())
+}
+
+/// A path inside the archive: percent-encoding undone, `..` followed, none that leaves it.
+fn resolved(base: &str, href: &str) -> Option<String> {
+    let href = href.split(['#', '?']).next()?;
+    if href.contains(':') {
+        return None;
+    }
+    let href = percent_decoded(href);
+    let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
+    for part in href.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let pair = tail
+            .get(..2)
+            .and_then(|pair| std::str::from_utf8(pair).ok());
+        let decoded = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        match (first, decoded) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// One chapter: blocks become paragraphs, scripts and styles nothing.
+fn page(xhtml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
+    let mut flow = Flow::default();
+    let mut hidden = 0_usize;
+    let read = each(xhtml, |part| {
+        match part {
+            Part::Open("script" | "style" | "head" | "svg", _) => hidden += 1,
+            Part::Close("script" | "style" | "head" | "svg") => hidden = hidden.saturating_sub(1),
+            Part::Text(text) if hidden == 0 => flow.push_folded(text),
+            Part::Open("br", _) => flow.push(" "),
+            Part::Open(name, _) if is_block(name) => {
+                flow.end(into);
+                flow.heading = is_heading(name);
+            }
+            Part::Close(name) if is_block(name) => flow.end(into),
+            _ => {}
+        }
+        !into.is_full()
+    });
+    flow.end(into);
+    read
+}
+
+fn is_heading(name: &str) -> bool {
+    matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+}
+
+fn is_block(name: &str) -> bool {
+    is_heading(name)
+        || matches!(
+            name,
+            "p" | "div"
+                | "li"
+                | "td"
+                | "th"
+                | "tr"
+                | "pre"
+                | "blockquote"
+                | "section"
+                | "dt"
+                | "dd"
+                | "figcaption"
+                | "title"
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chapters_are_found_inside_the_book_only() {
+        assert_eq!(
+            resolved("OEBPS", "text/c%201.xhtml#a").as_deref(),
+            Some("OEBPS/text/c 1.xhtml")
+        );
+        assert_eq!(
+            resolved("OEBPS/x", "../c.xhtml").as_deref(),
+            Some("OEBPS/c.xhtml")
+        );
+        assert_eq!(resolved("", "../../etc/passwd"), None);
+        assert_eq!(resolved("", "https://example.org/x"), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! E-mail: subject, people, date and the text; names of attachments, not their content.
+
+use mail_parser::{Address, Message, MessageParser, MimeHeaders};
+
+use crate::text::{Collector, Limits, Refusal, Text};
+
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+    let mut into = Collector::new(limits);
+    let message = MessageParser::default().parse(bytes);
+    let message =
+        message.ok_or_else(|| Refusal::Malformed("it has no header fields".to_owned()))?;
+    into.title(message.subject().unwrap_or_default());
+    add(&message, &mut into);
+    into.finish()
+}
+
+/// The messages of a mailbox, each begun by a line `From …` (RFC 4155) after an empty one.
+pub(crate) fn read_many(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+    let mut into = Collector::new(limits);
+    for part in messages(bytes).take(limits.parts) {
+        let Some(message) = MessageParser::default().parse(part) else {
+            continue;
+        };
+        into.heading(message.subject().unwrap_or_default());
+        add(&message, &mut into);
+        if into.is_full() {
+            break;
+        }
+    }
+    into.finish()
+}
+
+fn add(message: &Message<'_>, into: &mut Collector) {
+    for (name, people) in [
+        ("From", message.from()),
+        ("To", message.to()),
+        ("Cc", message.cc()),
+    ] {
+        let people = people.map(shown).unwrap_or_default();
+        if !people.is_empty() {
+            into.paragraph(&format!("{name}: {people}"));
+        }
+    }
+    if let Some(date) = message.date() {
+        into.paragraph(&format!("Date: {}", date.to_rfc3339()));
+    }
+    for part in 0..message.text_body_count() {
+        // HTML without a plain part comes as text.
+        if let Some(text) = message.body_text(part) {
+            into.paragraph(&text.replace("\r\n", "\n"));
+        }
+    }
+    for attachment in message.attachments() {
+        if let Some(name) = attachment.attachment_name() {
+            into.paragraph(&format!("Attachment: {name}"));
+        }
+    }
+}
+
+fn shown(people: &Address<'_>) -> String {
+    let each = people
+        .iter()
+        .map(|person| match (person.name(), person.address()) {
+            (Some(name), Some(address)) => format!("{name} <{address}>"),
+            (Some(one), None) | (None, Some(one)) => one.to_owned(),
+            (None, None) => String::new(),
+        });
+    let shown: Vec<String> = each.filter(|person| !person.is_empty()).take(100).collect();
+    shown.join(", ")
+}
+
+fn messages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        // Behind the separator line itself.
+        let start = if rest.starts_with(b"From ") {
+            rest.iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(rest.len(), |end| end + 1)
+        } else {
+            0
+        };
+        let body = &rest[start..];
+        let end = separator(body).unwrap_or(body.len());
+        rest = &body[end..];
+        Some(&body[..end])
+    })
+}
+
+/// Where the next `From ` line begins.
+fn separator(bytes: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    while let Some(line_end) = bytes[from..].iter().position(|byte| *byte == b'\n') {
+        let next = from + line_end + 1;
+        if bytes[next..].starts_with(b"From ") {
+            return Some(next);
+        }
+        from = next;
+    }
+    None
+}

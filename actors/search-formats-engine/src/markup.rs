@@ -1,0 +1,127 @@
+//! XML as it is found inside documents: events with local names, entities resolved, nothing fetched.
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+
+use crate::text::Refusal;
+
+/// Elements that may be open at once.
+const MAX_DEPTH: usize = 256;
+
+/// What a reader of a format is told.
+pub(crate) enum Part<'a> {
+    /// An element begins; its local name.
+    Open(&'a str, &'a BytesStart<'a>),
+    /// An element ends.
+    Close(&'a str),
+    /// Text between.
+    Text(&'a str),
+}
+
+/// Calls `take` for each part of `xml`, until it says to stop (`false`).
+pub(crate) fn each(xml: &[u8], mut take: impl FnMut(Part<'_>) -> bool) -> Result<(), Refusal> {
+    let text = String::from_utf8_lossy(xml);
+    let mut reader = Reader::from_str(&text);
+    // Books are often HTML that calls itself XML.
+    reader.config_mut().check_end_names = false;
+    reader.config_mut().allow_unmatched_ends = true;
+    let mut depth = 0_usize;
+    loop {
+        let event = reader.read_event();
+        let event = event.map_err(|error| {
+            Refusal::Malformed(format!("XML at byte {}: {error}", reader.error_position()))
+        })?;
+        let goes_on = match &event {
+            Event::Start(start) => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Err(Refusal::Bomb(format!(
+                        "more than {MAX_DEPTH} elements inside each other"
+                    )));
+                }
+                take(Part::Open(start.local_name().as_ref(), start))
+            }
+            Event::Empty(start) => {
+                let name = start.local_name();
+                let name = name.as_ref();
+                take(Part::Open(name, start)) && take(Part::Close(name))
+            }
+            Event::End(end) => {
+                depth = depth.saturating_sub(1);
+                take(Part::Close(end.local_name().as_ref()))
+            }
+            Event::Text(text) => take(Part::Text(text)),
+            Event::CData(text) => take(Part::Text(text)),
+            Event::GeneralRef(name) => take(Part::Text(&resolve(name))),
+            Event::Eof => return Ok(()),
+            // A document type could define entities; they stay undefined.
+            Event::Decl(_) | Event::DocType(_) | Event::PI(_) | Event::Comment(_) => true,
+        };
+        if !goes_on {
+            return Ok(());
+        }
+    }
+}
+
+/// The value of an attribute, by local name.
+pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
+    let mut attributes = start.attributes();
+    let mut found = attributes.with_checks(false).flatten();
+    let found = found.find(|attribute| attribute.key.local_name().as_ref() == name)?;
+    Some(html_escape::decode_html_entities(&found.value).into_owned())
+}
+
+/// The text of the first element with this local name.
+pub(crate) fn text_of(xml: &[u8], wanted: &str) -> Option<String> {
+    let mut inside = false;
+    let mut found = String::new();
+    let read = each(xml, |part| {
+        match part {
+            Part::Open(name, _) if name == wanted => inside = true,
+            Part::Text(text) if inside => found.push_str(text),
+            Part::Close(name) if name == wanted => return false,
+            _ => {}
+        }
+        true
+    });
+    read.ok()?;
+    inside.then_some(found)
+}
+
+fn resolve(name: &BytesRef<'_>) -> String {
+    let reference = format!("&{};", &**name);
+    html_escape::decode_html_entities(&reference).into_owned()
+}
+
+/// Gathers flowing text into headings and paragraphs.
+#[derive(Default)]
+pub(crate) struct Flow {
+    line: String,
+    /// The open block is a heading.
+    pub(crate) heading: bool,
+}
+
+impl Flow {
+    pub(crate) fn push(&mut self, text: &str) {
+        self.line.push_str(text);
+    }
+
+    /// Text in which line ends are blanks.
+    pub(crate) fn push_folded(&mut self, text: &str) {
+        self.line.extend(
+            text.chars()
+                .map(|c| if c.is_whitespace() { ' ' } else { c }),
+        );
+    }
+
+    /// Ends the open block.
+    pub(crate) fn end(&mut self, into: &mut crate::text::Collector) {
+        if self.heading {
+            into.heading(&self.line);
+        } else {
+            into.paragraph(&self.line);
+        }
+        self.line.clear();
+        self.heading = false;
+    }
+}

@@ -1,0 +1,21 @@
+//! One document, in this process: what the child does.
+
+use crate::format::Format;
+use crate::text::{Limits, Refusal, Text};
+use crate::{docx, epub, mail, notebook, odt, pdf};
+
+/// Reads a document in this process: a hostile one can take it down, so programs use [`crate::Readers`].
+///
+/// # Errors
+/// When the document is damaged, encrypted, without text, or too large unpacked.
+pub fn read(format: Format, bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+    match format {
+        Format::Pdf => pdf::read(bytes, limits),
+        Format::Docx => docx::read(bytes, limits),
+        Format::Odt => odt::read(bytes, limits),
+        Format::Epub => epub::read(bytes, limits),
+        Format::Mail => mail::read(bytes, limits),
+        Format::Mbox => mail::read_many(bytes, limits),
+        Format::Notebook => notebook::read(bytes, limits),
+    }
+}

@@ -1,0 +1,168 @@
+//! S12: documents that are bombs, damaged, or end the process that reads them; the next one is read all the same.
+
+use std::time::{Duration, Instant};
+
+use search_formats_engine::{Format, Limits, Refusal, read};
+
+use crate::{limits, make, readers};
+
+fn refusal(format: Format, bytes: &[u8]) -> Refusal {
+    let readers = readers(limits());
+    let refusal = readers.read(format, bytes).expect_err("it is refused");
+    let next = readers.read(Format::Mail, b"Subject: next\n\ntext");
+    assert_eq!(
+        next.map(|text| text.title),
+        Ok("next".to_owned()),
+        "after {refusal}"
+    );
+    refusal
+}
+
+#[test]
+fn s12_an_archive_that_unpacks_to_a_thousand_times_its_size_is_refused() {
+    let zeros = vec![b' '; 24 << 20];
+    let bomb = make::archive(&[("word/document.xml", &zeros)]);
+    assert!(bomb.len() < 100 << 10, "it is a bomb: {} bytes", bomb.len());
+    assert!(matches!(refusal(Format::Docx, &bomb), Refusal::Bomb(_)));
+}
+
+#[test]
+fn s12_an_archive_of_very_many_parts_is_refused() {
+    let names: Vec<String> = (0..11_000).map(|i| format!("p{i}")).collect();
+    let parts: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(|name| (name.as_str(), b"".as_slice()))
+        .collect();
+    assert!(matches!(
+        refusal(Format::Odt, &make::archive(&parts)),
+        Refusal::Bomb(_)
+    ));
+}
+
+#[test]
+fn s12_elements_deep_inside_each_other_are_refused() {
+    let deep = format!("{}x{}", "<a>".repeat(100_000), "</a>".repeat(100_000));
+    assert!(matches!(
+        refusal(Format::Docx, &make::docx(&deep)),
+        Refusal::Bomb(_)
+    ));
+}
+
+#[test]
+fn s12_entities_are_not_expanded() {
+    let laughs = r#"<!DOCTYPE x [<!ENTITY a "haha"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]><w:p><w:t>&b;&f; end</w:t></w:p>"#;
+    let text = readers(limits())
+        .read(Format::Docx, &make::docx(laughs))
+        .unwrap();
+    assert!(
+        !text.body.contains("haha") && !text.body.contains("root:"),
+        "{:?}",
+        text.body
+    );
+    assert!(text.body.contains("end"));
+}
+
+#[test]
+fn a_text_longer_than_the_limit_is_cut_at_a_character() {
+    let paragraph = format!("<w:p><w:t>{}</w:t></w:p>", "ü".repeat(1000));
+    let small = Limits {
+        text: 101,
+        ..limits()
+    };
+    let text = readers(small)
+        .read(Format::Docx, &make::docx(&paragraph.repeat(10)))
+        .unwrap();
+    assert_eq!(text.body, format!("{}\n", "ü".repeat(50)));
+}
+
+#[test]
+fn s12_a_child_out_of_memory_costs_one_document() {
+    let small = Limits {
+        memory: 256 << 20,
+        ..limits()
+    };
+    let readers = readers(small);
+    let zeros = vec![0; 400 << 20];
+    let refusal = readers
+        .read(Format::Mail, &zeros)
+        .expect_err("more than the child may have");
+    assert!(matches!(refusal, Refusal::Died(_)), "{refusal}");
+    assert_eq!(
+        readers
+            .read(Format::Mail, b"Subject: next\n\ntext")
+            .unwrap()
+            .title,
+        "next"
+    );
+}
+
+#[test]
+fn a_child_that_does_not_answer_in_time_is_ended() {
+    let program = search_formats_engine::Program {
+        path: "/bin/sleep".into(),
+        arguments: vec!["1000".into()],
+    };
+    let short = Limits {
+        time: Duration::from_millis(200),
+        ..limits()
+    };
+    let begun = Instant::now();
+    let refusal = search_formats_engine::Readers::new(program, short)
+        .read(Format::Mail, b"Subject: x\n\ny")
+        .expect_err("it sleeps");
+    assert_eq!(refusal, Refusal::TooSlow(short.time));
+    assert!(
+        begun.elapsed() < Duration::from_secs(100),
+        "it was not waited for"
+    );
+}
+
+#[test]
+fn damaged_documents_are_refused_with_a_reason() {
+    for format in [
+        Format::Pdf,
+        Format::Docx,
+        Format::Odt,
+        Format::Epub,
+        Format::Notebook,
+    ] {
+        let why = refusal(format, b"no such thing \x00\xff\xfe");
+        assert!(matches!(why, Refusal::Malformed(_)), "{format:?}: {why}");
+    }
+    let sound = make::epub(&[("a.xhtml", "<p>text</p>")]);
+    assert!(matches!(
+        refusal(Format::Epub, &sound[..sound.len() / 2]),
+        Refusal::Malformed(_)
+    ));
+}
+
+#[test]
+fn s12_every_truncation_and_flipped_byte_is_survived() {
+    let small = Limits {
+        unpacked: 1 << 20,
+        ..limits()
+    };
+    let documents = [
+        (Format::Docx, make::docx("<w:p><w:t>some text</w:t></w:p>")),
+        (Format::Epub, make::epub(&[("a.xhtml", "<p>text</p>")])),
+        (
+            Format::Mail,
+            b"Subject: x\nContent-Type: multipart/mixed; boundary=X\n\n--X\n\ntext\n--X--\n"
+                .to_vec(),
+        ),
+        (
+            Format::Notebook,
+            br##"{"cells":[{"cell_type":"markdown","source":["# a"]}]}"##.to_vec(),
+        ),
+    ];
+    for (format, bytes) in documents {
+        for end in 0..bytes.len() {
+            let _ = read(format, &bytes[..end], &small);
+        }
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 0x55;
+            let _ = read(format, &flipped, &small);
+        }
+    }
+}

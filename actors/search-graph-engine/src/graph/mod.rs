@@ -1,0 +1,24 @@
+//! The concept graph: what the documents of a source are about, and what goes together.
+//!
+//! ```text
+//! DocumentFacts ─ Extractor ─► Contribution ─ put / remove ─► ConceptGraph ─► GraphView
+//! (title, tags, links, body)   (≤ 24 concepts)                 (this alone)    (concepts, edges, documents)
+//! ```
+//!
+//! The graph holds, for each document, its contribution; everything else follows from that. Indexing
+//! a document again replaces its contribution, so the graph never depends on what happened before, on
+//! the order of events, or on queries. Edges are not kept: what occurs with a concept is counted when
+//! somebody asks, over the documents that hold it.
+
+mod contribution;
+mod extract;
+mod index;
+mod keyphrases;
+mod store;
+mod view;
+
+pub use contribution::{ConceptKind, Contribution, MAX_CONCEPTS};
+pub use extract::{DocumentFacts, Extractor};
+pub use index::GraphIndex;
+pub use store::ConceptGraph;
+pub use view::{ConceptView, EdgeKind, EdgeView, GraphView, MAX_VIEW};

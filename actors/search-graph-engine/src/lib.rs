@@ -1,0 +1,10 @@
+//! ServiceGraph: concept vectors learnt from the corpus, a local embedding model, the concept graph.
+
+pub mod embedding;
+pub mod fuse;
+pub mod graph;
+pub mod learning;
+mod math;
+pub mod space;
+pub mod suggest;
+pub mod thesaurus;

@@ -1,0 +1,212 @@
+//! The concept space: vectors of words and documents, ready to be searched.
+//!
+//! Everything is in bytes with a factor a row: 128 bytes a document. A clone shares what it is made
+//! of, so the one who changes a space gives clones to those who search it; they see it as it was.
+
+mod documents;
+mod error;
+mod file;
+mod words;
+
+use std::sync::Arc;
+
+pub use error::SpaceError;
+pub(crate) use words::WordTableBuilder;
+pub use words::{NearWord, WordTable};
+
+use crate::learning::document_weight;
+use crate::math::{Bytes, Row, WIDTH, dot, norm, quantise};
+use documents::DocumentTable;
+
+/// With fewer documents the corpus teaches too little: search stays lexical.
+pub const MIN_DOCUMENTS: usize = 200;
+
+/// Documents found by [`ConceptSpace::scan`] that are worth ranking beside the lexical ones.
+pub const SCAN_DEPTH: usize = 100;
+
+/// A direction in the concept space, of length 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConceptVector {
+    bytes: Bytes,
+    factor: f32,
+}
+
+impl ConceptVector {
+    /// The direction of a row; `None` when it has none.
+    pub(crate) fn new(row: &Row) -> Option<Self> {
+        let length = norm(row);
+        if !length.is_finite() || length < 1e-6 {
+            return None;
+        }
+        let (bytes, factor) = quantise(row);
+        // The factor makes the row of bytes as long as 1, not as long as the row was.
+        let exact: Row = std::array::from_fn(|at| f32::from(bytes[at]));
+        (factor > 0.0).then(|| Self {
+            bytes,
+            factor: dot(&exact, &exact).sqrt().recip(),
+        })
+    }
+
+    /// The 128 numbers.
+    #[must_use]
+    pub fn to_numbers(&self) -> Vec<f32> {
+        self.bytes
+            .iter()
+            .map(|byte| f32::from(*byte) * self.factor)
+            .collect()
+    }
+}
+
+/// A document found by its vector.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NearDocument {
+    /// The document's key.
+    pub key: String,
+    /// Cosine of the angle to what was asked for, from -1 to 1.
+    pub cosine: f32,
+}
+
+/// Vectors of the words and documents of a source. See the module.
+#[derive(Debug, Clone)]
+pub struct ConceptSpace {
+    words: Arc<WordTable>,
+    documents: DocumentTable,
+    /// Documents put or removed since the words were learnt.
+    changes: u64,
+}
+
+impl ConceptSpace {
+    pub(crate) fn new(words: WordTable) -> Self {
+        Self {
+            words: Arc::new(words),
+            documents: DocumentTable::default(),
+            changes: 0,
+        }
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn words(&self) -> &WordTable {
+        &self.words
+    }
+
+    /// Number of documents with a vector.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether no document has a vector.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether there are enough documents to rank by concepts.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.len() >= MIN_DOCUMENTS
+    }
+
+    /// Whether so much has changed since the words were learnt that they should be learnt anew,
+    /// shortly: more than 5 % of the documents.
+    #[must_use]
+    pub fn wants_refresh(&self) -> bool {
+        self.changes * 20 > self.len() as u64
+    }
+
+    /// Documents put or removed since the words were learnt.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The direction of a query, from its terms and how often it holds each. Unknown terms count by
+    /// their letters. `None` when the terms say nothing.
+    #[must_use]
+    pub fn query_vector<'t>(
+        &self,
+        terms: impl IntoIterator<Item = (&'t str, u32)>,
+    ) -> Option<ConceptVector> {
+        self.words.query_vector(terms)
+    }
+
+    /// The direction of a document, from its terms in any order. Unknown terms are left out.
+    #[must_use]
+    pub fn document_vector<T: AsRef<str>>(
+        &self,
+        terms: impl IntoIterator<Item = T>,
+    ) -> Option<ConceptVector> {
+        let mut counts: rustc_hash::FxHashMap<u32, u32> = rustc_hash::FxHashMap::default();
+        let terms = terms.into_iter().take(crate::learning::MAX_DOCUMENT_TERMS);
+        for word in terms.filter_map(|term| self.words.find(term.as_ref())) {
+            *counts.entry(word).or_default() += 1;
+        }
+        let bag = counts.into_iter();
+        self.words.vector(
+            bag.map(|(word, count)| (word, document_weight(count)))
+                .collect(),
+        )
+    }
+
+    /// Puts a document at its place, from its terms (title, then body); it replaces the one with the
+    /// same key.
+    pub fn put<T: AsRef<str>>(&mut self, key: &str, terms: impl IntoIterator<Item = T>) {
+        let vector = self.document_vector(terms);
+        self.place(key, vector.as_ref());
+        self.changes += 1;
+    }
+
+    /// Puts a document at its place; without a vector it is removed.
+    pub(crate) fn place(&mut self, key: &str, vector: Option<&ConceptVector>) {
+        match vector {
+            Some(vector) => self.documents.put(key, &vector.bytes, vector.factor),
+            None => _ = self.documents.remove(key),
+        }
+    }
+
+    pub(crate) fn forget_changes(&mut self) {
+        self.changes = 0;
+    }
+
+    /// Removes a document; says whether it was there.
+    pub fn remove(&mut self, key: &str) -> bool {
+        let was_there = self.documents.remove(key);
+        self.changes += u64::from(was_there);
+        was_there
+    }
+
+    /// The documents nearest to a direction, at most `limit` of them, nearest first; equal ones in the
+    /// order of their keys. Looks at every document.
+    #[must_use]
+    pub fn scan(&self, vector: &ConceptVector, limit: usize) -> Vec<NearDocument> {
+        self.documents.scan(&vector.bytes, vector.factor, limit)
+    }
+
+    /// Cosine of the angle between a direction and a document's; `None` when the document has none.
+    #[must_use]
+    pub fn cosine(&self, vector: &ConceptVector, key: &str) -> Option<f32> {
+        self.documents.cosine(&vector.bytes, vector.factor, key)
+    }
+
+    /// Words that stand for nearly the same as `term`, nearest first, with the cosine; `term` itself
+    /// is not among them.
+    #[must_use]
+    pub fn related_words(&self, term: &str, limit: usize) -> Vec<NearWord> {
+        let Some(vector) = self.words.query_vector([(term, 1)]) else {
+            return Vec::new();
+        };
+        let mut near = self.words.nearest(&vector, limit + 1);
+        near.retain(|word| word.term != term);
+        near.truncate(limit);
+        near
+    }
+
+    /// Bytes of memory this space takes, shared with its clones.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.words.heap_bytes() + self.documents.heap_bytes()
+    }
+}
+
+const _: () = assert!(WIDTH == 128, "the file's rows are 128 bytes");

@@ -1,0 +1,198 @@
+//! The concept space: kept, changed and searched.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use search_graph_engine::fuse::{Candidate, fuse};
+use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner};
+use search_graph_engine::space::{ConceptSpace, SpaceError};
+
+const WORDS: [&str; 12] = [
+    "wing", "lift", "drag", "shock", "layer", "flow", "actor", "queue", "panic", "restart",
+    "permit", "message",
+];
+
+fn space(count: usize) -> ConceptSpace {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut writer = CorpusWriter::create(&folder.path().join("tokens")).expect("a file");
+    for number in 0..count {
+        let body: Vec<&str> = (0..10)
+            .map(|at| WORDS[(number * 5 + at * at) % WORDS.len()])
+            .collect();
+        writer
+            .add(&format!("d{number:03}"), [], body)
+            .expect("a document");
+    }
+    let options = LearnOptions {
+        epochs: Some(2),
+        ..LearnOptions::default()
+    };
+    let mut learner = Learner::begin(writer.finish().expect("a corpus"), options);
+    while !learner.step().expect("a step").is_done() {}
+    learner.finish().finish().expect("a space")
+}
+
+#[test]
+fn a_saved_space_is_the_same_space_and_a_damaged_one_is_refused() {
+    let space = space(40);
+    let mut bytes = Vec::new();
+    space.save(&mut bytes).expect("memory");
+    let loaded = ConceptSpace::load(&mut bytes.as_slice()).expect("the space");
+    let query = space
+        .query_vector([("wing", 1), ("unheard", 2)])
+        .expect("a direction");
+    assert_eq!(
+        loaded.query_vector([("wing", 1), ("unheard", 2)]),
+        Some(query.clone())
+    );
+    assert_eq!(loaded.scan(&query, 40), space.scan(&query, 40));
+    assert_eq!(loaded.len(), 40);
+    for at in [0, 9, 21, 300, bytes.len() / 2, bytes.len() - 1] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x40;
+        let refused = ConceptSpace::load(&mut damaged.as_slice());
+        assert!(matches!(refused, Err(SpaceError::Damaged(_))), "{at}");
+        let cut = ConceptSpace::load(&mut &bytes[..at]);
+        assert!(matches!(cut, Err(SpaceError::Damaged(_))), "{at}");
+    }
+}
+
+#[test]
+fn a_document_indexed_again_unchanged_keeps_its_vector() {
+    let mut space = space(60);
+    let query = space.query_vector([("flow", 1)]).expect("a direction");
+    let before = space.scan(&query, 60);
+    let body: Vec<&str> = (0..10)
+        .map(|at| WORDS[(7 * 5 + at * at) % WORDS.len()])
+        .collect();
+    space.put("d007", body.iter().rev());
+    assert_eq!(space.scan(&query, 60), before);
+    assert_eq!(space.changes(), 1);
+}
+
+#[test]
+fn readers_of_a_clone_see_the_space_as_it_was() {
+    let mut space = space(60);
+    let query = space.query_vector([("flow", 1)]).expect("a direction");
+    let (reader, before) = (space.clone(), space.scan(&query, 60));
+    assert!(space.remove("d007") && !space.remove("d007"));
+    space.put("d008", ["panic"]);
+    space.put("d009", ["unheard"]);
+    assert_eq!(reader.scan(&query, 60), before);
+    assert_eq!((space.len(), reader.len()), (58, 60));
+    assert_eq!(space.cosine(&query, "d007"), None);
+    assert_eq!(
+        space.cosine(&query, "d009"),
+        None,
+        "nothing is known of its words"
+    );
+    assert!(space.wants_refresh() && !reader.wants_refresh());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever was put and removed, the scan gives what a table of the last states gives.
+    #[test]
+    fn scans_follow_from_the_last_state_of_each_document(
+        steps in prop::collection::vec((0usize..2500, prop::option::of(0usize..12)), 1..40),
+        filled in 0usize..6000,
+        limit in 1usize..50,
+    ) {
+        let mut space = space_of_words();
+        let mut expected: BTreeMap<String, usize> = BTreeMap::new();
+        for number in 0..filled {
+            space.put(&format!("k{number}"), [WORDS[number % 12]]);
+            expected.insert(format!("k{number}"), number % 12);
+        }
+        for number in 0..filled {
+            if number % 2 == 0 {
+                space.remove(&format!("k{number}"));
+                expected.remove(&format!("k{number}"));
+            }
+        }
+        for (key, word) in steps {
+            let key = format!("k{key}");
+            match word {
+                Some(word) => {
+                    space.put(&key, [WORDS[word]]);
+                    expected.insert(key, word);
+                }
+                None => prop_assert_eq!(space.remove(&key), expected.remove(&key).is_some()),
+            }
+        }
+        prop_assert_eq!(space.len(), expected.len());
+        let query = space.query_vector([("wing", 1), ("queue", 1)]).expect("a direction");
+        let mut all: Vec<(String, f32)> = expected
+            .keys()
+            .map(|key| (key.clone(), space.cosine(&query, key).expect("a vector")))
+            .collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        all.truncate(limit);
+        let found: Vec<(String, f32)> = space.scan(&query, limit).into_iter().map(|n| (n.key, n.cosine)).collect();
+        prop_assert_eq!(found, all);
+    }
+
+    /// The order of the candidates does not matter, parts add up, and scores stay within 0 and 1.
+    #[test]
+    fn fusion_is_a_function_of_the_set(
+        scores in prop::collection::vec((0u8..20, prop::option::of(0u8..20)), 1..30),
+        turn in 0usize..30,
+    ) {
+        let keys: Vec<String> = (0..scores.len()).map(|number| format!("k{number:02}")).collect();
+        let mut candidates: Vec<Candidate<'_>> = scores
+            .iter()
+            .zip(&keys)
+            .map(|((lexical, cosine), key)| Candidate {
+                key,
+                lexical: f32::from(*lexical),
+                cosine: cosine.map(|c| f32::from(c) / 20.0),
+            })
+            .collect();
+        let names = |candidates: &[Candidate<'_>]| -> Vec<(String, f32)> {
+            let fused = fuse(candidates, 0.5);
+            for f in &fused {
+                assert!((0.0..=1.0).contains(&f.score) && f.score == f.lexical_part + f.dense_part);
+            }
+            fused.iter().map(|f| (candidates[f.candidate].key.to_owned(), f.score)).collect()
+        };
+        let first = names(&candidates);
+        let turn = turn % candidates.len();
+        candidates.rotate_left(turn);
+        prop_assert_eq!(&first, &names(&candidates));
+        prop_assert!(first.is_sorted_by(|a, b| a.1 > b.1 || (a.1 == b.1 && a.0 < b.0)));
+    }
+}
+
+/// A space that knows the words and holds no document; learnt once.
+fn space_of_words() -> ConceptSpace {
+    static KNOWN: std::sync::OnceLock<ConceptSpace> = std::sync::OnceLock::new();
+    let mut space = KNOWN.get_or_init(|| space(60)).clone();
+    for number in 0..60 {
+        space.remove(&format!("d{number:03}"));
+    }
+    space
+}
+
+#[test]
+fn without_any_cosine_the_order_is_the_lexical_one() {
+    let candidate = |key, lexical| Candidate {
+        key,
+        lexical,
+        cosine: None,
+    };
+    let order = fuse(
+        &[
+            candidate("b", 1.0),
+            candidate("a", 1.0),
+            candidate("c", 3.0),
+        ],
+        0.5,
+    );
+    assert_eq!(
+        order.iter().map(|f| f.candidate).collect::<Vec<_>>(),
+        [2, 1, 0]
+    );
+    assert_eq!(order[0].score, 1.0);
+    assert!(fuse(&[], 0.5).is_empty());
+}

@@ -1,0 +1,239 @@
+//! What each kind of source is asked, and how its answer is read.
+
+use std::time::Duration;
+
+use config_core::Secret;
+use search_core::role::{Community, Haystack, Source, Tasks};
+use search_sources_core::remote::{self, Ask, ForgeApi};
+use search_sources_core::{Parsed, SourceDataError};
+
+use crate::mcp::McpPlace;
+use crate::names::{NamesKind, documentation};
+use crate::signing::{Agent, agent};
+
+/// A kind of server, and where it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    Atomic(Option<Agent>),
+    Discourse,
+    StackExchange(String),
+    QueryRs,
+    Forge(ForgeApi, Option<String>),
+    Vikunja,
+    ClickUp(String),
+    HackerNews,
+    /// Name of the index, and the fields.
+    Elastic(String, Vec<String>),
+    Mcp(Box<McpPlace>),
+    Names(NamesKind),
+}
+
+/// A source as it is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) kind: Kind,
+    /// Base URL, without a slash at the end.
+    pub(crate) base: String,
+    /// Scheme of the `Authorization` header (`""`: the bare token) and the token.
+    pub(crate) token: Option<(&'static str, Secret<String>)>,
+    /// Kept so long by default.
+    pub(crate) fresh: Duration,
+}
+
+/// What an answer held.
+pub(crate) struct Answer {
+    pub(crate) parsed: Parsed,
+    /// For how long the server wants to be left alone.
+    pub(crate) pause: Option<Duration>,
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// How a haystack is asked; `None` for those on this machine.
+pub(crate) fn place(haystack: &Haystack) -> Option<Result<Place, String>> {
+    let plain = |kind, base: &str| Place {
+        kind,
+        base: base.trim_end_matches('/').to_owned(),
+        token: None,
+        fresh: MINUTE,
+    };
+    let place = match &haystack.source {
+        Source::AtomicData {
+            server,
+            agent_secret,
+        } => {
+            let agent = agent_secret.as_ref().map(agent).transpose();
+            return Some(agent.map(|agent| plain(Kind::Atomic(agent), server.as_str())));
+        }
+        Source::CommunityDocs(Community::Discourse(url)) => plain(Kind::Discourse, url.as_str()),
+        // 300 questions a day without a key: keep what it said.
+        Source::CommunityDocs(Community::StackExchange(site)) => Place {
+            fresh: 10 * MINUTE,
+            ..plain(
+                Kind::StackExchange(site.clone()),
+                "https://api.stackexchange.com",
+            )
+        },
+        Source::CommunityDocs(Community::QueryRs) => plain(Kind::QueryRs, "https://query.rs"),
+        Source::CommunityDocs(Community::HackerNews(url)) => plain(Kind::HackerNews, url.as_str()),
+        Source::CommunityDocs(community) => {
+            let (kind, url) = documentation(community)?;
+            plain(Kind::Names(kind), url.as_str())
+        }
+        Source::TaskTracker { tasks, api_token } => {
+            return tracker(tasks, api_token.as_ref()).map(Ok);
+        }
+        Source::Mcp {
+            server,
+            api_token,
+            tool,
+            arguments,
+        } => {
+            let place = McpPlace {
+                server: server.clone(),
+                api_token: api_token.clone(),
+                tool: tool.clone(),
+                arguments: arguments.clone(),
+            };
+            plain(Kind::Mcp(Box::new(place)), &haystack.location)
+        }
+        Source::Elastic {
+            index,
+            fields,
+            api_token,
+        } => {
+            let (base, index) = index_of(index);
+            Place {
+                token: api_token.clone().map(|token| ("ApiKey", token)),
+                ..plain(Kind::Elastic(index, fields.clone()), &base)
+            }
+        }
+        _ => return None,
+    };
+    Some(Ok(place))
+}
+
+fn tracker(tasks: &Tasks, token: Option<&Secret<String>>) -> Option<Place> {
+    let (kind, base, scheme) = match tasks {
+        Tasks::Gitea(url) | Tasks::Forgejo(url) => {
+            let (base, repository) = repository(url);
+            (Kind::Forge(ForgeApi::Gitea, repository), base, "token")
+        }
+        Tasks::GitHub(repository) => {
+            let kind = Kind::Forge(ForgeApi::GitHub, Some(repository.clone()));
+            (kind, "https://api.github.com".to_owned(), "Bearer")
+        }
+        Tasks::Vikunja(url) => (Kind::Vikunja, url.to_string(), "Bearer"),
+        Tasks::ClickUp(team) => (
+            Kind::ClickUp(team.clone()),
+            "https://api.clickup.com".to_owned(),
+            "",
+        ),
+        Tasks::Taskwarrior | Tasks::TodoTxt(_) | Tasks::Beads(_) => return None,
+    };
+    Some(Place {
+        kind,
+        base: base.trim_end_matches('/').to_owned(),
+        token: token.map(|token| (scheme, token.clone())),
+        fresh: MINUTE,
+    })
+}
+
+/// The address of an index: its last part is the name, what is before is the server.
+fn index_of(url: &url::Url) -> (String, String) {
+    let text = url.as_str().trim_end_matches('/');
+    let (base, index) = text.rsplit_once('/').unwrap_or((text, ""));
+    (base.to_owned(), index.to_owned())
+}
+
+/// `https://forge.example/owner/repo` names a repository; with fewer parts the whole server is meant. A forge below a path of
+/// its host is not told apart from an owner: it needs a host of its own.
+fn repository(url: &url::Url) -> (String, Option<String>) {
+    let base = url.origin().ascii_serialization();
+    let parts: Vec<&str> = url
+        .path()
+        .split('/')
+        .filter(|part| !part.is_empty())
+        .collect();
+    match parts.as_slice() {
+        [owner, repo] => (
+            base,
+            Some(format!("{owner}/{}", repo.trim_end_matches(".git"))),
+        ),
+        _ => (url.as_str().to_owned(), None),
+    }
+}
+
+impl Place {
+    /// The request for these words.
+    pub(crate) fn ask(&self, words: &str, limit: usize) -> Ask {
+        match &self.kind {
+            Kind::Atomic(_) => remote::atomic_search_ask(words, limit),
+            Kind::Discourse => remote::discourse_ask(words),
+            Kind::StackExchange(site) => remote::stack_exchange_ask(site, words, limit),
+            Kind::QueryRs => remote::query_rs_ask(words),
+            Kind::Forge(api, repository) => {
+                remote::forge_issues_ask(*api, repository.as_deref(), words, limit)
+            }
+            Kind::Vikunja => remote::vikunja_ask(words, limit),
+            // It cannot search: one page of the newest is read, and filtered by the words like everything.
+            Kind::ClickUp(team) => remote::clickup_ask(team, 0),
+            Kind::HackerNews => remote::hacker_news_ask(words, limit),
+            Kind::Elastic(index, fields) => remote::elastic_ask(index, words, fields, limit),
+            // They are not asked one question at a time.
+            Kind::Mcp(_) | Kind::Names(_) => Ask::default(),
+        }
+    }
+
+    /// Reads the answer's text.
+    pub(crate) fn read(&self, body: &str) -> Result<Answer, SourceDataError> {
+        let mut pause = None;
+        let parsed = match &self.kind {
+            Kind::Atomic(_) => remote::atomic_search(&self.base, body)?,
+            Kind::Discourse => remote::discourse(&self.base, body)?,
+            Kind::StackExchange(_) => {
+                let (parsed, wait) = remote::stack_exchange(body)?;
+                pause = wait.map(Duration::from_secs);
+                parsed
+            }
+            Kind::QueryRs => remote::query_rs(body)?,
+            Kind::Forge(api, _) => remote::forge_issues(*api, body)?,
+            Kind::Vikunja => remote::vikunja(&self.base, body)?,
+            Kind::ClickUp(_) => remote::clickup(body)?.0,
+            Kind::HackerNews => remote::hacker_news(body)?,
+            Kind::Elastic(_, fields) => remote::elastic(fields, body)?,
+            Kind::Mcp(_) | Kind::Names(_) => Parsed::default(),
+        };
+        Ok(Answer { parsed, pause })
+    }
+
+    /// Headers beside the token.
+    pub(crate) fn accept(&self) -> &'static str {
+        match self.kind {
+            Kind::Atomic(_) => "application/ad+json",
+            Kind::Forge(ForgeApi::GitHub, _) => "application/vnd.github+json",
+            _ => "application/json",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forge_s_url_names_a_repository_or_the_server() {
+        for (url, base, name) in [
+            ("https://f.example/a/b", "https://f.example", Some("a/b")),
+            (
+                "https://f.example/a/b.git/",
+                "https://f.example",
+                Some("a/b"),
+            ),
+            ("http://127.0.0.1:3000/", "http://127.0.0.1:3000/", None),
+        ] {
+            let (found, repository) = repository(&url.parse().unwrap());
+            assert_eq!((found.as_str(), repository.as_deref()), (base, name));
+        }
+    }
+}

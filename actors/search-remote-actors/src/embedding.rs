@@ -1,0 +1,156 @@
+//! A model of a language-model server that embeds texts.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use outbound::http::{HttpClient, HttpOptions};
+use outbound::llm::{LlmClient, LlmError, LlmProtocol};
+use url::Url;
+
+use crate::pause::Pause;
+
+/// The longest it may take to connect.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// Who is to blame for an answer that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The server refuses these texts.
+    Texts,
+    /// It failed over them, or took too long: fewer or shorter ones may do.
+    Unclear,
+    /// The server is away, wants to be left alone, or has no such model.
+    Server,
+}
+
+/// Why there are no vectors.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct EmbeddingFailure {
+    /// What went wrong.
+    pub reason: String,
+    /// Who is to blame.
+    pub blame: Blame,
+}
+
+impl EmbeddingFailure {
+    /// The server cannot be asked.
+    #[must_use]
+    pub fn of_server(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            blame: Blame::Server,
+        }
+    }
+}
+
+impl From<LlmError> for EmbeddingFailure {
+    fn from(error: LlmError) -> Self {
+        let blame = match &error {
+            LlmError::Refused(_) | LlmError::TooLarge(_) => Blame::Texts,
+            LlmError::Failed(_) | LlmError::TimedOut(_) | LlmError::BadReply(_) => Blame::Unclear,
+            LlmError::Unreachable(_)
+            | LlmError::Unauthorised(_)
+            | LlmError::Payment(_)
+            | LlmError::Moderation(_)
+            | LlmError::ModelNotFound(_)
+            | LlmError::RateLimited { .. } => Blame::Server,
+        };
+        Self {
+            reason: error.to_string(),
+            blame,
+        }
+    }
+}
+
+/// The server; belongs to one thread.
+pub struct EmbeddingServer {
+    base: Url,
+    model: String,
+    protocol: Cell<Option<LlmProtocol>>,
+    /// Questions of people are not asked of a server that does not answer them.
+    pause: RefCell<Pause>,
+}
+
+impl EmbeddingServer {
+    /// The model called `model` of the server at `base`.
+    #[must_use]
+    pub fn new(base: Url, model: String) -> Self {
+        Self {
+            base,
+            model,
+            protocol: Cell::new(None),
+            pause: RefCell::default(),
+        }
+    }
+
+    /// The vectors of some texts, in their order, all of one length; there is one within `deadline`, or a reason.
+    ///
+    /// # Errors
+    /// See [`EmbeddingFailure`].
+    pub async fn embed(
+        &self,
+        texts: &[String],
+        deadline: Duration,
+    ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
+        let http = HttpClient::new(HttpOptions {
+            connect: CONNECT.min(deadline),
+            deadline,
+            connections: 1,
+            ..HttpOptions::default()
+        });
+        let vectors = tokio::time::timeout(deadline, self.ask(http, texts)).await;
+        let late = || LlmError::TimedOut(format!("no vectors within {deadline:?}"));
+        let vectors = vectors.unwrap_or_else(|_| Err(late())).and_then(sound);
+        // Another server may answer at this address next time.
+        vectors
+            .inspect_err(|_| self.protocol.set(None))
+            .map_err(EmbeddingFailure::from)
+    }
+
+    /// The vector of a query. A server that failed is left alone for a while, longer each time.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn embed_query(&self, text: &str, deadline: Duration) -> Result<Vec<f32>, String> {
+        if let Some((left, reason)) = self.pause.borrow().left(Instant::now()) {
+            let left = left.as_secs() + 1;
+            return Err(format!("{reason}; it is asked again in {left} s"));
+        }
+        match self.embed(&[text.to_owned()], deadline).await {
+            Ok(vectors) => {
+                self.pause.borrow_mut().answered(Instant::now(), None);
+                let first = vectors.into_iter().next();
+                first.ok_or_else(|| "it gave no vector".to_owned())
+            }
+            Err(failure) => {
+                let mut pause = self.pause.borrow_mut();
+                pause.failed(Instant::now(), None, failure.reason.clone());
+                Err(failure.reason)
+            }
+        }
+    }
+
+    async fn ask(&self, http: HttpClient, texts: &[String]) -> Result<Vec<Vec<f32>>, LlmError> {
+        let protocol = match self.protocol.get() {
+            Some(protocol) => protocol,
+            None => LlmProtocol::of_server(&http, &self.base).await?,
+        };
+        self.protocol.set(Some(protocol));
+        let client = LlmClient::new(http, protocol, self.base.clone(), None);
+        client.embed(&self.model, texts).await
+    }
+}
+
+/// Vectors that have a direction.
+fn sound(vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, LlmError> {
+    let wrong = |vector: &Vec<f32>| {
+        let square: f32 = vector.iter().map(|number| number * number).sum();
+        !square.is_finite() || square == 0.0
+    };
+    if vectors.iter().any(wrong) {
+        let reason = "a vector holds no numbers that can be used".to_owned();
+        return Err(LlmError::BadReply(reason));
+    }
+    Ok(vectors)
+}

@@ -1,0 +1,147 @@
+//! Servers of the Model Context Protocol as sources: a program on this machine, or an address.
+//!
+//! ```text
+//! McpSource::search ─▶ Session (made once, kept) ─tools/call─▶ items
+//!                         │ resources/list, resources/read ─▶ items that hold a word (read again now and then)
+//!                         └ Wire: Stdio (a program with its own process group) │ Http (POST, JSON or events)
+//! ```
+//!
+//! What a server says is data: messages, items and texts are bounded, control characters go, nothing it names is opened.
+//! A session that breaks is made anew by the next search.
+
+mod error;
+mod http;
+mod session;
+mod stdio;
+mod wire;
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use config_core::Secret;
+use futures_util::FutureExt;
+use futures_util::future::Shared;
+use search_core::role::Mcp;
+use search_sources_core::Parsed;
+
+pub use error::McpError;
+use session::Session;
+use wire::Wire;
+
+/// Largest message in bytes.
+pub(crate) const MAX_MESSAGE: usize = 8 << 20;
+
+/// Longest time for start, handshake and lists; searches meanwhile say that it is still starting.
+const CONNECT: Duration = Duration::from_secs(60);
+
+/// Which server, and how it is searched.
+#[derive(Debug, Clone)]
+pub struct McpPlace {
+    /// How it is reached.
+    pub server: Mcp,
+    /// The bearer token it wants.
+    pub api_token: Option<Secret<String>>,
+    /// The tool that searches; found by its name and arguments when absent.
+    pub tool: Option<String>,
+    /// Further arguments of the tool; `{query}` in one of them is where the words go.
+    pub arguments: Vec<(String, String)>,
+}
+
+type Connecting = Shared<Pin<Box<dyn Future<Output = Result<Rc<Session>, McpError>>>>>;
+
+/// A server of the protocol that is asked at query time. Dropping it ends the server's program with all it has started.
+pub(crate) struct McpSource {
+    place: McpPlace,
+    session: RefCell<Option<Connecting>>,
+}
+
+impl McpSource {
+    pub(crate) fn new(place: McpPlace) -> Self {
+        Self {
+            place,
+            session: RefCell::default(),
+        }
+    }
+
+    /// Reaches the server, so that the first search does not have to.
+    pub(crate) fn warm(&self) {
+        drop(self.connecting());
+    }
+
+    /// Asks for items that have to do with `words`, within `deadline`.
+    pub(crate) async fn search(
+        &self,
+        words: &str,
+        limit: usize,
+        deadline: Duration,
+    ) -> Result<Parsed, McpError> {
+        let began = tokio::time::Instant::now();
+        let left = || deadline.saturating_sub(began.elapsed());
+        let session = self.session(deadline).await?;
+        let found = self.search_in(&session, words, limit, left()).await;
+        // A server that was started anew knows nothing of the session, so the question was not answered: once more.
+        if !found.as_ref().is_err_and(McpError::is_unknown_session) {
+            return found;
+        }
+        let session = self.session(left()).await?;
+        self.search_in(&session, words, limit, left()).await
+    }
+
+    async fn search_in(
+        &self,
+        session: &Rc<Session>,
+        words: &str,
+        limit: usize,
+        within: Duration,
+    ) -> Result<Parsed, McpError> {
+        let found = session.search(words, limit, within).await;
+        if found.as_ref().is_err_and(McpError::breaks_session) {
+            self.session.borrow_mut().take();
+        }
+        found
+    }
+
+    /// The session; it goes on being made when the deadline passes.
+    async fn session(&self, deadline: Duration) -> Result<Rc<Session>, McpError> {
+        let connecting = self.connecting();
+        let Ok(session) = tokio::time::timeout(deadline, connecting).await else {
+            return Err(McpError::Starting);
+        };
+        match session {
+            Ok(session) if session.is_open() => Ok(session),
+            Ok(session) => {
+                self.session.borrow_mut().take();
+                Err(session.ended())
+            }
+            Err(error) => {
+                self.session.borrow_mut().take();
+                Err(error)
+            }
+        }
+    }
+
+    fn connecting(&self) -> Connecting {
+        let mut kept = self.session.borrow_mut();
+        if let Some(connecting) = kept.as_ref() {
+            return connecting.clone();
+        }
+        let place = self.place.clone();
+        let connect = async move {
+            let made = tokio::time::timeout(CONNECT, Session::connect(&place)).await;
+            made.unwrap_or(Err(McpError::TimedOut {
+                what: "the start".to_owned(),
+                after: CONNECT,
+            }))
+            .map(Rc::new)
+        };
+        let connecting: Connecting =
+            (Box::pin(connect) as Pin<Box<dyn Future<Output = _>>>).shared();
+        // Goes on when the search that began it has given up.
+        actix_rt::spawn(connecting.clone().map(drop));
+        *kept = Some(connecting.clone());
+        connecting
+    }
+}

@@ -1,0 +1,73 @@
+//! One way to a server, whichever it is.
+
+use std::time::Duration;
+
+use search_core::role::Mcp;
+use search_mcp_core::client::Generation;
+use serde_json::Value;
+
+use super::http::HttpWire;
+use super::stdio::StdioWire;
+use super::{McpError, McpPlace};
+
+/// A connection that carries requests and their answers.
+pub(super) enum Wire {
+    Stdio(StdioWire),
+    Http(Box<HttpWire>),
+}
+
+impl Wire {
+    /// Starts the program; an address is only noted.
+    pub(super) fn open(place: &McpPlace) -> Result<Self, McpError> {
+        Ok(match &place.server {
+            Mcp::Stdio { command, arguments } => Self::Stdio(StdioWire::start(command, arguments)?),
+            Mcp::Http(url) => Self::Http(Box::new(HttpWire::new(
+                url.clone(),
+                place.api_token.clone(),
+            ))),
+        })
+    }
+
+    /// Sends a request made by `make` from its number, and waits for the answer.
+    pub(super) async fn ask(
+        &self,
+        make: impl FnOnce(u64) -> Value,
+        generation: Option<&Generation>,
+        within: Duration,
+    ) -> Result<Value, McpError> {
+        match self {
+            Self::Stdio(wire) => wire.ask(make, within).await,
+            Self::Http(wire) => wire.ask(make, generation, within).await,
+        }
+    }
+
+    /// Sends a notification.
+    pub(super) async fn tell(
+        &self,
+        message: &Value,
+        generation: &Generation,
+        within: Duration,
+    ) -> Result<(), McpError> {
+        match self {
+            Self::Stdio(wire) => wire.send(message),
+            Self::Http(wire) => wire.tell(message, generation, within).await,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        match self {
+            Self::Stdio(wire) => wire.is_open(),
+            Self::Http(_) => true,
+        }
+    }
+
+    /// Why a wire that is not open is not.
+    pub(super) fn ended(&self) -> McpError {
+        match self {
+            Self::Stdio(wire) => wire.ended(),
+            Self::Http(_) => McpError::Ended {
+                last: String::new(),
+            },
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! How long a server is left alone. Pure: the time is an argument.
+
+use std::time::{Duration, Instant};
+
+/// First pause after a failure; it doubles with each in a row.
+const FIRST: Duration = Duration::from_secs(1);
+/// Longest pause of our own; a server may ask for more.
+const LONGEST: Duration = Duration::from_secs(60);
+/// The longest a server is believed.
+const BELIEVED: Duration = Duration::from_secs(3600);
+
+/// Failures in a row and the pause they earned.
+#[derive(Debug, Default)]
+pub(crate) struct Pause {
+    failures: u32,
+    until: Option<Instant>,
+    reason: String,
+}
+
+impl Pause {
+    /// Time left in which nothing is asked, and why.
+    pub(crate) fn left(&self, now: Instant) -> Option<(Duration, &str)> {
+        let left = self.until?.checked_duration_since(now)?;
+        (!left.is_zero()).then_some((left, self.reason.as_str()))
+    }
+
+    /// A failure that may pass; `asked` is what the server wants.
+    pub(crate) fn failed(&mut self, now: Instant, asked: Option<Duration>, reason: String) {
+        let own = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
+        self.failures = self.failures.saturating_add(1);
+        self.until = Some(now + asked.map_or(own, |asked| asked.max(own).min(BELIEVED)));
+        self.reason = reason;
+    }
+
+    /// An answer; `asked` is for how long the server wants no other question.
+    pub(crate) fn answered(&mut self, now: Instant, asked: Option<Duration>) {
+        self.failures = 0;
+        self.until = asked.map(|asked| now + asked.min(BELIEVED));
+        self.reason = "it asked for a pause".to_owned();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_and_servers_are_obeyed_within_reason() {
+        let now = Instant::now();
+        let mut pause = Pause::default();
+        assert_eq!(pause.left(now), None);
+        let mut lengths = Vec::new();
+        for _ in 0..9 {
+            pause.failed(now, None, "x".to_owned());
+            lengths.push(pause.left(now).unwrap().0.as_secs());
+        }
+        assert_eq!(lengths, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        pause.failed(now, Some(Duration::from_secs(100)), "y".to_owned());
+        assert_eq!(pause.left(now), Some((Duration::from_secs(100), "y")));
+        pause.failed(now, Some(Duration::from_secs(1_000_000)), "y".to_owned());
+        assert_eq!(pause.left(now).unwrap().0, BELIEVED);
+        assert_eq!(pause.left(now + BELIEVED), None);
+        pause.answered(now, None);
+        assert_eq!(pause.left(now), None);
+        pause.answered(now, Some(Duration::from_secs(10)));
+        assert!(pause.left(now).is_some());
+    }
+}

@@ -1,0 +1,226 @@
+//! One remote source.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use outbound::http::{HttpClient, HttpError, HttpOptions, Redirects, Request};
+use search_core::role::Haystack;
+use search_sources_core::{Item, Parsed};
+
+use crate::ask::{Answer, Kind, Place, place};
+use crate::cache::Cache;
+use crate::error::RemoteError;
+use crate::mcp::{McpError, McpSource};
+use crate::names::Names;
+use crate::pause::Pause;
+
+/// Largest answer in bytes, after decompression.
+pub const MAX_ANSWER: usize = 8 << 20;
+
+/// What all remote sources have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct RemoteSettings {
+    /// Longest time for one search.
+    pub deadline: Duration,
+}
+
+impl Default for RemoteSettings {
+    /// 2 s.
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(2),
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// In the server's order, at most as many as asked for.
+    pub items: Vec<Item>,
+    /// Items of the answer that could not be read.
+    pub skipped: usize,
+    /// Whether the server was not asked because its last answer is still fresh.
+    pub cached: bool,
+}
+
+/// Whether a haystack is asked at query time: whether [`RemoteSource::new`] knows it.
+#[must_use]
+pub fn is_remote(haystack: &Haystack) -> bool {
+    place(haystack).is_some()
+}
+
+/// Who is asked.
+enum Peer {
+    Http(Box<Place>, HttpClient),
+    Mcp(McpSource),
+    Names(Names),
+}
+
+/// A server that is asked at query time.
+pub struct RemoteSource {
+    peer: Peer,
+    /// Answers are kept so long.
+    fresh: Duration,
+    deadline: Duration,
+    cache: RefCell<Cache>,
+    pause: RefCell<Pause>,
+}
+
+impl RemoteSource {
+    /// The source a haystack names; `None` for those on this machine.
+    ///
+    /// # Errors
+    /// When its parameters cannot be used (an agent secret that is none).
+    pub fn new(haystack: &Haystack, settings: RemoteSettings) -> Option<Result<Self, RemoteError>> {
+        let place = place(haystack)?;
+        Some(place.map_err(RemoteError::Settings).map(|place| Self {
+            fresh: place.fresh,
+            peer: peer(place, settings.deadline),
+            deadline: settings.deadline,
+            cache: RefCell::default(),
+            pause: RefCell::default(),
+        }))
+    }
+
+    /// The same source behind another address: a mirror, or a server of a test.
+    #[must_use]
+    pub fn at(mut self, base: &str) -> Self {
+        if let Peer::Http(place, _) = &mut self.peer {
+            base.trim_end_matches('/').clone_into(&mut place.base);
+        }
+        self
+    }
+
+    /// Begins what takes long before the first search: a server's program is started. Needs a local task set.
+    pub fn warm(&self) {
+        if let Peer::Mcp(server) = &self.peer {
+            server.warm();
+        }
+    }
+
+    /// Asks for at most `limit` items that have to do with `words`.
+    ///
+    /// # Errors
+    /// See [`RemoteError`].
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Found, RemoteError> {
+        let now = Instant::now();
+        if let Some(answer) = self.cache.borrow().get(words, limit, now) {
+            return Ok(found(&answer, limit, true));
+        }
+        if let Some((left, reason)) = self.pause.borrow().left(now) {
+            return Err(RemoteError::BackingOff {
+                left,
+                reason: reason.to_owned(),
+            });
+        }
+        let answer = self.ask(words, limit).await;
+        let now = Instant::now();
+        match answer {
+            Ok((answer, pause)) => {
+                self.pause.borrow_mut().answered(now, pause);
+                self.cache
+                    .borrow_mut()
+                    .put(words, limit, Rc::clone(&answer), now, self.fresh);
+                Ok(found(&answer, limit, false))
+            }
+            // It is not the server's fault that it has not started yet.
+            Err(RemoteError::Mcp(error)) if error.is_starting() => Err(error.into()),
+            Err(error) => {
+                let asked = match &error {
+                    RemoteError::Http(HttpError::Status { retry_after, .. })
+                    | RemoteError::Mcp(McpError::Http(HttpError::Status { retry_after, .. })) => {
+                        *retry_after
+                    }
+                    _ => None,
+                };
+                self.pause
+                    .borrow_mut()
+                    .failed(now, asked, error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        words: &str,
+        limit: usize,
+    ) -> Result<(Rc<Parsed>, Option<Duration>), RemoteError> {
+        let answer = match &self.peer {
+            Peer::Http(place, http) => ask_http(place, http, words, limit, self.deadline).await?,
+            Peer::Mcp(server) => Answer {
+                parsed: server.search(words, limit, self.deadline).await?,
+                pause: None,
+            },
+            Peer::Names(names) => Answer {
+                parsed: names.search(words, limit, self.deadline).await?,
+                pause: None,
+            },
+        };
+        Ok((Rc::new(answer.parsed.sound()), answer.pause))
+    }
+}
+
+fn peer(place: Place, deadline: Duration) -> Peer {
+    if let Kind::Mcp(server) = place.kind {
+        return Peer::Mcp(McpSource::new(*server));
+    }
+    let http = HttpClient::new(HttpOptions {
+        connect: deadline,
+        deadline,
+        max_body: MAX_ANSWER,
+        redirects: Redirects::SameOrigin(3),
+        connections: 4,
+        ..HttpOptions::default()
+    });
+    if let Kind::Names(kind) = place.kind {
+        return Peer::Names(Names::new(kind, &place.base, http));
+    }
+    Peer::Http(Box::new(place), http)
+}
+
+async fn ask_http(
+    place: &Place,
+    http: &HttpClient,
+    words: &str,
+    limit: usize,
+    deadline: Duration,
+) -> Result<Answer, RemoteError> {
+    let ask = place.ask(words, limit);
+    let url = ask
+        .url(&place.base)
+        .map_err(|error| RemoteError::Settings(format!("{}: {error}", place.base)))?;
+    let mut request = match ask.body {
+        Some(body) => Request::post(url.clone())
+            .body(body.into_bytes())
+            .header("content-type", "application/json"),
+        None => Request::get(url.clone()),
+    };
+    request = request.within(deadline).header("accept", place.accept());
+    if let Some((scheme, token)) = &place.token {
+        // A token with a blank says its scheme itself.
+        let whole = scheme.is_empty() || token.expose().contains(' ');
+        request = if whole {
+            request.secret_header("authorization", token.clone())
+        } else {
+            request.authorization(scheme, token)
+        };
+    }
+    if let Kind::Atomic(Some(agent)) = &place.kind {
+        let now = std::time::SystemTime::now();
+        request = outbound::atomic::sign(request, &url, &agent.subject, &agent.seed, now)
+            .map_err(|error| RemoteError::Settings(error.to_string()))?;
+    }
+    let response = http.call(request).await?.ok()?;
+    Ok(place.read(&response.text())?)
+}
+
+fn found(answer: &Parsed, limit: usize, cached: bool) -> Found {
+    Found {
+        items: answer.items.iter().take(limit).cloned().collect(),
+        skipped: answer.skipped.count,
+        cached,
+    }
+}

@@ -1,0 +1,20 @@
+//! From what a source says to items that can be indexed or shown; pure, so that each format is a table of tests.
+//!
+//! ```text
+//! files of a vault ──notes──▶ Page, Link ──Vault──▶ Item      (Logseq, Obsidian)
+//! output, lines    ──tasks──▶ Item                            (Taskwarrior, todo.txt, Beads)
+//! lists of names   ──docs───▶ Vec<Item>                       (Sphinx, rustdoc, DevDocs)
+//! JSON answers     ──remote─▶ Vec<Item>, what to ask next      (forges, communities, knowledge bases, engines)
+//! ```
+//!
+//! Everything here comes from outside and is data: sizes are bounded by the caller before parsing, unknown fields are
+//! ignored, a missing or wrong one costs that item and is counted ([`Skipped`]).
+
+mod date;
+pub mod docs;
+mod item;
+pub mod notes;
+pub mod remote;
+pub mod tasks;
+
+pub use item::{Item, ItemLink, Parsed, Skipped, SourceDataError};

@@ -1,0 +1,186 @@
+//! Issues of Gitea, Forgejo and GitHub.
+
+use serde::Deserialize;
+
+use super::{Ask, each, json, list};
+use crate::date;
+use crate::item::{Item, Parsed, SourceDataError, line};
+
+/// Which API a forge speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForgeApi {
+    /// Gitea and Forgejo, `/api/v1`.
+    Gitea,
+    /// GitHub, or its enterprise server.
+    GitHub,
+}
+
+#[derive(Deserialize)]
+struct Issue {
+    html_url: String,
+    number: u64,
+    title: String,
+    body: Option<String>,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    labels: Vec<Named>,
+    milestone: Option<Titled>,
+    user: Option<User>,
+    updated_at: Option<String>,
+    repository: Option<Repository>,
+    due_date: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Titled {
+    title: String,
+}
+
+#[derive(Deserialize)]
+struct User {
+    login: String,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: Option<String>,
+}
+
+/// Asks for issues that match `words`; within `repository` (`owner/name`) when there is one.
+pub fn forge_issues_ask(api: ForgeApi, repository: Option<&str>, words: &str, limit: usize) -> Ask {
+    match (api, repository) {
+        (ForgeApi::Gitea, Some(repository)) => Ask::get(
+            format!("/api/v1/repos/{repository}/issues"),
+            vec![
+                ("q", words.to_owned()),
+                ("type", "issues".to_owned()),
+                ("state", "all".to_owned()),
+                ("limit", limit.min(50).to_string()),
+            ],
+        ),
+        (ForgeApi::Gitea, None) => Ask::get(
+            "/api/v1/repos/issues/search",
+            vec![
+                ("q", words.to_owned()),
+                ("type", "issues".to_owned()),
+                ("state", "all".to_owned()),
+                ("limit", limit.min(50).to_string()),
+            ],
+        ),
+        (ForgeApi::GitHub, repository) => {
+            let scope = repository
+                .map(|name| format!(" repo:{name}"))
+                .unwrap_or_default();
+            // Qualifiers of its own search language inside the words would widen the search: taken as words.
+            let words = words.replace(':', " ");
+            Ask::get(
+                "/search/issues",
+                vec![
+                    ("q", format!("{words}{scope} is:issue")),
+                    ("per_page", limit.min(100).to_string()),
+                ],
+            )
+        }
+    }
+}
+
+/// Reads a list of issues, or GitHub's search answer.
+///
+/// # Errors
+/// When it is neither.
+pub fn forge_issues(api: ForgeApi, body: &str) -> Result<Parsed, SourceDataError> {
+    let value = json("the forge", body)?;
+    let field = if api == ForgeApi::GitHub && value.is_object() {
+        "items"
+    } else {
+        ""
+    };
+    let entries = list("the forge", value, field)?;
+    Ok(each(entries, |issue: Issue| Some(item(issue))))
+}
+
+fn item(issue: Issue) -> Item {
+    let mut tags: Vec<String> = issue.labels.into_iter().map(|label| label.name).collect();
+    if !issue.state.is_empty() {
+        tags.push(format!("status:{}", issue.state));
+    }
+    tags.extend(
+        issue
+            .milestone
+            .map(|milestone| format!("milestone:{}", milestone.title)),
+    );
+    tags.extend(issue.user.map(|user| format!("author:{}", user.login)));
+    let repository = issue
+        .repository
+        .and_then(|repository| repository.full_name)
+        .unwrap_or_default();
+    let due = issue
+        .due_date
+        .map(|due| format!("Due: {}\n", due.get(..10).unwrap_or(&due)));
+    Item {
+        title: line(
+            &format!("{repository}#{} {}", issue.number, issue.title),
+            300,
+        ),
+        body: format!(
+            "{}{}",
+            due.unwrap_or_default(),
+            issue.body.unwrap_or_default()
+        ),
+        tags,
+        modified: issue.updated_at.as_deref().and_then(date::rfc3339),
+        url: Some(issue.html_url.clone()),
+        key: issue.html_url,
+        ..Item::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issues_of_both_forges() {
+        let gitea = r#"[{"id":1,"html_url":"https://f.example/a/b/issues/3","number":3,"title":"Valve","body":"leaks","state":"open","labels":[{"name":"bug"}],
+            "milestone":{"title":"v1"},"user":{"login":"ada"},"updated_at":"2026-11-21T10:00:00Z","due_date":"2026-12-01T00:00:00Z","repository":{"full_name":"a/b"}},{"number":4}]"#;
+        let parsed = forge_issues(ForgeApi::Gitea, gitea).unwrap();
+        let item = &parsed.items[0];
+        assert_eq!(
+            (item.title.as_str(), item.body.as_str()),
+            ("a/b#3 Valve", "Due: 2026-12-01\nleaks")
+        );
+        assert_eq!(
+            item.tags,
+            ["bug", "status:open", "milestone:v1", "author:ada"]
+        );
+        assert_eq!(
+            (item.modified, parsed.skipped.count),
+            (Some(1_795_255_200), 1)
+        );
+        let github = r#"{"total_count":1,"items":[{"html_url":"https://github.com/a/b/issues/9","number":9,"title":"T","body":null,"state":"closed","labels":[],"repository_url":"x"}]}"#;
+        assert_eq!(
+            forge_issues(ForgeApi::GitHub, github).unwrap().items[0].title,
+            "#9 T"
+        );
+        assert!(forge_issues(ForgeApi::Gitea, r#"{"message":"token is required"}"#).is_err());
+    }
+
+    #[test]
+    fn what_is_asked() {
+        let url = forge_issues_ask(ForgeApi::Gitea, Some("a/b"), "x & y", 10)
+            .url("https://f.example/")
+            .unwrap();
+        assert_eq!(
+            url.as_str(),
+            "https://f.example/api/v1/repos/a/b/issues?q=x+%26+y&type=issues&state=all&limit=10"
+        );
+        let ask = forge_issues_ask(ForgeApi::GitHub, Some("a/b"), "x user:evil", 10);
+        assert_eq!(ask.query[0].1, "x user evil repo:a/b is:issue");
+    }
+}

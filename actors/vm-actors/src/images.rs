@@ -1,0 +1,60 @@
+//! Where the disks of VMs come from, as the actors see it.
+
+use std::sync::Arc;
+
+use vm_core::{ImageRef, wire};
+use vm_engine::image::Image;
+
+/// Finds images by name. Calls may block for a file, not for the making of an image.
+pub trait Images: Send + Sync + 'static {
+    /// The image of this name, or of this content.
+    ///
+    /// # Errors
+    /// See [`ImageFailure`].
+    fn resolve(&self, name: &ImageRef) -> Result<Arc<Image>, ImageFailure>;
+
+    /// How what VMs are made of is.
+    fn host(&self) -> HostView;
+}
+
+/// Whether VMs can be had at all, and what is known of the host's virtualisation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostView {
+    /// How it is.
+    pub state: HostState,
+    /// For `/health`.
+    pub kvm: wire::Kvm,
+}
+
+/// How what VMs are made of is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostState {
+    /// VMs can be had.
+    Ready,
+    /// An image, a kernel or the canary is on its way; in words.
+    Preparing(String),
+    /// It could not be made; in words. It is tried again.
+    Failed(String),
+}
+
+/// Why there is no image.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImageFailure {
+    /// No image has this name.
+    #[error("there is no image {name}; there are: {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names there are, for people.
+        known: String,
+    },
+    /// It is being made.
+    #[error("the image is being made: {progress}")]
+    Making {
+        /// What is done at the moment.
+        progress: String,
+    },
+    /// It cannot be read, or could not be made.
+    #[error("the image cannot be used: {0}")]
+    Broken(String),
+}

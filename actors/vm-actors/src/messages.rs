@@ -1,0 +1,230 @@
+//! The VM manager's messages: thin wrappers of core types.
+
+use std::time::Duration;
+
+use actix::Message;
+use bytes::Bytes;
+use store::StoreError;
+use tokio::sync::mpsc;
+use vm_core::guest::{FailureKind, TarSummary};
+use vm_core::{
+    ExecId, ExecSpec, FailureReason, IsolationUnmet, LeaseError, SpecError, UnixMs, VmSpec,
+    VmState, wire,
+};
+use vm_engine::MachineError;
+
+use crate::images::ImageFailure;
+use crate::keys::OrderKey;
+
+/// Give out a VM.
+///
+/// Sent by: the HTTP edge. Handled by: `Desk`. Reply: the VM when it can be given work, or why
+/// there is none; may take as long as an order may wait and a VM may boot.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<wire::Created, CreateFailure>")]
+pub struct CreateVm {
+    /// What is ordered.
+    pub spec: VmSpec,
+    /// Whose token orders it.
+    pub subject: String,
+    /// Tells an order that comes twice from two orders.
+    pub key: Option<OrderKey>,
+}
+
+/// Why no VM was given out.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateFailure {
+    /// There is less isolation than asked for.
+    #[error(transparent)]
+    Isolation(#[from] IsolationUnmet),
+    /// Outside of the limits of one VM.
+    #[error("the VM is outside of the manager's limits")]
+    Limits(Vec<SpecError>),
+    /// It would not fit if it were alone.
+    #[error("a VM of {mem_mib} MiB and {vcpus} processors does not fit on this host")]
+    Never {
+        /// Memory in MiB, what the monitor takes included.
+        mem_mib: u64,
+        /// Processors.
+        vcpus: u32,
+    },
+    /// No room, and too many wait already, or this order waited as long as it may.
+    #[error("there is no room for a VM at the moment: {in_use} are in use, {waiting} orders wait")]
+    NoRoom {
+        /// VMs in use.
+        in_use: u32,
+        /// Orders that wait.
+        waiting: usize,
+        /// When to come again.
+        retry_after: Duration,
+    },
+    /// No image.
+    #[error(transparent)]
+    Image(#[from] ImageFailure),
+    /// The driver cannot do what is asked for.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The key came with another order before.
+    #[error("this Idempotency-Key was used for another order")]
+    OtherOrder,
+    /// The VM of this key has ended.
+    #[error("the VM {0} of this Idempotency-Key has ended")]
+    Ended(String),
+    /// It did not start.
+    #[error("the VM could not be started: {detail}")]
+    NotStarted {
+        /// The kind.
+        reason: FailureReason,
+        /// In words.
+        detail: String,
+    },
+    /// The order could not be written down.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The manager is ending, or a part of it is being restarted.
+    #[error("the order was interrupted: the manager is ending or restarting a part of itself")]
+    Interrupted,
+}
+
+/// Release what is stuck.
+///
+/// Sent by: the HTTP edge. Handled by: `Desk`. Reply: what was released and why, when it is gone.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "wire::Released")]
+pub struct ReleaseStuck {
+    /// Only VMs ordered with tokens of this subject; all of them when absent.
+    pub subject: Option<String>,
+}
+
+/// There may be room again.
+///
+/// Sent by: `Vm`. Handled by: `Desk`. No reply.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct VmFreed;
+
+/// Look at the shelves now.
+///
+/// Sent by: `Desk`. Handled by: `Pool`. No reply.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct RefillPool;
+
+/// End the VM.
+///
+/// Sent by: the HTTP edge, `Desk`. Handled by: `Vm`. Reply: when nothing of it is left.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct ReleaseVm {
+    /// Why, when nobody asked for it.
+    pub reason: Option<FailureReason>,
+}
+
+/// Hold the VM longer.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: the new end of its lease.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<UnixMs, LeaseError>")]
+pub struct ExtendLease {
+    /// How long from now.
+    pub lease: Duration,
+}
+
+/// Run something.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: its id, once it was started.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<ExecId, VmFailure>")]
+pub struct StartExec(pub ExecSpec);
+
+/// Kill what was started.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: the VM was told, or it had ended already.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), VmFailure>")]
+pub struct KillExec(pub ExecId);
+
+/// A part of a tar on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TarPart {
+    /// Bytes.
+    Data(Bytes),
+    /// All of it has come; without this it broke off.
+    End,
+}
+
+/// Unpack a tar in the VM.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: what was unpacked.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<TarSummary, VmFailure>")]
+pub struct PutFiles {
+    /// The folder in the VM; absolute.
+    pub path: String,
+    /// The tar.
+    pub tar: mpsc::Receiver<TarPart>,
+}
+
+/// Pack files of the VM.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: that it has begun; failures come in the
+/// channel.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(), VmFailure>")]
+pub struct GetFiles {
+    /// The file or folder in the VM; absolute.
+    pub path: String,
+    /// Takes the tar.
+    pub tar: mpsc::Sender<Result<TarPart, VmFailure>>,
+}
+
+/// Why a VM did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VmFailure {
+    /// It is in no state for that.
+    #[error("the VM is {0:?}: it takes no work")]
+    State(VmState),
+    /// As many things as may run, or are moved, at once.
+    #[error("{0} things run in this VM already; wait for one to end")]
+    Busy(usize),
+    /// Nothing of this id was started in it.
+    #[error("nothing with the id {0} was started in this VM")]
+    UnknownExec(ExecId),
+    /// The guest said no.
+    #[error("{what}")]
+    Guest {
+        /// The kind.
+        kind: FailureKind,
+        /// In words.
+        what: String,
+    },
+    /// The tar broke off on its way in.
+    #[error("the tar broke off: {0}")]
+    Upload(String),
+    /// It does not answer, or has gone.
+    #[error("{0}")]
+    Gone(String),
+    /// It did not answer in time.
+    #[error("{0}")]
+    TimedOut(String),
+    /// The driver cannot do that, or the order is too large for it.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+impl From<MachineError> for VmFailure {
+    fn from(error: MachineError) -> Self {
+        let text = error.to_string();
+        match error {
+            MachineError::Guest(failure) => Self::Guest {
+                kind: failure.kind,
+                what: failure.what,
+            },
+            MachineError::Silent(_) => Self::TimedOut(text),
+            MachineError::Busy(most) => Self::Busy(most),
+            MachineError::Tar(source) => Self::Upload(source.to_string()),
+            MachineError::TooLarge | MachineError::Unsupported(_) => Self::Unsupported(text),
+            MachineError::Gone(_) | MachineError::NotRemoved(_) => Self::Gone(text),
+        }
+    }
+}

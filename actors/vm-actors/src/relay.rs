@@ -1,0 +1,82 @@
+//! Events of a machine, passed on to whoever has the machine at the moment.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use vm_engine::{MachineEvent, OnMachineEvent};
+
+type Taker = Box<dyn Fn(MachineEvent) + Send>;
+
+/// A machine is made in the pool and then given to a VM's actor; its events follow it. One that
+/// came while nobody listened is kept for the next listener.
+#[derive(Default)]
+pub struct Relay(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    taker: Option<Taker>,
+    early: Option<MachineEvent>,
+}
+
+impl std::fmt::Debug for Relay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Relay")
+    }
+}
+
+impl Relay {
+    /// A relay, and what the machine calls.
+    pub fn new() -> (Arc<Self>, OnMachineEvent) {
+        let relay = Arc::new(Self::default());
+        let called = Arc::clone(&relay);
+        (relay, Box::new(move |event| called.deliver(event)))
+    }
+
+    fn deliver(&self, event: MachineEvent) {
+        let mut state = self.0.lock();
+        match &state.taker {
+            Some(taker) => taker(event),
+            None => state.early = Some(event),
+        }
+    }
+
+    /// Events go to `taker` from now on, one that waits at once.
+    pub fn attach(&self, taker: impl Fn(MachineEvent) + Send + 'static) {
+        let mut state = self.0.lock();
+        if let Some(event) = state.early.take() {
+            taker(event);
+        }
+        state.taker = Some(Box::new(taker));
+    }
+
+    /// Events wait for the next listener; whether one waits.
+    pub fn detach(&self) {
+        self.0.lock().taker = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vm_core::FailureReason;
+
+    #[test]
+    fn an_event_between_two_listeners_is_not_lost() {
+        let (relay, machine) = Relay::new();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let listen = |name: &'static str| {
+            let seen = Arc::clone(&seen);
+            move |_: MachineEvent| seen.lock().push(name)
+        };
+        let gone = || MachineEvent::Gone {
+            reason: FailureReason::ProcessGone,
+            detail: String::new(),
+        };
+        relay.attach(listen("pool"));
+        machine(gone());
+        relay.detach();
+        machine(gone());
+        relay.attach(listen("vm"));
+        assert_eq!(*seen.lock(), ["pool", "vm"]);
+    }
+}

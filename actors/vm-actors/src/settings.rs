@@ -1,0 +1,103 @@
+//! What the actors of a VM manager are started with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use store::Store;
+use vm_core::admission::Capacity;
+use vm_core::{LeaseLimits, Limits, TemplateKey, pool, stuck};
+use vm_engine::Driver;
+
+use crate::board::Board;
+use crate::clock::Clock;
+use crate::images::Images;
+use crate::shelves::Shelves;
+
+/// Bounds and times.
+#[derive(Debug, Clone)]
+pub struct VmSettings {
+    /// What one VM may have.
+    pub limits: Limits,
+    /// What all of them may have together, and how many orders may wait.
+    pub capacity: Capacity,
+    /// The longest that an order waits.
+    pub wait: Duration,
+    /// How long VMs may be held.
+    pub lease: LeaseLimits,
+    /// How long after the end of its lease a VM is released without being asked.
+    pub lease_grace: Duration,
+    /// When a VM counts as stuck.
+    pub deadlines: stuck::Deadlines,
+    /// How long a VM that failed stays in the list, so that somebody can see why.
+    pub failed_kept: Duration,
+    /// How often VMs are looked at.
+    pub look_every: Duration,
+    /// How many VMs wait, and how.
+    pub pool: pool::Policy,
+    /// Which VMs wait.
+    pub warm: Vec<TemplateKey>,
+    /// Bytes kept of the output of one command.
+    pub log_bytes: usize,
+    /// How long a command is held for a reader of its output that takes nothing.
+    pub patience: Duration,
+    /// The longest transfer of files.
+    pub tar_deadline: Duration,
+    /// Commands at once in one VM, and as many ended ones that are remembered.
+    pub max_execs: usize,
+}
+
+impl Default for VmSettings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            capacity: Capacity {
+                mem_mib: 2048,
+                vcpus: 4,
+                vms: 8,
+                queue: 16,
+            },
+            wait: Duration::from_secs(30),
+            lease: LeaseLimits {
+                longest: Duration::from_secs(6 * 3600),
+                total: Duration::from_secs(24 * 3600),
+            },
+            lease_grace: Duration::from_secs(30),
+            deadlines: stuck::Deadlines::default(),
+            failed_kept: Duration::from_secs(600),
+            look_every: Duration::from_secs(1),
+            pool: pool::Policy::default(),
+            warm: Vec::new(),
+            log_bytes: 2 * 1024 * 1024,
+            patience: Duration::from_secs(5),
+            tar_deadline: Duration::from_secs(300),
+            max_execs: 16,
+        }
+    }
+}
+
+/// What all actors of one manager share.
+pub struct Shared {
+    /// What runs VMs.
+    pub driver: Arc<dyn Driver>,
+    /// Where their disks come from.
+    pub images: Arc<dyn Images>,
+    /// What must outlive the process.
+    pub store: Store,
+    /// What actors have published.
+    pub board: Board,
+    /// VMs that wait to be given out.
+    pub shelves: Shelves,
+    /// The time.
+    pub clock: Clock,
+    /// Bounds and times.
+    pub settings: VmSettings,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("driver", &self.driver.name())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

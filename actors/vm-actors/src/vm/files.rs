@@ -1,0 +1,196 @@
+//! Files on their way into a VM and out of it: tars, passed on as they come.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use actix::{Context, Handler, ResponseFuture};
+use actix_rt::task::spawn_blocking;
+use bytes::{Buf, Bytes};
+use tokio::sync::mpsc;
+use vm_core::guest::TarSummary;
+use vm_engine::Machine;
+
+use super::Vm;
+use crate::messages::{GetFiles, PutFiles, TarPart, VmFailure};
+
+/// Tars on their way into or out of one VM at once.
+const MAX_TRANSFERS: usize = 4;
+
+/// The size of the pieces a tar is handed out in.
+const PIECE: usize = 64 * 1024;
+
+impl Vm {
+    /// The machine, and the right to move a tar as long as it is held.
+    fn transfer(&self) -> Result<(Arc<dyn Machine>, Arc<()>), VmFailure> {
+        let machine = self.working_machine()?;
+        // One reference is the actor's own.
+        if Arc::strong_count(&self.transfers) > MAX_TRANSFERS {
+            return Err(VmFailure::Busy(MAX_TRANSFERS));
+        }
+        Ok((machine, Arc::clone(&self.transfers)))
+    }
+}
+
+impl Handler<PutFiles> for Vm {
+    type Result = ResponseFuture<Result<TarSummary, VmFailure>>;
+
+    fn handle(&mut self, PutFiles { path, tar }: PutFiles, _: &mut Context<Self>) -> Self::Result {
+        let transfer = self.transfer();
+        let deadline = self.shared.settings.tar_deadline;
+        Box::pin(async move {
+            let (machine, held) = transfer?;
+            let put = spawn_blocking(move || {
+                let _held = held;
+                machine.put_tar(&path, &mut Incoming::new(tar), deadline)
+            });
+            let put = put
+                .await
+                .map_err(|panic| VmFailure::Gone(panic.to_string()))?;
+            put.map_err(VmFailure::from)
+        })
+    }
+}
+
+impl Handler<GetFiles> for Vm {
+    type Result = Result<(), VmFailure>;
+
+    fn handle(&mut self, GetFiles { path, tar }: GetFiles, _: &mut Context<Self>) -> Self::Result {
+        let (machine, held) = self.transfer()?;
+        let deadline = self.shared.settings.tar_deadline;
+        spawn_blocking(move || {
+            let _held = held;
+            let mut outgoing = Outgoing::new(tar);
+            let got = machine.get_tar(&path, &mut outgoing, deadline);
+            outgoing.finish(got.map(drop).map_err(VmFailure::from));
+        });
+        Ok(())
+    }
+}
+
+/// A tar as it comes from the edge. Blocks.
+struct Incoming {
+    parts: mpsc::Receiver<TarPart>,
+    present: Bytes,
+    ended: bool,
+}
+
+impl Incoming {
+    fn new(parts: mpsc::Receiver<TarPart>) -> Self {
+        Self {
+            parts,
+            present: Bytes::new(),
+            ended: false,
+        }
+    }
+}
+
+impl Read for Incoming {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.present.is_empty() && !self.ended {
+            match self.parts.blocking_recv() {
+                Some(TarPart::Data(bytes)) => self.present = bytes,
+                Some(TarPart::End) => self.ended = true,
+                None => {
+                    let text = "the sender left before its end";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
+                }
+            }
+        }
+        let count = self.present.len().min(into.len());
+        self.present.copy_to_slice(&mut into[..count]);
+        Ok(count)
+    }
+}
+
+/// A tar as it goes to the edge, in pieces. Blocks.
+struct Outgoing {
+    parts: mpsc::Sender<Result<TarPart, VmFailure>>,
+    piece: Vec<u8>,
+}
+
+impl Outgoing {
+    fn new(parts: mpsc::Sender<Result<TarPart, VmFailure>>) -> Self {
+        let piece = Vec::with_capacity(PIECE);
+        Self { parts, piece }
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+        let sent = self.parts.blocking_send(Ok(TarPart::Data(piece.into())));
+        sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "nobody takes the tar"))
+    }
+
+    /// Without this word, the tar broke off.
+    fn finish(mut self, outcome: Result<(), VmFailure>) {
+        let flushed = self.send();
+        let end = match (outcome, flushed) {
+            (Err(failure), _) => Err(failure),
+            (Ok(()), Err(error)) => Err(VmFailure::Upload(error.to_string())),
+            (Ok(()), Ok(())) => Ok(TarPart::End),
+        };
+        // Who left does not want to know.
+        let _ = self.parts.blocking_send(end);
+    }
+}
+
+impl Write for Outgoing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len().min(PIECE - self.piece.len());
+        self.piece.extend_from_slice(&bytes[..count]);
+        if self.piece.len() == PIECE {
+            self.send()?;
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.send()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tar_that_breaks_off_is_no_shorter_tar() {
+        let read = |parts: &[TarPart]| {
+            let (send, receive) = mpsc::channel(8);
+            for part in parts {
+                send.blocking_send(part.clone()).unwrap();
+            }
+            drop(send);
+            let mut all = Vec::new();
+            Incoming::new(receive)
+                .read_to_end(&mut all)
+                .map(|_| all)
+                .map_err(|error| error.kind())
+        };
+        let data = |text: &'static str| TarPart::Data(Bytes::from_static(text.as_bytes()));
+        let whole = [data("ab"), data(""), data("c"), TarPart::End];
+        assert_eq!(read(&whole), Ok(b"abc".to_vec()));
+        assert_eq!(read(&whole[..3]), Err(io::ErrorKind::UnexpectedEof));
+    }
+
+    #[test]
+    fn a_tar_goes_out_in_pieces_with_a_word_at_its_end() {
+        let (send, mut receive) = mpsc::channel(8);
+        let mut outgoing = Outgoing::new(send.clone());
+        outgoing.write_all(&vec![7; PIECE + 1]).unwrap();
+        outgoing.finish(Ok(()));
+        let mut sizes = Vec::new();
+        while let Ok(Ok(part)) = receive.try_recv() {
+            match part {
+                TarPart::Data(bytes) => sizes.push(bytes.len()),
+                TarPart::End => sizes.push(0),
+            }
+        }
+        assert_eq!(sizes, [PIECE, 1, 0]);
+        let broken = VmFailure::Gone("x".to_owned());
+        Outgoing::new(send).finish(Err(broken.clone()));
+        assert_eq!(receive.try_recv(), Ok(Err(broken)));
+    }
+}

@@ -1,0 +1,37 @@
+//! Images that are there, or not, as the test says.
+
+use super::*;
+
+pub(super) struct ScriptedImages(pub(super) Arc<Lab>);
+
+impl Images for ScriptedImages {
+    fn host(&self) -> HostView {
+        let making = self.0.making.lock().clone();
+        HostView {
+            state: making.map_or(HostState::Ready, HostState::Preparing),
+            kvm: wire::Kvm {
+                device: false,
+                usable: false,
+                reason: "scripted".to_owned(),
+            },
+        }
+    }
+
+    fn resolve(&self, name: &ImageRef) -> Result<Arc<Image>, ImageFailure> {
+        if let Some(progress) = self.0.making.lock().clone() {
+            return Err(ImageFailure::Making { progress });
+        }
+        if name.as_str() != "default" {
+            return Err(ImageFailure::Unknown {
+                name: name.to_string(),
+                known: "default".to_owned(),
+            });
+        }
+        Ok(Arc::new(Image {
+            digest: "0".repeat(64),
+            disk: "/nonexistent".into(),
+            format: DiskFormat::Raw,
+            virtual_bytes: 1 << 20,
+        }))
+    }
+}

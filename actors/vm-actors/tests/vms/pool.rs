@@ -1,0 +1,141 @@
+//! The warm pool: filled, taken from, refilled, and never the only way.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use vm_actors::{VmService, VmSettings};
+use vm_core::pool::Policy;
+use vm_core::{Source, TemplateKey};
+
+use crate::common::{Running, brisk, order, run};
+use crate::scripted::Lab;
+
+fn warm(clones: usize) -> VmSettings {
+    let key = TemplateKey {
+        image: "default".parse().unwrap(),
+        vcpus: 1,
+        mem_mib: 256,
+        disk_mib: 2048,
+    };
+    VmSettings {
+        pool: Policy {
+            clones,
+            ..Policy::default()
+        },
+        warm: vec![key],
+        ..brisk()
+    }
+}
+
+async fn filled(running: &Running, clones: usize) {
+    while VmService::pool_counts(&running.shared).0 < clones {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[test]
+fn a_waiting_clone_is_given_out_and_replaced() {
+    run(async {
+        let lab = Lab::new();
+        lab.templates.store(true, Ordering::SeqCst);
+        let running = Running::start(&lab, warm(2)).await;
+        filled(&running, 2).await;
+        assert_eq!(VmService::pool_counts(&running.shared), (2, 2, 0));
+        let waiting = lab.alive();
+        let created = running.create(order("{}")).await.unwrap();
+        assert_eq!(created.source, Source::Pool);
+        assert!(waiting.contains(&created.id));
+        filled(&running, 2).await;
+        assert_eq!(VmService::pool_counts(&running.shared), (2, 2, 1));
+        // Of another size there is nothing.
+        let other = running.create(order(r#"{"mem_mib":512}"#)).await.unwrap();
+        assert_eq!(other.source, Source::Cold);
+        // With a network, clones are of no use.
+        let user = running
+            .create(order(r#"{"network":"user"}"#))
+            .await
+            .unwrap();
+        assert_eq!(user.source, Source::Cold);
+        running.stop().await;
+    });
+}
+
+#[test]
+fn a_key_that_is_asked_for_gets_a_template_and_then_clones_on_demand() {
+    run(async {
+        let lab = Lab::new();
+        lab.templates.store(true, Ordering::SeqCst);
+        let running = Running::start(&lab, brisk()).await;
+        assert_eq!(
+            running.create(order("{}")).await.unwrap().source,
+            Source::Cold
+        );
+        loop {
+            let created = running.create(order("{}")).await.unwrap();
+            let actor = running.vm(&created.id);
+            crate::common::gone(
+                actor
+                    .ask(vm_actors::messages::ReleaseVm { reason: None })
+                    .await,
+            );
+            if created.source == Source::Clone {
+                break;
+            }
+        }
+        running.stop().await;
+    });
+}
+
+#[test]
+fn a_clone_that_does_not_wake_is_replaced_by_a_boot() {
+    run(async {
+        let lab = Lab::new();
+        lab.templates.store(true, Ordering::SeqCst);
+        lab.wakes_fail.store(true, Ordering::SeqCst);
+        let running = Running::start(&lab, warm(1)).await;
+        filled(&running, 1).await;
+        let created = running.create(order("{}")).await;
+        assert_eq!(created.unwrap().source, Source::Cold);
+        running.stop().await;
+    });
+}
+
+#[test]
+fn a_waiting_clone_that_dies_is_replaced() {
+    run(async {
+        let lab = Lab::new();
+        lab.templates.store(true, Ordering::SeqCst);
+        let running = Running::start(&lab, warm(1)).await;
+        filled(&running, 1).await;
+        let first = lab.alive().remove(0);
+        lab.machine(&first).crash();
+        while lab.alive().contains(&first) || lab.alive().is_empty() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        filled(&running, 1).await;
+        running.stop().await;
+    });
+}
+
+#[test]
+fn f06_two_hundred_rounds_leave_nothing() {
+    run(async {
+        let lab = Lab::new();
+        lab.templates.store(true, Ordering::SeqCst);
+        let running = Running::start(&lab, warm(2)).await;
+        for _ in 0..200 {
+            let created = running.create(order("{}")).await.unwrap();
+            running.exec(&created.id, &["echo", "x"]).await.unwrap();
+            let actor = running.vm(&created.id);
+            crate::common::gone(
+                actor
+                    .ask(vm_actors::messages::ReleaseVm { reason: None })
+                    .await,
+            );
+        }
+        assert_eq!(running.shared.board.list().len(), 0);
+        filled(&running, 2).await;
+        assert_eq!(lab.alive().len(), 2, "only what waits");
+        running.stop().await;
+    });
+}

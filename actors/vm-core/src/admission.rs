@@ -1,0 +1,186 @@
+//! Whether a VM may start now: memory and processors of the host, and a bounded queue in front.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What VMs may use of the host together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Memory of all VMs together, in MiB.
+    pub mem_mib: u64,
+    /// Virtual processors of all VMs together; may exceed the host's, as most wait most of the time.
+    pub vcpus: u32,
+    /// VMs at once.
+    pub vms: u32,
+    /// Orders that may wait.
+    pub queue: usize,
+}
+
+/// What an order needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// Memory in MiB, what the monitor itself uses included.
+    pub mem_mib: u64,
+    /// Virtual processors.
+    pub vcpus: u32,
+}
+
+/// What is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InUse {
+    /// Memory in MiB.
+    pub mem_mib: u64,
+    /// Virtual processors.
+    pub vcpus: u32,
+    /// VMs.
+    pub vms: u32,
+}
+
+/// What becomes of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It starts.
+    Admit,
+    /// It waits for others to end.
+    Wait,
+    /// The queue is full: 503.
+    Full {
+        /// For the header `Retry-After`.
+        retry_after: Duration,
+    },
+    /// It could not start if it were alone: 422.
+    Never,
+}
+
+impl InUse {
+    /// With one more.
+    #[must_use]
+    pub fn with(self, need: Need) -> Self {
+        Self {
+            mem_mib: self.mem_mib.saturating_add(need.mem_mib),
+            vcpus: self.vcpus.saturating_add(need.vcpus),
+            vms: self.vms.saturating_add(1),
+        }
+    }
+
+    /// With one less.
+    #[must_use]
+    pub fn without(self, need: Need) -> Self {
+        Self {
+            mem_mib: self.mem_mib.saturating_sub(need.mem_mib),
+            vcpus: self.vcpus.saturating_sub(need.vcpus),
+            vms: self.vms.saturating_sub(1),
+        }
+    }
+
+    fn fits(self, capacity: Capacity) -> bool {
+        self.mem_mib <= capacity.mem_mib && self.vcpus <= capacity.vcpus && self.vms <= capacity.vms
+    }
+}
+
+/// What becomes of an order when `waiting` others wait already. Nobody overtakes: while somebody
+/// waits, a smaller order waits as well, or big ones would starve.
+pub fn decide(need: Need, in_use: InUse, waiting: usize, capacity: Capacity) -> Decision {
+    if !InUse::default().with(need).fits(capacity) {
+        return Decision::Never;
+    }
+    if waiting == 0 && in_use.with(need).fits(capacity) {
+        return Decision::Admit;
+    }
+    if waiting < capacity.queue {
+        return Decision::Wait;
+    }
+    // The longer the queue, the less it helps to come back soon; bounded to a minute.
+    let seconds = u64::try_from(waiting).unwrap_or(60).clamp(1, 60);
+    Decision::Full {
+        retry_after: Duration::from_secs(seconds),
+    }
+}
+
+/// How many of the waiting may start now, oldest first.
+pub fn admit_waiting(waiting: &VecDeque<Need>, in_use: InUse, capacity: Capacity) -> usize {
+    let mut used = in_use;
+    let mut count = 0;
+    for need in waiting {
+        used = used.with(*need);
+        if !used.fits(capacity) {
+            break;
+        }
+        count += 1;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: Capacity = Capacity {
+        mem_mib: 1000,
+        vcpus: 4,
+        vms: 3,
+        queue: 2,
+    };
+
+    fn need(mem_mib: u64, vcpus: u32) -> Need {
+        Need { mem_mib, vcpus }
+    }
+
+    #[test]
+    fn decisions() {
+        let empty = InUse::default();
+        let busy = empty.with(need(600, 2));
+        let table = [
+            (need(1000, 4), empty, 0, Decision::Admit),
+            (need(1001, 1), empty, 0, Decision::Never),
+            (need(1, 5), empty, 0, Decision::Never),
+            (need(400, 2), busy, 0, Decision::Admit),
+            (need(401, 2), busy, 0, Decision::Wait),
+            (need(1, 3), busy, 0, Decision::Wait),
+            (need(1, 1), busy, 1, Decision::Wait),
+            (
+                need(1, 1),
+                busy,
+                2,
+                Decision::Full {
+                    retry_after: Duration::from_secs(2),
+                },
+            ),
+        ];
+        for (need, in_use, waiting, wanted) in table {
+            assert_eq!(
+                decide(need, in_use, waiting, HOST),
+                wanted,
+                "{need:?} {waiting}"
+            );
+        }
+        let three = InUse { vms: 3, ..empty };
+        assert_eq!(
+            decide(need(1, 1), three, 0, HOST),
+            Decision::Wait,
+            "as many VMs as there may be"
+        );
+    }
+
+    #[test]
+    fn the_oldest_start_first_and_nobody_overtakes() {
+        let in_use = InUse::default().with(need(500, 1));
+        let waiting = VecDeque::from([need(300, 1), need(300, 1), need(1, 1)]);
+        assert_eq!(
+            admit_waiting(&waiting, in_use, HOST),
+            1,
+            "the third would fit, but waits its turn"
+        );
+        assert_eq!(admit_waiting(&waiting, InUse::default(), HOST), 3);
+    }
+
+    #[test]
+    fn what_was_added_can_be_taken_away() {
+        let in_use = InUse::default().with(need(5, 1)).with(need(7, 2));
+        assert_eq!(
+            in_use.without(need(5, 1)).without(need(7, 2)),
+            InUse::default()
+        );
+        assert_eq!(InUse::default().without(need(5, 1)), InUse::default());
+    }
+}

@@ -1,0 +1,179 @@
+//! What host and agent say to each other.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ExecEnd, ExecSpec, Stream};
+
+/// A number that the host gives to each execution, transfer and question of one connection.
+pub type Channel = u32;
+
+/// From the host to the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToGuest<'a> {
+    /// Are you there? Answered by `Pong`.
+    Ping,
+    /// Run this.
+    Exec(ExecSpec),
+    /// Kill all that this execution has started.
+    Kill,
+    /// So many more bytes of this channel may be sent.
+    Credit(u32),
+    /// Unpack the tar that follows into this absolute folder.
+    TarIn(String),
+    /// The next bytes of a tar.
+    Data(Cow<'a, [u8]>),
+    /// The tar is complete.
+    Finish,
+    /// Stop the transfer of this channel.
+    Abort,
+    /// Pack this absolute path.
+    TarOut(String),
+    /// Set the clock: nanoseconds since 1970.
+    SetClock(u64),
+    /// Mix this into the kernel's randomness, and count it as such.
+    Reseed(Cow<'a, [u8]>),
+    /// Take this host name.
+    Hostname(String),
+    /// Write everything to disk and power off.
+    PowerOff,
+}
+
+/// From the agent to the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToHost<'a> {
+    /// The first message, on channel 0: the agent can be given work.
+    Hello(Greeting),
+    /// Yes.
+    Pong,
+    /// The execution has begun; its process group.
+    Started(u32),
+    /// What it wrote.
+    Output(Stream, Cow<'a, [u8]>),
+    /// How it ended; nothing more comes of this channel.
+    Ended(ExecEnd),
+    /// The next bytes of a tar.
+    Data(Cow<'a, [u8]>),
+    /// So many more bytes of this channel may be sent.
+    Credit(u32),
+    /// What was asked is done.
+    Finished(TarSummary),
+    /// What was asked is not done.
+    Failed(Failure),
+}
+
+/// How an agent introduces itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// Its [`super::VERSION`].
+    pub version: u16,
+    /// Milliseconds from the kernel's start to this message.
+    pub uptime_ms: u64,
+    /// The kernel's release.
+    pub kernel: String,
+    /// Whether executions are confined in control groups, so that killing one leaves nothing.
+    pub cgroups: bool,
+}
+
+/// What a transfer moved; zero for everything else that is finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TarSummary {
+    /// Files, folders and links.
+    pub entries: u64,
+    /// Bytes of content.
+    pub bytes: u64,
+}
+
+/// What went wrong in the guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{what}")]
+pub struct Failure {
+    /// Which kind.
+    pub kind: FailureKind,
+    /// In words, for people.
+    pub what: String,
+}
+
+/// Kinds of failures a caller can act on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureKind {
+    /// The path does not exist.
+    NotFound,
+    /// The path, or an entry of the tar, is not allowed: it would leave its folder, or is a device.
+    Forbidden,
+    /// It is not a tar, or breaks off.
+    BadTar,
+    /// The guest's disk is full.
+    DiskFull,
+    /// The host asked to stop.
+    Aborted,
+    /// The guest's system refused.
+    System,
+}
+
+impl ToGuest<'_> {
+    /// The same, owning its bytes.
+    pub fn into_owned(self) -> ToGuest<'static> {
+        match self {
+            Self::Ping => ToGuest::Ping,
+            Self::Exec(spec) => ToGuest::Exec(spec),
+            Self::Kill => ToGuest::Kill,
+            Self::Credit(bytes) => ToGuest::Credit(bytes),
+            Self::TarIn(path) => ToGuest::TarIn(path),
+            Self::Data(bytes) => ToGuest::Data(Cow::Owned(bytes.into_owned())),
+            Self::Finish => ToGuest::Finish,
+            Self::Abort => ToGuest::Abort,
+            Self::TarOut(path) => ToGuest::TarOut(path),
+            Self::SetClock(ns) => ToGuest::SetClock(ns),
+            Self::Reseed(bytes) => ToGuest::Reseed(Cow::Owned(bytes.into_owned())),
+            Self::Hostname(name) => ToGuest::Hostname(name),
+            Self::PowerOff => ToGuest::PowerOff,
+        }
+    }
+}
+
+/// The bytes that may still be sent on one channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credits(u64);
+
+impl Default for Credits {
+    fn default() -> Self {
+        Self(super::WINDOW.into())
+    }
+}
+
+impl Credits {
+    /// How many of `wanted` bytes may be sent now; they are taken off.
+    pub fn take(&mut self, wanted: usize) -> usize {
+        let granted = usize::try_from(self.0).unwrap_or(usize::MAX).min(wanted);
+        self.0 -= granted as u64;
+        granted
+    }
+
+    /// Takes off what the other side has sent.
+    ///
+    /// # Errors
+    /// `Overrun` when it had no credit for it.
+    pub fn spend(&mut self, bytes: usize) -> Result<(), Overrun> {
+        if self.take(bytes) == bytes {
+            Ok(())
+        } else {
+            Err(Overrun)
+        }
+    }
+
+    /// What the other side allows in addition. What exceeds the window is not kept, so nobody can
+    /// be talked into unbounded sending.
+    pub fn add(&mut self, bytes: u32) {
+        self.0 = self
+            .0
+            .saturating_add(bytes.into())
+            .min(super::WINDOW.into());
+    }
+}
+
+/// The other side sent more than it was allowed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("more was sent on a channel than its credit allows")]
+pub struct Overrun;

@@ -1,0 +1,55 @@
+//! The protocol between the manager and the agent in a VM.
+//!
+//! ```text
+//! frame:  length u32 LE (of what follows) │ kind u8 │ channel u32 LE │ payload
+//! ```
+//!
+//! A byte stream in each direction (virtio-serial, or vsock); a frame is at most [`MAX_FRAME`] long.
+//! The agent speaks first: [`ToHost::Hello`] with its [`VERSION`]. The host numbers the channels;
+//! everything about one execution, one transfer or one question carries its channel, and channels
+//! run side by side.
+//!
+//! ```text
+//! host                                   guest
+//!  Exec c ───────────────────────────────▶
+//!  ◀──────────────────────────── Started c
+//!  ◀───────────── Output c, Output c, …      at most WINDOW bytes ahead of the host's Credit
+//!  Credit c n ───────────────────────────▶
+//!  Kill c ───────────────────────────────▶   (the whole group)
+//!  ◀────────────────────────────── Ended c   after the last Output
+//!
+//!  TarIn c, Data c, Data c, …, Finish c ─▶   at most WINDOW bytes ahead of the guest's Credit
+//!  ◀───────────────────────────── Credit c n
+//!  ◀────────── Finished c, or Failed c         Failed can come at any time; the host then stops
+//!
+//!  TarOut c ─────────────────────────────▶
+//!  ◀──────────── Data c, …, then Finished c    the host gives Credit as for Output
+//!
+//!  SetClock, Reseed, Hostname, Ping c ───▶
+//!  ◀─────────────── Finished c / Pong c, or Failed c
+//! ```
+//!
+//! Credit keeps a flood of output from filling anybody's memory and from standing in front of the
+//! answer to a `Ping`. What breaks a rule ends the connection, and with it the VM: there is no
+//! resynchronising.
+
+mod codec;
+mod frame;
+mod message;
+
+pub use codec::{CodecError, decode_to_guest, decode_to_host, encode_to_guest, encode_to_host};
+pub use frame::{FrameDecoder, FrameError, HEADER, MAX_FRAME, MAX_PAYLOAD, RawFrame};
+pub use message::{Channel, Credits, Failure, FailureKind, Greeting, TarSummary, ToGuest, ToHost};
+
+/// The protocol's version. Host and agent come from one build, so it must be equal.
+pub const VERSION: u16 = 1;
+
+/// Bytes of one channel that may be under way without credit.
+pub const WINDOW: u32 = 512 * 1024;
+
+/// Bytes of data in one frame, as both sides send them: large enough that the cost of a frame does
+/// not count, small enough that a question does not wait long behind one.
+pub const CHUNK: usize = 60 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! How fast VMs come and go, and what they cost.
+//!
+//! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm]`
+//!
+//! Needs what the tests need (QEMU, and a kernel and an image in the cache folder, made when they are
+//! missing). Each figure is of the whole path, from the call to the answer out of the guest.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    missing_docs
+)]
+
+#[path = "../tests/vm/support.rs"]
+#[allow(dead_code)]
+mod support;
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use vm_core::{ExecEnd, VmState};
+use vm_engine::{Driver as _, Flow, Machine, Template};
+
+use support::{Collect, Lab, PATIENCE, Told, clone_of, identity, run, script, warm_clone_of};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name);
+        at.and_then(|at| arguments.get(at + 1)).cloned()
+    };
+    let rounds: usize =
+        option("--rounds").map_or(200, |text| text.parse().expect("--rounds takes a number"));
+    let lab = Lab::with(option("--kernel").as_deref(), option("--accel").as_deref());
+    println!(
+        "kernel {}, isolation {}, VMs of 256 MiB",
+        lab.config.kernel.release,
+        lab.driver.isolation()
+    );
+
+    cold(&lab);
+    let begun = Instant::now();
+    let template = lab.template();
+    println!("template made in {}", ms(begun.elapsed()));
+    clones(&template);
+    pool(&template);
+    eight(&template);
+    waiting(&template);
+    tar_in(&template);
+    leaks(&lab, &template, rounds);
+    drop(template);
+    lab.assert_nothing_left();
+    println!("nothing is left: state {:?}", VmState::Gone);
+}
+
+fn cold(lab: &Lab) {
+    let mut starts = Vec::new();
+    let mut kills = Vec::new();
+    for round in 0..5 {
+        let begun = Instant::now();
+        let machine = lab.start(&format!("vm-cold-{round}"));
+        first_output(&*machine);
+        starts.push(begun.elapsed());
+        kills.push(kill(&*machine));
+    }
+    print_times("cold start to first output", &mut starts);
+    print_times("kill of a booted VM to everything gone", &mut kills);
+}
+
+fn clones(template: &Arc<dyn Template>) {
+    let (mut ready, mut output, mut kills) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..60 {
+        let begun = Instant::now();
+        let machine = clone_of(template, &format!("vm-clone-{round}"));
+        machine.wake(&identity("clone"), PATIENCE).unwrap();
+        ready.push(begun.elapsed());
+        first_output(&*machine);
+        output.push(begun.elapsed());
+        kills.push(kill(&*machine));
+    }
+    print_times("clone to ready for work", &mut ready);
+    print_times("clone to first output", &mut output);
+    print_times("kill of a clone to everything gone", &mut kills);
+}
+
+fn pool(template: &Arc<dyn Template>) {
+    let (mut made, mut times, mut again) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..60 {
+        let begun = Instant::now();
+        let machine = warm_clone_of(template, &format!("vm-pool-{round}"));
+        made.push(begun.elapsed());
+        let begun = Instant::now();
+        machine.wake(&identity("pool"), PATIENCE).unwrap();
+        first_output(&*machine);
+        times.push(begun.elapsed());
+        let begun = Instant::now();
+        first_output(&*machine);
+        again.push(begun.elapsed());
+        machine.kill().unwrap();
+    }
+    print_times("clone made for the pool: loaded, warmed, paused", &mut made);
+    print_times("pool hit to first output", &mut times);
+    print_times("second command in the same VM to its output", &mut again);
+}
+
+fn eight(template: &Arc<dyn Template>) {
+    let mut times = Vec::new();
+    for round in 0..3 {
+        let begun = Instant::now();
+        let machines: Vec<Arc<dyn Machine>> = std::thread::scope(|scope| {
+            let start = |index| {
+                scope.spawn(move || {
+                    let machine = clone_of(template, &format!("vm-eight-{round}-{index}"));
+                    machine.wake(&identity("eight"), PATIENCE).unwrap();
+                    first_output(&*machine);
+                    machine
+                })
+            };
+            let threads: Vec<_> = (0..8).map(start).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        times.push(begun.elapsed());
+        if round == 2 {
+            memory("that has run a command", &machines);
+        }
+    }
+    print_times("8 clones at once, all to first output", &mut times);
+}
+
+/// Eight that wait, as they come from the template and as they wait in a pool.
+fn waiting(template: &Arc<dyn Template>) {
+    let eight = |make: &dyn Fn(&str) -> Arc<dyn Machine>| -> Vec<_> {
+        (0..8)
+            .map(|index| make(&format!("vm-waiting-{index}")))
+            .collect()
+    };
+    memory("that was loaded", &eight(&|id| clone_of(template, id)));
+    memory(
+        "that waits warm in a pool",
+        &eight(&|id| warm_clone_of(template, id)),
+    );
+}
+
+fn memory(which: &str, machines: &[Arc<dyn Machine>]) {
+    for (what, field) in [
+        ("of its own (Private)", "Private_"),
+        ("with its share of what is shared (Pss)", "Pss:"),
+    ] {
+        let of = |machine: &Arc<dyn Machine>| {
+            let path = format!("/proc/{}/smaps_rollup", machine.process().pid);
+            let text = fs::read_to_string(path).unwrap();
+            let lines = text.lines().filter(|line| line.starts_with(field));
+            lines
+                .map(|line| {
+                    line.split_whitespace()
+                        .nth(1)
+                        .unwrap()
+                        .parse::<u64>()
+                        .unwrap()
+                })
+                .sum::<u64>()
+        };
+        let kib: Vec<u64> = machines.iter().map(of).collect();
+        let mib = |kib: u64| kib as f64 / 1024.0;
+        println!(
+            "memory of a clone {which}, {what}: mean {:.1} MiB, most {:.1} MiB",
+            mib(kib.iter().sum::<u64>() / 8),
+            mib(*kib.iter().max().unwrap())
+        );
+    }
+}
+
+fn tar_in(template: &Arc<dyn Template>) {
+    for (what, files, size) in [
+        ("16 files of 4 MB", 16, 4 << 20),
+        ("2,000 files of 8 kB", 2000, 8 << 10),
+    ] {
+        let mut tar = tar::Builder::new(Vec::new());
+        let content: Vec<u8> = (0..size as u32)
+            .map(|index| (index.wrapping_mul(2_654_435_761) >> 11) as u8)
+            .collect();
+        for index in 0..files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            tar.append_data(
+                &mut header,
+                format!("d{}/f{index}", index % 20),
+                content.as_slice(),
+            )
+            .unwrap();
+        }
+        let tar = tar.into_inner().unwrap();
+        let machine = clone_of(template, &format!("vm-tar-{files}"));
+        machine.wake(&identity("tar"), PATIENCE).unwrap();
+        let begun = Instant::now();
+        machine
+            .put_tar("/workspace", &mut tar.as_slice(), PATIENCE)
+            .unwrap();
+        let took = begun.elapsed();
+        let begun = Instant::now();
+        machine
+            .get_tar("/workspace", &mut std::io::sink(), PATIENCE)
+            .unwrap();
+        let speed = |took: Duration| tar.len() as f64 / 1e6 / took.as_secs_f64();
+        println!(
+            "tar of {what}: in {:.1} MB/s, out {:.1} MB/s",
+            speed(took),
+            speed(begun.elapsed())
+        );
+        machine.kill().unwrap();
+    }
+}
+
+/// Allocate, run, release: what the process holds must not grow.
+fn leaks(lab: &Lab, template: &Arc<dyn Template>, rounds: usize) {
+    let mut held = (0, 0, 0);
+    let begun = Instant::now();
+    for round in 0..rounds {
+        let machine = clone_of(template, &format!("vm-round-{round}"));
+        machine.wake(&identity("round"), PATIENCE).unwrap();
+        assert_eq!(run(&*machine, "true").end, ExecEnd::Exited { code: 0 });
+        machine.kill().unwrap();
+        drop(machine);
+        if round == rounds / 10 {
+            held = holds();
+        }
+    }
+    let (files, threads, kib) = holds();
+    let folders = fs::read_dir(lab.runtime()).unwrap().count() - 1;
+    println!(
+        "{rounds} rounds in {:.1} s; folders left {folders}; open files {} -> {files}, threads {} -> {threads}, memory {} -> {kib} KiB",
+        begun.elapsed().as_secs_f64(),
+        held.0,
+        held.1,
+        held.2
+    );
+}
+
+/// Open files, threads, and resident memory in KiB of this process.
+fn holds() -> (usize, usize, usize) {
+    // Threads of a connection end a moment after it.
+    std::thread::park_timeout(Duration::from_millis(200));
+    let count = |path| fs::read_dir(path).unwrap().count();
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let rss = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
+    (
+        count("/proc/self/fd"),
+        count("/proc/self/task"),
+        rss.split_whitespace().next().unwrap().parse().unwrap(),
+    )
+}
+
+fn first_output(machine: &dyn Machine) {
+    let (sender, news) = channel();
+    machine
+        .exec(
+            script("echo here"),
+            Box::new(Collect {
+                sender,
+                flow: Flow::Continue,
+            }),
+        )
+        .unwrap();
+    match news.recv_timeout(PATIENCE).unwrap() {
+        Told::Output(_, bytes) => assert_eq!(bytes, b"here\n"),
+        Told::Ended(end) => panic!("it ended without output: {end:?}"),
+    }
+}
+
+fn kill(machine: &dyn Machine) -> Duration {
+    let begun = Instant::now();
+    machine.kill().unwrap();
+    begun.elapsed()
+}
+
+fn print_times(what: &str, times: &mut [Duration]) {
+    times.sort_unstable();
+    let at =
+        |part: f64| times[((times.len() as f64 * part).ceil() as usize).clamp(1, times.len()) - 1];
+    println!(
+        "{what}: p50 {}, p95 {}, most {} (n = {})",
+        ms(at(0.5)),
+        ms(at(0.95)),
+        ms(at(1.0)),
+        times.len()
+    );
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.0} ms", time.as_secs_f64() * 1000.0)
+}

@@ -1,0 +1,152 @@
+//! Making an image: Debian packages by mmdebstrap, an ext4 file system by `mke2fs -d`. No mount, no
+//! container engine; as root directly, otherwise in a user namespace that mmdebstrap makes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use super::{Image, ImageError, ImageStore, Recipe, files, tool};
+use crate::Progress;
+
+/// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned by
+/// whom they should be. `$OUT` is the disk to make. `/proc` and the like are mounted there meanwhile,
+/// so what belongs to the system itself is copied first.
+///
+/// A quarter is added for the file system's own tables and for growth of small files; what a job
+/// needs beyond comes from the disk being enlarged. Without a journal: such a disk is thrown away.
+const MAKE_DISK: &str = r#"set -e
+copy="$OUT.tree"
+mkdir -p "$copy"
+cp -a -x "$1/." "$copy"
+size=$(du -s --apparent-size --block-size=1K "$copy" | cut -f1)
+mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -E root_owner=0:0,lazy_itable_init=1 -d "$copy" "$OUT" "$((size + size / 4 + 65536))k"
+rm -rf "$copy"
+"#;
+
+/// Left out of a slim image.
+const UNNEEDED: [&str; 4] = [
+    "/usr/share/doc/*",
+    "/usr/share/man/*",
+    "/usr/share/locale/*",
+    "/usr/share/info/*",
+];
+
+impl ImageStore {
+    /// Makes an image by its recipe, and names it.
+    ///
+    /// # Errors
+    /// [`ImageError`]; nothing is stored then.
+    pub fn build(&self, recipe: &Recipe, progress: Progress<'_>) -> Result<Arc<Image>, ImageError> {
+        let work = self.scratch()?;
+        let root = rustix::process::geteuid().is_root();
+        if !root {
+            // The namespace's users must be able to write the disk.
+            fs::set_permissions(&work.0, fs::Permissions::from_mode(0o777))
+                .map_err(files("opening", &work.0))?;
+        }
+        let disk = work.0.join("disk");
+        progress(&format!(
+            "fetching {} packages and what they need",
+            recipe.packages.len()
+        ));
+        tool::run(&mut mmdebstrap(recipe, root, &disk))?;
+        progress("storing the image");
+        let owned = work.0.join("owned");
+        if root {
+            fs::rename(&disk, &owned).map_err(files("moving", &disk))?;
+        } else {
+            fs::copy(&disk, &owned).map_err(files("copying", &disk))?;
+        }
+        self.adopt(
+            &owned,
+            &recipe.name,
+            &format!(
+                "built from {} with {}",
+                recipe.suite,
+                recipe.packages.join(", ")
+            ),
+        )
+    }
+
+    /// Makes an ext4 disk of a folder and stores it. As root owners are kept.
+    pub(super) fn adopt_folder(
+        &self,
+        folder: &Path,
+        name: &vm_core::ImageRef,
+        origin: &str,
+    ) -> Result<Arc<Image>, ImageError> {
+        let work = self.scratch()?;
+        let disk = work.0.join("disk");
+        let mut command = Command::new("sh");
+        tool::run(
+            command
+                .args(["-c", MAKE_DISK, "sh"])
+                .arg(folder)
+                .env("OUT", &disk),
+        )?;
+        self.adopt(&disk, name, origin)
+    }
+}
+
+fn mmdebstrap(recipe: &Recipe, root: bool, disk: &Path) -> Command {
+    let mut command = Command::new("mmdebstrap");
+    command.env("OUT", disk);
+    command.arg(if root {
+        "--mode=root"
+    } else {
+        "--mode=unshare"
+    });
+    command.args(["--variant=minbase", "--format=null", "--quiet"]);
+    if !recipe.packages.is_empty() {
+        command.arg(format!("--include={}", recipe.packages.join(",")));
+    }
+    if recipe.slim {
+        for path in UNNEEDED {
+            command.arg(format!("--dpkgopt=path-exclude={path}"));
+        }
+        command.arg("--dpkgopt=path-include=/usr/share/doc/*/copyright");
+    }
+    for line in &recipe.run {
+        command.arg(format!(
+            "--customize-hook=chroot \"$1\" sh -e -c {}",
+            quoted(line)
+        ));
+    }
+    // The host names would be the builder's; the agent sets its own.
+    command.arg("--customize-hook=rm -f \"$1/etc/hostname\" \"$1/etc/resolv.conf\"; echo 127.0.0.1 localhost > \"$1/etc/hosts\"; mkdir -p \"$1/workspace\"");
+    command.arg(format!("--customize-hook={MAKE_DISK}"));
+    command.arg(&recipe.suite).arg("/dev/null");
+    command.args(recipe.mirror.iter());
+    command
+}
+
+/// One word for a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_of_a_recipe_stays_one_word() {
+        assert_eq!(quoted("echo 'a' \"$HOME\""), r#"'echo '\''a'\'' "$HOME"'"#);
+        let recipe = Recipe {
+            run: vec!["id; x".to_owned()],
+            ..Recipe::default_image()
+        };
+        let command = mmdebstrap(&recipe, true, Path::new("/d"));
+        let words: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        assert!(
+            words.contains(&"--customize-hook=chroot \"$1\" sh -e -c 'id; x'".to_owned()),
+            "{words:?}"
+        );
+        assert!(words.contains(&"--include=git,bash,coreutils,python3,ca-certificates".to_owned()));
+    }
+}

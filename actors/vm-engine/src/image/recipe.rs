@@ -1,0 +1,144 @@
+//! What an image is made of, as people write it down.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// The recipe of the image `default`.
+pub const DEFAULT_RECIPE: &str = include_str!("default.toml");
+
+/// A recipe file, checked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The name that the image gets.
+    pub name: vm_core::ImageRef,
+    /// Debian's release.
+    #[serde(default = "stable")]
+    pub suite: String,
+    /// Where packages come from; the host's own sources unless given.
+    #[serde(default)]
+    pub mirror: Option<String>,
+    /// Packages beside the smallest system.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// Commands run in the new system by `sh -e`, after the packages are there.
+    #[serde(default)]
+    pub run: Vec<String>,
+    /// Whether documentation, translations and package lists are left out.
+    #[serde(default = "yes")]
+    pub slim: bool,
+}
+
+fn stable() -> String {
+    "bookworm".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A recipe that cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum RecipeError {
+    /// Not TOML, or not the keys of a recipe.
+    #[error("the recipe {name}: {source}")]
+    Syntax {
+        /// Which file.
+        name: String,
+        /// Where and what.
+        source: toml::de::Error,
+    },
+    /// A word that would be taken for an option, or for several words.
+    #[error(
+        "the recipe {name}: {field} has {word:?}: only a-z, 0-9 and `+.:/-` may stand in it, and it must not begin with a dash"
+    )]
+    Word {
+        /// Which file.
+        name: String,
+        /// Which key.
+        field: &'static str,
+        /// The word.
+        word: String,
+    },
+}
+
+impl Recipe {
+    /// Reads the text of the file `name`.
+    ///
+    /// # Errors
+    /// [`RecipeError`].
+    pub fn parse(name: &Path, text: &str) -> Result<Self, RecipeError> {
+        let name = name.display().to_string();
+        let recipe: Self = toml::from_str(text).map_err(|source| RecipeError::Syntax {
+            name: name.clone(),
+            source,
+        })?;
+        let words = recipe.packages.iter().map(|word| ("packages", word));
+        let words = words
+            .chain([("suite", &recipe.suite)])
+            .chain(recipe.mirror.iter().map(|word| ("mirror", word)));
+        for (field, word) in words {
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+.:/-_".contains(&byte);
+            if word.is_empty() || word.starts_with('-') || !word.bytes().all(allowed) {
+                return Err(RecipeError::Word {
+                    name,
+                    field,
+                    word: word.clone(),
+                });
+            }
+        }
+        Ok(recipe)
+    }
+
+    /// The recipe of the image `default`: git, bash, coreutils, python3 and certificates.
+    ///
+    /// # Panics
+    /// Never: the text is part of the program, and a test reads it.
+    pub fn default_image() -> Self {
+        Self::parse(Path::new("default.toml"), DEFAULT_RECIPE).expect("it is tested")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Recipe, RecipeError> {
+        Recipe::parse(Path::new("r.toml"), text)
+    }
+
+    #[test]
+    fn the_default_image_has_what_was_promised() {
+        let recipe = Recipe::default_image();
+        assert_eq!(recipe.name.as_str(), "default");
+        for package in ["git", "bash", "coreutils", "python3", "ca-certificates"] {
+            assert!(
+                recipe.packages.iter().any(|word| word == package),
+                "{package}"
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_keys_and_words_that_are_options_are_refused() {
+        assert!(parse("name = \"x\"").unwrap().slim);
+        let error = parse("name = \"x\"\npackage = []").unwrap_err().to_string();
+        assert!(
+            error.contains("r.toml") && error.contains("package"),
+            "{error}"
+        );
+        for wrong in [
+            "packages = [\"-oX\"]",
+            "packages = [\"a b\"]",
+            "suite = \"\"",
+            "mirror = \"$(id)\"",
+        ] {
+            let error = parse(&format!("name = \"x\"\n{wrong}")).unwrap_err();
+            assert!(
+                matches!(error, RecipeError::Word { .. }),
+                "{wrong}: {error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! The images there are: each under the digest of its disk, and names that point to them.
+//!
+//! ```text
+//! <folder>/blobs/<digest>/disk, image.json      never changed once it is there
+//! <folder>/names/<name>                         the digest
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use vm_core::ImageRef;
+
+use super::kernel::Scratch;
+use super::{DiskFormat, Image, ImageError, files};
+use crate::{Progress, qcow2};
+
+/// Where ext4 keeps its magic number: 1,024 bytes of boot block, then 56 of the superblock.
+const EXT4_MAGIC_AT: u64 = 1080;
+const EXT4_MAGIC: [u8; 2] = [0x53, 0xef];
+
+/// What is written down beside a disk.
+#[derive(Debug, Serialize, Deserialize)]
+struct Meta {
+    format: DiskFormat,
+    virtual_bytes: u64,
+    /// Where it came from, in words.
+    origin: String,
+}
+
+/// An image as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its digest.
+    pub digest: String,
+    /// Names that point to it.
+    pub names: Vec<String>,
+    /// Bytes it takes on the host.
+    pub stored_bytes: u64,
+    /// Bytes the guest sees.
+    pub virtual_bytes: u64,
+    /// Where it came from, in words.
+    pub origin: String,
+}
+
+/// The images in a folder.
+#[derive(Clone, Debug)]
+pub struct ImageStore {
+    folder: PathBuf,
+}
+
+impl ImageStore {
+    /// The store in this folder, made when needed.
+    ///
+    /// # Errors
+    /// [`ImageError::Files`] when it cannot be made.
+    pub fn open(folder: &Path) -> Result<Self, ImageError> {
+        for part in ["blobs", "names"] {
+            let path = folder.join(part);
+            fs::create_dir_all(&path).map_err(files("making", &path))?;
+        }
+        Ok(Self {
+            folder: folder.canonicalize().map_err(files("finding", folder))?,
+        })
+    }
+
+    /// The image of this name or digest.
+    ///
+    /// # Errors
+    /// [`ImageError::Unknown`] when there is none.
+    pub fn resolve(&self, image: &ImageRef) -> Result<Arc<Image>, ImageError> {
+        let unknown = || ImageError::Unknown(image.clone());
+        let digest = match image.digest() {
+            Some(digest) => digest.to_owned(),
+            None => fs::read_to_string(self.name(image.as_str()))
+                .map_err(|_| unknown())?
+                .trim()
+                .to_owned(),
+        };
+        let blob = self.blob(&digest);
+        let meta = self.meta(&digest).ok_or_else(unknown)?;
+        let disk = blob.join("disk");
+        Ok(Arc::new(Image {
+            digest,
+            disk,
+            format: meta.format,
+            virtual_bytes: meta.virtual_bytes,
+        }))
+    }
+
+    /// Every image, by digest.
+    ///
+    /// # Errors
+    /// [`ImageError::Files`] when the folder cannot be read.
+    pub fn list(&self) -> Result<Vec<Listed>, ImageError> {
+        let mut named: Vec<(String, String)> = Vec::new();
+        for name in self.entries("names")? {
+            let digest = fs::read_to_string(self.name(&name)).unwrap_or_default();
+            named.push((digest.trim().to_owned(), name));
+        }
+        named.sort();
+        let mut listed = Vec::new();
+        for digest in self.entries("blobs")? {
+            let Some(meta) = self.meta(&digest) else {
+                continue;
+            };
+            let names = named
+                .iter()
+                .filter(|(target, _)| *target == digest)
+                .map(|(_, name)| name.clone())
+                .collect();
+            let stored_bytes =
+                fs::metadata(self.blob(&digest).join("disk")).map_or(0, |data| stored(&data));
+            let Meta {
+                virtual_bytes,
+                origin,
+                ..
+            } = meta;
+            listed.push(Listed {
+                digest,
+                names,
+                stored_bytes,
+                virtual_bytes,
+                origin,
+            });
+        }
+        listed.sort_by(|a, b| a.digest.cmp(&b.digest));
+        Ok(listed)
+    }
+
+    /// Takes over a finished disk, which is moved, and names it.
+    ///
+    /// # Errors
+    /// [`ImageError`] when it is neither ext4 nor qcow2, stands on another file, or cannot be moved.
+    pub fn adopt(
+        &self,
+        disk: &Path,
+        name: &ImageRef,
+        origin: &str,
+    ) -> Result<Arc<Image>, ImageError> {
+        let (format, virtual_bytes) = inspect(disk)?;
+        let digest = digest_of(disk)?;
+        let blob = self.blob(&digest);
+        if self.meta(&digest).is_none() {
+            let work = Scratch::new(&self.folder)?;
+            let meta = Meta {
+                format,
+                virtual_bytes,
+                origin: origin.to_owned(),
+            };
+            let json = serde_json::to_vec_pretty(&meta).expect("texts and numbers are always JSON");
+            fs::write(work.0.join("image.json"), json).map_err(files("writing in", &work.0))?;
+            let target = work.0.join("disk");
+            fs::rename(disk, &target).map_err(files("moving", disk))?;
+            read_only(&target)?;
+            // The digest's folder appears whole or not at all.
+            if let Err(source) = fs::rename(&work.0, &blob) {
+                let done = self.meta(&digest).is_some();
+                if !done {
+                    return Err(ImageError::Files {
+                        what: "making",
+                        path: blob,
+                        source,
+                    });
+                }
+            }
+        }
+        if name.digest().is_none() {
+            self.point(name.as_str(), &digest)?;
+        }
+        self.resolve(
+            &format!("blake3:{digest}")
+                .parse()
+                .expect("a digest of ours is valid"),
+        )
+    }
+
+    /// Copies a disk file (ext4 without partitions, or qcow2) into the store.
+    ///
+    /// # Errors
+    /// As [`ImageStore::adopt`].
+    pub fn import_disk(
+        &self,
+        source: &Path,
+        name: &ImageRef,
+        progress: Progress<'_>,
+    ) -> Result<Arc<Image>, ImageError> {
+        inspect(source)?;
+        let work = Scratch::new(&self.folder)?;
+        let copy = work.0.join("copy");
+        progress(&format!("copying {}", source.display()));
+        fs::copy(source, &copy).map_err(files("copying", source))?;
+        self.adopt(&copy, name, &format!("imported from {}", source.display()))
+    }
+
+    /// A place on the same disk as the images, for those that make them.
+    pub(super) fn scratch(&self) -> Result<Scratch, ImageError> {
+        Ok(Scratch::new(&self.folder)?)
+    }
+
+    fn point(&self, name: &str, digest: &str) -> Result<(), ImageError> {
+        let path = self.name(name);
+        let temporary = self
+            .folder
+            .join(format!(".name-{}-{name}", std::process::id()));
+        fs::write(&temporary, digest).map_err(files("writing", &temporary))?;
+        fs::rename(&temporary, &path).map_err(files("writing", &path))
+    }
+
+    fn name(&self, name: &str) -> PathBuf {
+        self.folder.join("names").join(name)
+    }
+
+    fn blob(&self, digest: &str) -> PathBuf {
+        self.folder.join("blobs").join(digest)
+    }
+
+    fn meta(&self, digest: &str) -> Option<Meta> {
+        serde_json::from_slice(&fs::read(self.blob(digest).join("image.json")).ok()?).ok()
+    }
+
+    fn entries(&self, part: &str) -> Result<Vec<String>, ImageError> {
+        let folder = self.folder.join(part);
+        let entries = fs::read_dir(&folder).map_err(files("reading", &folder))?;
+        Ok(entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect())
+    }
+}
+
+/// Format and size of a disk file, when VMs can boot it.
+fn inspect(disk: &Path) -> Result<(DiskFormat, u64), ImageError> {
+    if let Some(bytes) = qcow2::virtual_bytes(disk).map_err(files("reading", disk))? {
+        if qcow2::has_backing(disk).map_err(files("reading", disk))? {
+            return Err(ImageError::Format {
+                path: disk.to_path_buf(),
+                why: "it stands on another file: flatten it with `qemu-img convert`",
+            });
+        }
+        return Ok((DiskFormat::Qcow2, bytes));
+    }
+    let file = File::open(disk).map_err(files("opening", disk))?;
+    let mut magic = [0; 2];
+    let read = std::os::unix::fs::FileExt::read_exact_at(&file, &mut magic, EXT4_MAGIC_AT);
+    if read.is_err() || magic != EXT4_MAGIC {
+        return Err(ImageError::Format {
+            path: disk.to_path_buf(),
+            why: "it is neither qcow2 nor an ext4 file system without partitions",
+        });
+    }
+    let bytes = file.metadata().map_err(files("reading", disk))?.len();
+    Ok((DiskFormat::Raw, bytes))
+}
+
+fn digest_of(path: &Path) -> Result<String, ImageError> {
+    let mut file = File::open(path).map_err(files("opening", path))?;
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finalize().to_hex().to_string()),
+            Ok(count) => drop(hasher.update(&buffer[..count])),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(files("reading", path)(error)),
+        }
+    }
+}
+
+fn read_only(path: &Path) -> Result<(), ImageError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o444)).map_err(files("protecting", path))
+}
+
+fn stored(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::blocks(metadata) * 512
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ext4(path: &Path, fill: u8) {
+        let mut bytes = vec![fill; 4096];
+        bytes[1080..1082].copy_from_slice(&EXT4_MAGIC);
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn name(text: &str) -> ImageRef {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_image_is_found_by_name_and_by_digest_and_stored_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = ImageStore::open(&folder.path().join("images")).unwrap();
+        let disk = folder.path().join("disk");
+        ext4(&disk, 1);
+        let image = store.import_disk(&disk, &name("one"), &|_| {}).unwrap();
+        assert_eq!((image.format, image.virtual_bytes), (DiskFormat::Raw, 4096));
+        assert_eq!(
+            image.digest,
+            blake3::hash(&fs::read(&disk).unwrap()).to_hex().to_string()
+        );
+        assert_eq!(store.resolve(&name("one")).unwrap(), image);
+        assert_eq!(
+            store
+                .resolve(&name(&format!("blake3:{}", image.digest)))
+                .unwrap(),
+            image
+        );
+        store.import_disk(&disk, &name("two"), &|_| {}).unwrap();
+        let listed = store.list().unwrap();
+        assert_eq!(listed.len(), 1);
+        assert_eq!(listed[0].names, ["one", "two"]);
+        // A name can be pointed elsewhere; what it pointed to stays for those who have its digest.
+        ext4(&disk, 2);
+        let other = store.import_disk(&disk, &name("one"), &|_| {}).unwrap();
+        assert_eq!(store.resolve(&name("one")).unwrap(), other);
+        assert_eq!(store.resolve(&name("two")).unwrap(), image);
+        assert!(matches!(
+            store.resolve(&name("three")),
+            Err(ImageError::Unknown(_))
+        ));
+    }
+
+    #[test]
+    fn what_cannot_boot_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = ImageStore::open(folder.path()).unwrap();
+        let disk = folder.path().join("disk");
+        fs::write(&disk, "text").unwrap();
+        assert!(matches!(
+            store.import_disk(&disk, &name("x"), &|_| {}),
+            Err(ImageError::Format { .. })
+        ));
+        let overlay = folder.path().join("overlay");
+        qcow2::write_overlay(&overlay, Path::new("/etc/passwd"), DiskFormat::Raw, 1 << 20).unwrap();
+        let error = store
+            .import_disk(&overlay, &name("x"), &|_| {})
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("stands on another file"),
+            "{error}"
+        );
+        assert_eq!(store.list().unwrap(), []);
+    }
+}

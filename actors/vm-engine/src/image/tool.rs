@@ -1,0 +1,100 @@
+//! Running the programs that make images: what they say on failure is in the error.
+
+use std::io;
+use std::process::{Command, Stdio};
+
+/// A program that is missing or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// It is not installed.
+    #[error("{program} is missing: install Debian's {package}")]
+    Missing {
+        /// Which.
+        program: String,
+        /// Where it comes from.
+        package: &'static str,
+    },
+    /// It cannot be started.
+    #[error("{program} cannot be started: {source}")]
+    Start {
+        /// Which.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It ended with a failure.
+    #[error("{program} failed ({status}): {said}")]
+    Failed {
+        /// Which.
+        program: String,
+        /// How it ended.
+        status: String,
+        /// The last of what it said.
+        said: String,
+    },
+}
+
+/// Runs it; its output is only seen in the error.
+pub(super) fn run(command: &mut Command) -> Result<(), ToolError> {
+    output(command).map(drop)
+}
+
+/// Runs it; what it wrote to standard output.
+pub(super) fn output(command: &mut Command) -> Result<String, ToolError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    command
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .env("LC_ALL", "C.UTF-8");
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => ToolError::Missing {
+                package: package_of(&program),
+                program: program.clone(),
+            },
+            _ => ToolError::Start {
+                program: program.clone(),
+                source,
+            },
+        })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    let said: Vec<&str> = said.trim().lines().rev().take(6).collect();
+    let said = said.into_iter().rev().collect::<Vec<_>>().join("; ");
+    Err(ToolError::Failed {
+        program,
+        status: output.status.to_string(),
+        said,
+    })
+}
+
+fn package_of(program: &str) -> &'static str {
+    match program {
+        "mke2fs" => "e2fsprogs",
+        "mmdebstrap" => "mmdebstrap",
+        "apt-get" | "apt-cache" => "apt (this needs a Debian host)",
+        "dpkg-deb" => "dpkg (this needs a Debian host)",
+        "make" => "make, gcc, bc, flex, bison, libelf-dev and libssl-dev",
+        "tar" => "tar",
+        _ => "package of the same name",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_failed_program_said_is_kept() {
+        let error =
+            run(Command::new("sh").args(["-c", "echo one >&2; echo two >&2; exit 3"])).unwrap_err();
+        assert_eq!(error.to_string(), "sh failed (exit status: 3): one; two");
+        assert_eq!(output(Command::new("echo").arg("x")).unwrap(), "x\n");
+        let error = run(&mut Command::new("no-such-tool")).unwrap_err();
+        assert!(matches!(error, ToolError::Missing { .. }), "{error}");
+    }
+}

@@ -1,0 +1,222 @@
+//! A VM as all drivers have it: a process, a folder, and a connection to an agent.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use vm_core::guest::TarSummary;
+use vm_core::{ExecSpec, FailureReason, UnixMs, VmId};
+
+use crate::link::{Link, OnGone};
+use crate::process::Process;
+use crate::{
+    DriverError, ExecSink, ExecTicket, Identity, Machine, MachineError, MachineEvent,
+    OnMachineEvent, ProcessRecord,
+};
+
+/// Lets a paused VM run; the driver's part of waking.
+pub(crate) type Resume = Box<dyn FnOnce(Duration) -> Result<(), DriverError> + Send>;
+
+/// A folder that is removed with its last owner.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes it, for its owner's eyes only.
+    pub(crate) fn new(path: PathBuf) -> Result<Self, DriverError> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let made = fs::DirBuilder::new()
+            .recursive(false)
+            .mode(0o700)
+            .create(&path);
+        match made {
+            Ok(()) => Ok(Self(path)),
+            Err(source) => Err(DriverError::Files {
+                what: "making",
+                path,
+                source,
+            }),
+        }
+    }
+
+    /// A file in it.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+
+    fn remove(&self) -> Result<(), MachineError> {
+        match fs::remove_dir_all(&self.0) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(MachineError::NotRemoved(format!(
+                "{}: {error}",
+                self.0.display()
+            ))),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = self.remove();
+    }
+}
+
+/// A VM of any driver.
+pub(crate) struct VmMachine {
+    id: VmId,
+    process: Arc<Process>,
+    link: Link,
+    folder: Folder,
+    /// Present until it was woken.
+    resume: Mutex<Option<Resume>>,
+    paused: AtomicBool,
+    /// Whether its end is wanted: then nobody is told of it.
+    ending: Arc<AtomicBool>,
+    /// Whether clock, randomness and host name are right by themselves.
+    has_identity: bool,
+    /// What its disk or memory stands on, kept as long as it lives.
+    _keeps: Vec<Arc<dyn Send + Sync>>,
+}
+
+/// What a machine is made of.
+pub(crate) struct Parts {
+    pub(crate) id: VmId,
+    pub(crate) process: Arc<Process>,
+    pub(crate) link: Link,
+    pub(crate) folder: Folder,
+    pub(crate) resume: Option<Resume>,
+    pub(crate) has_identity: bool,
+    pub(crate) ending: Arc<AtomicBool>,
+    pub(crate) keeps: Vec<Arc<dyn Send + Sync>>,
+}
+
+impl VmMachine {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self {
+            id: parts.id,
+            process: parts.process,
+            link: parts.link,
+            folder: parts.folder,
+            paused: AtomicBool::new(parts.resume.is_some()),
+            resume: Mutex::new(parts.resume),
+            has_identity: parts.has_identity,
+            ending: parts.ending,
+            _keeps: parts.keeps,
+        }
+    }
+}
+
+/// What the connection does when it ends: finds out how the process ended, and tells, unless the
+/// end was wanted.
+pub(crate) fn on_gone(
+    process: Arc<Process>,
+    ending: Arc<AtomicBool>,
+    tell: OnMachineEvent,
+) -> OnGone {
+    Box::new(move |reason, detail| {
+        if ending.load(Ordering::SeqCst) {
+            return "it was killed".to_owned();
+        }
+        let detail = match reason {
+            FailureReason::ProcessGone => format!("{detail}; {}", process.obituary()),
+            _ => detail,
+        };
+        // It can be of no use any more, whatever broke: what still runs of it is stopped now.
+        let _ = process.kill();
+        tell(MachineEvent::Gone {
+            reason,
+            detail: detail.clone(),
+        });
+        detail
+    })
+}
+
+impl Machine for VmMachine {
+    fn id(&self) -> &VmId {
+        &self.id
+    }
+
+    fn process(&self) -> ProcessRecord {
+        self.process.record().clone()
+    }
+
+    fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::SeqCst)
+    }
+
+    fn wake(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
+        if let Some(resume) = self.resume.lock().take() {
+            resume(deadline).map_err(|error| MachineError::Gone(error.to_string()))?;
+            self.paused.store(false, Ordering::SeqCst);
+        }
+        if self.has_identity {
+            return self.link.ping(deadline).map(drop);
+        }
+        self.link.identify(identity, deadline)
+    }
+
+    fn exec(&self, spec: ExecSpec, sink: Box<dyn ExecSink>) -> Result<ExecTicket, MachineError> {
+        self.link.exec(spec, sink)
+    }
+
+    fn kill_exec(&self, ticket: ExecTicket) -> Result<(), MachineError> {
+        self.link.kill_exec(ticket)
+    }
+
+    fn resume_output(&self, ticket: ExecTicket) -> Result<(), MachineError> {
+        self.link.resume_output(ticket)
+    }
+
+    fn put_tar(
+        &self,
+        path: &str,
+        tar: &mut dyn Read,
+        deadline: Duration,
+    ) -> Result<TarSummary, MachineError> {
+        self.link.put_tar(path, tar, deadline)
+    }
+
+    fn get_tar(
+        &self,
+        path: &str,
+        out: &mut dyn Write,
+        deadline: Duration,
+    ) -> Result<TarSummary, MachineError> {
+        self.link.get_tar(path, out, deadline)
+    }
+
+    fn ping(&self, deadline: Duration) -> Result<Duration, MachineError> {
+        self.link.ping(deadline)
+    }
+
+    fn last_seen(&self) -> UnixMs {
+        self.link.last_seen()
+    }
+
+    fn kill(&self) -> Result<(), MachineError> {
+        self.ending.store(true, Ordering::SeqCst);
+        let killed = self
+            .process
+            .kill()
+            .map_err(|error| MachineError::NotRemoved(error.to_string()));
+        self.link.close("it was killed");
+        self.folder.remove()?;
+        killed
+    }
+}
+
+impl Drop for VmMachine {
+    fn drop(&mut self) {
+        let _ = self.kill();
+    }
+}

@@ -1,0 +1,238 @@
+//! QEMU's command line.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use super::{DISK, QemuConfig};
+
+/// What runs the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accelerator {
+    /// The processor itself.
+    Kvm,
+    /// QEMU's translator: works everywhere, several times slower.
+    Tcg,
+}
+
+/// The board that a kernel is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MachineKind {
+    /// A PC with PCI: any distribution's kernel boots on it.
+    Q35,
+    /// The smallest board, with virtio-mmio devices named on the kernel's command line: needs a
+    /// kernel built for it.
+    Microvm,
+}
+
+/// A kernel and the initramfs that goes with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// The uncompressed ELF image.
+    pub vmlinux: PathBuf,
+    /// Agent and modules.
+    pub initramfs: PathBuf,
+    /// The board.
+    pub machine: MachineKind,
+    /// The kernel's release.
+    pub release: String,
+}
+
+/// Where the guest's memory is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// QEMU's own.
+    Private,
+    /// A file that keeps what the guest writes: a template's.
+    Shared(PathBuf),
+    /// A file that the guest starts from, and never writes to: a clone's.
+    CopyOnWrite(PathBuf),
+}
+
+/// What differs from VM to VM.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) vcpus: u8,
+    pub(super) mem_mib: u32,
+    pub(super) memory: Memory,
+    /// Whether it waits for a saved state instead of booting.
+    pub(super) incoming: bool,
+}
+
+/// The command; the VM's folder will be its working directory.
+pub(super) fn command(config: &QemuConfig, shape: &Shape) -> Command {
+    let mut command = Command::new(&config.program);
+    // One heap for all threads: each further one is memory of every VM.
+    command.env_clear().env("MALLOC_ARENA_MAX", "1");
+    let mut add = |flag: &str, value: String| {
+        command.arg(flag).arg(value);
+    };
+    let kernel = &config.kernel;
+    add("-M", machine(kernel.machine));
+    add("-object", memory(shape));
+    add(
+        "-accel",
+        match config.accelerator {
+            Accelerator::Kvm => "kvm".to_owned(),
+            Accelerator::Tcg => "tcg,tb-size=64".to_owned(),
+        },
+    );
+    add(
+        "-cpu",
+        match config.accelerator {
+            Accelerator::Kvm => "host".to_owned(),
+            Accelerator::Tcg => "max,la57=off".to_owned(),
+        },
+    );
+    add("-m", format!("{}M", shape.mem_mib));
+    add("-smp", shape.vcpus.to_string());
+    add("-kernel", kernel.vmlinux.display().to_string());
+    add("-initrd", kernel.initramfs.display().to_string());
+    add("-append", kernel_line(kernel.machine, config.console));
+    let bus = match kernel.machine {
+        MachineKind::Q35 => "pci",
+        MachineKind::Microvm => "device",
+    };
+    add(
+        "-blockdev",
+        format!(
+            "driver=qcow2,node-name=disk,discard=unmap,file.driver=file,file.filename={DISK},cache.no-flush=on,file.locking=off"
+        ),
+    );
+    add("-device", format!("virtio-blk-{bus},drive=disk"));
+    add("-device", format!("virtio-serial-{bus}"));
+    add("-chardev", "socket,id=agent,fd=0".to_owned());
+    add(
+        "-device",
+        "virtserialport,chardev=agent,name=agent".to_owned(),
+    );
+    add("-chardev", "socket,id=monitor,fd=1".to_owned());
+    add("-mon", "chardev=monitor,mode=control".to_owned());
+    add("-display", "none".to_owned());
+    add(
+        "-sandbox",
+        "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny".to_owned(),
+    );
+    if config.console {
+        add("-chardev", "file,id=console,path=console.log".to_owned());
+        add("-serial", "chardev:console".to_owned());
+    }
+    if shape.incoming {
+        add("-incoming", "defer".to_owned());
+    }
+    command.args(["-nodefaults", "-no-user-config", "-no-reboot"]);
+    command
+}
+
+fn machine(kind: MachineKind) -> String {
+    match kind {
+        MachineKind::Q35 => "q35,memory-backend=ram,hpet=off,smbus=off,sata=off,vmport=off,graphics=off,usb=off,i8042=off".to_owned(),
+        MachineKind::Microvm => "microvm,memory-backend=ram,acpi=off,pit=on,pic=on,rtc=on,isa-serial=on".to_owned(),
+    }
+}
+
+fn memory(shape: &Shape) -> String {
+    let size = shape.mem_mib;
+    match &shape.memory {
+        Memory::Private => format!("memory-backend-ram,id=ram,size={size}M"),
+        Memory::Shared(path) => {
+            format!(
+                "memory-backend-file,id=ram,size={size}M,share=on,mem-path={}",
+                comma_safe(path)
+            )
+        }
+        Memory::CopyOnWrite(path) => {
+            format!(
+                "memory-backend-file,id=ram,size={size}M,share=off,mem-path={}",
+                comma_safe(path)
+            )
+        }
+    }
+}
+
+/// QEMU reads a doubled comma as a comma.
+fn comma_safe(path: &std::path::Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}
+
+fn kernel_line(machine: MachineKind, console: bool) -> String {
+    let mut line = "reboot=t panic=-1 random.trust_cpu=on".to_owned();
+    if machine == MachineKind::Q35 {
+        line += " tsc=reliable no_timer_check cryptomgr.notests noreplace-smp";
+    }
+    if console {
+        line += " console=ttyS0 loglevel=7";
+    } else {
+        line += " quiet loglevel=3 8250.nr_uarts=1";
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(machine: MachineKind) -> QemuConfig {
+        QemuConfig {
+            program: "qemu-system-x86_64".into(),
+            kernel: Kernel {
+                vmlinux: "/k".into(),
+                initramfs: "/i".into(),
+                machine,
+                release: "6".to_owned(),
+            },
+            accelerator: Accelerator::Tcg,
+            runtime: "/run".into(),
+            boot_deadline: std::time::Duration::from_secs(1),
+            console: false,
+        }
+    }
+
+    fn line(machine: MachineKind, memory: Memory, incoming: bool) -> String {
+        let shape = Shape {
+            vcpus: 2,
+            mem_mib: 300,
+            memory,
+            incoming,
+        };
+        let command = command(&config(machine), &shape);
+        let words: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn a_vm_has_no_network_no_display_and_a_sandbox() {
+        for machine in [MachineKind::Q35, MachineKind::Microvm] {
+            let line = line(machine, Memory::Private, false);
+            for part in [
+                "-nodefaults",
+                "-no-user-config",
+                "-display none",
+                "spawn=deny",
+                "-smp 2",
+                "-m 300M",
+            ] {
+                assert!(line.contains(part), "{part} in {line}");
+            }
+            assert!(
+                !line.contains("netdev") && !line.contains("virtio-net") && !line.contains("-nic"),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_clone_never_writes_to_its_templates_memory() {
+        let clone = line(MachineKind::Q35, Memory::CopyOnWrite("/a,b".into()), true);
+        assert!(clone.contains("share=off,mem-path=/a,,b"), "{clone}");
+        assert!(clone.contains("-incoming defer"));
+        let template = line(MachineKind::Q35, Memory::Shared("/a".into()), false);
+        assert!(template.contains("share=on") && !template.contains("-incoming"));
+    }
+}

@@ -1,0 +1,255 @@
+//! Templates: a VM that was booted once, and is cloned from then on.
+
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vm_core::{ExecEnd, ExecSpec, Program, Stream, TemplateKey, VmId};
+
+use super::command::{Memory, Shape};
+use super::{DISK, Launched, QemuConfig, launch, start};
+use crate::image::{DiskFormat, Image};
+use crate::link::Link;
+use crate::machine::{Folder, Parts, VmMachine};
+use crate::qcow2::write_overlay;
+use crate::qmp::Qmp;
+use crate::{CloneOrder, DriverError, ExecSink, Flow, Machine, Template};
+
+/// The guest's memory.
+const RAM: &str = "ram";
+/// The devices' state.
+const STATE: &str = "state";
+/// How long saving may take: the state is some hundred kilobytes.
+const SAVE: Duration = Duration::from_secs(20);
+/// How long warming may take before it is given up.
+const WARM: Duration = Duration::from_secs(20);
+
+/// Numbers the folders of templates.
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// A frozen VM: files only, no process.
+struct QemuTemplate {
+    config: Arc<QemuConfig>,
+    key: TemplateKey,
+    frozen: Arc<Frozen>,
+    image: Arc<Image>,
+}
+
+/// The files that clones stand on; removed when neither the template nor a clone needs them.
+#[derive(Debug)]
+struct Frozen {
+    folder: Folder,
+    disk_bytes: u64,
+}
+
+impl Frozen {
+    fn ram(&self) -> PathBuf {
+        self.folder.file(RAM)
+    }
+}
+
+/// Boots, warms and freezes.
+pub(super) fn make(
+    config: &Arc<QemuConfig>,
+    key: &TemplateKey,
+    image: &Arc<Image>,
+) -> Result<Arc<dyn Template>, DriverError> {
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let id: VmId = format!("vm-template-{}-{number}", std::process::id())
+        .parse()
+        .expect("digits behind the prefix are a valid id");
+    let ram = config.runtime.join(id.as_str()).join(RAM);
+    let mut started = start(
+        config,
+        id,
+        key,
+        image,
+        config.boot_deadline,
+        Memory::Shared(ram),
+        Box::new(|_| {}),
+    )?;
+    warm(&started.parts.link, TEMPLATE_SCRIPT, WARM);
+    let saved = freeze(&mut started.qmp, &started.parts.folder);
+    started.parts.ending.store(true, Ordering::SeqCst);
+    let ended = started.parts.process.kill();
+    started.parts.link.close("it is a template now");
+    saved.and(ended)?;
+    let disk_bytes = super::disk_bytes(key, image);
+    let frozen = Arc::new(Frozen {
+        folder: started.parts.folder,
+        disk_bytes,
+    });
+    Ok(Arc::new(QemuTemplate {
+        config: Arc::clone(config),
+        key: key.clone(),
+        frozen,
+        image: Arc::clone(image),
+    }))
+}
+
+/// What a template runs before it is frozen: what nearly every job uses, so that its pages are in the
+/// memory that clones share.
+const TEMPLATE_SCRIPT: &str =
+    "cat /etc/passwd >/dev/null; mkdir -p /tmp/w && rm -r /tmp/w; git --version; true";
+/// What a clone runs before it waits: a shell, so that its code is translated.
+const CLONE_SCRIPT: &str = "true";
+
+/// Runs a script and waits for it. An image without bash or git is a slower one, not a wrong one.
+fn warm(link: &Link, script: &str, deadline: Duration) {
+    let spec = ExecSpec {
+        program: Program::Script {
+            text: script.to_owned(),
+            shell: ExecSpec::shell("bash").expect("bash is a known shell"),
+        },
+        cwd: ExecSpec::WORKSPACE.to_owned(),
+        env: Default::default(),
+        timeout: Some(deadline.max(Duration::from_millis(1))),
+    };
+    let (sender, ended) = channel();
+    if link.exec(spec, Box::new(Quiet(sender))).is_ok() {
+        let _ = ended.recv_timeout(deadline);
+    }
+}
+
+/// Waits for the end of something whose output does not matter.
+struct Quiet(Sender<ExecEnd>);
+
+impl ExecSink for Quiet {
+    fn output(&mut self, _stream: Stream, _bytes: &[u8]) -> Flow {
+        Flow::Continue
+    }
+
+    fn ended(&mut self, end: ExecEnd) {
+        let _ = self.0.send(end);
+    }
+}
+
+fn freeze(qmp: &mut Qmp, folder: &Folder) -> Result<(), DriverError> {
+    let path = folder.file(STATE);
+    let file = File::create(&path).map_err(|source| DriverError::Files {
+        what: "making",
+        path,
+        source,
+    })?;
+    qmp.run("stop", &Value::Null, SAVE)?;
+    leave_memory_out(qmp)?;
+    qmp.give_file("state", file.as_fd(), SAVE)?;
+    qmp.run("migrate", &json!({ "uri": "fd:state" }), SAVE)?;
+    qmp.await_migration(SAVE)
+}
+
+/// Memory that is a file need not be written to another.
+fn leave_memory_out(qmp: &mut Qmp) -> Result<(), DriverError> {
+    let capability =
+        json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] });
+    qmp.run("migrate-set-capabilities", &capability, SAVE)
+        .map(drop)
+}
+
+impl Template for QemuTemplate {
+    fn key(&self) -> &TemplateKey {
+        &self.key
+    }
+
+    fn spawn(&self, order: CloneOrder) -> Result<Arc<dyn Machine>, DriverError> {
+        self.make_clone(order, false)
+    }
+
+    fn spawn_warm(&self, order: CloneOrder) -> Result<Arc<dyn Machine>, DriverError> {
+        self.make_clone(order, true)
+    }
+}
+
+impl QemuTemplate {
+    fn make_clone(&self, order: CloneOrder, warmed: bool) -> Result<Arc<dyn Machine>, DriverError> {
+        let folder = Folder::new(self.config.runtime.join(order.id.as_str()))?;
+        let disk = folder.file(DISK);
+        let base = self.frozen.folder.file(DISK);
+        write_overlay(&disk, &base, DiskFormat::Qcow2, self.frozen.disk_bytes).map_err(
+            |source| DriverError::Files {
+                what: "making",
+                path: disk,
+                source,
+            },
+        )?;
+        let shape = Shape {
+            vcpus: self.key.vcpus,
+            mem_mib: self.key.mem_mib,
+            memory: Memory::CopyOnWrite(self.frozen.ram()),
+            incoming: true,
+        };
+        let mut launched = launch(
+            &self.config,
+            &folder,
+            &shape,
+            self.frozen.disk_bytes,
+            order.on_event,
+        )?;
+        if let Err(error) = self.load(&mut launched, order.deadline, warmed) {
+            let error = if launched.process.ended(Duration::from_millis(50)).is_some() {
+                DriverError::Died {
+                    detail: launched.process.obituary(),
+                }
+            } else {
+                error
+            };
+            launched.give_up();
+            return Err(error);
+        }
+        let Launched {
+            process,
+            link,
+            ending,
+            mut qmp,
+            ..
+        } = launched;
+        let resume = Box::new(move |deadline| qmp.run("cont", &Value::Null, deadline).map(drop));
+        let keeps: Vec<Arc<dyn Send + Sync>> = vec![
+            Arc::<Frozen>::clone(&self.frozen),
+            Arc::<Image>::clone(&self.image),
+        ];
+        let parts = Parts {
+            id: order.id,
+            process,
+            link,
+            folder,
+            resume: Some(resume),
+            has_identity: false,
+            ending,
+            keeps,
+        };
+        Ok(Arc::new(VmMachine::new(parts)))
+    }
+
+    fn load(
+        &self,
+        launched: &mut Launched,
+        deadline: Duration,
+        warmed: bool,
+    ) -> Result<(), DriverError> {
+        let qmp = &mut launched.qmp;
+        let start = Instant::now();
+        let left = || deadline.saturating_sub(start.elapsed());
+        let path = self.frozen.folder.file(STATE);
+        let file = File::open(&path).map_err(|source| DriverError::Files {
+            what: "opening",
+            path,
+            source,
+        })?;
+        leave_memory_out(qmp)?;
+        qmp.give_file("state", file.as_fd(), left())?;
+        qmp.run("migrate-incoming", &json!({ "uri": "fd:state" }), left())?;
+        qmp.await_migration(left())?;
+        if warmed {
+            qmp.run("cont", &Value::Null, left())?;
+            warm(&launched.link, CLONE_SCRIPT, left());
+            qmp.run("stop", &Value::Null, left())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! QEMU's monitor: one command at a time, each with a deadline.
+
+use std::io::{BufRead as _, BufReader, IoSlice, Write as _};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use serde_json::{Value, json};
+
+use crate::DriverError;
+
+/// Longest line of the monitor.
+const MAX_LINE: usize = 1 << 20;
+
+/// A connection to the monitor.
+#[derive(Debug)]
+pub(crate) struct Qmp {
+    reader: BufReader<UnixStream>,
+    ready: bool,
+}
+
+impl Qmp {
+    /// Over a socket whose other end QEMU has.
+    pub(crate) fn new(socket: UnixStream) -> Self {
+        Self {
+            reader: BufReader::new(socket),
+            ready: false,
+        }
+    }
+
+    /// Runs a command; what it returned.
+    pub(crate) fn run(
+        &mut self,
+        command: &str,
+        arguments: &Value,
+        deadline: Duration,
+    ) -> Result<Value, DriverError> {
+        self.send(command, arguments, None, deadline)
+    }
+
+    /// Gives QEMU an open file under a name.
+    pub(crate) fn give_file(
+        &mut self,
+        name: &str,
+        file: BorrowedFd<'_>,
+        deadline: Duration,
+    ) -> Result<(), DriverError> {
+        self.send("getfd", &json!({ "fdname": name }), Some(file), deadline)
+            .map(drop)
+    }
+
+    /// Waits until a migration, in or out, is complete.
+    pub(crate) fn await_migration(&mut self, deadline: Duration) -> Result<(), DriverError> {
+        let start = Instant::now();
+        loop {
+            let left = deadline.saturating_sub(start.elapsed());
+            let state = self.run("query-migrate", &Value::Null, left)?;
+            match state["status"].as_str() {
+                Some("completed") => return Ok(()),
+                Some("failed" | "cancelled") => {
+                    let detail = state["error-desc"]
+                        .as_str()
+                        .unwrap_or("no reason was given")
+                        .to_owned();
+                    return Err(DriverError::Monitor {
+                        command: "migrate".to_owned(),
+                        detail,
+                    });
+                }
+                _ if left.is_zero() => {
+                    return Err(DriverError::Deadline {
+                        deadline,
+                        detail: "saving or loading its state".to_owned(),
+                    });
+                }
+                _ => std::thread::park_timeout(Duration::from_millis(2)),
+            }
+        }
+    }
+
+    fn send(
+        &mut self,
+        command: &str,
+        arguments: &Value,
+        file: Option<BorrowedFd<'_>>,
+        deadline: Duration,
+    ) -> Result<Value, DriverError> {
+        let until = Instant::now() + deadline;
+        if !self.ready {
+            self.greet(until)?;
+        }
+        let mut order = json!({ "execute": command });
+        if !arguments.is_null() {
+            order["arguments"] = arguments.clone();
+        }
+        let failed = |detail: String| DriverError::Monitor {
+            command: command.to_owned(),
+            detail,
+        };
+        let line = format!("{order}\n");
+        self.write(line.as_bytes(), file)
+            .map_err(|error| failed(error.to_string()))?;
+        loop {
+            let mut reply = self.line(command, until)?;
+            if let Some(error) = reply.get("error") {
+                return Err(failed(
+                    error["desc"]
+                        .as_str()
+                        .unwrap_or("no reason was given")
+                        .to_owned(),
+                ));
+            }
+            // Everything else is an event.
+            if let Some(value) = reply.get_mut("return") {
+                return Ok(value.take());
+            }
+        }
+    }
+
+    fn greet(&mut self, until: Instant) -> Result<(), DriverError> {
+        self.line("greeting", until)?;
+        self.ready = true;
+        let left = until.saturating_duration_since(Instant::now());
+        self.send("qmp_capabilities", &Value::Null, None, left)
+            .map(drop)
+    }
+
+    fn write(&mut self, bytes: &[u8], file: Option<BorrowedFd<'_>>) -> std::io::Result<()> {
+        let mut socket = self.reader.get_ref();
+        let Some(file) = file else {
+            return socket.write_all(bytes);
+        };
+        let files = [file.as_raw_fd()];
+        let control = [ControlMessage::ScmRights(&files)];
+        let sent = sendmsg::<()>(
+            socket.as_raw_fd(),
+            &[IoSlice::new(bytes)],
+            &control,
+            MsgFlags::MSG_NOSIGNAL,
+            None,
+        )?;
+        socket.write_all(&bytes[sent..])
+    }
+
+    fn line(&mut self, command: &str, until: Instant) -> Result<Value, DriverError> {
+        let left = until
+            .saturating_duration_since(Instant::now())
+            .max(Duration::from_millis(1));
+        let failed = |detail: String| DriverError::Monitor {
+            command: command.to_owned(),
+            detail,
+        };
+        self.reader
+            .get_ref()
+            .set_read_timeout(Some(left))
+            .map_err(|error| failed(error.to_string()))?;
+        let mut line = Vec::new();
+        let mut limited = std::io::Read::take(&mut self.reader, MAX_LINE as u64);
+        match limited.read_until(b'\n', &mut line) {
+            Ok(0) => Err(failed("QEMU has ended".to_owned())),
+            Ok(_) => {
+                serde_json::from_slice(&line).map_err(|error| failed(format!("not JSON: {error}")))
+            }
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+}

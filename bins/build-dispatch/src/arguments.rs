@@ -1,0 +1,70 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+const AFTER_HELP: &str = "\
+The files are those git would commit now: changed and new ones too, ignored ones not. The command runs in the same
+subfolder of a fresh checkout on the worker, without input. When all slots of all workers are taken, it waits.
+
+Workers are read from a TOML file; without one there is one worker, this machine by SSH, with 6 slots:
+
+    [[worker]]
+    name = \"local\"
+    host = \"localhost\"        # as ssh takes it
+    slots = 6
+    folder = \"build-worker\"   # there; from the home folder unless absolute
+    ssh_args = []             # for example [\"-p2222\"]
+
+A worker needs git, flock, setsid and a POSIX shell.
+
+Environment: BUILD_DISPATCH_CONFIG (as --config).
+
+Exit codes: the command's own (255 becomes 254; 128 + number for a signal), 125 when it could not be run, 2 wrong usage,
+130 and 143 interrupted.";
+
+/// Run a command on this directory's files on a build worker.
+#[derive(Debug, Parser)]
+#[command(name = "build-dispatch", version, after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    /// The file that lists the workers.
+    #[arg(long, value_name = "FILE", env = "BUILD_DISPATCH_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Use this worker only.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) worker: Option<String>,
+    /// A variable of this environment that the command gets there; may be given several times.
+    #[arg(long = "env", value_name = "NAME")]
+    pub(crate) passed: Vec<String>,
+    /// The command and its arguments. No shell reads them.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    pub(crate) command: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+        let arguments = Arguments::parse_from([
+            "build-dispatch",
+            "--worker",
+            "a",
+            "cargo",
+            "test",
+            "--",
+            "--worker",
+        ]);
+        assert_eq!(arguments.command, ["cargo", "test", "--", "--worker"]);
+        assert!(Arguments::try_parse_from(["build-dispatch"]).is_err());
+    }
+}

@@ -1,0 +1,188 @@
+//! The current directory as a commit, without a trace in its repository.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::dispatch::Failure;
+use crate::session::ssh_command;
+use crate::watch::{Guarded, Signals};
+use crate::workers::Worker;
+
+/// Most that is read of what git says, in bytes.
+const MOST: u64 = 1 << 20;
+
+/// A commit of the files as they are now. Its objects live in a folder of its own.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// The checkout's top folder.
+    top: PathBuf,
+    /// The current directory below it, with a `/` at the end; empty at the top.
+    pub(crate) prefix: String,
+    /// The commit.
+    pub(crate) commit: String,
+    /// Removed with the snapshot.
+    _store: TempDir,
+    /// Where those are: for new objects, and the index.
+    own: (PathBuf, PathBuf),
+    /// The repository's own objects.
+    objects: PathBuf,
+}
+
+impl Snapshot {
+    /// Takes the files of `folder`: changed and new ones, those that git ignores not.
+    pub(crate) fn take(folder: &Path, signals: &Signals) -> Result<Self, Failure> {
+        let top = git(folder, signals, &["rev-parse", "--show-toplevel"], &[])
+            .map_err(|_| Failure::NoRepository(folder.to_owned()))?;
+        let prefix = git(folder, signals, &["rev-parse", "--show-prefix"], &[])?;
+        let objects = git(
+            folder,
+            signals,
+            &[
+                "rev-parse",
+                "--path-format=absolute",
+                "--git-path",
+                "objects",
+            ],
+            &[],
+        )?;
+        let store = tempfile::Builder::new()
+            .prefix("build-dispatch-")
+            .tempdir()
+            .map_err(Failure::Wait)?;
+        let own = (store.path().join("objects"), store.path().join("index"));
+        std::fs::create_dir(&own.0).map_err(Failure::Wait)?;
+        let (top, objects) = (top.into(), objects.into());
+        let mut snapshot = Self {
+            top,
+            prefix,
+            commit: String::new(),
+            _store: store,
+            own,
+            objects,
+        };
+        let head = git(
+            folder,
+            signals,
+            &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"],
+            &[],
+        )
+        .ok();
+        if let Some(head) = &head {
+            snapshot.git(signals, &["read-tree", head])?;
+        }
+        snapshot.git(signals, &["add", "--all", "--", "."])?;
+        let tree = snapshot.git(signals, &["write-tree"])?;
+        let mut commit = vec!["commit-tree", "-m", "build-dispatch", &tree];
+        if let Some(head) = &head {
+            commit.extend(["-p", head]);
+        }
+        snapshot.commit = snapshot.git(signals, &commit)?;
+        Ok(snapshot)
+    }
+
+    /// Sends the commit to the worker's repository, under `reference`.
+    pub(crate) fn send(
+        &self,
+        worker: &Worker,
+        reference: &str,
+        signals: &Signals,
+    ) -> Result<(), Failure> {
+        let address = format!("{}:{}/objects.git", worker.host, worker.folder);
+        let what = format!("{}:{reference}", self.commit);
+        let ssh = ssh_command(worker);
+        let environment = [
+            ("GIT_SSH_COMMAND", OsStr::new(&ssh)),
+            ("GIT_SSH_VARIANT", OsStr::new("ssh")),
+        ];
+        let args = [
+            "push",
+            "--quiet",
+            "--no-verify",
+            "--no-signed",
+            "--no-recurse-submodules",
+            "--",
+            &address,
+            &what,
+        ];
+        let environment: Vec<_> = self.environment().into_iter().chain(environment).collect();
+        git(&self.top, signals, &args, &environment).map(drop)
+    }
+
+    fn git(&self, signals: &Signals, args: &[&str]) -> Result<String, Failure> {
+        git(&self.top, signals, args, &self.environment())
+    }
+
+    /// Objects and index of our own; the repository's are read only.
+    fn environment(&self) -> [(&str, &OsStr); 7] {
+        let identity = OsStr::new("build-dispatch");
+        [
+            ("GIT_OBJECT_DIRECTORY", self.own.0.as_os_str()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.objects.as_os_str()),
+            ("GIT_INDEX_FILE", self.own.1.as_os_str()),
+            ("GIT_AUTHOR_NAME", identity),
+            ("GIT_AUTHOR_EMAIL", identity),
+            ("GIT_COMMITTER_NAME", identity),
+            ("GIT_COMMITTER_EMAIL", identity),
+        ]
+    }
+}
+
+/// Runs git without hooks and questions; its output without the line's end.
+fn git(
+    folder: &Path,
+    signals: &Signals,
+    args: &[&str],
+    environment: &[(&str, &OsStr)],
+) -> Result<String, Failure> {
+    let mut command = Command::new("git");
+    command.current_dir(folder).args([
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "gc.auto=0",
+    ]);
+    command
+        .args(args)
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C")
+        .envs(environment.iter().copied());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = Guarded(command.spawn().map_err(Failure::Git)?);
+    let (out, err) = (child.0.stdout.take(), child.0.stderr.take());
+    let out = std::thread::spawn(move || read_all(out));
+    let err = std::thread::spawn(move || read_all(err));
+    let status = signals.wait(&mut child.0)?;
+    let (out, err) = (
+        out.join().unwrap_or_default(),
+        err.join().unwrap_or_default(),
+    );
+    if !status.success() {
+        let said = err
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or("it said nothing");
+        return Err(Failure::GitSaid {
+            what: args[0].to_owned(),
+            said: said.to_owned(),
+        });
+    }
+    Ok(out.trim_end_matches('\n').to_owned())
+}
+
+fn read_all(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        let _ = pipe.take(MOST).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

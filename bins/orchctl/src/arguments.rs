@@ -1,0 +1,293 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use forge_core::{AgentName, ProjectId, RunId};
+use orchestrator_core::run::RunState;
+
+const AFTER_HELP: &str = "\
+Without --ssh the orchestrator of this machine is asked. With --ssh HOST its two addresses there are reached through the
+OpenSSH client; nothing is run on that machine, and no secret stands on a command line there.
+
+The webhook secret is looked for in this order: --secret, ORCH_WEBHOOK_SECRET, `[webhook] secret` of the orchestrator.toml
+(with --ssh: of the one there). `--secret` can be read by other users of this machine while orchctl runs.
+
+Environment: ORCH_WEBHOOK_SECRET, ORCH_ADMIN_TOKEN, ORCHCTL_HOST (as --ssh), ORCHCTL_SSH (the ssh program), NO_COLOR.
+
+Exit codes: 0 ok, 1 failed or refused, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out,
+130 interrupted. `trigger --wait` ends as the run does: 0 for success, else the agent's own exit code (128 + number for a
+signal), 1 where it has none.";
+
+/// Talk to the agent orchestrator.
+#[derive(Debug, Parser)]
+#[command(name = "orchctl", version, after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// How answers are printed.
+    #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
+    pub(crate) format: Format,
+}
+
+/// Where the orchestrator is.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The machine it runs on, as `ssh` takes it.
+    #[arg(
+        long,
+        value_name = "HOST",
+        global = true,
+        env = "ORCHCTL_HOST",
+        conflicts_with = "local"
+    )]
+    pub(crate) ssh: Option<String>,
+    /// It runs on this machine, whatever ORCHCTL_HOST says.
+    #[arg(long, global = true)]
+    pub(crate) local: bool,
+    /// Its webhook receiver on that machine.
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        global = true,
+        default_value = "127.0.0.1:3200"
+    )]
+    pub(crate) receiver: String,
+    /// Its admin bridge on that machine: an address, or the path of its socket.
+    #[arg(
+        long,
+        value_name = "HOST:PORT|PATH",
+        global = true,
+        default_value = "127.0.0.1:3201"
+    )]
+    pub(crate) admin: String,
+    /// Its configuration file on that machine.
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        default_value = "/etc/orchestrator/orchestrator.toml"
+    )]
+    pub(crate) config: String,
+    /// The ssh program.
+    #[arg(
+        long,
+        value_name = "PROGRAM",
+        global = true,
+        env = "ORCHCTL_SSH",
+        default_value = "ssh"
+    )]
+    pub(crate) ssh_program: PathBuf,
+    /// An argument for ssh, such as `-p2222` or `-F/path/config`; may be given several times.
+    #[arg(
+        long = "ssh-arg",
+        value_name = "ARG",
+        global = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) ssh_args: Vec<String>,
+}
+
+/// What is asked for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start an agent, by a signed webhook as a forge would send it.
+    Trigger(Trigger),
+    /// The queue, running agents, statuses that are owed.
+    Status,
+    /// The configured agents.
+    List {
+        /// Of this project only.
+        #[arg(long, value_name = "ID")]
+        project: Option<ProjectId>,
+    },
+    /// Runs, the newest first.
+    Runs(Runs),
+    /// One run.
+    Show {
+        /// Its id.
+        run: RunId,
+    },
+    /// What a run has printed.
+    Logs {
+        /// Its id.
+        run: RunId,
+        /// Go on until it ends.
+        #[arg(short, long)]
+        follow: bool,
+        /// Only so many lines from the end.
+        #[arg(long, value_name = "LINES")]
+        tail: Option<u32>,
+    },
+    /// What happened: the journal.
+    Events {
+        /// Go on with what comes.
+        #[arg(short, long)]
+        follow: bool,
+        /// Entries after the one of this number; the newest unless said.
+        #[arg(long, value_name = "NUMBER")]
+        after: Option<u64>,
+        /// Most entries of what is there already.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+        limit: u32,
+    },
+    /// End a run, or take it from the queue.
+    Cancel {
+        /// Its id.
+        run: RunId,
+    },
+    /// Ask for the same again.
+    Retry {
+        /// The id of a run that is over.
+        run: RunId,
+    },
+    /// Start no more runs of a project.
+    Pause {
+        /// Its id.
+        project: ProjectId,
+    },
+    /// Start its runs again.
+    Resume {
+        /// Its id.
+        project: ProjectId,
+    },
+    /// The prompt an agent would get; nothing runs.
+    Prompt {
+        /// The agent.
+        agent: AgentName,
+        /// Its project; the main project unless said.
+        #[arg(long, value_name = "ID")]
+        project: Option<ProjectId>,
+    },
+    /// Check the configuration files as they are now; nothing changes.
+    Check,
+    /// Read the configuration again.
+    Reload,
+    /// A script that completes orchctl's words in a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `trigger …`
+#[derive(Debug, Args)]
+pub(crate) struct Trigger {
+    /// The agent.
+    pub(crate) agent: AgentName,
+    /// The project it is named in; the main project unless said.
+    #[arg(long, value_name = "ID")]
+    pub(crate) project: Option<ProjectId>,
+    /// The issue or pull request it is about; its answer is posted there.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) issue: u32,
+    /// What to tell it.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        allow_hyphen_values = true
+    )]
+    pub(crate) context: String,
+    /// Wait until the run has ended, and end as it did.
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Longest time to wait, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "1200", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+    /// The webhook secret.
+    #[arg(long, value_name = "SECRET", hide_env_values = true)]
+    pub(crate) secret: Option<HiddenText>,
+}
+
+/// `runs …`
+#[derive(Debug, Args)]
+pub(crate) struct Runs {
+    /// Of this project only.
+    #[arg(long, value_name = "ID")]
+    pub(crate) project: Option<ProjectId>,
+    /// Of this agent only.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<AgentName>,
+    /// In this state only.
+    #[arg(long, value_name = "STATE", value_parser = PossibleValuesParser::new(RunState::ALL.map(RunState::as_str)))]
+    pub(crate) state: Option<String>,
+    /// Most to show.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) limit: u16,
+}
+
+/// How answers are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Human,
+    /// One JSON document, as the orchestrator answers it; logs and events as one document a line. Failures, on standard
+    /// error, as `{"error","code"}`.
+    Json,
+}
+
+/// A secret of the command line: it does not print.
+#[derive(Clone)]
+pub(crate) struct HiddenText(pub(crate) String);
+
+impl std::fmt::Debug for HiddenText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl std::str::FromStr for HiddenText {
+    type Err = std::convert::Infallible;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: u64 = text.parse().map_err(|_| "use whole seconds".to_owned())?;
+    (1..=86_400)
+        .contains(&seconds)
+        .then(|| Duration::from_secs(seconds))
+        .ok_or_else(|| "use 1 to 86400 seconds".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn o10_names_are_checked_before_anything_happens() {
+        for name in [
+            "x; touch pwned",
+            "-rf",
+            "a\nb",
+            "../x",
+            "",
+            "X",
+            "a b",
+            "$(id)",
+        ] {
+            let parsed = Arguments::try_parse_from(["orchctl", "trigger", "--", name]);
+            assert_eq!(parsed.expect_err(name).exit_code(), 2, "{name:?}");
+        }
+        assert!(Arguments::try_parse_from(["orchctl", "cancel", "../x"]).is_err());
+    }
+
+    #[test]
+    fn o08_a_secret_does_not_show_in_debug_output() {
+        let line = ["orchctl", "trigger", "dev", "--secret", "hunter2"];
+        let arguments = Arguments::parse_from(line);
+        assert!(!format!("{arguments:?}").contains("hunter2"));
+    }
+}

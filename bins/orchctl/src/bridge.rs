@@ -1,0 +1,220 @@
+//! Talking to the orchestrator: its receiver and its admin bridge.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use config_core::{Environment, Secret};
+use orchestrator_core::admin::WebhookReply;
+use outbound::http::{HttpClient, HttpError, HttpOptions, Method, Request, Response, Streaming};
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use crate::arguments::Place;
+use crate::failure::Failure;
+use crate::ssh::{Address, Tunnel};
+
+/// Longest wait between two pieces of a followed log: the bridge sends a sign of life more often.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// Both addresses of one orchestrator.
+pub(crate) struct Bridge {
+    receiver: End,
+    admin: End,
+    token: Option<Secret<String>>,
+    /// Where it is, for messages.
+    place: String,
+    /// Lives as long as the bridge is used.
+    _tunnel: Option<Tunnel>,
+}
+
+/// One address: what to connect to, and the base of its URLs.
+struct End {
+    client: HttpClient,
+    base: Url,
+}
+
+impl Bridge {
+    /// Reaches the orchestrator of `place`; opens the tunnel where it is on another machine.
+    pub(crate) fn open(place: &Place, environment: &Environment) -> Result<Self, Failure> {
+        let token = environment.get("ORCH_ADMIN_TOKEN").ok().flatten();
+        let token = token
+            .filter(|token| !token.is_empty())
+            .map(|token| Secret::new(token.to_owned()));
+        let (tunnel, receiver, admin) = match &place.ssh {
+            Some(host) => {
+                let (tunnel, sockets) =
+                    Tunnel::open(place, host, &[&place.receiver, &place.admin])?;
+                let [receiver, admin] = &sockets[..] else {
+                    return Err(Failure::Refused(
+                        "two addresses make two sockets".to_owned(),
+                    ));
+                };
+                (
+                    Some(tunnel),
+                    End::socket(receiver.clone())?,
+                    End::socket(admin.clone())?,
+                )
+            }
+            None => (None, End::of(&place.receiver)?, End::of(&place.admin)?),
+        };
+        let place = place
+            .ssh
+            .clone()
+            .unwrap_or_else(|| "this machine".to_owned());
+        Ok(Self {
+            receiver,
+            admin,
+            token,
+            place,
+            _tunnel: tunnel,
+        })
+    }
+
+    /// `POST /webhook`, signed.
+    pub(crate) async fn send(
+        &self,
+        body: Vec<u8>,
+        secret: &Secret<String>,
+    ) -> Result<WebhookReply, Failure> {
+        let signature = forge_core::sign(secret.expose(), &body);
+        let signature = signature.map_err(|error| Failure::NotAllowed(error.to_string()))?;
+        let request = Request::post(self.receiver.url("webhook")?)
+            .header("Content-Type", "application/json")
+            .header("X-Hub-Signature-256", signature.hub())
+            .body(body);
+        let answer = self
+            .receiver
+            .client
+            .call(request)
+            .await
+            .map_err(|error| self.unreachable(error, "receiver"))?;
+        self.read(&answer)
+    }
+
+    /// `GET` of the admin bridge.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        self.ask(Method::Get, path).await
+    }
+
+    /// `POST` to the admin bridge.
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        self.ask(Method::Post, path).await
+    }
+
+    /// `POST` whose answer may be what is wrong (422), in the same shape.
+    pub(crate) async fn post_checked<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        let answer = self.answer(Method::Post, path).await?;
+        if answer.status == 422
+            && let Ok(view) = answer.json()
+        {
+            return Ok(view);
+        }
+        self.read(&answer)
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<T, Failure> {
+        let answer = self.answer(method, path).await?;
+        self.read(&answer)
+    }
+
+    async fn answer(&self, method: Method, path: &str) -> Result<Response, Failure> {
+        let request = self.request(method, path)?;
+        let called = self.admin.client.call(request).await;
+        called.map_err(|error| self.unreachable(error, "admin bridge"))
+    }
+
+    /// A body that is read as it comes.
+    pub(crate) async fn follow(&self, path: &str) -> Result<Streaming, Failure> {
+        let request = self.request(Method::Get, path)?;
+        let opened = self.admin.client.open_or_read(request).await;
+        let opened = opened.map_err(|error| self.unreachable(error, "admin bridge"))?;
+        let stream = opened.map_err(|answer| refusal(answer.status, &answer.text()))?;
+        Ok(stream.idle(IDLE))
+    }
+
+    fn request(&self, method: Method, path: &str) -> Result<Request, Failure> {
+        let request = Request::new(method, self.admin.url(path)?);
+        Ok(match &self.token {
+            Some(token) => request.authorization("Bearer", token),
+            None => request,
+        })
+    }
+
+    fn read<T: DeserializeOwned>(&self, answer: &Response) -> Result<T, Failure> {
+        if !answer.is_success() {
+            return Err(refusal(answer.status, &answer.text()));
+        }
+        answer.json().map_err(|error| {
+            Failure::Refused(format!(
+                "{} does not answer as an orchestrator: {error}",
+                self.place
+            ))
+        })
+    }
+
+    fn unreachable(&self, error: HttpError, what: &str) -> Failure {
+        match Failure::from(error) {
+            Failure::Unreachable(reason) => Failure::Unreachable(format!(
+                "the orchestrator's {what} on {} cannot be reached: {reason}; does it run, and are --receiver and --admin right?",
+                self.place
+            )),
+            other => other,
+        }
+    }
+}
+
+impl End {
+    fn of(address: &str) -> Result<Self, Failure> {
+        if let Address::Socket(path) = Address::parse(address)? {
+            return Self::socket(path.into());
+        }
+        let base = Url::parse(&format!("http://{address}/"));
+        let base = base.map_err(|error| Failure::Usage(format!("{address:?}: {error}")))?;
+        Ok(Self {
+            client: HttpClient::new(HttpOptions::default()),
+            base,
+        })
+    }
+
+    fn socket(path: PathBuf) -> Result<Self, Failure> {
+        let options = HttpOptions {
+            unix_socket: Some(path),
+            ..HttpOptions::default()
+        };
+        // The name only fills the Host header, which the bridge checks.
+        let base =
+            Url::parse("http://localhost/").map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Self {
+            client: HttpClient::new(options),
+            base,
+        })
+    }
+
+    fn url(&self, path: &str) -> Result<Url, Failure> {
+        self.base
+            .join(path)
+            .map_err(|error| Failure::Usage(format!("{path}: {error}")))
+    }
+}
+
+/// What an answer that is no success says (RFC 9457).
+fn refusal(status: u16, body: &str) -> Failure {
+    let problem: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+    let detail = problem["detail"]
+        .as_str()
+        .or_else(|| problem["title"].as_str());
+    let detail = detail.map_or_else(
+        || format!("the orchestrator answered {status}"),
+        |text| forge_core::text::one_line(text, 500),
+    );
+    match status {
+        401 => Failure::NotAllowed(format!("{detail}; set ORCH_ADMIN_TOKEN")),
+        403 => Failure::NotAllowed(format!(
+            "{detail}; is it the orchestrator's webhook secret?"
+        )),
+        404 => Failure::NotFound(detail),
+        503 => Failure::Unreachable(format!("{detail}; try again")),
+        504 => Failure::TimedOut(detail),
+        _ => Failure::Refused(detail),
+    }
+}

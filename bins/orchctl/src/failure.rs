@@ -1,0 +1,60 @@
+//! How a command ends, and its exit code.
+
+use outbound::http::HttpError;
+
+/// A command that did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The command line makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// The orchestrator said no.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no such thing.
+    #[error("{0}")]
+    NotFound(String),
+    /// A secret or token is missing or wrong.
+    #[error("{0}")]
+    NotAllowed(String),
+    /// Nobody answers.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It took too long.
+    #[error("{0}")]
+    TimedOut(String),
+    /// Somebody pressed Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Failure {
+    /// The failure in one line of JSON: `{"error","code"}`.
+    pub(crate) fn json(&self) -> String {
+        serde_json::json!({ "error": self.to_string(), "code": self.code() }).to_string()
+    }
+
+    /// The exit code, as `--help` lists them.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Refused(_) => 1,
+            Self::Usage(_) => 2,
+            Self::NotFound(_) => 4,
+            Self::NotAllowed(_) => 5,
+            Self::Unreachable(_) => 6,
+            Self::TimedOut(_) => 7,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<HttpError> for Failure {
+    fn from(error: HttpError) -> Self {
+        let text = error.to_string();
+        match error {
+            HttpError::TimedOut { .. } => Self::TimedOut(text),
+            HttpError::Unavailable { .. } | HttpError::Refused { .. } => Self::Unreachable(text),
+            _ => Self::Refused(text),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The commands: what to ask, and what to print.
+
+use std::io::{self, Write};
+
+use clap::CommandFactory;
+use config_core::Environment;
+use orchestrator_core::admin::{
+    AgentList, CancelReply, CheckView, ProjectView, PromptView, RetryReply, RunList, RunView,
+    StatusView,
+};
+use serde::Serialize;
+
+use crate::arguments::{Arguments, Command, Format, Runs};
+use crate::bridge::Bridge;
+use crate::failure::Failure;
+use crate::human;
+use crate::stream;
+use crate::trigger::trigger;
+
+/// Runs the command; the exit code.
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<u8, Failure> {
+    if let Command::Completions { shell } = arguments.command {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Arguments::command(), "orchctl", &mut script);
+        return write(&script).map(|()| 0);
+    }
+    actix_rt::System::new().block_on(async {
+        tokio::select! {
+            done = command(arguments, environment) => done,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        }
+    })
+}
+
+async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8, Failure> {
+    let format = arguments.format;
+    if let Command::Trigger(wanted) = &arguments.command {
+        return trigger(arguments, wanted, environment).await;
+    }
+    let bridge = Bridge::open(&arguments.place, environment)?;
+    match &arguments.command {
+        Command::Status => {
+            let status: StatusView = bridge.get("admin/status").await?;
+            show(format, &status, || human::status(&status))?;
+        }
+        Command::List { project } => {
+            let query = project
+                .as_ref()
+                .map(|project| format!("?project={project}"))
+                .unwrap_or_default();
+            let list: AgentList = bridge.get(&format!("admin/agents{query}")).await?;
+            show(format, &list, || human::agents(&list))?;
+            return Ok(if list.agents.is_empty() { 4 } else { 0 });
+        }
+        Command::Runs(wanted) => {
+            let list = runs(&bridge, wanted).await?;
+            show(format, &list, || human::runs(&list))?;
+            return Ok(if list.runs.is_empty() { 4 } else { 0 });
+        }
+        Command::Show { run } => {
+            let view: RunView = bridge.get(&format!("admin/runs/{run}")).await?;
+            show(format, &view, || human::run(&view))?;
+        }
+        Command::Logs { run, follow, tail } => {
+            let tail = tail
+                .map(|lines| format!("&tail={lines}"))
+                .unwrap_or_default();
+            let path = format!("admin/runs/{run}/log?follow={}{tail}", u8::from(*follow));
+            stream::logs(&bridge, format, &path, *follow).await?;
+        }
+        Command::Events {
+            follow,
+            after,
+            limit,
+        } => {
+            stream::events(&bridge, format, *after, u64::from(*limit)).await?;
+            if *follow {
+                stream::follow(&bridge, format).await?;
+            }
+        }
+        Command::Cancel { run } => {
+            let reply: CancelReply = bridge.post(&format!("admin/runs/{run}/cancel")).await?;
+            show(format, &reply, || human::cancelled(&reply))?;
+            return Ok(u8::from(!reply.cancelled));
+        }
+        Command::Retry { run } => {
+            let reply: RetryReply = bridge.post(&format!("admin/runs/{run}/retry")).await?;
+            show(format, &reply, || {
+                format!("run {} does what {} did", reply.run, reply.of)
+            })?;
+        }
+        Command::Pause { project } => paused(&bridge, format, project.as_str(), "pause").await?,
+        Command::Resume { project } => paused(&bridge, format, project.as_str(), "resume").await?,
+        Command::Prompt { agent, project } => {
+            let project = match project {
+                Some(project) => project.to_string(),
+                None => bridge.get::<StatusView>("admin/status").await?.main_project,
+            };
+            let view: PromptView = bridge
+                .get(&format!("admin/agents/{project}/{agent}/prompt"))
+                .await?;
+            show(format, &view, || human::text(&view.prompt))?;
+        }
+        Command::Check => return checked(&bridge, format, "admin/check").await,
+        // A wrong configuration is an answer, too: what is wrong with it.
+        Command::Reload => return checked(&bridge, format, "admin/reload").await,
+        Command::Trigger(_) | Command::Completions { .. } => {}
+    }
+    Ok(0)
+}
+
+/// As many as are wanted, page by page.
+async fn runs(bridge: &Bridge, wanted: &Runs) -> Result<RunList, Failure> {
+    let limit = usize::from(wanted.limit);
+    let mut list = RunList::default();
+    let mut before = None;
+    loop {
+        let query = query(wanted, limit - list.runs.len(), before.as_deref());
+        let page: RunList = bridge.get(&format!("admin/runs?{query}")).await?;
+        list.runs.extend(page.runs);
+        list.next = page.next;
+        before.clone_from(&list.next);
+        if list.runs.len() >= limit || before.is_none() {
+            return Ok(list);
+        }
+    }
+}
+
+/// What is asked for; the orchestrator gives 500 at a time at most.
+fn query(wanted: &Runs, limit: usize, before: Option<&str>) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("limit", &limit.min(500).to_string());
+    let project = wanted.project.as_ref().map(|project| project.as_str());
+    let agent = wanted.agent.as_ref().map(|agent| agent.as_str());
+    for (name, value) in [
+        ("project", project),
+        ("agent", agent),
+        ("state", wanted.state.as_deref()),
+        ("before", before),
+    ] {
+        value.map(|value| query.append_pair(name, value));
+    }
+    query.finish()
+}
+
+async fn paused(bridge: &Bridge, format: Format, project: &str, verb: &str) -> Result<(), Failure> {
+    let view: ProjectView = bridge
+        .post(&format!("admin/projects/{project}/{verb}"))
+        .await?;
+    show(format, &view, || {
+        let state = if view.paused {
+            "is paused: its runs wait"
+        } else {
+            "goes on"
+        };
+        format!("{} {state}", view.id)
+    })
+}
+
+async fn checked(bridge: &Bridge, format: Format, path: &str) -> Result<u8, Failure> {
+    let view: CheckView = bridge.post_checked(path).await?;
+    show(format, &view, || human::check(&view))?;
+    Ok(u8::from(!view.valid))
+}
+
+/// Prints an answer in the format asked for.
+pub(crate) fn show(
+    format: Format,
+    answer: &impl Serialize,
+    human: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let text = match format {
+        Format::Human => human(),
+        Format::Json => serde_json::to_string_pretty(answer)
+            .map_err(|error| Failure::Refused(error.to_string()))?,
+    };
+    write(format!("{}\n", text.trim_end()).as_bytes())
+}
+
+/// Data on standard output. A reader that has left (`| head`) is no failure.
+pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Refused(error.to_string()))
+        }
+        _ => Ok(()),
+    }
+}

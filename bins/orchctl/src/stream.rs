@@ -1,0 +1,141 @@
+//! What comes piece by piece: a run's log, and the journal.
+
+use orchestrator_core::admin::{JournalEntry, JournalPage};
+use serde_json::{Value, json};
+
+use crate::arguments::Format;
+use crate::bridge::Bridge;
+use crate::failure::Failure;
+use crate::follow::{Events, Piece};
+use crate::human;
+use crate::run::write;
+
+/// Entries asked for at a time.
+const PAGE: u64 = 1000;
+
+/// The log, as it comes. What agents print is data: on a terminal it cannot steer it.
+pub(crate) async fn logs(
+    bridge: &Bridge,
+    format: Format,
+    path: &str,
+    follow: bool,
+) -> Result<(), Failure> {
+    let mut stream = bridge.follow(path).await?;
+    let kind = stream.headers.get("content-type");
+    let events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
+    let (mut parser, mut rest) = (Events::default(), Vec::new());
+    while let Some(chunk) = stream.next_chunk().await {
+        let chunk = chunk?;
+        if !events {
+            match format {
+                Format::Human => write(&human::safe(&chunk))?,
+                // A character may be cut by the pieces: all at once, at the end.
+                Format::Json => rest.extend_from_slice(&chunk),
+            }
+            continue;
+        }
+        for piece in parser.push(&chunk) {
+            if show_piece(format, piece)? {
+                return Ok(());
+            }
+        }
+    }
+    if format == Format::Json && !events {
+        line(&json!({ "text": String::from_utf8_lossy(&rest) }))?;
+    }
+    if follow {
+        let text = "the log ended before the run did; ask again";
+        return Err(Failure::Unreachable(text.to_owned()));
+    }
+    Ok(())
+}
+
+/// Whether it was the last piece.
+fn show_piece(format: Format, piece: Piece) -> Result<bool, Failure> {
+    match (format, piece) {
+        (Format::Human, Piece::Text(text)) => write(&human::safe(text.as_bytes()))?,
+        (Format::Human, Piece::Skipped(bytes)) => {
+            human::say(&format!("[{bytes} bytes are not kept]"));
+        }
+        (Format::Json, Piece::Text(text)) => line(&json!({ "text": text }))?,
+        (Format::Json, Piece::Skipped(bytes)) => line(&json!({ "skipped": bytes }))?,
+        (_, Piece::End) => return Ok(true),
+    }
+    Ok(false)
+}
+
+/// One JSON document in one line.
+fn line(value: &Value) -> Result<(), Failure> {
+    write(format!("{value}\n").as_bytes())
+}
+
+/// What stands in the journal: after an entry, or the newest.
+pub(crate) async fn events(
+    bridge: &Bridge,
+    format: Format,
+    after: Option<u64>,
+    limit: u64,
+) -> Result<(), Failure> {
+    let mut after = match after {
+        Some(after) => after,
+        None => {
+            let newest: JournalPage = bridge
+                .get(&format!("admin/journal?after={}&limit=1", u64::MAX - 1))
+                .await?;
+            newest.last.unwrap_or(0).saturating_sub(limit)
+        }
+    };
+    let mut left = limit;
+    while left > 0 {
+        let asked = left.min(PAGE);
+        let path = format!("admin/journal?after={after}&limit={asked}");
+        let page: JournalPage = bridge.get(&path).await?;
+        for entry in &page.entries {
+            show_entry(format, entry)?;
+        }
+        left = left.saturating_sub(page.entries.len() as u64);
+        match page.next {
+            Some(next) => after = next,
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+/// The journal as it is written, until it is interrupted or the orchestrator ends.
+pub(crate) async fn follow(bridge: &Bridge, format: Format) -> Result<(), Failure> {
+    let mut stream = bridge.follow("admin/events").await?;
+    let mut parser = Events::default();
+    while let Some(chunk) = stream.next_chunk().await {
+        for piece in parser.push(&chunk?) {
+            if let Piece::Text(text) = piece
+                && let Ok(entry) = serde_json::from_str::<JournalEntry>(&text)
+            {
+                show_entry(format, &entry)?;
+            }
+        }
+    }
+    let text = "the orchestrator has ended the stream; ask again";
+    Err(Failure::Unreachable(text.to_owned()))
+}
+
+fn show_entry(format: Format, entry: &JournalEntry) -> Result<(), Failure> {
+    if format == Format::Json {
+        let value = serde_json::to_value(entry);
+        return line(&value.map_err(|error| Failure::Refused(error.to_string()))?);
+    }
+    let agent = match (&entry.project, &entry.agent) {
+        (Some(project), Some(agent)) => format!(" {project}/{agent}"),
+        (Some(one), None) | (None, Some(one)) => format!(" {one}"),
+        (None, None) => String::new(),
+    };
+    let run = entry.run.as_deref().map(|run| format!(" {run}"));
+    let text = format!(
+        "{} {}{agent}{} {}",
+        entry.at,
+        entry.event,
+        run.unwrap_or_default(),
+        entry.detail
+    );
+    write(format!("{}\n", human::clean(text.trim_end()).replace('\n', " ")).as_bytes())
+}

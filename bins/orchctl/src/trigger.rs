@@ -1,0 +1,161 @@
+//! `trigger`: signs and sends, tells what became of it, and waits for the run when asked to.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use config_core::Environment;
+use orchestrator_core::admin::{Outcome, ProjectView, RunView, StatusView, WebhookReply};
+use serde::Serialize;
+
+use crate::arguments::{Arguments, Format, Trigger};
+use crate::bridge::Bridge;
+use crate::failure::Failure;
+use crate::payload::{LONGEST_CONTEXT, Wanted, body};
+use crate::run::show;
+use crate::{human, secret};
+
+/// Between two looks at a run, at first; doubled up to the second figure.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// What `--format json` prints for a waited run.
+#[derive(Serialize)]
+struct Waited<'a> {
+    reply: &'a WebhookReply,
+    run: &'a RunView,
+}
+
+/// Runs `trigger`; the exit code.
+pub(crate) async fn trigger(
+    arguments: &Arguments,
+    wanted: &Trigger,
+    environment: &Environment,
+) -> Result<u8, Failure> {
+    if wanted.context.len() > LONGEST_CONTEXT {
+        return Err(Failure::Usage(format!(
+            "--context has {} bytes, more than {LONGEST_CONTEXT}; write it into the repository and name the file",
+            wanted.context.len()
+        )));
+    }
+    let bridge = Bridge::open(&arguments.place, environment)?;
+    let known = project(&bridge, wanted).await?;
+    let secret = secret::resolve(
+        wanted.secret.as_ref(),
+        &arguments.place,
+        &known.id,
+        environment,
+    )?;
+    let wanted_body = Wanted {
+        agent: &wanted.agent,
+        repository: &known.repository,
+        issue: wanted.issue,
+        context: &wanted.context,
+    };
+    let body = body(&wanted_body, SystemTime::now());
+    let reply = bridge.send(body, &secret).await?;
+    let run = match accepted(&reply) {
+        Ok(run) => run,
+        Err(failure) => {
+            if arguments.format == Format::Json {
+                show(arguments.format, &reply, String::new)?;
+            }
+            return Err(failure);
+        }
+    };
+    if !wanted.wait {
+        show(arguments.format, &reply, || human::accepted(&reply))?;
+        return Ok(0);
+    }
+    human::say(&format!("run {run} is queued; waiting"));
+    let ended = wait(&bridge, &run, wanted.timeout).await?;
+    show(
+        arguments.format,
+        &Waited {
+            reply: &reply,
+            run: &ended,
+        },
+        || human::run(&ended),
+    )?;
+    Ok(code_of(&ended))
+}
+
+/// The project that is meant.
+async fn project(bridge: &Bridge, wanted: &Trigger) -> Result<ProjectView, Failure> {
+    let status: StatusView = bridge.get("admin/status").await?;
+    let project = wanted
+        .project
+        .as_ref()
+        .map_or(status.main_project.as_str(), |project| project.as_str());
+    let all: Vec<&str> = status
+        .projects
+        .iter()
+        .map(|known| known.id.as_str())
+        .collect();
+    let missing = || {
+        Failure::NotFound(format!(
+            "there is no project {project}; there are: {}",
+            all.join(", ")
+        ))
+    };
+    let mut known = status.projects.iter();
+    let known = known.find(|known| known.id == project).cloned();
+    known.ok_or_else(missing)
+}
+
+/// The run that was queued, or why there is none.
+fn accepted(reply: &WebhookReply) -> Result<String, Failure> {
+    if let Some(dispatch) = reply.dispatches.first() {
+        return Ok(dispatch.run.clone());
+    }
+    let Some(rejected) = reply.rejected.first() else {
+        let why = match reply.outcome {
+            Outcome::Duplicate => "the same trigger was sent before",
+            _ => "the orchestrator found no mention in it",
+        };
+        return Err(Failure::Refused(format!("nothing was started: {why}")));
+    };
+    let text = format!(
+        "{} was not started: {}: {}",
+        rejected.agent, rejected.reason, rejected.detail
+    );
+    Err(match rejected.reason.as_str() {
+        "unknown_agent" | "other_project" | "unknown_project" => Failure::NotFound(text),
+        "not_allowed" => Failure::NotAllowed(text),
+        _ => Failure::Refused(text),
+    })
+}
+
+/// Follows the run by its id, as the orchestrator's records show it. A bridge that is away for a while
+/// (a restart) is waited for as well.
+async fn wait(bridge: &Bridge, run: &str, longest: Duration) -> Result<RunView, Failure> {
+    let until = Instant::now() + longest;
+    let mut pause = LOOKS.0;
+    loop {
+        match bridge.get::<RunView>(&format!("admin/runs/{run}")).await {
+            Ok(view) if view.ended => return Ok(view),
+            Ok(_) | Err(Failure::Unreachable(_) | Failure::TimedOut(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+        if Instant::now() + pause > until {
+            let advice = format!("see `orchctl show {run}`");
+            return Err(Failure::TimedOut(format!(
+                "run {run} has not ended within {} s; {advice}",
+                longest.as_secs()
+            )));
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LOOKS.1);
+    }
+}
+
+/// The run's exit code: 0 for success, the agent's own, 128 + a signal's number, else 1.
+fn code_of(run: &RunView) -> u8 {
+    let Some(exit) = &run.exit else { return 1 };
+    if matches!(exit.class.as_str(), "success" | "empty_success") {
+        return 0;
+    }
+    let code = exit.code.filter(|code| *code != 0);
+    let code = code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code)
+        .ok()
+        .filter(|code| *code != 0)
+        .unwrap_or(1)
+}

@@ -1,0 +1,54 @@
+//! The program itself, against a scripted orchestrator, locally and through a real SSH server.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod bridge;
+mod daemon;
+mod local;
+mod over_ssh;
+mod real;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The program with a clean environment.
+fn orchctl(args: &[&str], environment: &[(&str, &str)]) -> Output {
+    command(args, environment).output().unwrap()
+}
+
+fn command(args: &[&str], environment: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orchctl"));
+    command
+        .args(args)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    command
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null());
+    command
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+/// Whether any process of this machine has the text on its command line.
+fn on_a_command_line(text: &str) -> Option<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines =
+        entries.map(|entry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .find(|line| line.contains(text))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

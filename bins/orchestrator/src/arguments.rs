@@ -1,0 +1,61 @@
+//! The command line.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Starts AI agents when they are mentioned, when a pull request is opened, and by schedule.
+#[derive(Debug, Parser)]
+#[command(
+    name = "orchestrator",
+    version,
+    after_help = "Exit codes: 0 ok, 1 the configuration is invalid or the orchestrator cannot start, 2 wrong usage.\n\
+        Signals: SIGHUP reads the configuration again; SIGTERM and Ctrl-C end every agent within its grace period."
+)]
+pub(crate) struct Arguments {
+    /// The configuration, `orchestrator.toml`; `conf.d` and the other files stand beside it
+    #[arg(value_name = "CONFIG_FILE")]
+    pub(crate) config: PathBuf,
+
+    /// Check the whole configuration, print the routing table, and end
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// How `--check` prints
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+
+    /// How much is logged: debug, info, warn, error
+    #[arg(long, value_name = "LEVEL", env = "LOG_LEVEL", default_value = "info")]
+    pub(crate) log_level: String,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
+}
+
+/// Says something to people, on standard error.
+pub(crate) fn say(text: &str) {
+    // Nobody may be there to read it.
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "orchestrator: {}",
+        text.trim_end()
+    );
+}
+
+/// Prints what was asked for, on standard output.
+pub(crate) fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Prints diagnostics as they are, on standard error.
+pub(crate) fn complain(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}

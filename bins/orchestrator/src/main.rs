@@ -1,0 +1,32 @@
+//! The agent orchestrator: `orchestrator <config_file>`, or `orchestrator --check <config_file>`.
+
+mod arguments;
+mod check;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Exit code when the configuration is wrong or the orchestrator cannot start.
+const FAILED: u8 = 1;
+
+fn main() -> ExitCode {
+    program::memory::give_freed_memory_back();
+    let arguments = arguments::Arguments::parse();
+    let environment = config_core::Environment::from_os(std::env::vars_os());
+    let checked = match check::read(&arguments, &environment) {
+        Ok(checked) => checked,
+        Err(code) => return code,
+    };
+    if arguments.check {
+        return check::report(&arguments, &checked);
+    }
+    match run::run(&arguments, checked, environment) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            arguments::say(&format!("{error:#}"));
+            ExitCode::from(FAILED)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `--check`, exit codes, and starts that are refused.
+
+use std::process::Output;
+
+use crate::harness::Site;
+
+const AGENT: &str = "[mentions]\n[[agents]]\nproject = \"main\"\nname = \"greeter\"\ncli = \"sh\"\nscript = \"true\"\n";
+
+fn check(site: &Site, more: &[&str]) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = site
+        .command()
+        .arg("--check")
+        .args(more)
+        .output()
+        .expect("the program runs");
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    (status.code(), text(&stdout), text(&stderr))
+}
+
+#[test]
+fn a_right_configuration_prints_its_routing_table() {
+    let site = Site::new("", AGENT);
+    let (code, out, err) = check(&site, &[]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("main     greeter  core   sh"), "{out}");
+    assert!(
+        err.contains("there is no `[forge]`"),
+        "warnings are said: {err}"
+    );
+    let (code, out, _) = check(&site, &["--format", "json"]);
+    let view: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((code, &view["valid"]), (Some(0), &true.into()));
+    assert_eq!(view["routes"][0]["agent"], "greeter");
+}
+
+#[test]
+fn o21_a_wrong_configuration_is_refused_with_its_place() {
+    let site = Site::new("tick_interval = 3", AGENT);
+    let (code, out, err) = check(&site, &[]);
+    assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
+    assert!(
+        err.contains("orchestrator.toml:4:1: unknown key `tick_interval`"),
+        "{err}"
+    );
+    assert!(!err.contains(crate::harness::SECRET));
+    let (code, out, _) = check(&site, &["--format", "json"]);
+    let view: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((code, &view["valid"]), (Some(1), &false.into()));
+    assert_eq!(view["diagnostics"][0]["line"], 4);
+    let started = site.command().output().expect("the program runs");
+    assert_eq!(started.status.code(), Some(1), "it does not start either");
+    std::fs::create_dir(site.path("conf.d")).expect("a folder");
+    std::fs::write(
+        site.path("conf.d/main.toml"),
+        "[pr_dispatch]\nproject = \"main\"\n",
+    )
+    .expect("a file");
+    let (_, _, err) = check(&site, &[]);
+    assert!(
+        err.contains("conf.d/main.toml:1:1: `[pr_dispatch]` belongs into orchestrator.toml"),
+        "{err}"
+    );
+}
+
+#[test]
+fn w08_without_a_secret_nothing_starts() {
+    let site = Site::new("", AGENT);
+    let path = site.path("orchestrator.toml");
+    let text = std::fs::read_to_string(&path)
+        .expect("a file")
+        .replace(crate::harness::SECRET, "");
+    std::fs::write(&path, text).expect("a file");
+    let (code, _, err) = check(&site, &[]);
+    assert_eq!(code, Some(1), "{err}");
+    assert_eq!(
+        site.command().output().expect("it runs").status.code(),
+        Some(1)
+    );
+}
+
+#[test]
+fn o07_o09_links_out_and_files_others_can_read_are_found() {
+    let site = Site::new("", AGENT);
+    std::fs::create_dir(site.path("personas")).expect("a folder");
+    std::os::unix::fs::symlink("/etc/passwd", site.path("personas/evil.toml")).expect("a link");
+    let (code, _, err) = check(&site, &[]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(
+        err.contains("personas/evil.toml: the file is a symbolic link"),
+        "{err}"
+    );
+    std::fs::remove_file(site.path("personas/evil.toml")).expect("the link");
+    let exposed = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(site.path("orchestrator.toml"), exposed).expect("permissions");
+    let (code, _, err) = check(&site, &[]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(
+        err.contains("other users of this machine can read the file"),
+        "{err}"
+    );
+}
+
+#[test]
+fn usage_is_exit_code_2() {
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_orchestrator"));
+        command
+            .args(arguments)
+            .output()
+            .expect("it runs")
+            .status
+            .code()
+    };
+    assert_eq!(run(&[]), Some(2));
+    assert_eq!(run(&["--bogus", "x"]), Some(2));
+    assert_eq!(run(&["/nonexistent/orchestrator.toml"]), Some(1));
+}

@@ -1,0 +1,21 @@
+//! The daemon itself, over its sockets, with a scripted forge and real agents.
+
+mod attacks;
+mod check;
+mod ends;
+mod fanout;
+mod faults;
+mod forge;
+mod harness;
+mod hosts;
+mod intrusions;
+mod keeping;
+mod limits;
+mod mentions;
+mod outside;
+mod receiver;
+mod reload;
+mod secrets;
+mod socket;
+mod streams;
+mod wire;

@@ -1,0 +1,258 @@
+//! Everything the platform would read, checked in one pass: its file, the products' own files, the environment.
+
+use std::path::{Path, PathBuf};
+
+use config_core::{
+    Diagnostic, Diagnostics, Environment, LOG_LEVELS, Layered, Severity, UnknownKeys, ValueError,
+    choose,
+};
+use orchestrator_actors::load::{SystemHost, load};
+use orchestrator_core::config::Checked as Agents;
+use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
+use search_actors::Configuration;
+use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
+use search_web::boot::{self, BootError};
+use vm_web::config::{FileValues as VmTable, Flags as VmFlags, ManagerConfig};
+
+use crate::settings::{PlatformFile, SearchTable};
+
+/// The variable that the orchestrator's files can name the data folder by.
+pub(crate) const DATA_VARIABLE: &str = "PLATFORM_DATA";
+
+/// What will run.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Where everything is kept.
+    pub(crate) data: PathBuf,
+    /// How much is logged.
+    pub(crate) log_level: String,
+    /// The search server.
+    pub(crate) search: Option<SearchPlan>,
+    /// The VM manager.
+    pub(crate) vm_manager: Option<ManagerConfig>,
+    /// The workflow runner.
+    pub(crate) runner: Option<RunnerConfig>,
+    /// The orchestrator.
+    pub(crate) orchestrator: Option<AgentPlan>,
+    /// What is odd, but does not stop a start.
+    pub(crate) warnings: Diagnostics,
+}
+
+/// The search server's settings.
+#[derive(Debug)]
+pub(crate) struct SearchPlan {
+    pub(crate) settings: ServerSettings,
+    /// The role file, which is followed while the server runs.
+    pub(crate) configuration: Configuration,
+}
+
+/// The orchestrator's settings.
+#[derive(Debug)]
+pub(crate) struct AgentPlan {
+    pub(crate) path: PathBuf,
+    pub(crate) checked: Agents,
+    /// The environment with the data folder in it.
+    pub(crate) environment: Environment,
+}
+
+/// Reads and checks everything.
+///
+/// # Errors
+/// Every mistake of every file and variable, in one list.
+pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagnostics> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read(path).map_err(|error| of(&name, format!("it cannot be read: {error}")))?;
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let base = absolute.parent().unwrap_or(Path::new("/"));
+    let (file, found) = PlatformFile::read(&name, &text, environment, base);
+    // The products are checked even when it is not known where they are kept.
+    let data = file.data_dir.clone().unwrap_or_else(|| base.join("data"));
+    // How much is logged is one decision for all of them; an empty variable counts as unset.
+    let quiet = environment.clone().with("LOG_LEVEL", "");
+    let mut checker = Checker {
+        environment: &quiet,
+        data: &data,
+        found,
+    };
+    let log_level = checker.log_level(environment, file.log_level);
+    let search = file.search.map(|table| checker.search(&table));
+    let vm_manager = file.vm_manager.map(|table| checker.vm_manager(table));
+    let runner = file.runner.map(|table| checker.runner(table));
+    let orchestrator = file
+        .orchestrator
+        .map(|path| checker.orchestrator(path, environment));
+    let found = checker.found;
+    if found.has_errors() {
+        return Err(found);
+    }
+    Ok(Plan {
+        log_level,
+        search: search.flatten(),
+        vm_manager: vm_manager.flatten(),
+        runner: runner.flatten(),
+        orchestrator: orchestrator.flatten(),
+        warnings: found,
+        data,
+    })
+}
+
+/// A mistake that has no place in a text.
+fn of(name: &str, message: String) -> Diagnostics {
+    Diagnostic::of_setting(name, ValueError::new(message)).into()
+}
+
+struct Checker<'a> {
+    environment: &'a Environment,
+    data: &'a Path,
+    found: Diagnostics,
+}
+
+impl Checker<'_> {
+    fn kept<T>(&mut self, value: Result<T, Diagnostics>) -> Option<T> {
+        value.map_err(|wrong| self.found.extend(wrong)).ok()
+    }
+
+    /// A folder of the data folder, as text: what flags say to a program of its own.
+    fn folder(&mut self, name: &str) -> Option<String> {
+        let folder = self.data.join(name);
+        let text = folder.to_str().map(str::to_owned);
+        if text.is_none() {
+            self.found
+                .extend(of("data_dir", "the path is not Unicode".to_owned()));
+        }
+        text
+    }
+
+    fn log_level(&mut self, environment: &Environment, file: Option<&'static str>) -> String {
+        let level = |text: &str| choose("log level", text, LOG_LEVELS);
+        let layered = Layered::default()
+            .variable("LOG_LEVEL", environment)
+            .file(file);
+        let found = layered.resolve_or("info", level).map_err(Into::into);
+        let setting = self.kept(found);
+        setting.map_or("info", |setting| setting.value).to_owned()
+    }
+
+    fn search(&mut self, table: &SearchTable) -> Option<SearchPlan> {
+        let data = self.folder("search")?;
+        let flags = ServerFlags {
+            config: table.settings.to_str().map(str::to_owned),
+            data: Some(data),
+            listen: table.listen.clone(),
+            ..ServerFlags::default()
+        };
+        let settings = parse_environment(&flags, self.environment, Os::current());
+        let settings = self.kept(settings)?;
+        match settings.check_exposure(false) {
+            Ok(warning) => self.found.extend(warning),
+            Err(error) => self.found.push(*error),
+        }
+        self.found.extend(settings.warnings.clone());
+        let path = &settings.settings_path.value;
+        if !path.exists() {
+            let message = format!("there is no role file at {}", path.display());
+            self.found.extend(of("settings in [search]", message));
+            return None;
+        }
+        let read = boot::read_configuration(path, self.environment, self.data);
+        let read = read.map_err(|error| match error {
+            BootError::Roles(wrong) => wrong,
+            other => of("settings in [search]", other.to_string()),
+        });
+        let (configuration, _) = self.kept(read)?;
+        let document = configuration.now().document;
+        let roles = configuration.place().roles(&document);
+        self.found.extend(roles.warnings().iter().cloned());
+        Some(SearchPlan {
+            settings,
+            configuration,
+        })
+    }
+
+    fn vm_manager(&mut self, table: VmTable) -> Option<ManagerConfig> {
+        let data = self.folder("vm-manager")?;
+        let flags = VmFlags {
+            data: (!table.has_data()).then_some(data),
+            ..VmFlags::default()
+        };
+        let config = ManagerConfig::of(table, &flags, self.environment);
+        self.kept(config)
+    }
+
+    fn runner(&mut self, table: RunnerTable) -> Option<RunnerConfig> {
+        let data = self.folder("workflow-runner")?;
+        let flags = RunnerFlags {
+            data: (!table.has_data()).then_some(data),
+            ..RunnerFlags::default()
+        };
+        let config = RunnerConfig::of(table, &flags, self.environment);
+        self.kept(config)
+    }
+
+    fn orchestrator(&mut self, path: PathBuf, environment: &Environment) -> Option<AgentPlan> {
+        let data = self.data.to_string_lossy();
+        let environment = environment.clone().with(DATA_VARIABLE, &data);
+        let files = load(&path, &environment)
+            .map_err(|error| of("settings in [orchestrator]", error.to_string()));
+        let files = self.kept(files)?;
+        let host = SystemHost::new(&environment);
+        let checked =
+            orchestrator_core::config::check(&files, &environment, &host, UnknownKeys::Refuse);
+        let checked = self.kept(checked)?;
+        self.found.extend(checked.warnings.iter().cloned());
+        Some(AgentPlan {
+            path,
+            checked,
+            environment,
+        })
+    }
+}
+
+impl Plan {
+    /// What would run, for people.
+    pub(crate) fn summary(&self) -> String {
+        let mut text = format!(
+            "the configuration is valid; data in {}\n",
+            self.data.display()
+        );
+        let mut line = |product: &str, says: String| text += &format!("  {product}: {says}\n");
+        if let Some(search) = &self.search {
+            let document = search.configuration.now().document;
+            let roles = search.configuration.place().roles(&document);
+            let roles = roles.roles().len();
+            line(
+                "search",
+                format!("{} roles on {}", roles, search.settings.listen.value),
+            );
+        }
+        if let Some(machines) = &self.vm_manager {
+            line(
+                "vm_manager",
+                format!("{} on {}", machines.driver, machines.listen.value),
+            );
+        }
+        if let Some(runner) = &self.runner {
+            line("runner", format!("on {}", runner.listen));
+        }
+        if let Some(agents) = &self.orchestrator {
+            let config = &agents.checked.config;
+            line(
+                "orchestrator",
+                format!(
+                    "{} agents on {}",
+                    config.agents.len(),
+                    config.listeners.webhook
+                ),
+            );
+        }
+        text
+    }
+
+    /// Whether anything was found that is only odd.
+    pub(crate) fn has_warnings(&self) -> bool {
+        self.warnings
+            .iter()
+            .any(|found| found.severity == Severity::Warning)
+    }
+}

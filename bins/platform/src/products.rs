@@ -1,0 +1,245 @@
+//! The products as parts of the platform: each takes its folder and its addresses first, so that nothing is started
+//! when something is missing, then its actors are started below the common tree and its edge serves.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use config_core::{Environment, Secret};
+use edge_web::{BodyLimits, ServeOptions};
+use orchestrator_actors::Shared;
+use orchestrator_web::{Listening, OrchestratorServer, boot as agents, reload_on_hangup};
+use runner_actors::RunnerService;
+use runner_web::config::RunnerConfig;
+use runner_web::{RunnerServer, boot as runs};
+use search_actors::SearchSettings;
+use search_formats_engine::Program;
+use search_web::{SearchServer, boot as search};
+use store::{FolderLock, Options, Store};
+use supervision::RootHandle;
+use vm_actors::VmService;
+use vm_core::token::{Claims, Scope};
+use vm_engine::image::agent;
+use vm_web::boot::{self as machines, Folders};
+use vm_web::config::ManagerConfig;
+use vm_web::{ServerOptions as VmOptions, VmServer};
+
+use crate::check::{AgentPlan, SearchPlan};
+use crate::life::Edges;
+
+/// The runner's token for the VM manager is made anew at each start; no process lives longer.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+fn say_where(product: &'static str, address: SocketAddr) {
+    tracing::info!(
+        event = "platform.listening",
+        product,
+        url = %format!("http://{address}/"),
+        "a product of the platform listens"
+    );
+}
+
+/// The search server, ready to be started.
+pub(crate) struct Search {
+    settings: SearchSettings,
+    options: search_web::ServerOptions,
+    listener: TcpListener,
+    lock: FolderLock,
+}
+
+impl Search {
+    pub(crate) fn take(plan: SearchPlan) -> anyhow::Result<Self> {
+        let SearchPlan {
+            settings,
+            configuration,
+        } = plan;
+        let document = configuration.now().document;
+        let roles = configuration.place().roles(&document);
+        let lock = search::lock_data(&settings, "platform").context("data_dir")?;
+        let address = search::socket_address(&settings.listen.value)?;
+        let listener = edge_web::bind(address, "listen in [search]")?;
+        let mut options = search::server_options(&settings);
+        options.configuration = Some(configuration);
+        options.state = Some(search::open_state(&settings, "platform")?);
+        options.readers = std::env::current_exe().ok().map(Program::own);
+        Ok(Self {
+            settings: search::search_settings(&settings, roles),
+            options,
+            listener,
+            lock,
+        })
+    }
+
+    pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
+        let Self {
+            settings,
+            options,
+            listener,
+            lock,
+        } = self;
+        say_where("search", listener.local_addr()?);
+        let server = SearchServer::start_below(tree, &settings, options).await?;
+        edges.add("search", |stop| async move {
+            server.serve(listener, stop).await?;
+            drop(lock);
+            Ok(())
+        });
+        Ok(())
+    }
+}
+
+/// The VM manager, ready to be started. What VMs are made of is prepared on a thread of its own: it may take minutes
+/// at the first start, and holds nothing up.
+pub(crate) struct Machines {
+    service: VmService,
+    options: VmOptions,
+    listener: TcpListener,
+}
+
+impl Machines {
+    pub(crate) fn take(config: &ManagerConfig) -> anyhow::Result<Self> {
+        let own = std::env::current_exe().context("where this program is")?;
+        let agent = agent::find(config.agent.as_deref(), &own).with_context(|| {
+            format!(
+                "there is no static agent for VMs beside {}: install vm-guest there, or name it with `agent` in [vm_manager]",
+                own.display()
+            )
+        })?;
+        let listener = edge_web::bind(config.listen.value, "listen in [vm_manager]")?;
+        let folders = Folders::open(&config.data.value)?;
+        let options = VmOptions {
+            key: folders.token_key()?,
+            hosts: config.hosts.clone(),
+            serve: ServeOptions::default(),
+        };
+        Ok(Self {
+            service: machines::service(config, &folders, &agent)?,
+            options,
+            listener,
+        })
+    }
+
+    /// Its address, and a token that is in no file and no argument.
+    pub(crate) fn access(&self) -> anyhow::Result<(SocketAddr, Secret<String>)> {
+        let claims = Claims::new("runner", &[Scope::Write], vm_actors::wall(), TOKEN_LIFETIME);
+        let token = Secret::new(self.options.key.sign(&claims));
+        Ok((self.listener.local_addr()?, token))
+    }
+
+    pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
+        let Self {
+            service,
+            options,
+            listener,
+        } = self;
+        say_where("vm_manager", listener.local_addr()?);
+        let store = service.shared.store.clone();
+        let server = VmServer::start_below(tree, service, options).await?;
+        edges.add("vm_manager", |stop| async move {
+            server.serve(listener, stop).await?;
+            store.close();
+            Ok(())
+        });
+        Ok(())
+    }
+}
+
+/// The workflow runner, ready to be started.
+pub(crate) struct Runs {
+    service: RunnerService,
+    options: runner_web::ServerOptions,
+    listener: TcpListener,
+    store: Store,
+}
+
+impl Runs {
+    /// `machines`: the platform's own VM manager; `VMM_API_URL` names another one.
+    pub(crate) fn take(
+        mut config: RunnerConfig,
+        machines: Option<&Machines>,
+        environment: &Environment,
+    ) -> anyhow::Result<Self> {
+        let elsewhere = environment.text("VMM_API_URL");
+        if let (None, Some(machines)) = (elsewhere, machines) {
+            let (address, token) = machines.access()?;
+            config.runner.vmm_url = format!("http://{address}/").parse()?;
+            config.runner.vmm_token = Some(token);
+        }
+        let store = Store::open(&config.runner.data, &Options::new("platform"))?;
+        let listener = edge_web::bind(config.listen, "listen in [runner], or PORT and HOST")?;
+        let bound = listener.local_addr()?;
+        runs::link_to(&mut config, bound);
+        let token = runs::token(&config, bound, || uuid::Uuid::new_v4().to_string());
+        let options = runner_web::ServerOptions {
+            secrets: config.secrets,
+            body: BodyLimits::default(),
+            hosts: config.hosts,
+            token,
+            serve: ServeOptions::default(),
+        };
+        Ok(Self {
+            service: RunnerService::new(config.runner, store.clone())?,
+            options,
+            listener,
+            store,
+        })
+    }
+
+    pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
+        let Self {
+            service,
+            options,
+            listener,
+            store,
+        } = self;
+        say_where("runner", listener.local_addr()?);
+        let server = RunnerServer::start_below(tree, service, options).await?;
+        edges.add("runner", |stop| async move {
+            server.serve(listener, stop).await?;
+            store.close();
+            Ok(())
+        });
+        Ok(())
+    }
+}
+
+/// The orchestrator, ready to be started.
+pub(crate) struct Agents {
+    shared: Shared,
+    listening: Listening,
+}
+
+impl Agents {
+    pub(crate) fn take(plan: AgentPlan) -> anyhow::Result<Self> {
+        let AgentPlan {
+            path,
+            checked,
+            environment,
+        } = plan;
+        let (shared, listening) = agents::shared(checked, &path, environment, "platform")?;
+        Ok(Self { shared, listening })
+    }
+
+    pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
+        let Self { shared, listening } = self;
+        say_where("orchestrator", listening.receiver.local_addr()?);
+        if let Some(admin) = &listening.admin {
+            say_where("orchestrator's operations", admin.local_addr()?);
+        }
+        let store = shared.store().clone();
+        let server = OrchestratorServer::start_below(tree, shared).await?;
+        server.ready().await;
+        reload_on_hangup(server.desk().clone(), || {
+            tracing::info!(
+                event = "platform.reloaded",
+                "the orchestrator's configuration was read again"
+            );
+        })?;
+        edges.add("orchestrator", |stop| async move {
+            server.serve(listening, stop).await?;
+            store.close();
+            Ok(())
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! The platform as its users start it: `--check`, all products on ports of their own, one signal, exit codes.
+
+mod check;
+mod running;
+mod site;

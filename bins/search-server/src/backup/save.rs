@@ -1,0 +1,111 @@
+//! `backup`.
+
+use std::fs::File;
+use std::io::{BufWriter, Read};
+use std::path::Path;
+use std::time::SystemTime;
+
+use anyhow::Context;
+use bytes::Bytes;
+use config_core::Environment;
+use search_core::role::{RoleDocument, ServerSettings};
+use search_web::boot;
+use store::local::write_dump;
+
+use super::manifest::Manifest;
+use super::{Bucket, Done, PART, clear};
+
+/// Saves everything, and says what.
+pub(super) async fn run(
+    bucket: &Bucket,
+    settings: &ServerSettings,
+    environment: &Environment,
+) -> anyhow::Result<Done> {
+    let copy = settings.data_path.value.join("backup.tmp");
+    clear(&copy)?;
+    let saved = upload(bucket, settings, environment, &copy).await;
+    clear(&copy)?;
+    saved
+}
+
+async fn upload(
+    bucket: &Bucket,
+    settings: &ServerSettings,
+    environment: &Environment,
+    copy: &Path,
+) -> anyhow::Result<Done> {
+    let mut manifest = Manifest::new(new_id());
+    manifest.records = dump(settings, copy)?;
+    let mut notes = Vec::new();
+    let mut file = File::open(copy)?;
+    loop {
+        let mut part = Vec::new();
+        (&mut file).take(PART as u64).read_to_end(&mut part)?;
+        if part.is_empty() {
+            break;
+        }
+        let name = format!("part-{:05}", manifest.parts.len());
+        let stored = bucket.put(&manifest.id, &name, Bytes::from(part)).await?;
+        manifest.parts.push(stored);
+    }
+    if let Some(text) = roles(settings, environment, &mut notes) {
+        let stored = bucket.put(&manifest.id, "roles.json", Bytes::from(text));
+        manifest.roles = Some(stored.await?);
+    }
+    bucket.seal(&manifest).await?;
+    Ok(Done {
+        what: "saved",
+        records: manifest.records,
+        parts: manifest.parts.len(),
+        bytes: manifest.bytes(),
+        backup: manifest.id,
+        notes,
+    })
+}
+
+/// The time, and something that two backups of one second do not share.
+fn new_id() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let seconds = since.unwrap_or_default().as_secs();
+    let time = search_engine::rfc3339(i64::try_from(seconds).unwrap_or(i64::MAX));
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{}-{}", time.replace([':', '-'], ""), &random[..8])
+}
+
+fn dump(settings: &ServerSettings, copy: &Path) -> anyhow::Result<u64> {
+    let state = boot::open_state(settings, "search-server")?;
+    let failed = || format!("cannot write {}", copy.display());
+    let mut output = BufWriter::new(File::create(copy).with_context(failed)?);
+    let records = write_dump(&*state, &mut output)?;
+    output
+        .into_inner()
+        .map_err(std::io::IntoInnerError::into_error)
+        .with_context(failed)?;
+    Ok(records)
+}
+
+/// The role file without its secrets: they do not leave this machine.
+fn roles(
+    settings: &ServerSettings,
+    environment: &Environment,
+    notes: &mut Vec<String>,
+) -> Option<String> {
+    let path = &settings.settings_path.value;
+    let text = std::fs::read(path).ok()?;
+    match RoleDocument::parse(&path.display().to_string(), &text, environment) {
+        Ok(document) => {
+            let shown = document.redacted();
+            if shown != document.text() {
+                notes.push("the secrets of the role file are not part of the backup".to_owned());
+            }
+            Some(shown)
+        }
+        Err(_) => {
+            notes.push(format!(
+                "{} is wrong, and is not part of the backup",
+                path.display()
+            ));
+            None
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What `--check` opens, and the limits that variables set.
+
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::{DEADLINE, Running, home, program, search, text};
+
+#[test]
+fn check_opens_thesauri_and_models() {
+    let home = home();
+    let config = home.path().join("roles.json");
+    let role = serde_json::json!({"name": "R", "relevance_function": "ServiceGraph",
+        "haystacks": [{"name": "H", "service": "LocalFiles", "location": "Documents"}],
+        "extra": {"thesaurus": "words.json", "embedding_model": "model"}});
+    std::fs::write(&config, role.to_string()).expect("written");
+    std::fs::write(home.path().join("words.json"), "[1, 2").expect("written");
+    let checked = program(home.path())
+        .arg("--check")
+        .arg("--config")
+        .arg(&config)
+        .output();
+    let checked = checked.expect("it runs");
+    let said = text(&checked);
+    assert_eq!(checked.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("`extra.thesaurus`") && said.contains("words.json"),
+        "{said}"
+    );
+    assert!(
+        said.contains("`extra.embedding_model`") && said.contains("config.json"),
+        "{said}"
+    );
+}
+
+/// A connection, or a failure that says so: nobody who waits for ever tells what is wrong.
+fn accept_in_time(listener: &TcpListener) -> TcpStream {
+    listener.set_nonblocking(true).expect("set");
+    let (_kept, never) = std::sync::mpsc::channel::<()>();
+    let began = Instant::now();
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => return stream,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) => panic!("cannot accept: {error}"),
+        }
+        assert!(began.elapsed() < DEADLINE, "the source was not asked");
+        let _ = never.recv_timeout(Duration::from_millis(10));
+    }
+}
+
+/// One search at a time: the second is told so at once, and when to come back.
+#[test]
+fn service_max_concurrent_searches_is_kept() {
+    let home = home();
+    // A source whose server takes the question and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let role = serde_json::json!({"name": "R", "relevance_function": "BM25F", "haystacks": [
+        {"name": "H", "service": "LocalFiles", "location": "Documents"},
+        {"name": "S", "service": "TaskTracker", "location": format!("gitea:http://{address}/a/b")}]});
+    let config = home.path().join("roles.json");
+    std::fs::write(&config, role.to_string()).expect("written");
+    let mut command = program(home.path());
+    command
+        .env("SERVICE_MAX_CONCURRENT_SEARCHES", "1")
+        .arg("--config")
+        .arg(&config);
+    let running = Running::start(command);
+    std::thread::scope(|scope| {
+        let address = running.address.as_str();
+        let first = scope.spawn(move || search(address, "needle"));
+        // It is under way when the silent server is asked.
+        let asked = accept_in_time(&silent);
+        let second = running.search("needle");
+        assert!(second.starts_with("HTTP/1.1 503"), "{second}");
+        assert!(
+            second.to_ascii_lowercase().contains("retry-after:"),
+            "{second}"
+        );
+        assert!(
+            second.contains("SERVICE_MAX_CONCURRENT_SEARCHES"),
+            "{second}"
+        );
+        let first = first.join().expect("an answer");
+        assert!(first.contains("partial_success"), "{first}");
+        drop(asked);
+    });
+    assert!(running.search("needle").starts_with("HTTP/1.1 200"));
+}

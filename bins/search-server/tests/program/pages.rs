@@ -1,0 +1,91 @@
+//! The role files of `docs/sources` are used as they are: checked, and a server started with each.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Running, home, program, text};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The role files of the pages, by the names of the pages.
+fn role_files() -> Vec<(String, String)> {
+    let pages = std::fs::read_dir(repository().join("docs/sources")).expect("the pages");
+    let mut found = Vec::new();
+    for page in pages {
+        let path = page.expect("a page").path();
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        let text = std::fs::read_to_string(&path).expect("a page");
+        for fence in text.split("```json\n").skip(1) {
+            let (sample, _) = fence.split_once("```").expect("a fence ends");
+            if sample.contains("haystacks") {
+                found.push((name.clone(), sample.to_owned()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn health(server: &Running) -> Value {
+    let answer = server.get("/health");
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a head");
+    serde_json::from_str(body).expect("JSON")
+}
+
+#[test]
+fn a_server_starts_with_the_role_file_of_each_page() {
+    let files = role_files();
+    let pages: std::collections::BTreeSet<&str> =
+        files.iter().map(|(page, _)| page.as_str()).collect();
+    assert_eq!(pages.len(), 7, "{pages:?}");
+    for (page, sample) in &files {
+        let home = home();
+        let documents = home.path().join("documents");
+        std::fs::create_dir_all(documents.join("ruby")).expect("a folder");
+        for entry in std::fs::read_dir(repository().join("config-samples/search/documents"))
+            .expect("samples")
+        {
+            let from = entry.expect("an entry").path();
+            std::fs::copy(&from, documents.join(from.file_name().expect("a name")))
+                .expect("a copy");
+        }
+        let file = home.path().join("roles.json");
+        std::fs::write(&file, sample).expect("a role file");
+        let checked = program(home.path())
+            .arg("--config")
+            .arg(&file)
+            .arg("--check")
+            .output();
+        let checked = checked.expect("it runs");
+        assert_eq!(checked.status.code(), Some(0), "{page}: {}", text(&checked));
+
+        let mut command = program(home.path());
+        command.arg("--config").arg(&file);
+        let server = Running::start(command);
+        let wanted: Value = serde_json::from_str(sample).expect("JSON");
+        let wanted = wanted["haystacks"].as_array().expect("haystacks").len();
+        let began = std::time::Instant::now();
+        loop {
+            let health = health(&server);
+            let sources = health["sources"].as_array().expect("sources").clone();
+            assert_eq!(sources.len(), wanted, "{page}: {health}");
+            if sources.iter().all(|source| source["state"] == "ready") {
+                break;
+            }
+            assert!(began.elapsed() < super::DEADLINE * 2, "{page}: {health}");
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+        }
+        // Others would be asked over the network.
+        if ["local-files.md", "notes.md"].contains(&page.as_str()) {
+            let answer = server.search("ranking");
+            assert!(answer.contains("ranking.md"), "{page}: {answer}");
+        }
+    }
+}

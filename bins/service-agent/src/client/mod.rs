@@ -1,0 +1,329 @@
+//! Asking a search server over HTTP.
+
+mod chat;
+
+use std::time::Duration;
+
+use config_core::Secret;
+use outbound::http::{HttpClient, HttpError, HttpOptions, Request, Response};
+use search_core::answer::{HealthAnswer, SourceHealth, SourceState};
+use search_core::concepts::ConceptsState;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use url::Url;
+
+pub use chat::Piece;
+
+use crate::failure::Failure;
+
+/// An answer is read only so far, in bytes.
+const MAX_ANSWER: usize = 64 << 20;
+
+/// The longest time for an answer; chats have their own.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How often a server that is still reading is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Who is asked. Belongs to one thread.
+#[derive(Clone)]
+pub struct Client {
+    url: Url,
+    token: Option<Secret<String>>,
+    http: HttpClient,
+}
+
+/// A configuration and its version.
+#[derive(Debug, Clone)]
+pub struct Versioned {
+    /// The text.
+    pub text: String,
+    /// The entity tag, with its quotes.
+    pub tag: String,
+}
+
+impl Client {
+    /// A client of the server at `url`, whose answers are waited for at most `timeout`.
+    #[must_use]
+    pub fn new(url: Url, token: Option<Secret<String>>, timeout: Duration) -> Self {
+        let http = HttpClient::new(HttpOptions {
+            connect: timeout.min(Duration::from_secs(5)),
+            deadline: timeout,
+            idle: timeout,
+            max_body: MAX_ANSWER,
+            ..HttpOptions::default()
+        });
+        Self { url, token, http }
+    }
+
+    /// Whose answers these are.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Whether anything listens there.
+    pub async fn is_up(&self) -> bool {
+        let Ok(url) = self.address(&["livez"], &[]) else {
+            return false;
+        };
+        let request = Request::get(url).within(Duration::from_secs(2));
+        let answer = self.http.call(request).await;
+        answer.is_ok_and(|answer| answer.is_success())
+    }
+
+    /// `GET` of a path, given by its segments.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn get<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<T, Failure> {
+        let request = Request::get(self.address(path, query)?);
+        self.json(&self.call(request).await?)
+    }
+
+    /// `POST` of a JSON body.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let request = Request::post(self.address(path, &[])?).json(body);
+        self.json(&self.call(request).await?)
+    }
+
+    /// `GET /health`.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn health(&self) -> Result<HealthAnswer, Failure> {
+        self.get(&["health"], &[]).await
+    }
+
+    /// Waits until no source is being read any more.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn settled(&self) -> Result<(), Failure> {
+        loop {
+            let sources = self.health().await?.sources;
+            let busy = |state| matches!(state, SourceState::Starting | SourceState::Indexing);
+            if !sources.iter().any(|source| busy(source.state)) {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until every source's concepts have been read for the graph.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn concepts_read(&self) -> Result<(), Failure> {
+        loop {
+            let sources = self.health().await?.sources;
+            let state = |source: &SourceHealth| source.concepts.as_ref().map(|one| one.state);
+            let busy = |source: &SourceHealth| {
+                let reads = matches!(
+                    state(source),
+                    Some(ConceptsState::Waiting | ConceptsState::Reading)
+                );
+                reads && source.state != SourceState::Failed
+            };
+            if !sources.iter().any(busy) {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// The configuration, without secrets.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn configuration(&self) -> Result<Versioned, Failure> {
+        let request = Request::get(self.address(&["api", "config"], &[])?);
+        versioned(&self.call(request).await?)
+    }
+
+    /// Puts another configuration in the place of the one with this tag.
+    ///
+    /// # Errors
+    /// See [`Failure`]; every mistake of the text.
+    pub async fn configure(&self, text: String, tag: &str) -> Result<Versioned, Failure> {
+        let request = Request::put(self.address(&["api", "config"], &[])?)
+            .body(text.into_bytes())
+            .header("content-type", "application/json")
+            .header("if-match", tag);
+        versioned(&self.call(request).await?)
+    }
+
+    /// One message of the Model Context Protocol and its answer, where it has one.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn mcp(
+        &self,
+        message: &Value,
+        headers: &[(&'static str, String)],
+    ) -> Result<Option<Value>, Failure> {
+        let mut request = Request::post(self.address(&["mcp"], &[])?)
+            .json(message)
+            .header("accept", "application/json, text/event-stream");
+        for (name, value) in headers {
+            request = request.header(name, value.clone());
+        }
+        let response = self.http.call(self.with_token(request)).await;
+        let response = response.map_err(|error| self.failure(&error))?;
+        if response.body.is_empty() {
+            return Ok(None);
+        }
+        match serde_json::from_slice::<Value>(&response.body) {
+            Ok(answer) if answer.get("jsonrpc").is_some() => Ok(Some(answer)),
+            _ if !response.is_success() => Err(refusal(&response)),
+            _ => Err(self.not_a_server("it is no message of the protocol")),
+        }
+    }
+
+    /// The address of a path whose segments may hold anything.
+    fn address(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, Failure> {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        url.path_segments_mut()
+            .map_err(|()| {
+                Failure::Configuration(format!("{} is no address of a server", self.url))
+            })?
+            .pop_if_empty()
+            .extend(path);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Ok(url)
+    }
+
+    fn with_token(&self, request: Request) -> Request {
+        match &self.token {
+            Some(token) => request.authorization("Bearer", token),
+            None => request,
+        }
+    }
+
+    async fn call(&self, request: Request) -> Result<Response, Failure> {
+        let response = self.http.call(self.with_token(request)).await;
+        let response = response.map_err(|error| self.failure(&error))?;
+        if response.is_success() {
+            Ok(response)
+        } else {
+            Err(refusal(&response))
+        }
+    }
+
+    fn json<T: DeserializeOwned>(&self, response: &Response) -> Result<T, Failure> {
+        let read = serde_json::from_slice(&response.body);
+        read.map_err(|error| self.not_a_server(&error.to_string()))
+    }
+
+    fn not_a_server(&self, reason: &str) -> Failure {
+        Failure::Other(format!(
+            "{} did not answer as a search server does: {reason}",
+            self.url
+        ))
+    }
+
+    fn failure(&self, error: &HttpError) -> Failure {
+        let url = self.url.to_string();
+        match error {
+            HttpError::TimedOut { .. } => Failure::TimedOut { url },
+            HttpError::Unavailable { reason, .. } => Failure::Unreachable {
+                url,
+                reason: reason.clone(),
+            },
+            error => Failure::Other(error.to_string()),
+        }
+    }
+}
+
+fn versioned(response: &Response) -> Result<Versioned, Failure> {
+    let tag = response.headers.get("etag");
+    let tag = tag.ok_or_else(|| Failure::Other("the configuration has no ETag".to_owned()))?;
+    Ok(Versioned {
+        text: response.text(),
+        tag: tag.to_owned(),
+    })
+}
+
+/// What a problem (RFC 9457) says.
+fn refusal(response: &Response) -> Failure {
+    let problem: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+    let detail = problem["detail"].as_str().map_or_else(
+        || format!("the server answered {}", response.status),
+        str::to_owned,
+    );
+    match response.status {
+        401 | 403 => Failure::NotAllowed(detail),
+        404 => Failure::NotFound(detail),
+        400 | 422 => refused(&problem, detail),
+        504 => Failure::TimedOut {
+            url: format!("{} ({detail})", response.url.origin().ascii_serialization()),
+        },
+        _ => Failure::Other(detail),
+    }
+}
+
+/// A request that makes no sense: each fault with its place, or the one character of a query.
+fn refused(problem: &Value, detail: String) -> Failure {
+    let position = problem["errors"][0]["position"].as_u64();
+    if let Some(position) = position.and_then(|position| usize::try_from(position).ok()) {
+        return Failure::RefusedAt { detail, position };
+    }
+    let errors = problem["errors"].as_array().map_or(&[][..], Vec::as_slice);
+    let lines = errors.iter().filter_map(|error| {
+        let text = ["detail", "message"]
+            .iter()
+            .find_map(|key| error[*key].as_str())?;
+        let field = ["field", "pointer", "path"]
+            .iter()
+            .find_map(|key| error[*key].as_str());
+        let place = match (error["line"].as_u64(), error["column"].as_u64()) {
+            (Some(line), Some(column)) => format!("{line}:{column}: "),
+            _ => field.map(|field| format!("{field}: ")).unwrap_or_default(),
+        };
+        Some(format!("\n  {place}{text}"))
+    });
+    // One fault is what the detail says already.
+    if errors.len() < 2 && errors.iter().all(|error| error["line"].is_null()) {
+        return Failure::Refused(detail);
+    }
+    let all: String = lines.collect();
+    Failure::Refused(format!("{detail}{all}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_their_segment() {
+        let url = Url::parse("http://127.0.0.1:8000/below/").unwrap();
+        let client = Client::new(url, None, TIMEOUT);
+        let address = client.address(&["api", "thesaurus", "a/../b?c#d"], &[("q", "x&y")]);
+        assert_eq!(
+            address.unwrap().as_str(),
+            "http://127.0.0.1:8000/below/api/thesaurus/a%2F..%2Fb%3Fc%23d?q=x%26y"
+        );
+    }
+
+    #[test]
+    fn each_fault_of_a_request_is_told() {
+        let problem = serde_json::json!({"errors": [{"field": "a", "detail": "x"}, {"line": 3, "column": 4, "detail": "y"}]});
+        let failure = refused(&problem, "two faults".to_owned());
+        assert_eq!(failure.to_string(), "two faults\n  a: x\n  3:4: y");
+    }
+}

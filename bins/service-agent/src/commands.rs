@@ -1,0 +1,205 @@
+//! The commands, but for indexing.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use config_core::Environment;
+use search_core::answer::{RoleList, SearchAnswer};
+use search_core::concepts::GraphAnswer;
+use serde_json::{Value, json};
+use service_agent::configuration::input;
+use service_agent::{Client, Failure, Outcome, Piece, Place, configuration};
+
+use crate::arguments::{ConfigCommand, Format, SearchArguments};
+use crate::human;
+use crate::run::{Output, show, write};
+use crate::views;
+
+pub(crate) async fn search(
+    client: &Client,
+    search: &SearchArguments,
+    output: Output,
+) -> Result<Outcome, Failure> {
+    let body = search.body();
+    let answer = client.post(&["api", "documents", "search"], &body);
+    let answer: SearchAnswer = answer
+        .await
+        .map_err(|failure| failure.showing(&search.query))?;
+    show(output, &answer, || human::answer(&answer, output.colours))?;
+    Ok(if answer.total == 0 {
+        Outcome::NothingFound
+    } else {
+        Outcome::Found
+    })
+}
+
+pub(crate) async fn roles(place: &Place, output: Output) -> Result<Outcome, Failure> {
+    let list: RoleList = match place {
+        Place::Server(client) => client.get(&["api", "roles"], &[]).await?,
+        Place::Here(here) => views::role_list(&here.roles()?),
+    };
+    show(output, &list, || human::roles(&list, output.colours))?;
+    Ok(Outcome::Found)
+}
+
+pub(crate) async fn graph(
+    client: &Client,
+    concept: Option<&str>,
+    role: Option<&str>,
+    limit: u16,
+    output: Output,
+) -> Result<Outcome, Failure> {
+    let limit = limit.to_string();
+    let mut query = vec![("limit", limit.as_str())];
+    query.extend(concept.map(|concept| ("concept", concept)));
+    query.extend(role.map(|role| ("role", role)));
+    let answer: GraphAnswer = client.get(&["api", "graph"], &query).await?;
+    show(output, &answer, || views::graph(&answer, concept.is_some()))?;
+    Ok(if answer.concepts.is_empty() {
+        Outcome::NothingFound
+    } else {
+        Outcome::Found
+    })
+}
+
+/// For people each piece is printed as it comes, the sources below; for programs the whole answer.
+pub(crate) async fn chat(
+    client: &Client,
+    message: &str,
+    role: Option<&str>,
+    conversation: Option<&str>,
+    output: Output,
+) -> Result<Outcome, Failure> {
+    let message = if message == "-" {
+        String::from_utf8_lossy(&input(Path::new("-"))?).into_owned()
+    } else {
+        message.to_owned()
+    };
+    let mut body = json!({"message": message, "stream": true});
+    if let Some(role) = role {
+        body["role"] = role.into();
+    }
+    if let Some(conversation) = conversation {
+        body["conversation_id"] = conversation.into();
+    }
+    let human = output.format == Format::Human;
+    let answer = client.chat(&body, |piece| {
+        if let (Piece::Text(text), true) = (piece, human) {
+            human::print_piece(&text);
+        }
+    });
+    let answer = answer.await?;
+    show(output, &answer, || views::below_chat(&answer))?;
+    Ok(Outcome::Found)
+}
+
+pub(crate) fn validate(
+    file: &Path,
+    environment: &Environment,
+    output: Output,
+) -> Result<Outcome, Failure> {
+    let name = if file == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        file.display().to_string()
+    };
+    let warnings = configuration::validate(&name, &input(file)?, environment)?;
+    show(
+        output,
+        &json!({"status": "valid", "warnings": warnings}),
+        || {
+            let warnings: Vec<String> = warnings.iter().map(|one| format!("! {one}")).collect();
+            format!("{name} is valid\n{}", warnings.join("\n"))
+        },
+    )?;
+    Ok(Outcome::Found)
+}
+
+pub(crate) async fn configure(
+    place: &Place,
+    command: &ConfigCommand,
+    environment: &Environment,
+    output: Output,
+) -> Result<Outcome, Failure> {
+    let now = configuration::show(place).await?;
+    match command {
+        ConfigCommand::Get { pointer: None } => write(&now.text),
+        ConfigCommand::Get {
+            pointer: Some(pointer),
+        } => part(&now.text, pointer),
+        ConfigCommand::Set { file } => {
+            let text = String::from_utf8(input(file)?)
+                .map_err(|_| Failure::Configuration(format!("{} is not UTF-8", file.display())))?;
+            let text = configuration::replace(place, text, &now.tag).await?;
+            report(output, &text)
+        }
+        ConfigCommand::Edit => edit(place, &now.text, &now.tag, environment, output).await,
+        ConfigCommand::Validate { file } => validate(file, environment, output),
+    }
+}
+
+fn part(text: &str, pointer: &str) -> Result<Outcome, Failure> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| Failure::Other(error.to_string()))?;
+    let Some(part) = value.pointer(pointer) else {
+        return Err(Failure::NotFound(format!(
+            "there is nothing at {pointer:?}; a pointer looks like /roles/0/name"
+        )));
+    };
+    write(&format!("{part:#}"))
+}
+
+fn report(output: Output, text: &str) -> Result<Outcome, Failure> {
+    match output.format {
+        Format::Human => human::say("the configuration is in force"),
+        Format::Json => drop(write(text)?),
+    }
+    Ok(Outcome::Found)
+}
+
+/// What was typed is kept in a file when it cannot be used.
+async fn edit(
+    place: &Place,
+    text: &str,
+    tag: &str,
+    environment: &Environment,
+    output: Output,
+) -> Result<Outcome, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Other(format!("cannot edit: {error}"));
+    let named = ["VISUAL", "EDITOR"].into_iter();
+    let editor = named
+        .filter_map(|name| environment.get(name).ok().flatten())
+        .find(|editor| !editor.trim().is_empty());
+    let editor = editor.ok_or_else(|| {
+        Failure::Configuration("set VISUAL or EDITOR to the editor to use".to_owned())
+    })?;
+    let mut file = tempfile::Builder::new()
+        .prefix("roles-")
+        .suffix(".json")
+        .tempfile()
+        .map_err(|error| failed(&error))?;
+    file.write_all(text.as_bytes())
+        .map_err(|error| failed(&error))?;
+    let mut words = editor.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or(editor));
+    let status = command.args(words).arg(file.path()).status();
+    let status = status.map_err(|error| failed(&format!("{editor}: {error}")))?;
+    if !status.success() {
+        return Err(failed(&format!("{editor} ended with {status}")));
+    }
+    // Editors often put another file in the place of the first.
+    let changed = std::fs::read_to_string(file.path()).map_err(|error| failed(&error))?;
+    if changed == text {
+        human::say("nothing was changed");
+        return Ok(Outcome::Found);
+    }
+    match configuration::replace(place, changed, tag).await {
+        Ok(text) => report(output, &text),
+        Err(failure) => {
+            let (_, path) = file.keep().map_err(|error| failed(&error))?;
+            human::say(&format!("what you wrote is kept in {}", path.display()));
+            Err(failure)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The role file, of a server or of this machine: shown without secrets, checked, replaced.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use config_core::Environment;
+use search_core::role::RoleDocument;
+
+use crate::client::Versioned;
+use crate::failure::Failure;
+use crate::place::{Here, Place};
+
+/// Longest text that is read of a file or standard input, in bytes.
+const MAX_INPUT: u64 = 4 << 20;
+
+/// What a file holds; `-` is standard input.
+///
+/// # Errors
+/// When it cannot be read, or has more than 4 MiB.
+pub fn input(file: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::Configuration(format!("cannot read {}: {error}", file.display()))
+    };
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        let stdin = std::io::stdin().lock();
+        stdin.take(MAX_INPUT + 1).read_to_end(&mut bytes)
+    } else {
+        let opened = std::fs::File::open(file).map_err(failed)?;
+        opened.take(MAX_INPUT + 1).read_to_end(&mut bytes)
+    };
+    if read.map_err(failed)? as u64 > MAX_INPUT {
+        return Err(Failure::Configuration(format!(
+            "{} has more than {MAX_INPUT} bytes",
+            file.display()
+        )));
+    }
+    Ok(bytes)
+}
+
+/// The configuration without secrets, and its version where a server keeps one.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn show(place: &Place) -> Result<Versioned, Failure> {
+    match place {
+        Place::Server(client) => client.configuration().await,
+        Place::Here(here) => {
+            let document = stored(here)?;
+            Ok(Versioned {
+                text: document.redacted(),
+                tag: String::new(),
+            })
+        }
+    }
+}
+
+/// Puts `text` in the place of the configuration with this tag; `***` keeps a secret. Gives what is in force then.
+///
+/// # Errors
+/// See [`Failure`]; every mistake of the text.
+pub async fn replace(place: &Place, text: String, tag: &str) -> Result<String, Failure> {
+    let here = match place {
+        Place::Server(client) => return Ok(client.configure(text, tag).await?.text),
+        Place::Here(here) => here,
+    };
+    let document =
+        RoleDocument::replacing("the new file", &text, &here.environment, &stored(here)?);
+    let document = document.map_err(|wrong| Failure::Refused(wrong.to_string()))?;
+    let path = &here.settings.settings_path.value;
+    save(path, document.text())
+        .map_err(|error| Failure::Other(format!("cannot write {}: {error}", path.display())))?;
+    Ok(document.redacted())
+}
+
+/// Finds every mistake of a role file; its warnings are the result.
+///
+/// # Errors
+/// [`Failure::Configuration`] with all of them.
+pub fn validate(
+    name: &str,
+    text: &[u8],
+    environment: &Environment,
+) -> Result<Vec<String>, Failure> {
+    let roles = search_core::role::parse(name, text, environment);
+    let roles = roles.map_err(|wrong| Failure::Configuration(wrong.to_string()))?;
+    Ok(roles.warnings().iter().map(|one| one.headline()).collect())
+}
+
+fn stored(here: &Here) -> Result<RoleDocument, Failure> {
+    let name = here.settings.settings_path.value.display().to_string();
+    let document = RoleDocument::parse(&name, &here.role_text()?, &here.environment);
+    document.map_err(|wrong| Failure::Configuration(wrong.to_string()))
+}
+
+/// Beside the file, then in its place: a reader, or a crash, never sees half of it. The file's mode stays.
+fn save(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mode = std::fs::metadata(path)?.permissions();
+    let mut beside = tempfile::NamedTempFile::new_in(folder)?;
+    beside.as_file().set_permissions(mode)?;
+    beside.write_all(text.as_bytes())?;
+    beside.as_file().sync_all()?;
+    beside.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! What the search server's two terminal clients share: finding a server or starting a private one, asking it, and what
+//! goes wrong on the way.
+//!
+//! ```text
+//! Asking ─find─▶ Place::Server ────────────────┐
+//!               Place::Here ─▶ private server ─┴─ Client ─HTTP─▶ /api/…, /mcp
+//! ```
+//!
+//! A private server is the search server itself, in this process, on a loopback port of its own with a token that nobody
+//! else knows: whatever works against a server works without one.
+
+pub mod bridge;
+pub mod client;
+pub mod configuration;
+pub mod failure;
+pub mod place;
+mod private;
+
+pub use client::{Client, Piece};
+pub use failure::{Failure, Outcome};
+pub use place::{Asking, Opened, Place};
+
+/// The argument with which a program starts itself to read documents that could do harm.
+pub const READ_DOCUMENTS: &str = "__read-documents";
+
+/// Whether this process was started to read documents; if so it has done that, and ends with this code.
+#[must_use]
+pub fn was_reader() -> Option<std::process::ExitCode> {
+    let first = std::env::args_os().nth(1)?;
+    (first == READ_DOCUMENTS).then(|| match search_formats_engine::serve() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(_) => std::process::ExitCode::FAILURE,
+    })
+}
+
+/// Runs a command on a runtime of its own until it ends, or a person interrupts it.
+///
+/// # Errors
+/// The command's own, or [`Failure::Interrupted`].
+pub fn run<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    actix_rt::System::new().block_on(async move {
+        tokio::select! {
+            done = command => done,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        }
+    })
+}

@@ -1,0 +1,192 @@
+//! Where is asked: a server that runs, or this process.
+
+use std::time::Duration;
+
+use clap::Args;
+use config_core::Environment;
+use search_core::role::{
+    ClientSettings, Os, RoleFile, ServerFlags, ServerSettings, parse as parse_roles,
+    parse_client_environment, parse_environment,
+};
+use url::Url;
+
+use crate::client::{Client, TIMEOUT};
+use crate::failure::Failure;
+use crate::private::PrivateServer;
+
+/// The options that say where is asked.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Asking {
+    /// URL of the server to ask.
+    #[arg(long, value_name = "URL", global = true)]
+    pub server: Option<String>,
+    /// Search in this process, even when a server runs.
+    #[arg(long, global = true, conflicts_with = "server")]
+    pub in_process: bool,
+    /// The role file, for searching in this process.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<String>,
+    /// Where indexes are kept, for searching in this process.
+    #[arg(long, value_name = "FOLDER", global = true)]
+    pub data: Option<String>,
+    /// Longest time to wait for an answer, in seconds.
+    #[arg(long, value_name = "SECONDS", global = true, value_parser = clap::value_parser!(u16).range(1..=3600))]
+    pub timeout: Option<u16>,
+}
+
+/// Where is asked.
+pub enum Place {
+    /// A server.
+    Server(Client),
+    /// This process.
+    Here(Box<Here>),
+}
+
+/// What a private server is made of.
+pub struct Here {
+    pub(crate) settings: ServerSettings,
+    pub(crate) environment: Environment,
+    pub(crate) program: &'static str,
+    pub(crate) timeout: Duration,
+}
+
+/// A place that answers, to be closed in the end.
+pub struct Opened {
+    /// Who is asked.
+    pub client: Client,
+    private: Option<PrivateServer>,
+}
+
+impl Asking {
+    /// Finds the server that was named, else the one of this machine, else this process.
+    ///
+    /// # Errors
+    /// Every setting that is wrong.
+    pub async fn find(
+        &self,
+        environment: &Environment,
+        program: &'static str,
+    ) -> Result<Place, Failure> {
+        let settings = self.client_settings(environment)?;
+        let timeout = self
+            .timeout
+            .map_or(TIMEOUT, |seconds| Duration::from_secs(seconds.into()));
+        let here = || self.here(environment, program, timeout);
+        if self.in_process {
+            return here();
+        }
+        if let Some(endpoint) = &settings.api_endpoint {
+            let url = endpoint.value.clone();
+            return Ok(Place::Server(Client::new(url, settings.api_token, timeout)));
+        }
+        if self.config.is_some() || self.data.is_some() {
+            return here();
+        }
+        let url = format!("http://{}/", settings.listen.value);
+        let url =
+            Url::parse(&url).map_err(|error| Failure::Configuration(format!("{url}: {error}")))?;
+        let client = Client::new(url, settings.api_token, timeout);
+        if client.is_up().await {
+            Ok(Place::Server(client))
+        } else {
+            here()
+        }
+    }
+
+    /// The folders, and so a home, are needed only where this process searches.
+    fn here(
+        &self,
+        environment: &Environment,
+        program: &'static str,
+        timeout: Duration,
+    ) -> Result<Place, Failure> {
+        let settings = parse_environment(&self.flags(), environment, Os::current());
+        let settings = settings.map_err(|wrong| Failure::Configuration(wrong.to_string()))?;
+        Ok(Place::Here(Box::new(Here {
+            settings,
+            environment: environment.clone(),
+            program,
+            timeout,
+        })))
+    }
+
+    fn flags(&self) -> ServerFlags {
+        ServerFlags {
+            config: self.config.clone(),
+            data: self.data.clone(),
+            server: self.server.clone(),
+            ..ServerFlags::default()
+        }
+    }
+
+    fn client_settings(&self, environment: &Environment) -> Result<ClientSettings, Failure> {
+        let settings = parse_client_environment(&self.flags(), environment);
+        settings.map_err(|wrong| Failure::Configuration(wrong.to_string()))
+    }
+}
+
+impl Here {
+    /// The text of the role file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn role_text(&self) -> Result<Vec<u8>, Failure> {
+        let path = &self.settings.settings_path.value;
+        std::fs::read(path).map_err(|error| {
+            Failure::Configuration(format!(
+                "no search server runs here, and {} cannot be read: {error}; start search-server once, or name a role file with --config",
+                path.display()
+            ))
+        })
+    }
+
+    /// The roles of the role file, relative paths meant from its folder.
+    ///
+    /// # Errors
+    /// When it cannot be read, or every mistake in it.
+    pub fn roles(&self) -> Result<RoleFile, Failure> {
+        let path = &self.settings.settings_path.value;
+        let text = self.role_text()?;
+        let file = parse_roles(&path.display().to_string(), &text, &self.environment);
+        let file = file.map_err(|wrong| Failure::Configuration(wrong.to_string()))?;
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        Ok(file.relative_to(absolute.parent().unwrap_or(std::path::Path::new("/"))))
+    }
+}
+
+impl Place {
+    /// Makes sure that somebody answers: here, a private server is started.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub async fn open(self) -> Result<Opened, Failure> {
+        match self {
+            Self::Server(client) => Ok(Opened {
+                client,
+                private: None,
+            }),
+            Self::Here(here) => {
+                let private = PrivateServer::start(&here)?;
+                Ok(Opened {
+                    client: private.client(here.timeout),
+                    private: Some(private),
+                })
+            }
+        }
+    }
+}
+
+impl Opened {
+    /// Whether it is a private server, which begins with whatever its index holds.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.private.is_some()
+    }
+
+    /// Ends a private server; others are left alone.
+    pub async fn close(self) {
+        if let Some(private) = self.private {
+            private.stop().await;
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The one reader of the port: every message of the host goes through here.
+
+use std::collections::HashMap;
+use std::fs;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use vm_core::ExecEnd;
+use vm_core::guest::{
+    Channel, Failure, FailureKind, FrameDecoder, Greeting, TarSummary, ToGuest, ToHost, VERSION,
+    decode_to_guest,
+};
+
+use crate::exec::{Exec, thread};
+use crate::gate::Gate;
+use crate::port::Port;
+use crate::reaper::Reaper;
+use crate::transfer::{self, Piece};
+use crate::{Doing, Trouble, cgroup, system};
+
+/// Things that run and transfers at once; the host keeps below it.
+const MAX_CHANNELS: usize = 64;
+
+/// What a channel is used for.
+enum Use {
+    Exec(Arc<Exec>),
+    TarIn(Sender<Piece>),
+    TarOut(Arc<Gate>),
+}
+
+/// Channels in use, by number.
+type Channels = Arc<Mutex<HashMap<Channel, Use>>>;
+
+/// Everything that messages act on.
+pub(crate) struct Agent {
+    port: Arc<Port>,
+    reaper: Arc<Reaper>,
+    channels: Channels,
+}
+
+impl Agent {
+    /// Says hello: from here on the host can send work.
+    pub(crate) fn start(port: Port) -> Result<Self, Trouble> {
+        let reaper = Reaper::start().doing("starting the reaper")?;
+        let agent = Self {
+            port: Arc::new(port),
+            reaper,
+            channels: Channels::default(),
+        };
+        agent.port.send(0, &ToHost::Hello(greeting()));
+        Ok(agent)
+    }
+
+    /// Serves until the host closes the port.
+    pub(crate) fn serve(&self) -> Result<(), Trouble> {
+        let mut decoder = FrameDecoder::default();
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let count = self.port.read(&mut buffer).doing("reading from the host")?;
+            if count == 0 {
+                return Ok(());
+            }
+            decoder.feed(&buffer[..count]);
+            while let Some(frame) = decoder.next_frame().map_err(protocol)? {
+                let channel = frame.channel;
+                let message = decode_to_guest(frame).map_err(protocol)?;
+                self.handle(channel, message);
+            }
+        }
+    }
+
+    fn handle(&self, channel: Channel, message: ToGuest<'_>) {
+        match message {
+            ToGuest::Ping => self.port.send(channel, &ToHost::Pong),
+            ToGuest::Exec(spec) => self.exec(channel, spec),
+            ToGuest::TarIn(path) => self.tar_in(channel, path),
+            ToGuest::TarOut(path) => self.tar_out(channel, path),
+            ToGuest::SetClock(ns) => {
+                self.report(channel, system::set_clock(ns).map_err(Into::into));
+            }
+            ToGuest::Reseed(bytes) => self.report(channel, system::reseed(&bytes)),
+            ToGuest::Hostname(name) => {
+                self.report(channel, nix::unistd::sethostname(&name).map_err(Into::into));
+            }
+            ToGuest::PowerOff => system::power_off(),
+            ToGuest::Kill => self.with(channel, |used| {
+                if let Use::Exec(exec) = used {
+                    exec.kill();
+                }
+            }),
+            ToGuest::Credit(bytes) => self.with(channel, |used| match used {
+                Use::Exec(exec) => exec.gate.add(bytes),
+                Use::TarOut(gate) => gate.add(bytes),
+                Use::TarIn(_) => {}
+            }),
+            ToGuest::Data(bytes) => self.piece(channel, Piece::Bytes(bytes.into_owned())),
+            ToGuest::Finish => self.piece(channel, Piece::Finish),
+            ToGuest::Abort => self.with(channel, |used| match used {
+                Use::Exec(exec) => exec.kill(),
+                Use::TarOut(gate) => gate.close(),
+                Use::TarIn(pieces) => drop(pieces.send(Piece::Abort)),
+            }),
+        }
+    }
+
+    /// A channel that has ended meanwhile is no fault of the host's: its message was under way.
+    fn with(&self, channel: Channel, act: impl FnOnce(&Use)) {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(used) = channels.get(&channel) {
+            act(used);
+        }
+    }
+
+    fn piece(&self, channel: Channel, piece: Piece) {
+        self.with(channel, |used| {
+            if let Use::TarIn(pieces) = used {
+                let _ = pieces.send(piece);
+            }
+        });
+    }
+
+    fn report(&self, channel: Channel, outcome: std::io::Result<()>) {
+        let message = match outcome {
+            Ok(()) => ToHost::Finished(TarSummary::default()),
+            Err(error) => ToHost::Failed(Failure {
+                kind: FailureKind::System,
+                what: error.to_string(),
+            }),
+        };
+        self.port.send(channel, &message);
+    }
+
+    fn exec(&self, channel: Channel, spec: vm_core::ExecSpec) {
+        let exec = Arc::new(Exec::new(channel));
+        let (port, reaper) = (Arc::clone(&self.port), Arc::clone(&self.reaper));
+        let running = Arc::clone(&exec);
+        let work = move || running.run(channel, &spec, &port, &reaper);
+        if let Err(reason) = self.enter(channel, Use::Exec(exec), work) {
+            self.port
+                .send(channel, &ToHost::Ended(ExecEnd::Lost { reason }));
+        }
+    }
+
+    fn tar_in(&self, channel: Channel, path: String) {
+        let (sender, pieces) = transfer::pieces();
+        let port = Arc::clone(&self.port);
+        let work = move || transfer::unpack(channel, &path, pieces, &port);
+        if let Err(what) = self.enter(channel, Use::TarIn(sender), work) {
+            self.port.send(
+                channel,
+                &ToHost::Failed(Failure {
+                    kind: FailureKind::System,
+                    what,
+                }),
+            );
+        }
+    }
+
+    fn tar_out(&self, channel: Channel, path: String) {
+        let gate = Arc::new(Gate::default());
+        let (port, own) = (Arc::clone(&self.port), Arc::clone(&gate));
+        let work = move || transfer::pack(channel, &path, &own, &port);
+        if let Err(what) = self.enter(channel, Use::TarOut(gate), work) {
+            self.port.send(
+                channel,
+                &ToHost::Failed(Failure {
+                    kind: FailureKind::System,
+                    what,
+                }),
+            );
+        }
+    }
+
+    /// Enters the channel and works on it in a thread; it is left when the work is done.
+    fn enter(
+        &self,
+        channel: Channel,
+        used: Use,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), String> {
+        let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        if channels.len() >= MAX_CHANNELS {
+            return Err(format!("{MAX_CHANNELS} things run in this VM already"));
+        }
+        if channels.contains_key(&channel) {
+            return Err(format!("channel {channel} is in use"));
+        }
+        let leave = Arc::clone(&self.channels);
+        let body = move || {
+            work();
+            leave
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&channel);
+        };
+        thread("channel")
+            .spawn(body)
+            .map_err(|error| format!("no thread for it: {error}"))?;
+        channels.insert(channel, used);
+        Ok(())
+    }
+}
+
+fn protocol(error: impl std::fmt::Display) -> Trouble {
+    Trouble::Protocol(error.to_string())
+}
+
+fn greeting() -> Greeting {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let seconds: f64 = read("/proc/uptime")
+        .split(' ')
+        .next()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0.0);
+    Greeting {
+        version: VERSION,
+        uptime_ms: (seconds * 1000.0) as u64,
+        kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+        cgroups: cgroup::usable(),
+    }
+}

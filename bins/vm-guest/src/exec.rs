@@ -1,0 +1,313 @@
+//! Running what the host sends: a session of its own, streamed output, and an end.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use vm_core::guest::{CHUNK, Channel, ToHost};
+use vm_core::{ExecEnd, ExecSpec, Program, Stream};
+
+use crate::cgroup::Group;
+use crate::gate::Gate;
+use crate::port::Port;
+use crate::reaper::Reaper;
+
+/// Where programs are looked for unless the order says otherwise.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Once the program itself has ended, output of what it left running is awaited as long as it comes
+/// within this of each other.
+const LINGER_MS: u16 = 200;
+
+/// Something that runs.
+#[derive(Debug)]
+pub(crate) struct Exec {
+    /// Credit for its output, both streams together.
+    pub(crate) gate: Arc<Gate>,
+    killed: AtomicBool,
+    timed_out: AtomicBool,
+    /// The process group, 0 until it is known.
+    group: Mutex<i32>,
+    cgroup: Option<Group>,
+    /// Whether the program itself has ended.
+    ended: Arc<AtomicBool>,
+}
+
+impl Exec {
+    pub(crate) fn new(channel: Channel) -> Self {
+        Self {
+            gate: Arc::default(),
+            killed: AtomicBool::new(false),
+            timed_out: AtomicBool::new(false),
+            group: Mutex::new(0),
+            cgroup: Group::new(channel),
+            ended: Arc::default(),
+        }
+    }
+
+    /// Kills all it has started, because the host asked.
+    pub(crate) fn kill(&self) {
+        self.killed.store(true, Ordering::SeqCst);
+        self.kill_all();
+    }
+
+    fn kill_all(&self) {
+        let group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.kill();
+        }
+        if *group > 0 {
+            let _ = killpg(Pid::from_raw(*group), Signal::SIGKILL);
+        }
+    }
+
+    /// Runs it to its end; every output and the end are sent. Blocks, so it has its own thread.
+    pub(crate) fn run(&self, channel: Channel, spec: &ExecSpec, port: &Arc<Port>, reaper: &Reaper) {
+        let end = match self.start(channel, spec, port, reaper) {
+            Ok(running) => self.attend(running, spec),
+            Err(error) => ExecEnd::Lost { reason: error },
+        };
+        self.gate.close();
+        port.send(channel, &ToHost::Ended(end));
+        let _ = fs::remove_file(script_path(channel));
+    }
+
+    fn start(
+        &self,
+        channel: Channel,
+        spec: &ExecSpec,
+        port: &Arc<Port>,
+        reaper: &Reaper,
+    ) -> Result<Running, String> {
+        let mut command = command(channel, spec)?;
+        let entrance = self.cgroup.as_ref().and_then(|group| group.entrance().ok());
+        detach(&mut command, entrance);
+        let (sender, end) = channel_of_ends();
+        let spawned = reaper.spawn(sender, || {
+            let mut child = command.spawn()?;
+            let pid = i32::try_from(child.id()).unwrap_or(0);
+            Ok((pid, (pid, child.stdout.take(), child.stderr.take())))
+        });
+        let (pid, stdout, stderr) = spawned.map_err(|error| explain(spec, &error))?;
+        *self.group.lock().unwrap_or_else(PoisonError::into_inner) = pid;
+        if self.killed.load(Ordering::SeqCst) {
+            self.kill_all();
+        }
+        port.send(channel, &ToHost::Started(pid.unsigned_abs()));
+        let pump = |stream, pipe: Option<File>| {
+            let pump = Pump {
+                channel,
+                stream,
+                port: Arc::clone(port),
+                gate: Arc::clone(&self.gate),
+                ended: Arc::clone(&self.ended),
+            };
+            let spawn = |pipe| thread("pump").spawn(move || pump.run(pipe)).ok();
+            pipe.and_then(spawn)
+        };
+        let pumps = [
+            pump(
+                Stream::Stdout,
+                stdout.map(|pipe| File::from(std::os::fd::OwnedFd::from(pipe))),
+            ),
+            pump(
+                Stream::Stderr,
+                stderr.map(|pipe| File::from(std::os::fd::OwnedFd::from(pipe))),
+            ),
+        ];
+        Ok(Running { end, pumps })
+    }
+
+    /// Waits for the program's end, then for its output.
+    fn attend(&self, running: Running, spec: &ExecSpec) -> ExecEnd {
+        let end = match spec.timeout {
+            None => running.end.recv().ok(),
+            Some(timeout) => match running.end.recv_timeout(timeout) {
+                Ok(end) => Some(end),
+                Err(RecvTimeoutError::Disconnected) => None,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.timed_out.store(true, Ordering::SeqCst);
+                    self.kill_all();
+                    running.end.recv().ok()
+                }
+            },
+        };
+        self.ended.store(true, Ordering::SeqCst);
+        if self.killed.load(Ordering::SeqCst) {
+            // Nobody reads what comes after a kill: pumps that wait for credit must not hold it up.
+            self.gate.close();
+        }
+        for pump in running.pumps.into_iter().flatten() {
+            let _ = pump.join();
+        }
+        if self.killed.load(Ordering::SeqCst) {
+            return ExecEnd::Killed;
+        }
+        if self.timed_out.load(Ordering::SeqCst) {
+            return ExecEnd::TimedOut;
+        }
+        end.unwrap_or_else(|| ExecEnd::Lost {
+            reason: "the agent lost track of the process".to_owned(),
+        })
+    }
+}
+
+/// What is awaited of something that runs.
+struct Running {
+    end: Receiver<ExecEnd>,
+    pumps: [Option<JoinHandle<()>>; 2],
+}
+
+fn channel_of_ends() -> (std::sync::mpsc::Sender<ExecEnd>, Receiver<ExecEnd>) {
+    channel()
+}
+
+/// Threads of the agent need little stack, and stacks are memory of every clone.
+pub(crate) fn thread(name: &str) -> std::thread::Builder {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .stack_size(192 * 1024)
+}
+
+fn script_path(channel: Channel) -> PathBuf {
+    PathBuf::from(format!("/run/.orrery-step-{channel}"))
+}
+
+fn command(channel: Channel, spec: &ExecSpec) -> Result<Command, String> {
+    let words = match &spec.program {
+        Program::Argv(words) => words.clone(),
+        Program::Script { text, shell } => {
+            let path = script_path(channel);
+            let path_text = path.to_string_lossy();
+            write_script(&path, text)
+                .map_err(|error| format!("the script cannot be written: {error}"))?;
+            shell
+                .iter()
+                .map(|word| word.replace("{0}", &path_text))
+                .collect()
+        }
+    };
+    let (program, arguments) = words.split_first().ok_or("there is nothing to run")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(&spec.cwd)
+        .env_clear()
+        .envs([
+            ("PATH", PATH),
+            ("HOME", "/root"),
+            ("USER", "root"),
+            ("LANG", "C.UTF-8"),
+        ])
+        .envs(&spec.env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    Ok(command)
+}
+
+fn write_script(path: &std::path::Path, text: &str) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let _ = fs::remove_file(path);
+    // Readable and executable for all: the step may change its user.
+    let mut file = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o755)
+        .open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// A session of its own, in its control group, before the program begins.
+#[allow(
+    unsafe_code,
+    reason = "the standard library has no other way to do something in the child"
+)]
+fn detach(command: &mut Command, entrance: Option<File>) {
+    use std::os::unix::process::CommandExt as _;
+    let prepare = move || {
+        nix::unistd::setsid()?;
+        if let Some(file) = &entrance {
+            nix::unistd::write(file, b"0")?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only two system calls are made, and no memory is allocated.
+    unsafe { command.pre_exec(prepare) };
+}
+
+fn explain(spec: &ExecSpec, error: &io::Error) -> String {
+    let program = match &spec.program {
+        Program::Argv(words) => words.first(),
+        Program::Script { shell, .. } => shell.first(),
+    };
+    let program = program.map_or("", String::as_str);
+    if error.kind() == io::ErrorKind::NotFound && !std::path::Path::new(&spec.cwd).is_dir() {
+        return format!("the folder {} does not exist", spec.cwd);
+    }
+    format!("{program} cannot be started: {error}")
+}
+
+/// Carries one stream of output to the host.
+struct Pump {
+    channel: Channel,
+    stream: Stream,
+    port: Arc<Port>,
+    gate: Arc<Gate>,
+    /// Whether the program itself has ended.
+    ended: Arc<AtomicBool>,
+}
+
+impl Pump {
+    fn run(&self, mut pipe: File) {
+        let mut buffer = vec![0; CHUNK / 2];
+        loop {
+            let had_ended = self.ended.load(Ordering::SeqCst);
+            if !readable(&pipe) {
+                if had_ended {
+                    // What the program left running keeps the pipe; it is read for it, unseen.
+                    let _ = thread("drain").spawn(move || drain(pipe));
+                    return;
+                }
+                continue;
+            }
+            match pipe.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(count) => self.pass_on(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn pass_on(&self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let granted = self.gate.take(bytes.len());
+            if granted == 0 {
+                return;
+            }
+            let (now, later) = bytes.split_at(granted);
+            self.port
+                .send(self.channel, &ToHost::Output(self.stream, now.into()));
+            bytes = later;
+        }
+    }
+}
+
+/// Whether something can be read, or the end was reached, within [`LINGER_MS`].
+fn readable(pipe: &File) -> bool {
+    let mut wanted = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
+    poll(&mut wanted, PollTimeout::from(LINGER_MS)).is_ok_and(|count| count > 0)
+}
+
+fn drain(mut pipe: File) {
+    let _ = io::copy(&mut pipe, &mut io::sink());
+}

@@ -1,0 +1,110 @@
+//! The agent in a VM: first process of the initramfs, runs what the manager sends.
+//!
+//! ```text
+//! kernel ─▶ boot: modules, root disk, mounts ─▶ agent: one port, one reader
+//!                                                 ├─ exec: a process group, two pumps, one waiter
+//!                                                 ├─ transfer: tar in, tar out
+//!                                                 └─ system: clock, randomness, host name
+//! ```
+//!
+//! Threads and blocking calls only: it has a few dozen things to do at most, and its size is memory
+//! that every clone pays for. When the host closes the port, the machine ends: nobody is left who
+//! could want it.
+
+mod agent;
+mod boot;
+mod cgroup;
+mod exec;
+mod gate;
+mod pack;
+mod place;
+mod port;
+mod reaper;
+mod system;
+mod transfer;
+
+use std::process::ExitCode;
+
+use crate::agent::Agent;
+use crate::port::Port;
+
+/// How the agent was started.
+enum Mode {
+    /// As the first process of a VM.
+    Vm,
+    /// In a sandbox that somebody else has made, with the host at its standard input.
+    Sandbox,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let mode = match (arguments.as_slice(), std::process::id()) {
+        ([flag], _) if flag == "--version" => {
+            system::say(concat!("vm-guest ", env!("CARGO_PKG_VERSION")));
+            return ExitCode::SUCCESS;
+        }
+        ([flag], _) if flag == "--sandbox" => Mode::Sandbox,
+        // The kernel hands on words of its command line that it does not know.
+        (_, 1) => Mode::Vm,
+        _ => {
+            system::say("vm-guest is the first process of a VM; there is nothing to start by hand");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&mode) {
+        Ok(()) => {}
+        Err(error) => system::say(&format!("vm-guest: {error}")),
+    }
+    if matches!(mode, Mode::Vm) {
+        system::power_off();
+    }
+    ExitCode::FAILURE
+}
+
+/// Serves until the host closes the port.
+fn run(mode: &Mode) -> Result<(), Trouble> {
+    let port = match mode {
+        Mode::Vm => {
+            boot::prepare()?;
+            match boot::vsock_port() {
+                Some(port) => Port::connect_vsock(port)?,
+                None => Port::open_virtio()?,
+            }
+        }
+        Mode::Sandbox => Port::standard_input()?,
+    };
+    Agent::start(port)?.serve()
+}
+
+/// Why the agent cannot go on.
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    /// Something of the system did not work.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A device did not show up.
+    #[error("{0} did not appear")]
+    Missing(&'static str),
+    /// The host broke the protocol.
+    #[error("the host sent what is not the protocol: {0}")]
+    Protocol(String),
+}
+
+/// Adds what was tried to an error of the system.
+trait Doing<T> {
+    fn doing(self, what: impl Into<String>) -> Result<T, Trouble>;
+}
+
+impl<T, E: Into<std::io::Error>> Doing<T> for Result<T, E> {
+    fn doing(self, what: impl Into<String>) -> Result<T, Trouble> {
+        self.map_err(|error| Trouble::System {
+            what: what.into(),
+            source: error.into(),
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! The byte stream to the host, and whole frames on it.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, VsockAddr, connect, socket};
+use vm_core::guest::{Channel, ToHost, encode_to_host};
+
+use crate::{Doing, Trouble, system};
+
+/// The name that the manager gives the port.
+const NAME: &str = "agent";
+/// The host's address over vsock.
+const HOST: u32 = 2;
+
+/// Both directions of the stream.
+#[derive(Debug)]
+pub(crate) struct Port {
+    reader: File,
+    writer: Mutex<File>,
+}
+
+impl Port {
+    /// The virtio-serial port, once it is there.
+    pub(crate) fn open_virtio() -> Result<Self, Trouble> {
+        let ports = Path::new("/sys/class/virtio-ports");
+        system::wait_for(ports).ok_or(Trouble::Missing("the virtio console"))?;
+        for _ in 0..1000 {
+            if let Some(path) = find(ports) {
+                let file = File::options().read(true).write(true).open(&path);
+                return Self::new(file.doing(format!("opening {}", path.display()))?);
+            }
+            system::pause(std::time::Duration::from_millis(2));
+        }
+        Err(Trouble::Missing("the port named agent"))
+    }
+
+    /// The host's port over vsock, where there is no virtio console.
+    pub(crate) fn connect_vsock(port: u32) -> Result<Self, Trouble> {
+        let kind = SockType::Stream;
+        let socket = socket(AddressFamily::Vsock, kind, SockFlag::SOCK_CLOEXEC, None)
+            .doing("making a vsock")?;
+        connect(socket.as_raw_fd(), &VsockAddr::new(HOST, port)).doing("connecting to the host")?;
+        Self::new(File::from(socket))
+    }
+
+    /// The socket that the program was started with.
+    pub(crate) fn standard_input() -> Result<Self, Trouble> {
+        let socket = io::stdin()
+            .as_fd()
+            .try_clone_to_owned()
+            .doing("sharing the socket")?;
+        Self::new(File::from(socket))
+    }
+
+    fn new(file: File) -> Result<Self, Trouble> {
+        let reader = file.try_clone().doing("sharing the port")?;
+        Ok(Self {
+            reader,
+            writer: Mutex::new(file),
+        })
+    }
+
+    /// What came next; 0 when the host has closed.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match (&self.reader).read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Sends a message whole. When the host is gone it is lost, and the reader ends the machine.
+    pub(crate) fn send(&self, channel: Channel, message: &ToHost<'_>) {
+        let mut bytes = Vec::new();
+        if encode_to_host(channel, message, &mut bytes).is_ok() {
+            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = writer.write_all(&bytes);
+        }
+    }
+}
+
+fn find(ports: &Path) -> Option<PathBuf> {
+    for entry in fs::read_dir(ports).ok()?.flatten() {
+        let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
+        let device = Path::new("/dev").join(entry.file_name());
+        if name.trim() == NAME && device.exists() {
+            return Some(device);
+        }
+    }
+    None
+}

@@ -1,0 +1,163 @@
+//! Single requests to the kernel.
+#![allow(
+    unsafe_code,
+    reason = "four requests to the kernel have no safe wrapper: each passes one struct or number that lives across the call"
+)]
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::sys::reboot::{RebootMode, reboot};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_settime};
+
+/// How long devices may take to appear.
+const DEVICE_DEADLINE: Duration = Duration::from_secs(20);
+
+/// A line for whoever looks at the console.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Waits until the path exists; `None` when it does not in time.
+pub(crate) fn wait_for(path: &Path) -> Option<()> {
+    let start = Instant::now();
+    while !path.exists() {
+        if start.elapsed() > DEVICE_DEADLINE {
+            return None;
+        }
+        pause(Duration::from_millis(2));
+    }
+    Some(())
+}
+
+/// Waits; there is no event for what the callers wait for.
+pub(crate) fn pause(time: Duration) {
+    std::thread::park_timeout(time);
+}
+
+/// Ends the machine. With `-no-reboot` a reboot ends the monitor; unlike powering off it needs no
+/// ACPI.
+pub(crate) fn power_off() -> ! {
+    nix::unistd::sync();
+    let _ = reboot(RebootMode::RB_AUTOBOOT);
+    loop {
+        pause(Duration::from_secs(60));
+    }
+}
+
+/// Sets the wall clock: nanoseconds since 1970.
+pub(crate) fn set_clock(nanoseconds: u64) -> nix::Result<()> {
+    clock_settime(
+        ClockId::CLOCK_REALTIME,
+        TimeSpec::from_duration(Duration::from_nanos(nanoseconds)),
+    )
+}
+
+/// Most bytes of randomness taken at once.
+const SEED: usize = 512;
+
+/// The kernel's `struct rand_pool_info`, with room for one seed.
+#[repr(C)]
+struct PoolInfo {
+    entropy_count: i32,
+    buf_size: i32,
+    buf: [u8; SEED],
+}
+
+nix::ioctl_write_ptr_bad!(
+    /// RNDADDENTROPY: mixes bytes in and counts them.
+    add_entropy, nix::request_code_write!(b'R', 0x03, 8), PoolInfo);
+nix::ioctl_none_bad!(
+    /// RNDRESEEDCRNG: what was mixed in is used from the next read on.
+    reseed_now, nix::request_code_none!(b'R', 0x07));
+
+/// Mixes the host's randomness in, so that no two clones make the same keys.
+pub(crate) fn reseed(bytes: &[u8]) -> std::io::Result<()> {
+    let Some(bytes) = bytes
+        .get(..bytes.len().min(SEED))
+        .filter(|bytes| !bytes.is_empty())
+    else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
+    let mut info = PoolInfo {
+        entropy_count: 0,
+        buf_size: 0,
+        buf: [0; SEED],
+    };
+    let length = i32::try_from(bytes.len()).map_err(|_| std::io::ErrorKind::InvalidInput)?;
+    (info.entropy_count, info.buf_size) = (length * 8, length);
+    info.buf[..bytes.len()].copy_from_slice(bytes);
+    let device = File::options().write(true).open("/dev/urandom")?;
+    // SAFETY: `info` is laid out as the kernel reads it, and `buf_size` is within `buf`.
+    unsafe { add_entropy(device.as_raw_fd(), &raw const info) }?;
+    // SAFETY: the request takes no argument.
+    unsafe { reseed_now(device.as_raw_fd()) }?;
+    Ok(())
+}
+
+nix::ioctl_write_ptr_bad!(
+    /// EXT4_IOC_RESIZE_FS: grows a mounted file system to so many blocks.
+    resize_ext4, nix::request_code_write!(b'f', 16, 8), u64);
+
+/// Grows the file system to its disk. It is no fault when it cannot: the space is what the image
+/// has then.
+pub(crate) fn grow_ext4(mounted: &Path, disk: &Path) {
+    let Some(name) = disk.file_name() else { return };
+    let size = Path::new("/sys/class/block").join(name).join("size");
+    let sectors = fs::read_to_string(size)
+        .ok()
+        .and_then(|text| text.trim().parse::<u64>().ok());
+    let (Some(sectors), Ok(stat), Ok(folder)) = (
+        sectors,
+        nix::sys::statvfs::statvfs(mounted),
+        File::open(mounted),
+    ) else {
+        return;
+    };
+    let block = stat.block_size().max(512);
+    let wanted = sectors * 512 / block;
+    // A few blocks more are not worth the work.
+    if wanted <= stat.blocks() + stat.blocks() / 8 {
+        return;
+    }
+    // SAFETY: the number lives across the call.
+    let _ = unsafe { resize_ext4(folder.as_raw_fd(), &raw const wanted) };
+}
+
+/// The kernel's `struct ifreq` as far as flags are concerned.
+#[repr(C)]
+struct InterfaceFlags {
+    name: [u8; 16],
+    flags: i16,
+    rest: [u8; 22],
+}
+
+nix::ioctl_write_ptr_bad!(
+    /// SIOCSIFFLAGS.
+    set_interface_flags, 0x8914, InterfaceFlags);
+
+/// Lets programs reach each other over 127.0.0.1.
+pub(crate) fn loopback_up() {
+    const UP_AND_RUNNING: i16 = 0x1 | 0x40;
+    let Ok(socket) = socket(
+        AddressFamily::Inet,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    ) else {
+        return;
+    };
+    let mut request = InterfaceFlags {
+        name: [0; 16],
+        flags: UP_AND_RUNNING,
+        rest: [0; 22],
+    };
+    request.name[..2].copy_from_slice(b"lo");
+    // SAFETY: `request` is as long as the kernel's struct and lives across the call.
+    let _ = unsafe { set_interface_flags(socket.as_raw_fd(), &raw const request) };
+}

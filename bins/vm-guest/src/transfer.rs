@@ -1,0 +1,231 @@
+//! Tar files in and out.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use tar::{Archive, EntryType};
+use vm_core::guest::{CHUNK, Channel, Failure, FailureKind, TarSummary, ToHost};
+
+use crate::gate::Gate;
+use crate::pack;
+use crate::place::{Place, Refusal};
+use crate::port::Port;
+
+/// What comes for a tar that is being unpacked.
+pub(crate) enum Piece {
+    /// The next bytes.
+    Bytes(Vec<u8>),
+    /// It is complete.
+    Finish,
+    /// The host does not want it any more.
+    Abort,
+}
+
+/// Where pieces go; what is under way is bounded by credit.
+pub(crate) fn pieces() -> (Sender<Piece>, Receiver<Piece>) {
+    channel()
+}
+
+/// Unpacks what comes into `folder`, and reports.
+pub(crate) fn unpack(channel: Channel, folder: &str, pieces: Receiver<Piece>, port: &Port) {
+    let mut reader = PieceReader {
+        channel,
+        pieces,
+        port,
+        current: Vec::new(),
+        at: 0,
+        owed: 0,
+        state: State::Open,
+    };
+    let outcome = unpack_all(Path::new(folder), &mut reader);
+    let message = match outcome {
+        Ok(summary) => ToHost::Finished(summary),
+        Err(_) if reader.state == State::Aborted => ToHost::Failed(aborted()),
+        Err(failure) => ToHost::Failed(failure),
+    };
+    port.send(channel, &message);
+}
+
+fn unpack_all(folder: &Path, reader: &mut PieceReader<'_>) -> Result<TarSummary, Failure> {
+    let making = || format!("making {}", folder.display());
+    fs::create_dir_all(folder).map_err(|error| system(&making(), &error))?;
+    let mut place = Place::open(folder).map_err(|error| system(&making(), &error))?;
+    let mut archive = Archive::new(&mut *reader);
+    let mut summary = TarSummary::default();
+    for entry in archive.entries().map_err(|error| bad_tar(&error))? {
+        let mut entry = entry.map_err(|error| bad_tar(&error))?;
+        let path = entry.path().map_err(|error| bad_tar(&error))?.into_owned();
+        let size = entry.size();
+        put(&mut place, &path, &mut entry)?;
+        summary.entries += 1;
+        summary.bytes += size;
+    }
+    // What follows the end marker belongs to the tar as well; it must come before the report.
+    io::copy(reader, &mut io::sink()).map_err(|error| bad_tar(&error))?;
+    Ok(summary)
+}
+
+fn put(
+    place: &mut Place,
+    path: &Path,
+    entry: &mut tar::Entry<'_, impl Read>,
+) -> Result<(), Failure> {
+    let header = entry.header();
+    // Tars written by hand leave these empty.
+    let folder = header.entry_type() == EntryType::Directory;
+    let mode = header.mode().unwrap_or(if folder { 0o755 } else { 0o644 });
+    let time = header.mtime().unwrap_or(0);
+    let kind = header.entry_type();
+    let target = entry
+        .link_name()
+        .map_err(|error| bad_tar(&error))?
+        .map(std::borrow::Cow::into_owned);
+    let done = match (kind, target) {
+        (EntryType::Directory, _) => place.folder(path, mode),
+        (EntryType::Symlink, Some(target)) => place.symlink(path, &target, time),
+        (EntryType::Link, Some(target)) => place.hard_link(path, &target),
+        (EntryType::XGlobalHeader, _) => Ok(()),
+        (EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse, _) => {
+            place.file(path, mode, time, entry)
+        }
+        _ => return Err(forbidden(path, "it is neither a file, a folder nor a link")),
+    };
+    done.map_err(|refusal| match refusal {
+        Refusal::Outside => forbidden(path, "it would leave its folder"),
+        Refusal::System(error) => system(&path.display().to_string(), &error),
+    })
+}
+
+/// Packs a file or folder, and reports.
+pub(crate) fn pack(channel: Channel, path: &str, gate: &Arc<Gate>, port: &Port) {
+    let mut writer = DataWriter {
+        channel,
+        gate,
+        port,
+    };
+    let outcome = pack::pack(Path::new(path), &mut writer);
+    let message = match outcome {
+        Ok(summary) => ToHost::Finished(summary),
+        Err(_) if gate.is_closed() => ToHost::Failed(aborted()),
+        Err(error) => ToHost::Failed(system(path, &error)),
+    };
+    port.send(channel, &message);
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    Open,
+    Finished,
+    Aborted,
+}
+
+/// The pieces as one stream; what was read is given back as credit.
+struct PieceReader<'a> {
+    channel: Channel,
+    pieces: Receiver<Piece>,
+    port: &'a Port,
+    current: Vec<u8>,
+    at: usize,
+    /// Bytes read that the host was not given credit for yet.
+    owed: u32,
+    state: State,
+}
+
+impl PieceReader<'_> {
+    fn next_piece(&mut self) -> io::Result<()> {
+        self.owed = self
+            .owed
+            .saturating_add(u32::try_from(self.current.len()).unwrap_or(u32::MAX));
+        self.current.clear();
+        self.at = 0;
+        // A frame for every quarter of the window is enough to keep the stream full.
+        if self.owed >= vm_core::guest::WINDOW / 4 {
+            self.port.send(self.channel, &ToHost::Credit(self.owed));
+            self.owed = 0;
+        }
+        match self.pieces.recv() {
+            Ok(Piece::Bytes(bytes)) => self.current = bytes,
+            Ok(Piece::Finish) => self.state = State::Finished,
+            Ok(Piece::Abort) | Err(_) => {
+                self.state = State::Aborted;
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for PieceReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.current.len() {
+            match self.state {
+                State::Finished => return Ok(0),
+                State::Aborted => return Err(io::ErrorKind::UnexpectedEof.into()),
+                State::Open => self.next_piece()?,
+            }
+        }
+        let count = buffer.len().min(self.current.len() - self.at);
+        buffer[..count].copy_from_slice(&self.current[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// Sends what is written, as credit allows.
+struct DataWriter<'a> {
+    channel: Channel,
+    gate: &'a Gate,
+    port: &'a Port,
+}
+
+impl Write for DataWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let granted = self.gate.take(bytes.len().min(CHUNK));
+        if granted == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.port
+            .send(self.channel, &ToHost::Data(bytes[..granted].into()));
+        Ok(granted)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn aborted() -> Failure {
+    Failure {
+        kind: FailureKind::Aborted,
+        what: "the host stopped the transfer".to_owned(),
+    }
+}
+
+fn bad_tar(error: &io::Error) -> Failure {
+    Failure {
+        kind: FailureKind::BadTar,
+        what: format!("the tar cannot be read: {error}"),
+    }
+}
+
+fn forbidden(path: &Path, why: &str) -> Failure {
+    Failure {
+        kind: FailureKind::Forbidden,
+        what: format!("{} is refused: {why}", path.display()),
+    }
+}
+
+fn system(what: &str, error: &io::Error) -> Failure {
+    let kind = match error.kind() {
+        io::ErrorKind::NotFound => FailureKind::NotFound,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
+        _ => FailureKind::System,
+    };
+    Failure {
+        kind,
+        what: format!("{what}: {error}"),
+    }
+}

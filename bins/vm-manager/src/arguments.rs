@@ -1,0 +1,205 @@
+//! The command line.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use config_core::{Colours, Diagnostics, Environment};
+use vm_core::ImageRef;
+use vm_core::token::Scope;
+use vm_web::config::{Flags, ManagerConfig};
+
+use crate::FAILED;
+
+const AFTER_HELP: &str = "\
+Environment: VM_MANAGER_CONFIG, VM_MANAGER_LISTEN, VM_MANAGER_DATA, LOG_LEVEL; a flag wins over a
+variable, that over the file. Without a file everything is as it comes.
+
+Exit codes: 0 ok, 1 the configuration is invalid or what was asked for failed, 2 wrong usage.";
+
+/// Virtual machines for jobs, given out over HTTP to whoever has a token.
+#[derive(Debug, Parser)]
+#[command(name = "vm-manager", version, after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What to do; `serve` unless said.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every subcommand takes.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// The configuration file.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where state, images and VMs are kept.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub(crate) data: Option<String>,
+    /// Where to listen; 127.0.0.1:3100 unless said.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<String>,
+    /// How much is logged: debug, info, warn, error.
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(crate) log_level: Option<String>,
+    /// The agent that VMs run, a static program; found beside this program unless said.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) agent: Option<PathBuf>,
+    /// Check the configuration, say everything that is wrong with it, and end.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Answer requests until SIGINT or SIGTERM.
+    Serve,
+    /// Print a token; makes the manager's key when there is none yet.
+    Token(TokenArguments),
+    /// What VMs are made of.
+    #[command(subcommand)]
+    Image(ImageCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenArguments {
+    /// Who it is for; VMs ordered with it are seen by this subject alone.
+    #[arg(long, default_value = "runner", value_parser = subject)]
+    pub(crate) subject: String,
+    /// What it allows; each includes those before it.
+    #[arg(long, value_enum, default_value_t = ScopeName::Write)]
+    pub(crate) scope: ScopeName,
+    /// How long it holds, for example `12h` or `30d`.
+    #[arg(long, default_value = "30d", value_parser = lifetime)]
+    pub(crate) lifetime: Duration,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ScopeName {
+    /// See VMs and what runs in them.
+    Read,
+    /// Give out VMs and work in them.
+    Write,
+    /// See and release VMs of all subjects.
+    Admin,
+}
+
+impl From<ScopeName> for Scope {
+    fn from(name: ScopeName) -> Self {
+        match name {
+            ScopeName::Read => Self::Read,
+            ScopeName::Write => Self::Write,
+            ScopeName::Admin => Self::Admin,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImageCommand {
+    /// Build an image by a recipe; the image `default` without one.
+    Build {
+        /// The recipe file.
+        recipe: Option<PathBuf>,
+    },
+    /// Take over what was made elsewhere: an ext4 file system, a qcow2 file, the folder of an OCI
+    /// layout.
+    Import {
+        /// The disk, or the folder.
+        disk: PathBuf,
+        /// The name it gets.
+        name: ImageRef,
+    },
+    /// List the images there are.
+    List,
+    /// Fetch Debian's kernel, when there is none yet.
+    Kernel {
+        /// Build one from Debian's sources instead: minutes of work, and VMs start in half the time.
+        #[arg(long)]
+        own: bool,
+    },
+}
+
+fn subject(text: &str) -> Result<String, String> {
+    let visible = text.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
+    if text.is_empty() || text.len() > 100 || !visible {
+        return Err("it must have 1 to 100 visible ASCII characters".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let lifetime = config_core::parse_duration(text).map_err(|error| error.to_string())?;
+    if lifetime < Duration::from_secs(1) {
+        return Err("it must be at least one second".to_owned());
+    }
+    Ok(lifetime)
+}
+
+impl Common {
+    /// The configuration in force.
+    pub(crate) fn config(&self, environment: &Environment) -> Result<ManagerConfig, ConfigError> {
+        let variable = environment.get("VM_MANAGER_CONFIG").ok().flatten();
+        let variable = variable.filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = self.config.clone().or(variable);
+        let text = match &path {
+            Some(path) => std::fs::read(path).map_err(|source| ConfigError::File {
+                path: path.clone(),
+                source,
+            })?,
+            // An empty text would be a mistake: no file is none.
+            None => b"# no file\n".to_vec(),
+        };
+        let name = path.as_ref().map(|path| path.display().to_string());
+        let absolute = path.and_then(|path| std::path::absolute(path).ok());
+        let base = absolute.as_deref().and_then(std::path::Path::parent);
+        let flags = Flags {
+            listen: self.listen.clone(),
+            data: self.data.clone(),
+            log_level: self.log_level.clone(),
+        };
+        let base = base.unwrap_or(std::path::Path::new("/"));
+        let name = name.as_deref().unwrap_or("(no file)");
+        ManagerConfig::parse(name, &text, base, &flags, environment).map_err(ConfigError::Wrong)
+    }
+}
+
+/// Why there is no configuration.
+pub(crate) enum ConfigError {
+    /// The file cannot be read.
+    File {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// There are mistakes.
+    Wrong(Diagnostics),
+}
+
+impl ConfigError {
+    /// Says what is wrong.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            Self::File { path, source } => {
+                say(&format!("cannot read {}: {source}", path.display()));
+            }
+            Self::Wrong(diagnostics) => {
+                let terminal = std::io::stderr().is_terminal();
+                let colours = if terminal { Colours::On } else { Colours::Off };
+                say(&diagnostics.render(colours));
+            }
+        }
+        ExitCode::from(FAILED)
+    }
+}
+
+/// A line for people, on standard error. A closed terminal is no reason to fail.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+}
+
+/// A line of data, on standard output.
+pub(crate) fn print(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+}

@@ -1,0 +1,85 @@
+//! `vm-manager image`: what VMs are made of.
+
+use std::path::Path;
+
+use anyhow::Context;
+use vm_core::ImageRef;
+use vm_engine::image::kernel::KernelStore;
+use vm_engine::image::{ImageStore, Recipe};
+use vm_web::boot::Folders;
+use vm_web::config::ManagerConfig;
+
+use crate::agent;
+use crate::arguments::{Common, ImageCommand, print, say};
+
+/// Progress, for people.
+fn progress(text: &str) {
+    say(text);
+}
+
+pub(crate) fn run(
+    command: ImageCommand,
+    common: &Common,
+    config: &ManagerConfig,
+    folders: &Folders,
+) -> anyhow::Result<()> {
+    let store = ImageStore::open(&folders.images())?;
+    match command {
+        ImageCommand::Build { recipe } => build(&store, recipe.as_deref()),
+        ImageCommand::Import { disk, name } => import(&store, &disk, &name),
+        ImageCommand::List => list(&store),
+        ImageCommand::Kernel { own } => {
+            let agent = agent::find(common, config)?;
+            let kernels = KernelStore::new(folders.kernels());
+            let kernel = match kernels.best(&agent)? {
+                _ if own => {
+                    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+                    kernels.build_own(&agent, jobs, &progress)?
+                }
+                Some(kernel) => kernel,
+                None => kernels.debian(&agent, &progress)?,
+            };
+            print(&format!("{} {}", kernel.release, kernel.vmlinux.display()));
+            Ok(())
+        }
+    }
+}
+
+fn build(store: &ImageStore, recipe: Option<&Path>) -> anyhow::Result<()> {
+    let recipe = match recipe {
+        None => Recipe::default_image(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            Recipe::parse(path, &text)?
+        }
+    };
+    let image = store.build(&recipe, &progress)?;
+    print(&format!("{} blake3:{}", recipe.name, image.digest));
+    Ok(())
+}
+
+fn import(store: &ImageStore, disk: &Path, name: &ImageRef) -> anyhow::Result<()> {
+    let image = if disk.is_dir() {
+        store.import_oci(disk, name, &progress)?
+    } else {
+        store.import_disk(disk, name, &progress)?
+    };
+    print(&format!("{name} blake3:{}", image.digest));
+    Ok(())
+}
+
+fn list(store: &ImageStore) -> anyhow::Result<()> {
+    const MIB: u64 = 1 << 20;
+    for image in store.list()? {
+        print(&format!(
+            "{}  blake3:{}  {} MiB stored, {} MiB seen  {}",
+            image.names.join(","),
+            image.digest,
+            image.stored_bytes.div_ceil(MIB),
+            image.virtual_bytes.div_ceil(MIB),
+            image.origin
+        ));
+    }
+    Ok(())
+}

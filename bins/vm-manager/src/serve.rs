@@ -1,0 +1,39 @@
+//! The manager's life: service, listener, end.
+
+use config_core::Environment;
+use edge_web::ServeOptions;
+use program::life;
+use vm_web::boot::{self, Folders};
+use vm_web::config::ManagerConfig;
+use vm_web::{ServerOptions, VmServer};
+
+use crate::agent;
+use crate::arguments::Common;
+
+/// Runs until SIGINT or SIGTERM; ends all VMs then.
+pub(crate) fn run(
+    common: &Common,
+    config: &ManagerConfig,
+    folders: &Folders,
+    environment: &Environment,
+) -> anyhow::Result<()> {
+    edge_web::logging::init(config.log_level.value, environment.text("RUST_LOG"));
+    let agent = agent::find(common, config)?;
+    let key = folders.token_key()?;
+    let service = boot::service(config, folders, &agent)?;
+    let listener = edge_web::bind(config.listen.value, "VM_MANAGER_LISTEN or --listen")?;
+    let bound = listener.local_addr()?;
+    let options = ServerOptions {
+        key,
+        hosts: config.hosts.clone(),
+        serve: ServeOptions::default(),
+    };
+    let store = service.shared.store.clone();
+    life::run(async move {
+        let server = VmServer::start(service, options);
+        let stopped = life::listening("VM manager", bound, &server.actors())?;
+        server.serve(listener, stopped).await?;
+        store.close();
+        Ok(())
+    })
+}

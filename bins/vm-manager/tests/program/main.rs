@@ -1,0 +1,6 @@
+//! The program as its users start it: settings, tokens, and real VMs.
+
+mod images;
+mod machines;
+mod manager;
+mod settings;

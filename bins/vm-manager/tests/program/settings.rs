@@ -1,0 +1,91 @@
+//! What can be seen without a VM.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use vm_core::token::{Scope, TokenKey};
+
+use crate::manager::{Manager, program, text};
+
+#[test]
+fn it_says_its_version_and_what_is_wrong_with_its_settings() {
+    let home = tempfile::tempdir().unwrap();
+    let version = program(home.path()).arg("--version").output().unwrap();
+    assert!(
+        text(&version).starts_with("vm-manager 0."),
+        "{}",
+        text(&version)
+    );
+    let file = home.path().join("vm-manager.toml");
+    std::fs::write(&file, "[capacity]\nvmss = 3\n").unwrap();
+    let check = |arguments: &[&str]| {
+        let output = program(home.path()).args(arguments).output().unwrap();
+        (output.status.code(), text(&output))
+    };
+    let path = file.to_str().unwrap();
+    let (code, said) = check(&["--config", path, "--check"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("vm-manager.toml:2:1: unknown key `vmss`"),
+        "{said}"
+    );
+    assert!(said.contains("did you mean `vms`?"), "{said}");
+    std::fs::write(&file, "[capacity]\nvms = 3\n").unwrap();
+    let (code, said) = check(&["--config", path, "--check"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("qemu on 127.0.0.1:0"), "{said}");
+    assert!(
+        !home.path().join("data").exists(),
+        "a check changes nothing"
+    );
+    assert_eq!(check(&["--config", "missing.toml", "--check"]).0, Some(1));
+    assert_eq!(check(&["--listen", "here", "--check"]).0, Some(1));
+    assert_eq!(check(&["--no-such-flag"]).0, Some(2));
+}
+
+#[test]
+fn tokens_are_made_with_a_key_that_only_its_owner_reads() {
+    let home = tempfile::tempdir().unwrap();
+    let token = |arguments: &[&str]| {
+        let mut command = program(home.path());
+        command.arg("token").args(arguments);
+        command.output().unwrap()
+    };
+    let output = token(&["--subject", "ci", "--scope", "admin", "--lifetime", "1h"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let path = home.path().join("data/token.key");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let key = TokenKey::new(&std::fs::read(&path).unwrap()).unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let claims = key
+        .verify(printed.trim(), Scope::Admin, vm_actors::wall())
+        .unwrap();
+    assert_eq!((claims.sub.as_str(), claims.exp - claims.iat), ("ci", 3600));
+    assert_eq!(token(&["--lifetime", "soon"]).status.code(), Some(2));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let refused = token(&[]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused).contains("chmod 600"), "{}", text(&refused));
+}
+
+#[test]
+fn a_second_manager_on_the_same_folder_is_refused_and_what_is_missing_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = home.path().join("vm-guest");
+    std::fs::write(&agent, "no program").unwrap();
+    let command = || {
+        let mut command = program(home.path());
+        // Without programs there are neither images nor VMs; the manager says so and answers.
+        command.env("PATH", "").arg("--agent").arg(&agent);
+        command
+    };
+    let mut first = Manager::start(command());
+    let failed = first.wait_for("vm.prepare_failed");
+    assert!(failed.contains("mmdebstrap"), "{failed}");
+    let second = command().output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(text(&second).contains("vm-manager"), "{}", text(&second));
+    let (code, log) = first.end();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("server.stopped"), "{log}");
+}

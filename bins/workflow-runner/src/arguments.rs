@@ -1,0 +1,129 @@
+//! The command line.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs a repository's workflows in microVMs.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+pub(crate) struct Arguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// Options of `serve`, which is what it does without a command
+    #[command(flatten)]
+    pub(crate) serve: ServeOptions,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Take webhooks and run workflows (the default)
+    #[command(after_help = SERVE_HELP)]
+    Serve(ServeOptions),
+    /// Read and plan workflows without running them; say what is wrong and what is refused
+    #[command(
+        after_help = "Exit codes: 0 everything would run, 1 a file is wrong, 3 something is refused."
+    )]
+    Check(CheckOptions),
+    /// Run a workflow of a working tree here, with what is not committed, without a forge
+    #[command(after_help = EXEC_HELP)]
+    Exec(ExecOptions),
+}
+
+/// What `exec` ends with.
+const EXEC_HELP: &str = "Machines come from the VM manager of --vmm or VMM_API_URL (with VMM_AUTH_TOKEN), else from one in this process.\n\
+Exit codes: 0 the run succeeded, 1 it failed or could not be started, 2 usage, 3 it is refused, 4 its machine was lost, 130 it was ended.";
+
+/// The contract's variables, for `--help`.
+const SERVE_HELP: &str = "Environment: PORT, HOST, FORGE_WEBHOOK_SECRET (needed), FORGE_TOKEN, FORGE_URL, VMM_API_URL, VMM_AUTH_TOKEN, USE_LLM_PARSER, \
+LOCALLLM_BASE_URL, LOCALLLM_MODEL, CLOUDLLM_API_KEY, CLOUDLLM_MODEL, REPOSITORY_PATH, LOG_LEVEL, WORKFLOW_RUNNER_CONFIG, WORKFLOW_RUNNER_DATA, \
+WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage.";
+
+/// How to serve.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServeOptions {
+    /// The configuration file; all of it can be left out
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
+    /// Address and port; PORT and HOST without it
+    #[arg(long)]
+    pub(crate) listen: Option<String>,
+    /// Folder of runs, logs and artifacts
+    #[arg(long)]
+    pub(crate) data: Option<String>,
+    /// Check the configuration and end
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// What to check, and how to say it.
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// A workflow file, a folder of them, or a repository
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// For people or for programs
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// What to run.
+#[derive(Debug, Args)]
+pub(crate) struct ExecOptions {
+    /// The workflow's file, or a repository with one
+    pub(crate) workflow: PathBuf,
+    /// The event it is run for
+    #[arg(long, value_enum, default_value_t = EventName::Push)]
+    pub(crate) event: EventName,
+    /// Only this job and those it needs
+    #[arg(long)]
+    pub(crate) job: Option<String>,
+    /// A secret: NAME=VALUE, or NAME of a variable of the environment
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) secret: Vec<String>,
+    /// A runner's configuration file: its machines, vars and secrets count
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
+    /// The address of a VM manager that runs
+    #[arg(long, value_name = "URL")]
+    pub(crate) vmm: Option<String>,
+    /// Where the VM manager of this process keeps its images
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) vm_data: Option<String>,
+    /// Say what is done, on standard error
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+/// Events a workflow can be run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EventName {
+    /// A push to the branch the tree is on.
+    #[value(name = "push")]
+    Push,
+    /// A pull request into `main`.
+    #[value(name = "pull_request")]
+    PullRequest,
+}
+
+/// How to say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text.
+    Human,
+    /// A JSON list, one element per file.
+    Json,
+}
+
+/// Writes to the standard output; a reader that went away is no mistake.
+pub(crate) fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Writes a line to the standard error.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,68 @@
+//! `check`: reads and plans workflows offline.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use config_core::Colours;
+use runner_core::report::{FileReport, Standing, check};
+
+use crate::arguments::{CheckOptions, Format, print, say};
+use crate::folder::Repository;
+
+/// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is refused).
+pub(crate) fn run(options: &CheckOptions) -> ExitCode {
+    let repository = match Repository::open(&options.path) {
+        Ok(repository) => repository,
+        Err(error) => {
+            say(&error);
+            return ExitCode::from(1);
+        }
+    };
+    let mut reports = Vec::new();
+    for file in &repository.workflows {
+        match repository.read(file) {
+            Some(bytes) => reports.push(check(file, &bytes, &|path| repository.read(path))),
+            None => {
+                say(&format!("{file} cannot be read (or is larger than 1 MiB)"));
+                return ExitCode::from(1);
+            }
+        }
+    }
+    match options.format {
+        Format::Json => print(&format!("{}\n", json(&reports))),
+        Format::Human => print(&human(&reports)),
+    }
+    let worst = reports.iter().map(FileReport::standing).max();
+    ExitCode::from(match worst {
+        None | Some(Standing::Good) => 0,
+        Some(Standing::Wrong) => 1,
+        Some(Standing::Refused) => 3,
+    })
+}
+
+fn json(reports: &[FileReport]) -> String {
+    serde_json::to_string_pretty(reports).expect("reports hold nothing that is no JSON")
+}
+
+fn human(reports: &[FileReport]) -> String {
+    let terminal = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colours = if terminal { Colours::On } else { Colours::Off };
+    let mut text: String = reports
+        .iter()
+        .map(|report| format!("{}\n", report.render(colours)))
+        .collect();
+    let count = |standing| {
+        reports
+            .iter()
+            .filter(|report| report.standing() == standing)
+            .count()
+    };
+    text += &format!(
+        "{} files: {} would run, {} have something refused, {} are wrong\n",
+        reports.len(),
+        count(Standing::Good),
+        count(Standing::Refused),
+        count(Standing::Wrong)
+    );
+    text
+}

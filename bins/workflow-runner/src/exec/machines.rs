@@ -1,0 +1,137 @@
+//! Where `exec` gets its machines: from a VM manager that runs already, or from one in this process.
+
+use std::net::TcpListener;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use config_core::{Environment, Secret};
+use edge_web::ServeOptions;
+use tokio::sync::oneshot;
+use url::Url;
+use vm_core::token::{Claims, Scope};
+use vm_web::boot::{self, Folders};
+use vm_web::config::{Flags, ManagerConfig};
+use vm_web::{ServerOptions, VmServer};
+
+use super::own_program;
+use crate::arguments::{ExecOptions, say};
+
+/// The token for the manager in this process lives as long as a job may.
+const LIFETIME: Duration = Duration::from_secs(8 * 24 * 3600);
+
+/// What was chosen.
+pub(crate) enum Machines {
+    /// A manager that runs.
+    Remote(Url, Option<Secret<String>>),
+    /// One of this process.
+    Own(Box<ManagerConfig>),
+}
+
+/// A manager that can be asked.
+pub(crate) struct Started {
+    url: Url,
+    token: Option<Secret<String>>,
+    stop: Option<(
+        oneshot::Sender<()>,
+        tokio::task::JoinHandle<std::io::Result<()>>,
+    )>,
+}
+
+impl Machines {
+    /// `--vmm` or `VMM_API_URL` name one; without them it is one of this process.
+    pub(crate) fn choose(options: &ExecOptions, environment: &Environment) -> anyhow::Result<Self> {
+        let variable = |name: &str| environment.text(name);
+        let named = options.vmm.as_deref().or_else(|| variable("VMM_API_URL"));
+        if let Some(url) = named {
+            let url = config_core::parse_http_url(url)
+                .map_err(|error| anyhow::anyhow!("the VM manager's address: {error}"))?;
+            let token = variable("VMM_AUTH_TOKEN").map(|token| Secret::new(token.to_owned()));
+            return Ok(Self::Remote(url, token));
+        }
+        let flags = Flags {
+            listen: Some("127.0.0.1:0".to_owned()),
+            data: options.vm_data.clone(),
+            log_level: None,
+        };
+        let config = ManagerConfig::parse(
+            "(no file)",
+            b"# no file\n",
+            std::path::Path::new("/"),
+            &flags,
+            environment,
+        );
+        let config =
+            config.map_err(|wrong| anyhow::anyhow!("the VM manager's settings: {wrong}"))?;
+        Ok(Self::Own(Box::new(config)))
+    }
+
+    /// Starts it, when it is one of this process.
+    pub(crate) async fn start(self) -> anyhow::Result<Started> {
+        let config = match self {
+            Self::Remote(url, token) => {
+                return Ok(Started {
+                    url,
+                    token,
+                    stop: None,
+                });
+            }
+            Self::Own(config) => config,
+        };
+        let folders = Folders::open(&config.data.value)?;
+        let program = own_program()?;
+        let Some(agent) = vm_engine::image::agent::find(config.agent.as_deref(), &program) else {
+            bail!(
+                "there is no static agent for VMs beside {}: install vm-guest there, or name a VM manager with --vmm",
+                program.display()
+            );
+        };
+        let key = folders.token_key()?;
+        let service = boot::service(&config, &folders, &agent)
+            .context("a VM manager of this process (one that runs already is named with --vmm and VMM_AUTH_TOKEN)")?;
+        let listener = TcpListener::bind(config.listen.value)?;
+        let url = Url::parse(&format!("http://{}/", listener.local_addr()?))?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let claims = Claims::new(
+            "exec",
+            &[Scope::Write],
+            vm_core::UnixMs(u64::try_from(now.as_millis())?),
+            LIFETIME,
+        );
+        let token = Secret::new(key.sign(&claims));
+        let options = ServerOptions {
+            key,
+            hosts: Vec::new(),
+            serve: ServeOptions::default(),
+        };
+        say(
+            "the VM manager of this process gets ready; the first time it makes an image, which takes minutes",
+        );
+        let server = VmServer::start(service, options);
+        let (stop, stopped) = oneshot::channel();
+        let serving = actix_rt::spawn(server.serve(listener, async move {
+            let _ = stopped.await;
+        }));
+        Ok(Started {
+            url,
+            token: Some(token),
+            stop: Some((stop, serving)),
+        })
+    }
+}
+
+impl Started {
+    /// Its address and token.
+    pub(crate) fn access(&self) -> anyhow::Result<(Url, Option<Secret<String>>)> {
+        Ok((self.url.clone(), self.token.clone()))
+    }
+
+    /// Ends it with all its VMs.
+    pub(crate) async fn stop(self) {
+        if let Some((stop, serving)) = self.stop {
+            let _ = stop.send(());
+            if let Ok(Err(error)) = serving.await {
+                say(&format!("the VM manager of this process: {error}"));
+            }
+        }
+    }
+}

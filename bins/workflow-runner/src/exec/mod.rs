@@ -1,0 +1,198 @@
+//! `exec`: runs a workflow of a working tree on this machine, without a forge.
+//!
+//! ```text
+//! working tree ─snapshot─▶ a repository of its own ─▶ runner (actors, no HTTP) ─▶ VM manager: by URL, or one in this process
+//!                                                        └─ log, as it grows ─▶ standard output
+//! ```
+
+mod machines;
+mod output;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use config_core::{Environment, Secret};
+use forge_core::RepoName;
+use runner_actors::messages::{CancelRun, StartEvent};
+use runner_actors::{RunRecord, RunnerService, StoredEvent};
+use runner_core::event::EventKind;
+use runner_core::state::RunState;
+use runner_web::config::{Flags, RunnerConfig};
+use store::{Options, Store};
+use supervision::{Root, SupervisorSpec};
+
+use crate::arguments::{EventName, ExecOptions, say};
+use crate::folder::Repository;
+use machines::Machines;
+use tree::Snapshot;
+
+/// Runs it; the exit code says how the run ended.
+pub(crate) fn run(options: &ExecOptions) -> ExitCode {
+    match exec(options) {
+        Ok(record) => code(&record),
+        Err(error) => {
+            say(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn code(record: &RunRecord) -> ExitCode {
+    ExitCode::from(match record.state {
+        RunState::Succeeded => 0,
+        RunState::Refused => 3,
+        RunState::Lost => 4,
+        RunState::Cancelled => 130,
+        _ => 1,
+    })
+}
+
+fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
+    let repository = Repository::open(&options.workflow).map_err(anyhow::Error::msg)?;
+    let [file] = repository.workflows.as_slice() else {
+        bail!(
+            "{} has several workflows, name one: {}",
+            options.workflow.display(),
+            repository.workflows.join(", ")
+        );
+    };
+    let folder = tempfile::tempdir().context("a folder for the run")?;
+    let snapshot = Snapshot::of(repository.root(), folder.path())?;
+    let file = snapshot.place(file, &repository)?;
+    let environment = environment();
+    edge_web::logging::init(
+        if options.verbose { "info" } else { "error" },
+        environment.text("RUST_LOG"),
+    );
+    let event = event(options, &snapshot, repository.root())?;
+    let order = StartEvent {
+        event,
+        workflow: Some(file),
+        job: options.job.clone(),
+        cause: "exec".to_owned(),
+    };
+    let mut settings = settings(options, &environment)?;
+    settings.data = folder.path().join("runs");
+    settings.repositories = folder.path().join("mirrors");
+    settings.transports.file = true;
+    settings.forge_token = None;
+    let machines = Machines::choose(options, &environment)?;
+    actix_rt::System::new().block_on(async move {
+        let machines = machines.start().await?;
+        (settings.vmm_url, settings.vmm_token) = machines.access()?;
+        let store = Store::open(&settings.data, &Options::new("workflow-runner"))?;
+        let service = RunnerService::new(settings, store.clone())?;
+        let ended = follow(service, order).await;
+        machines.stop().await;
+        store.close();
+        ended
+    })
+}
+
+/// Starts the run and prints it until it has ended.
+async fn follow(service: RunnerService, order: StartEvent) -> anyhow::Result<RunRecord> {
+    let RunnerService {
+        supervisor,
+        desk,
+        view,
+        ..
+    } = service;
+    let root = Root::start(SupervisorSpec::root("orrery").supervisor(supervisor));
+    desk.ready().await;
+    let run = desk.ask(order).await??;
+    let interrupt = edge_web::shutdown_signal()?;
+    let printing = output::print(&view, &run);
+    let (mut interrupt, mut printing) = (std::pin::pin!(interrupt), std::pin::pin!(printing));
+    let record = tokio::select! {
+        record = &mut printing => record?,
+        _ = &mut interrupt => {
+            say("ending the run");
+            let reason = "interrupted at the terminal".to_owned();
+            desk.ask(CancelRun { run: run.clone(), reason }).await?;
+            printing.await?
+        }
+    };
+    root.handle().stop();
+    root.verdict().await;
+    output::summary(&record);
+    Ok(record)
+}
+
+/// The process's environment with what a runner without a forge does not need.
+fn environment() -> Environment {
+    let own = std::env::vars_os()
+        .filter(|(name, _)| name != "FORGE_WEBHOOK_SECRET" && name != "FORGE_TOKEN");
+    // Nothing listens for webhooks: the secret is nobody's.
+    let secret = (
+        "FORGE_WEBHOOK_SECRET".into(),
+        uuid::Uuid::new_v4().to_string().into(),
+    );
+    Environment::from_os(own.chain([secret]))
+}
+
+fn settings(
+    options: &ExecOptions,
+    environment: &Environment,
+) -> anyhow::Result<runner_actors::RunnerSettings> {
+    let flags = Flags::default();
+    let parsed = match &options.config {
+        None => RunnerConfig::parse(None, &flags, environment),
+        Some(path) => {
+            let text =
+                std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let absolute = std::path::absolute(path)?;
+            let base = absolute.parent().unwrap_or(Path::new("/"));
+            let name = path.display().to_string();
+            RunnerConfig::parse(Some((&name, &text, base)), &flags, environment)
+        }
+    };
+    let mut settings = parsed.map_err(|wrong| anyhow::anyhow!("{wrong}"))?.runner;
+    for pair in &options.secret {
+        let (name, value) = pair
+            .split_once('=')
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .or_else(|| Some((pair.clone(), std::env::var(pair).ok()?)))
+            .with_context(|| format!("--secret {pair}: there is no variable of this name"))?;
+        settings.secrets.push((name, Secret::new(value)));
+    }
+    Ok(settings)
+}
+
+fn event(options: &ExecOptions, snapshot: &Snapshot, root: &Path) -> anyhow::Result<StoredEvent> {
+    let kind = match options.event {
+        EventName::Push => EventKind::Push,
+        EventName::PullRequest => EventKind::PullRequest,
+    };
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    let name = name.trim_matches('-');
+    let name = if name.is_empty() { "tree" } else { name };
+    let repository: RepoName = format!("local/{name}")
+        .parse()
+        .context("the folder's name")?;
+    let reference = snapshot.reference()?;
+    let url = snapshot.url();
+    Ok(StoredEvent::local(
+        kind,
+        &repository,
+        &reference,
+        &snapshot.sha,
+        &url,
+    ))
+}
+
+/// Where this program is: the agent of VMs is looked for beside it.
+fn own_program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("where this program is")
+}

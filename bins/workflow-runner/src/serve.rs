@@ -1,0 +1,95 @@
+//! The runner's life: store, actors, listener, end.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use config_core::Environment;
+use edge_web::{BodyLimits, ServeOptions};
+use program::life;
+use runner_actors::RunnerService;
+use runner_web::config::{Flags, RunnerConfig};
+use runner_web::{RunnerServer, ServerOptions, boot};
+use store::{Options, Store};
+
+use crate::arguments::{ServeOptions as Arguments, print, say};
+
+/// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode {
+    let config = match read(arguments, environment) {
+        Ok(config) => config,
+        Err(text) => {
+            say(&text);
+            return ExitCode::FAILURE;
+        }
+    };
+    if arguments.check {
+        let text = format!(
+            "the configuration is valid: {} on {}, VM manager {}\n",
+            config.runner.data.display(),
+            config.listen,
+            config.runner.vmm_url
+        );
+        print(&text);
+        return ExitCode::SUCCESS;
+    }
+    match serve(config, environment) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn read(arguments: &Arguments, environment: &Environment) -> Result<RunnerConfig, String> {
+    let variable = environment.text("WORKFLOW_RUNNER_CONFIG");
+    let path = arguments
+        .config
+        .clone()
+        .or_else(|| variable.map(PathBuf::from));
+    let flags = Flags {
+        listen: arguments.listen.clone(),
+        data: arguments.data.clone(),
+    };
+    let parsed = match &path {
+        None => RunnerConfig::parse(None, &flags, environment),
+        Some(path) => {
+            let text = std::fs::read(path)
+                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            let base = std::path::absolute(path).ok();
+            let base = base
+                .as_deref()
+                .and_then(Path::parent)
+                .unwrap_or(Path::new("/"));
+            RunnerConfig::parse(
+                Some((&path.display().to_string(), &text, base)),
+                &flags,
+                environment,
+            )
+        }
+    };
+    parsed.map_err(|diagnostics| diagnostics.to_string())
+}
+
+fn serve(config: RunnerConfig, environment: &Environment) -> anyhow::Result<()> {
+    edge_web::logging::init(config.log_level, environment.text("RUST_LOG"));
+    let store = Store::open(&config.runner.data, &Options::new("workflow-runner"))?;
+    let listener = edge_web::bind(config.listen, "PORT and HOST, or --listen")?;
+    let bound = listener.local_addr()?;
+    let token = boot::token(&config, bound, || uuid::Uuid::new_v4().to_string());
+    let service = RunnerService::new(config.runner, store.clone())?;
+    let options = ServerOptions {
+        secrets: config.secrets,
+        body: BodyLimits::default(),
+        hosts: config.hosts,
+        token,
+        serve: ServeOptions::default(),
+    };
+    life::run(async move {
+        let server = RunnerServer::start(service, options);
+        let stopped = life::listening("workflow runner", bound, &server.actors())?;
+        server.serve(listener, stopped).await?;
+        store.close();
+        Ok(())
+    })
+}

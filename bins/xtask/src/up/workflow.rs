@@ -1,0 +1,220 @@
+//! The workflow runner's part: a signed push runs the commit's own workflow in VMs, followed live.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::forge::{Forge, PERSON, REPOSITORY};
+use super::http::{self, Request};
+use super::server::Server;
+use super::stop::Stop;
+use super::{PULSE, Stage};
+use crate::say;
+
+/// Time without any progress after which the preparation of VMs counts as stuck: building an image is mostly one step.
+const STUCK: Duration = Duration::from_secs(900);
+
+/// How long statuses may take to reach the forge.
+const POSTING: Duration = Duration::from_secs(60);
+
+/// Waits until VMs can be had: the first start makes an image. False when it was interrupted before.
+pub(super) fn wait_for_machines(
+    address: SocketAddr,
+    server: &mut Server,
+    stop: &Stop,
+) -> Result<bool> {
+    let (mut last, mut changed) = (String::new(), Instant::now());
+    let start = Instant::now();
+    loop {
+        server.check_alive()?;
+        let answer = http::get(address, "/readyz").context("the VM manager's GET /readyz")?;
+        if answer.status == 200 {
+            break;
+        }
+        let missing = missing(&answer.body);
+        if missing != last {
+            say::progress(&format!("preparing VMs: {missing}"));
+            (last, changed) = (missing, Instant::now());
+        }
+        // A failure is tried again after a minute; here it is the end.
+        if answer.body.contains("cannot") || changed.elapsed() > STUCK {
+            say::progress_done();
+            bail!(
+                "no VM can be had: {last}; its log: {}; `--search-only` starts without workflows and agents",
+                server.log().display()
+            );
+        }
+        if stop.within(PULSE) {
+            say::progress_done();
+            return Ok(false);
+        }
+    }
+    if !last.is_empty() {
+        say::progress_done();
+    }
+    let health = http::get(address, "/health")?.json("the VM manager")?;
+    say::line(&format!(
+        "VMs can be had after {:.1} s: {} by {}; KVM: {}",
+        start.elapsed().as_secs_f64(),
+        words(&health["isolation"]),
+        words(&health["driver"]),
+        words(&health["kvm"]["reason"])
+            .lines()
+            .next()
+            .unwrap_or_default()
+    ));
+    Ok(true)
+}
+
+/// What `/readyz` says is missing.
+fn missing(body: &str) -> String {
+    let report: Value = serde_json::from_str(body).unwrap_or_default();
+    let checks = report["checks"].as_array().cloned().unwrap_or_default();
+    let wrong = checks.iter().filter(|check| check["ok"] == false);
+    let texts: Vec<String> = wrong.map(|check| words(&check["detail"])).collect();
+    texts.join("; ")
+}
+
+fn words(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Sends the push, follows its run, shows what came of it. False when it was interrupted before.
+pub(super) fn show(stage: &Stage, stop: &Stop) -> Result<bool> {
+    say::heading("workflows: a signed push runs the commit's own workflow in VMs");
+    let sha = stage.sample.head()?;
+    stage.forge.add_commit(&sha);
+    let body = push(&sha, &stage.clone_url());
+    let accepted = stage.deliver(stage.ports.runner, "push", &body)?;
+    let run = accepted["run"].as_str();
+    let run = run.with_context(|| format!("the push started no run: {accepted}"))?;
+    say::line(&format!("pushed {}; run {run}", &sha[..12]));
+    if !follow(stage.ports.runner, run, stop)? {
+        return Ok(false);
+    }
+    let record = http::get(stage.ports.runner, &format!("/runs/{run}"))?.json("the run")?;
+    say::line(&format!(
+        "the run {} ({})",
+        words(&record["state"]),
+        summary(&record).join(", ")
+    ));
+    if record["state"] != "succeeded" {
+        bail!("the sample's run did not succeed: {record:#}");
+    }
+    statuses(&stage.forge, &sha, 2, stop)
+}
+
+fn push(sha: &str, clone_url: &str) -> String {
+    let person = json!({"login": PERSON});
+    json!({
+        "ref": "refs/heads/main", "before": "0".repeat(40), "after": sha, "created": true, "deleted": false, "commits": [],
+        "head_commit": {"id": sha, "message": "A sample", "added": [], "modified": [], "removed": []},
+        "pusher": person, "sender": person,
+        "repository": {"full_name": REPOSITORY, "clone_url": clone_url, "html_url": clone_url, "default_branch": "main"},
+    })
+    .to_string()
+}
+
+/// Prints the log of a run while it grows.
+fn follow(address: SocketAddr, run: &str, stop: &Stop) -> Result<bool> {
+    let path = format!("/runs/{run}/log?follow=1");
+    let request = Request {
+        method: "GET",
+        path: &path,
+        headers: &[],
+        body: "",
+    };
+    let mut stopped = || stop.within(Duration::ZERO);
+    http::follow(address, &request, &mut stopped, &mut |event, data| {
+        if event == "end" {
+            return false;
+        }
+        if let Some(line) = line(data) {
+            say::line(&line);
+        }
+        true
+    })
+}
+
+/// A line of a run's log as text.
+fn line(data: &str) -> Option<String> {
+    let line: Value = serde_json::from_str(data).ok()?;
+    let text = line["text"].as_str()?;
+    let job = line["job"].as_str().unwrap_or_default();
+    let mark = match line["kind"].as_str()? {
+        "out" | "err" => "│ ",
+        "group" => "┌ ",
+        "endgroup" => return None,
+        _ => "",
+    };
+    let job = if job.is_empty() { "run" } else { job };
+    Some(format!("  {job:>8}  {mark}{text}"))
+}
+
+/// Each job with its conclusion and how it was kept apart.
+fn summary(record: &Value) -> Vec<String> {
+    let jobs = record["jobs"].as_array().cloned().unwrap_or_default();
+    let of = |job: &Value| {
+        format!(
+            "{}: {} in an {}",
+            words(&job["name"]),
+            words(&job["conclusion"]),
+            words(&job["isolation"])
+        )
+    };
+    jobs.iter().map(of).collect()
+}
+
+/// Waits until `count` statuses of a commit have ended, and shows them. False when it was interrupted before.
+pub(super) fn statuses(forge: &Forge, sha: &str, count: usize, stop: &Stop) -> Result<bool> {
+    let begun = Instant::now();
+    loop {
+        let now = forge.statuses(sha);
+        let ended = now.iter().filter(|[_, state, _]| state != "pending");
+        if ended.count() >= count {
+            say::line(&format!("the forge was told of {}:", &sha[..12]));
+            for [context, state, description] in now {
+                say::line(&format!("  {state:<8} {context:<24} {description}"));
+            }
+            return Ok(true);
+        }
+        if begun.elapsed() > POSTING {
+            bail!("after {} s the forge knows {now:?} only", POSTING.as_secs());
+        }
+        if stop.within(PULSE) {
+            return Ok(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_read_from_the_report() {
+        let body = r#"{"ready":false,"checks":[{"name":"desk","ok":true},{"name":"machines","ok":false,"detail":"being prepared: x"}]}"#;
+        assert_eq!(missing(body), "being prepared: x");
+        assert_eq!(missing("<html>"), "");
+    }
+
+    #[test]
+    fn lines_of_a_log_are_shown_with_their_job() {
+        let out = line(r#"{"at":1,"job":"test","step":2,"kind":"out","text":"Hello"}"#);
+        assert_eq!(out.as_deref(), Some("      test  │ Hello"));
+        let info = line(r#"{"at":1,"kind":"info","text":"allocated VM x"}"#);
+        assert_eq!(info.as_deref(), Some("       run  allocated VM x"));
+        assert_eq!(line(r#"{"at":1,"kind":"endgroup","text":""}"#), None);
+        assert_eq!(line("no JSON"), None);
+    }
+
+    #[test]
+    fn a_run_is_summed_up_by_its_jobs() {
+        let record = json!({"jobs": [{"name": "test", "conclusion": "success", "isolation": "emulated-vm"}]});
+        assert_eq!(summary(&record), ["test: success in an emulated-vm"]);
+    }
+}

@@ -1,0 +1,30 @@
+//! An expression: a value of bounded size, or a mistake inside the text.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use runner_core::expr::{Condition, Context, Contexts, Expr, Scope, Template, Value};
+use runner_core::place::Place;
+
+fuzz_target!(|text: &str| {
+    let list = Value::list(vec![1.0.into(), "a".into(), Value::Null, true.into()]);
+    let github = Value::object([("ref", "refs/heads/main".into()), ("event", list)]);
+    let contexts = Contexts::default().with(Context::Github, github);
+    let scope = Scope::new(&contexts);
+    match Expr::parse(text) {
+        Ok(expr) => {
+            if let Ok(value) = expr.eval(&scope) {
+                assert!(value.as_text().len() <= 1 << 20);
+            }
+        }
+        Err(error) => assert!(error.at <= text.len() && !error.message.is_empty()),
+    }
+    if let Ok(template) = Template::parse(text, Place::default()) {
+        if template.expressions().next().is_none() {
+            assert_eq!(template.text(&scope).as_deref(), Ok(text));
+        }
+        let _ = template.text(&scope);
+    }
+    if let Ok(condition) = Condition::parse(text, Place::default()) {
+        let _ = condition.holds(&scope);
+    }
+});

@@ -1,0 +1,50 @@
+//! A workflow file: a plan, or mistakes with their places; a plan runs to its end on the board.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use runner_core::expr::Contexts;
+use runner_core::plan::{Action, Board, PlanInput, plan};
+use runner_core::report::{Standing, check};
+use runner_core::state::Conclusion;
+use runner_core::workflow::parse;
+
+fuzz_target!(|bytes: &[u8]| {
+    let report = check("ci.yml", bytes, &|_| None);
+    assert!(!report.render(config_core::Colours::Off).is_empty());
+    let workflow = match parse("ci.yml", bytes) {
+        Ok(parsed) => parsed.value,
+        Err(wrong) => {
+            assert!(wrong.has_errors() && report.standing() == Standing::Wrong);
+            assert!(wrong.iter().all(|found| found.line.is_some()));
+            return;
+        }
+    };
+    let contexts = Contexts::default();
+    let input = PlanInput {
+        contexts: &contexts,
+        files: &|_| None,
+    };
+    let Ok(plan) = plan(workflow, input) else {
+        return;
+    };
+    let mut board = Board::new(Arc::new(plan), contexts);
+    loop {
+        let started: Vec<(usize, usize)> = board
+            .advance()
+            .iter()
+            .filter_map(|action| match action {
+                Action::Start { job, instance } => Some((*job, *instance)),
+                _ => None,
+            })
+            .collect();
+        if started.is_empty() {
+            break;
+        }
+        for (job, instance) in started {
+            board.finished(job, instance, Conclusion::Success, &[]);
+        }
+    }
+    assert!(board.conclusion().is_some(), "the board stands still");
+});

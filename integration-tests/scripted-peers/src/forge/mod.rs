@@ -1,0 +1,190 @@
+//! A forge in memory: the parts of Gitea's and GitHub's API the platform uses, on one port
+//! (`/api/v1/…` is Gitea's, the rest GitHub's).
+//!
+//! As seen on a real Gitea: any state word is accepted and kept; a commit that is not there is 500;
+//! statuses are appended, the latest of a context counts; lists have 50 a page and
+//! `X-Total-Count`; the answer to a status says `status`, GitHub's says `state`.
+
+mod api;
+mod model;
+
+use std::sync::Arc;
+
+use actix_web::web;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::server::{Recorded, Running, start};
+pub use model::{Comment, Failure, PlannedFailure, Pull, Status};
+use model::{Issue, Model};
+
+pub(crate) struct Shared {
+    pub(crate) model: Mutex<Model>,
+    pub(crate) changed: Notify,
+}
+
+/// The forge. It ends when it is dropped.
+pub struct ScriptedForge {
+    shared: Arc<Shared>,
+    running: Running,
+}
+
+impl ScriptedForge {
+    /// Starts an empty forge; needs a running actix system.
+    #[must_use]
+    pub fn start() -> Self {
+        let shared = Arc::new(Shared {
+            model: Mutex::default(),
+            changed: Notify::new(),
+        });
+        let data = web::Data::from(shared.clone());
+        let running = start!(move |app: &mut web::ServiceConfig| {
+            app.app_data(data.clone())
+                .app_data(web::PayloadConfig::new(16 << 20))
+                .default_service(web::to(api::serve));
+        });
+        Self { shared, running }
+    }
+
+    /// Its address: the base of both APIs.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.running.address)
+    }
+
+    /// A user whose token this is; without any user every token is accepted, as `someone`.
+    pub fn add_user(&self, login: &str, token: &str) {
+        let mut model = self.shared.model.lock();
+        model.users.insert(token.to_owned(), login.to_owned());
+    }
+
+    /// A repository, `owner/name`.
+    pub fn add_repo(&self, repo: &str) {
+        self.shared.model.lock().repo(repo);
+    }
+
+    /// A commit, by its 40 digits.
+    pub fn add_commit(&self, repo: &str, sha: &str) {
+        let mut model = self.shared.model.lock();
+        model.repo(repo).commits.insert(sha.to_owned());
+    }
+
+    /// An issue.
+    pub fn add_issue(&self, repo: &str, number: u64, title: &str) {
+        let mut model = self.shared.model.lock();
+        let issue = Issue {
+            title: title.to_owned(),
+            open: true,
+            body: String::new(),
+        };
+        model.repo(repo).issues.insert(number, issue);
+    }
+
+    /// A pull request; its head and base become commits.
+    pub fn add_pull(&self, repo: &str, pull: Pull) {
+        let mut model = self.shared.model.lock();
+        let of = model.repo(repo);
+        of.commits
+            .extend([pull.head_sha.clone(), pull.base_sha.clone()]);
+        of.pulls.insert(pull.number, pull);
+    }
+
+    /// Changes a pull request.
+    pub fn change_pull(&self, repo: &str, number: u64, change: impl FnOnce(&mut Pull)) {
+        let mut model = self.shared.model.lock();
+        if let Some(pull) = model.repo(repo).pulls.get_mut(&number) {
+            change(pull);
+            let head = pull.head_sha.clone();
+            model.repo(repo).commits.insert(head);
+        }
+    }
+
+    /// What a user may do: `admin`, `write`, `read`, `none`.
+    pub fn set_permission(&self, repo: &str, user: &str, permission: &str) {
+        let mut model = self.shared.model.lock();
+        let permissions = &mut model.repo(repo).permissions;
+        permissions.insert(user.to_owned(), permission.to_owned());
+    }
+
+    /// A comment, as if `author` had written it; gives its id.
+    pub fn add_comment(&self, repo: &str, issue: u64, author: &str, body: &str) -> u64 {
+        let comment = self.shared.model.lock().comment(repo, issue, author, body);
+        self.shared.changed.notify_waiters();
+        comment.id
+    }
+
+    /// Plans failures of requests to come; earlier plans come first.
+    pub fn plan(&self, failure: PlannedFailure) {
+        self.shared.model.lock().plan.push(failure);
+    }
+
+    /// Forgets all planned failures.
+    pub fn plan_nothing(&self) {
+        self.shared.model.lock().plan.clear();
+    }
+
+    /// Every request so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.shared.model.lock().requests.clone()
+    }
+
+    /// All statuses of a commit, as they came.
+    #[must_use]
+    pub fn statuses(&self, repo: &str, sha: &str) -> Vec<Status> {
+        let mut model = self.shared.model.lock();
+        let all = model.repo(repo).statuses.iter();
+        all.filter(|status| status.sha == sha).cloned().collect()
+    }
+
+    /// The latest status of a commit and context.
+    #[must_use]
+    pub fn status(&self, repo: &str, sha: &str, context: &str) -> Option<Status> {
+        let all = self.statuses(repo, sha);
+        all.into_iter()
+            .rev()
+            .find(|status| status.context == context)
+    }
+
+    /// Removes the statuses of a commit and context, as somebody might by hand.
+    pub fn remove_status(&self, repo: &str, sha: &str, context: &str) {
+        let mut model = self.shared.model.lock();
+        let statuses = &mut model.repo(repo).statuses;
+        statuses.retain(|status| status.sha != sha || status.context != context);
+    }
+
+    /// The comments of an issue or pull request, as they came.
+    #[must_use]
+    pub fn comments(&self, repo: &str, issue: u64) -> Vec<Comment> {
+        let mut model = self.shared.model.lock();
+        let all = model.repo(repo).comments.iter();
+        all.filter(|comment| comment.issue == issue)
+            .cloned()
+            .collect()
+    }
+
+    /// A pull request.
+    #[must_use]
+    pub fn pull(&self, repo: &str, number: u64) -> Option<Pull> {
+        self.shared
+            .model
+            .lock()
+            .repo(repo)
+            .pulls
+            .get(&number)
+            .cloned()
+    }
+
+    /// Waits until something holds; looks after every request. Put a timeout around it.
+    pub async fn wait_until(&self, holds: impl Fn(&Self) -> bool) {
+        loop {
+            let changed = self.shared.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if holds(self) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}

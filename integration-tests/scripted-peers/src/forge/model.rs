@@ -1,0 +1,195 @@
+//! What the forge holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::server::Recorded;
+
+/// A commit status as it was posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Grows.
+    pub id: u64,
+    /// The commit.
+    pub sha: String,
+    /// The context.
+    pub context: String,
+    /// The state word, whatever it is.
+    pub state: String,
+    /// The description.
+    pub description: String,
+    /// The address.
+    pub target_url: String,
+    /// Whose token posted it.
+    pub creator: String,
+}
+
+/// A comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// Its id.
+    pub id: u64,
+    /// Where it stands.
+    pub issue: u64,
+    /// Who wrote it.
+    pub author: String,
+    /// Its text.
+    pub body: String,
+    /// When, in seconds since the Unix epoch.
+    pub at: u64,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pull {
+    /// Its number.
+    pub number: u64,
+    /// Its title.
+    pub title: String,
+    /// Who opened it.
+    pub author: String,
+    /// Where its branch is, `owner/name`; `None`: in the repository itself.
+    pub head_repo: Option<String>,
+    /// Its branch.
+    pub head_branch: String,
+    /// The proposed commit.
+    pub head_sha: String,
+    /// The branch it is for.
+    pub base_branch: String,
+    /// That branch's commit.
+    pub base_sha: String,
+    /// It is open.
+    pub open: bool,
+    /// It was merged: it cannot be opened again.
+    pub merged: bool,
+}
+
+impl Pull {
+    /// An open pull request of `author` for `main`, from a branch of the same repository.
+    #[must_use]
+    pub fn new(number: u64, author: &str, head_sha: &str, base_sha: &str) -> Self {
+        Self {
+            number,
+            title: format!("change {number}"),
+            author: author.to_owned(),
+            head_repo: None,
+            head_branch: format!("change-{number}"),
+            head_sha: head_sha.to_owned(),
+            base_branch: "main".to_owned(),
+            base_sha: base_sha.to_owned(),
+            open: true,
+            merged: false,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Issue {
+    pub(crate) title: String,
+    pub(crate) body: String,
+    pub(crate) open: bool,
+}
+
+/// How a request fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// This status, with `Retry-After` seconds; nothing is done.
+    Status(u16, Option<u64>),
+    /// No answer for so long, then the connection is as good as gone; nothing is done.
+    Hang(Duration),
+    /// It is done, and answered with this status nevertheless.
+    DoneBut(u16),
+    /// It is done, and then there is no answer for so long.
+    DoneThenHang(Duration),
+    /// It is done, and the answer is cut short.
+    DoneThenCut,
+}
+
+/// Failures of requests to come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedFailure {
+    /// Of this method; `None`: of any.
+    pub method: Option<&'static str>,
+    /// Whose path holds this.
+    pub path: String,
+    /// So many of them.
+    pub times: u32,
+    /// How.
+    pub failure: Failure,
+}
+
+impl PlannedFailure {
+    /// The next `times` requests of this method whose path holds `path` fail so.
+    #[must_use]
+    pub fn new(method: &'static str, path: &str, times: u32, failure: Failure) -> Self {
+        Self {
+            method: Some(method),
+            path: path.to_owned(),
+            times,
+            failure,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Repo {
+    pub(crate) commits: BTreeSet<String>,
+    pub(crate) statuses: Vec<Status>,
+    pub(crate) comments: Vec<Comment>,
+    pub(crate) issues: BTreeMap<u64, Issue>,
+    pub(crate) pulls: BTreeMap<u64, Pull>,
+    pub(crate) permissions: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    repos: BTreeMap<String, Repo>,
+    /// Token to login.
+    pub(crate) users: BTreeMap<String, String>,
+    pub(crate) plan: Vec<PlannedFailure>,
+    pub(crate) requests: Vec<Recorded>,
+    last_id: u64,
+}
+
+impl Model {
+    /// A repository, made if it is not there.
+    pub(crate) fn repo(&mut self, name: &str) -> &mut Repo {
+        self.repos.entry(name.to_ascii_lowercase()).or_default()
+    }
+
+    pub(crate) fn known_repo(&mut self, name: &str) -> Option<&mut Repo> {
+        self.repos.get_mut(&name.to_ascii_lowercase())
+    }
+
+    pub(crate) fn repo_names(&self) -> Vec<String> {
+        self.repos.keys().cloned().collect()
+    }
+
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(crate) fn comment(&mut self, repo: &str, issue: u64, author: &str, body: &str) -> Comment {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let comment = Comment {
+            id: self.next_id(),
+            issue,
+            author: author.to_owned(),
+            body: body.to_owned(),
+            at: since.map_or(0, |since| since.as_secs()),
+        };
+        self.repo(repo).comments.push(comment.clone());
+        comment
+    }
+
+    /// Takes a planned failure for a request.
+    pub(crate) fn planned(&mut self, method: &str, path: &str) -> Option<Failure> {
+        let fits = |plan: &PlannedFailure| {
+            plan.times > 0 && plan.method.is_none_or(|of| of == method) && path.contains(&plan.path)
+        };
+        let plan = self.plan.iter_mut().find(|plan| fits(plan))?;
+        plan.times -= 1;
+        Some(plan.failure.clone())
+    }
+}

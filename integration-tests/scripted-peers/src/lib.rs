@@ -1,0 +1,21 @@
+//! Peers for tests that cannot be had on one machine: they listen on a port of their own, keep what
+//! they are told in memory, fail as planned, and record every request.
+//!
+//! - [`ScriptedForge`]: Gitea and GitHub, as far as the platform speaks to them, with the facts that
+//!   were seen on the wire.
+//! - [`ScriptedLlm`]: a server that answers language-model requests with what it was given, byte for
+//!   byte.
+//! - [`ScriptedVmm`]: a VM manager whose machines play what a test says.
+//! - [`Sshd`]: a real OpenSSH server, with keys of its own.
+
+mod forge;
+mod llm;
+mod server;
+mod sshd;
+mod vmm;
+
+pub use forge::{Comment, Failure, PlannedFailure, Pull, ScriptedForge, Status};
+pub use llm::{Answer, ScriptedLlm};
+pub use server::Recorded;
+pub use sshd::Sshd;
+pub use vmm::{Command, Misbehaviour, Play, ScriptedVmm};

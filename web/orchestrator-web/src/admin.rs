@@ -1,0 +1,266 @@
+//! The admin bridge: each handler is one message to the desk.
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use edge_web::{Problem, Routes, actor_tree, livez, readyz};
+use forge_core::RunId;
+use orchestrator_actors::RunQuery;
+use orchestrator_actors::messages::{
+    CancelRun, CheckConfig, DeskError, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns,
+    GetStatus, PauseProject, ReloadConfig, RetryRun,
+};
+use orchestrator_core::admin::{
+    AgentList, CancelReply, CheckView, JournalPage, ProjectView, PromptView, RetryReply, RunList,
+    RunView, StatusView,
+};
+use orchestrator_core::run::RunState;
+use serde::{Deserialize, Serialize};
+use supervision::AskError;
+use utoipa::IntoParams;
+
+use crate::problems::{ask_problem, desk_problem};
+use crate::state::WebState;
+use crate::{documented, event_stream, log_stream, page};
+
+/// The routes of the admin bridge.
+pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
+    let routes = Routes::new(metrics)
+        .get("/admin/status", status)
+        .get("/admin/agents", agents)
+        .get("/admin/agents/{project}/{agent}/prompt", prompt)
+        .get("/admin/runs", runs)
+        .get("/admin/runs/{id}", run)
+        .get("/admin/runs/{id}/log", log_stream::log)
+        .get("/admin/runs/{id}/events", event_stream::run_events)
+        .get("/admin/events", event_stream::events)
+        .post("/admin/runs/{id}/cancel", cancel)
+        .post("/admin/runs/{id}/retry", retry)
+        .post("/admin/projects/{id}/pause", pause)
+        .post("/admin/projects/{id}/resume", resume)
+        .post("/admin/check", check)
+        .post("/admin/reload", reload)
+        .get("/admin/journal", journal)
+        .get("/admin/actors", actors)
+        .get("/healthz", livez)
+        .get("/livez", livez)
+        .get("/readyz", readyz)
+        .get("/metrics", crate::metrics::metrics);
+    page::add(documented::add(routes))
+}
+
+fn json(body: &impl Serialize) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .json(body)
+}
+
+/// The reply of the desk as an answer.
+fn answered<T: Serialize>(
+    reply: Result<Result<T, DeskError>, AskError>,
+) -> Result<HttpResponse, Problem> {
+    let reply = reply.map_err(|error| ask_problem(&error))?;
+    let body = reply.map_err(|error| desk_problem(&error))?;
+    Ok(json(&body))
+}
+
+/// A run's id out of a path.
+pub(crate) fn run_id(text: &str) -> Result<RunId, Problem> {
+    text.parse()
+        .map_err(|_| Problem::not_found("there is no run of that id"))
+}
+
+/// Everything at one look.
+#[utoipa::path(get, path = "/admin/status", tag = "admin",
+    responses((status = 200, description = "Queue, projects, runs under way, statuses owed.", body = StatusView)))]
+pub(crate) async fn status(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
+    answered(state.desk.ask(GetStatus).await)
+}
+
+/// `?project=`
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AgentsQuery {
+    /// Only agents of this project.
+    project: Option<String>,
+}
+
+/// The agents: the routing table, and how each is.
+#[utoipa::path(get, path = "/admin/agents", tag = "admin", params(AgentsQuery),
+    responses((status = 200, description = "The agents.", body = AgentList)))]
+pub(crate) async fn agents(
+    state: web::Data<WebState>,
+    query: web::Query<AgentsQuery>,
+) -> Result<HttpResponse, Problem> {
+    let project = query.into_inner().project;
+    answered(state.desk.ask(GetAgents { project }).await)
+}
+
+/// An agent's prompt, without running it.
+#[utoipa::path(get, path = "/admin/agents/{project}/{agent}/prompt", tag = "admin",
+    params(("project" = String, Path, description = "Its project"), ("agent" = String, Path, description = "Its name")),
+    responses((status = 200, description = "The prompt.", body = PromptView)))]
+pub(crate) async fn prompt(
+    state: web::Data<WebState>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (project, agent) = path.into_inner();
+    answered(state.desk.ask(GetPrompt { project, agent }).await)
+}
+
+/// Which runs.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunsQuery {
+    /// Of this project.
+    project: Option<String>,
+    /// Of this agent.
+    agent: Option<String>,
+    /// `queued`, `starting`, `running`, `exited`, `cancelled` or `rejected`.
+    #[param(value_type = Option<String>)]
+    state: Option<RunState>,
+    /// At most so many (50; at most 500).
+    limit: Option<usize>,
+    /// Older than this run: `next` of the former page.
+    before: Option<String>,
+}
+
+/// A page of runs, newest first.
+#[utoipa::path(get, path = "/admin/runs", tag = "admin", params(RunsQuery),
+    responses((status = 200, description = "The runs.", body = RunList)))]
+pub(crate) async fn runs(
+    state: web::Data<WebState>,
+    query: web::Query<RunsQuery>,
+) -> Result<HttpResponse, Problem> {
+    let RunsQuery {
+        project,
+        agent,
+        state: of_state,
+        limit,
+        before,
+    } = query.into_inner();
+    let query = RunQuery {
+        project,
+        agent,
+        state: of_state,
+        limit: limit.unwrap_or(50),
+        before,
+    };
+    answered(state.desk.ask(GetRuns(query)).await)
+}
+
+/// A run.
+#[utoipa::path(get, path = "/admin/runs/{id}", tag = "admin", params(("id" = String, Path, description = "The run")),
+    responses((status = 200, description = "The run.", body = RunView)))]
+pub(crate) async fn run(
+    state: web::Data<WebState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    answered(state.desk.ask(GetRun(run_id(&id)?)).await)
+}
+
+/// Ends a run: at once when it waits, within its grace period when it runs.
+#[utoipa::path(post, path = "/admin/runs/{id}/cancel", tag = "admin",
+    params(("id" = String, Path, description = "The run")),
+    responses((status = 200, description = "What became of it.", body = CancelReply)))]
+pub(crate) async fn cancel(
+    state: web::Data<WebState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    answered(state.desk.ask(CancelRun(run_id(&id)?)).await)
+}
+
+/// Repeats a run that has ended.
+#[utoipa::path(post, path = "/admin/runs/{id}/retry", tag = "admin",
+    params(("id" = String, Path, description = "The run")),
+    responses((status = 200, description = "The new run.", body = RetryReply)))]
+pub(crate) async fn retry(
+    state: web::Data<WebState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    answered(state.desk.ask(RetryRun(run_id(&id)?)).await)
+}
+
+async fn set_paused(
+    state: &WebState,
+    project: String,
+    paused: bool,
+) -> Result<HttpResponse, Problem> {
+    answered(state.desk.ask(PauseProject { project, paused }).await)
+}
+
+/// Holds a project's runs back; those under way go on.
+#[utoipa::path(post, path = "/admin/projects/{id}/pause", tag = "admin",
+    params(("id" = String, Path, description = "The project")),
+    responses((status = 200, description = "The project.", body = ProjectView)))]
+pub(crate) async fn pause(
+    state: web::Data<WebState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    set_paused(&state, id.into_inner(), true).await
+}
+
+/// Lets a project's runs go on.
+#[utoipa::path(post, path = "/admin/projects/{id}/resume", tag = "admin",
+    params(("id" = String, Path, description = "The project")),
+    responses((status = 200, description = "The project.", body = ProjectView)))]
+pub(crate) async fn resume(
+    state: web::Data<WebState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    set_paused(&state, id.into_inner(), false).await
+}
+
+/// Checks the files as they are on disk; changes nothing.
+#[utoipa::path(post, path = "/admin/check", tag = "admin",
+    responses((status = 200, description = "What is wrong, or the routing table.", body = CheckView)))]
+pub(crate) async fn check(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
+    answered(state.desk.ask(CheckConfig).await)
+}
+
+/// Checks the files, and puts them in force when they are right.
+#[utoipa::path(post, path = "/admin/reload", tag = "admin",
+    responses((status = 200, description = "In force.", body = CheckView),
+        (status = 422, description = "Wrong; nothing was changed.", body = CheckView)))]
+pub(crate) async fn reload(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
+    let reply = state
+        .desk
+        .ask(ReloadConfig)
+        .await
+        .map_err(|error| ask_problem(&error))?;
+    let view = reply.map_err(|error| desk_problem(&error))?;
+    if view.valid {
+        return Ok(json(&view));
+    }
+    Ok(HttpResponse::UnprocessableEntity().json(view))
+}
+
+/// Which part of the journal.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JournalQuery {
+    /// Entries after this one: `next` of the former page.
+    after: Option<u64>,
+    /// At most so many (200; at most 1000).
+    limit: Option<usize>,
+}
+
+/// A page of the journal, oldest first.
+#[utoipa::path(get, path = "/admin/journal", tag = "admin", params(JournalQuery),
+    responses((status = 200, description = "What happened.", body = JournalPage)))]
+pub(crate) async fn journal(
+    state: web::Data<WebState>,
+    query: web::Query<JournalQuery>,
+) -> Result<HttpResponse, Problem> {
+    let asked = GetJournal {
+        after: query.after.unwrap_or(0),
+        limit: query.limit.unwrap_or(200),
+    };
+    answered(state.desk.ask(asked).await)
+}
+
+/// The actors, live: a tree of `{"name","state","children",…}`.
+#[utoipa::path(get, path = "/admin/actors", tag = "admin",
+    responses((status = 200, description = "The actors below the root supervisor.", body = Object)))]
+pub(crate) async fn actors(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
+    actor_tree(async move { Ok(state.tree.snapshot()) }).await
+}

@@ -1,0 +1,154 @@
+//! From a checked configuration to what can be started: the store, the addresses, what the actors share.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use config_core::{Diagnostic, Environment};
+use edge_web::BindError;
+use git_engine::Git;
+use orchestrator_actors::{Clock, Parts, Shared};
+use orchestrator_core::config::{Checked, Config};
+use orchestrator_engine::process::{Confinement, adopt_orphans};
+use store::{LockError, OpenError, Options, Store};
+
+use crate::server::{Listening, ServerError};
+use crate::socket::Bound;
+
+/// How long the lock of a daemon that is gone is waited for.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at it.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// Why an orchestrator cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum BootError {
+    /// The data folder cannot be used, or another orchestrator uses it.
+    #[error("data_dir: {0}")]
+    Data(#[from] OpenError),
+    /// An address is taken or not this machine's.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// A name has no address.
+    #[error("{name} has no address to listen on: {reason}")]
+    Address {
+        /// The name.
+        name: String,
+        /// What the resolver said.
+        reason: String,
+    },
+    /// The admin bridge's socket.
+    #[error(transparent)]
+    Socket(#[from] ServerError),
+    /// Orphans cannot be taken in.
+    #[error("cannot take in processes whose parents have ended: {0}")]
+    Orphans(std::io::Error),
+}
+
+/// Opens the store of `program`, binds the addresses, and puts together what the actors share. Makes this process
+/// the parent of its agents' orphans. Blocks.
+///
+/// # Errors
+/// See [`BootError`].
+pub fn shared(
+    checked: Checked,
+    config_path: &Path,
+    environment: Environment,
+    program: &str,
+) -> Result<(Shared, Listening), BootError> {
+    let warnings: Vec<String> = checked.warnings.iter().map(Diagnostic::headline).collect();
+    for warning in &warnings {
+        tracing::warn!(event = "config.warning", "{warning}");
+    }
+    let config = checked.config;
+    let data = config.directories.data.clone();
+    let store = open(&data, program)?;
+    let listening = listening(&config)?;
+    adopt_orphans().map_err(BootError::Orphans)?;
+    let confinement = Confinement::detect(&data.display().to_string());
+    if !confinement.is_complete() {
+        tracing::warn!(
+            event = "run.confinement",
+            "cgroup v2 is not writable here: agents are told apart by session, group and environment only"
+        );
+    }
+    let path = environment
+        .text("PATH")
+        .unwrap_or("/usr/local/bin:/usr/bin:/bin");
+    let shared = Shared::new(Parts {
+        git: Git::new("git", path),
+        store,
+        config,
+        config_path: config_path.to_owned(),
+        environment,
+        clock: clock(),
+        confinement,
+        warnings,
+    });
+    Ok((shared, listening))
+}
+
+/// Pages of the store kept in memory: the open runs are held beside them, so little is read twice.
+const CACHE_BYTES: usize = 16 << 20;
+
+/// Opens the store. A child that a killed daemon was just starting holds its lock for the moment before it
+/// becomes another program, so a lock whose holder is gone is waited for.
+fn open(data: &Path, program: &str) -> Result<Store, OpenError> {
+    let until = Instant::now() + LOCK_PATIENCE;
+    let options = Options {
+        cache_bytes: CACHE_BYTES,
+        ..Options::new(program)
+    };
+    loop {
+        let opened = Store::open(data, &options);
+        let Err(OpenError::Lock(LockError::Held { holder, .. })) = &opened else {
+            return opened;
+        };
+        let alive = Path::new("/proc").join(holder.pid.to_string()).exists();
+        if alive || Instant::now() > until {
+            return opened;
+        }
+        std::thread::park_timeout(LOCK_PAUSE);
+    }
+}
+
+fn clock() -> Clock {
+    Arc::new(|| {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
+    })
+}
+
+fn listening(config: &Config) -> Result<Listening, BootError> {
+    let listeners = &config.listeners;
+    let receiver = edge_web::bind(address(&listeners.webhook)?, "listen")?;
+    let admin = match &listeners.admin {
+        Some(admin) => Some(edge_web::bind(address(admin)?, "admin_listen")?),
+        None => None,
+    };
+    let socket = listeners
+        .admin_socket
+        .as_deref()
+        .map(Bound::new)
+        .transpose()?;
+    Ok(Listening {
+        receiver,
+        admin,
+        socket,
+    })
+}
+
+fn address(name: &str) -> Result<SocketAddr, BootError> {
+    let failed = |reason: String| BootError::Address {
+        name: name.to_owned(),
+        reason,
+    };
+    let mut found = name
+        .to_socket_addrs()
+        .map_err(|error| failed(error.to_string()))?;
+    let first = found.next();
+    first.ok_or_else(|| failed("the name resolves to nothing".to_owned()))
+}

@@ -1,0 +1,173 @@
+//! The admin bridge: a Unix socket for this user, and a loopback port with a token.
+
+use std::io;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::{App, HttpServer, web};
+use edge_web::guard::{ApiToken, HostPolicy, PublicPaths};
+use edge_web::{Edge, EdgeConfig, Health, Metrics, ServeOptions, serve};
+
+use crate::admin;
+use crate::socket::{Bound, Standing};
+use crate::state::WebState;
+
+/// Between two looks at the socket's file.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The admin bridge, on either of its doors.
+#[derive(Clone)]
+pub(crate) struct Bridge {
+    pub(crate) state: web::Data<WebState>,
+    pub(crate) metrics: Metrics,
+    pub(crate) health: web::Data<Health>,
+}
+
+impl Bridge {
+    pub(crate) async fn serve(
+        self,
+        port: Option<TcpListener>,
+        socket: Option<Bound>,
+        stopped: tokio::sync::watch::Receiver<bool>,
+    ) -> io::Result<()> {
+        let on_port = self.clone().on_port(port, stopped.clone());
+        let on_socket = self.on_socket(socket, stopped);
+        let (port, socket) = tokio::join!(on_port, on_socket);
+        port.and(socket)
+    }
+
+    async fn on_port(
+        self,
+        listener: Option<TcpListener>,
+        mut stopped: tokio::sync::watch::Receiver<bool>,
+    ) -> io::Result<()> {
+        let Some(listener) = listener else {
+            return Ok(());
+        };
+        let address = listener.local_addr()?;
+        let shared = self.state.shared.clone();
+        let token = ApiToken::following(move || {
+            let config = shared.config();
+            let token = config.listeners.admin_token.as_ref();
+            token.map(|token| token.expose().clone())
+        });
+        let edge = self.edge(HostPolicy::new(address, std::iter::empty()), Some(token));
+        let factory = move || self.app(&edge);
+        let options = ServeOptions {
+            workers: 1,
+            ..ServeOptions::default()
+        };
+        serve(listener, factory, options, async move {
+            until(&mut stopped).await;
+        })
+        .await
+    }
+
+    /// Only this user can open the socket, so it wants no token. Where somebody removes its file, it is made anew;
+    /// what was asked on the old one is answered.
+    async fn on_socket(
+        self,
+        bound: Option<Bound>,
+        mut stopped: tokio::sync::watch::Receiver<bool>,
+    ) -> io::Result<()> {
+        let Some(mut bound) = bound else {
+            return Ok(());
+        };
+        let local = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let edge = self.edge(HostPolicy::new(local, std::iter::empty()), None);
+        loop {
+            let (bridge, edge) = (self.clone(), edge.clone());
+            let server = HttpServer::new(move || bridge.app(&edge))
+                .workers(1)
+                .disable_signals()
+                .shutdown_timeout(5)
+                .listen_uds(bound.listener.try_clone()?)?
+                .run();
+            let handle = server.handle();
+            let served = actix_rt::spawn(server);
+            let again = tokio::select! {
+                () = until(&mut stopped) => None,
+                again = lost(&bound) => Some(again),
+            };
+            let Some(again) = again else {
+                handle.stop(true).await;
+                return served.await.map_err(io::Error::other)?;
+            };
+            actix_rt::spawn(handle.stop(true));
+            bound = again;
+        }
+    }
+
+    /// What is allowed on one of its doors.
+    fn edge(&self, hosts: HostPolicy, token: Option<ApiToken>) -> Edge {
+        let public = [
+            "/",
+            "/operations.js",
+            "/operations.css",
+            "/healthz",
+            "/livez",
+        ];
+        Edge::new(EdgeConfig {
+            token,
+            public: PublicPaths::new(public),
+            ..EdgeConfig::new(hosts, &self.metrics)
+        })
+    }
+
+    /// The application, for one worker.
+    fn app(
+        &self,
+        edge: &Edge,
+    ) -> App<
+        impl ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<impl MessageBody + use<>>,
+            Error = actix_web::Error,
+            InitError = (),
+        > + use<>,
+    > {
+        let routes = admin::routes(&self.metrics);
+        App::new()
+            .wrap(edge.clone())
+            .app_data(self.state.clone())
+            .app_data(self.health.clone())
+            .app_data(web::Data::new(self.metrics.clone()))
+            .configure(|config| routes.configure(config))
+    }
+}
+
+async fn until(stopped: &mut tokio::sync::watch::Receiver<bool>) {
+    // A sender that is gone has nothing more to say either.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+/// Waits until the file of the socket is gone, and binds it again.
+async fn lost(bound: &Bound) -> Bound {
+    let mut told = false;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let reason = match bound.standing() {
+            Standing::Own => continue,
+            Standing::Taken => "somebody else's file stands there".to_owned(),
+            Standing::Free => match Bound::new(bound.path()) {
+                Ok(again) => {
+                    tracing::warn!(
+                        event = "admin.socket_again", path = %bound.path().display(),
+                        "the admin socket's file was gone; it is there again"
+                    );
+                    return again;
+                }
+                Err(error) => error.to_string(),
+            },
+        };
+        if !std::mem::replace(&mut told, true) {
+            tracing::error!(
+                event = "admin.socket_lost", path = %bound.path().display(), reason,
+                "the admin socket's file is gone and cannot be made again yet; it is tried every two seconds"
+            );
+        }
+    }
+}

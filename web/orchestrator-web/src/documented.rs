@@ -1,0 +1,31 @@
+//! The API document.
+
+use edge_web::{Routes, share_problem};
+use utoipa::OpenApi;
+
+use crate::{admin, event_stream, log_stream, receiver};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Orrery orchestrator", description = "Receiver of webhooks, and the admin bridge (Unix socket, loopback)."),
+    paths(
+        receiver::webhook, admin::status, admin::agents, admin::prompt, admin::runs, admin::run, log_stream::log,
+        admin::cancel, admin::retry, admin::pause, admin::resume, admin::check, admin::reload, admin::journal,
+        admin::actors, event_stream::events, event_stream::run_events
+    ),
+    tags((name = "receiver", description = "Webhooks of the forge"), (name = "admin", description = "For operators"))
+)]
+struct Documented;
+
+/// The OpenAPI 3.1 document.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let mut document = Documented::openapi();
+    share_problem(&mut document);
+    document
+}
+
+/// Adds the document to the routes.
+pub(crate) fn add(routes: Routes) -> Routes {
+    routes.openapi(&openapi())
+}

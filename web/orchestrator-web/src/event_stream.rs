@@ -1,0 +1,216 @@
+//! What happens, as it happens: Server-Sent Events of the journal and of one run.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
+use edge_web::Problem;
+use forge_core::RunId;
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use orchestrator_actors::messages::{DeskError, GetJournal, GetRun};
+use orchestrator_core::admin::{JournalEntry, RunView};
+use serde::Deserialize;
+use tokio::sync::watch;
+use utoipa::IntoParams;
+
+use crate::admin::run_id;
+use crate::problems::{ask_problem, desk_problem};
+use crate::state::WebState;
+
+/// A follower that gets nothing else gets a sign of life so often.
+const ALIVE: Duration = Duration::from_secs(5);
+/// Most entries read at a time.
+const PAGE: usize = 500;
+
+/// Where to begin.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EventsQuery {
+    /// Entries of the journal after this one, as the header `Last-Event-ID` says too; else what comes from now on.
+    after: Option<u64>,
+}
+
+/// The journal as it is written: `event: journal`, `id` the entry's number, data a `JournalEntry`.
+#[utoipa::path(get, path = "/admin/events", tag = "admin", params(EventsQuery),
+    responses((status = 200, description = "Server-Sent Events, without an end.", content_type = "text/event-stream",
+        body = JournalEntry)))]
+pub(crate) async fn events(
+    state: web::Data<WebState>,
+    query: web::Query<EventsQuery>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let news = state.shared.news();
+    let header = request.headers().get("last-event-id");
+    let header = header.and_then(|id| id.to_str().ok()?.parse().ok());
+    let after = match query.after.or(header) {
+        Some(after) => after,
+        None => newest(&state).await?,
+    };
+    let follower = Follower {
+        state,
+        news,
+        after,
+        ready: VecDeque::new(),
+    };
+    Ok(stream(unfold(follower, |mut follower| async move {
+        let event = follower.next().await?;
+        Some((Ok(event), follower))
+    })))
+}
+
+fn stream(events: impl Stream<Item = Result<Bytes, actix_web::Error>> + 'static) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, "text/event-stream"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .streaming(events)
+}
+
+/// The number of the newest entry.
+async fn newest(state: &WebState) -> Result<u64, Problem> {
+    let asked = GetJournal {
+        after: u64::MAX - 1,
+        limit: 1,
+    };
+    let page = state.desk.ask(asked).await;
+    let page = page.map_err(|error| ask_problem(&error))?;
+    let page = page.map_err(|error| desk_problem(&error))?;
+    Ok(page.last.unwrap_or(0))
+}
+
+struct Follower {
+    state: web::Data<WebState>,
+    news: watch::Receiver<u64>,
+    after: u64,
+    ready: VecDeque<Bytes>,
+}
+
+impl Follower {
+    /// The next event; `None` when the orchestrator ends.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            // Marked as seen before the look: what is written meanwhile is seen again.
+            self.news.mark_unchanged();
+            if !self.look().await? {
+                match wait(&mut self.news).await {
+                    News::Some => {}
+                    News::None => return Some(Bytes::from_static(b": alive\n\n")),
+                    News::Over => return None,
+                }
+            }
+        }
+    }
+
+    /// Whether there is something new. `None`: the orchestrator ends.
+    async fn look(&mut self) -> Option<bool> {
+        let asked = GetJournal {
+            after: self.after,
+            limit: PAGE,
+        };
+        let page = self.state.desk.ask(asked).await.ok()?.ok()?;
+        for entry in page.entries {
+            self.after = entry.seq;
+            self.ready.push_back(event(&entry));
+        }
+        Some(!self.ready.is_empty())
+    }
+}
+
+fn event(entry: &JournalEntry) -> Bytes {
+    let data = serde_json::to_string(entry).expect("texts and numbers always serialise");
+    Bytes::from(format!(
+        "event: journal\nid: {}\ndata: {data}\n\n",
+        entry.seq
+    ))
+}
+
+enum News {
+    Some,
+    None,
+    Over,
+}
+
+async fn wait(news: &mut watch::Receiver<u64>) -> News {
+    match tokio::time::timeout(ALIVE, news.changed()).await {
+        Ok(Ok(())) => News::Some,
+        Ok(Err(_)) => News::Over,
+        Err(_) => News::None,
+    }
+}
+
+/// A run as it changes: `event: run` with a `RunView`, at once and after each change, and `event: end` after the last.
+#[utoipa::path(get, path = "/admin/runs/{id}/events", tag = "admin",
+    params(("id" = String, Path, description = "The run")),
+    responses((status = 200, description = "Server-Sent Events, until the run has ended.",
+        content_type = "text/event-stream", body = RunView)))]
+pub(crate) async fn run_events(
+    state: web::Data<WebState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id = run_id(&id)?;
+    let news = state.shared.news();
+    // A run that there is none of is said so at once.
+    let first = look(&state, &id).await.map_err(|failed| *failed)?;
+    let follower = RunFollower {
+        state,
+        id,
+        news,
+        last: None,
+        first: Some(first),
+        over: false,
+    };
+    Ok(stream(unfold(follower, |mut follower| async move {
+        let event = follower.next().await?;
+        Some((Ok(event), follower))
+    })))
+}
+
+async fn look(state: &WebState, id: &RunId) -> Result<RunView, Box<Problem>> {
+    let found: Result<Result<RunView, DeskError>, _> = state.desk.ask(GetRun(id.clone())).await;
+    let found = found.map_err(|error| Box::new(ask_problem(&error)))?;
+    found.map_err(|error| Box::new(desk_problem(&error)))
+}
+
+struct RunFollower {
+    state: web::Data<WebState>,
+    id: RunId,
+    news: watch::Receiver<u64>,
+    last: Option<RunView>,
+    first: Option<RunView>,
+    over: bool,
+}
+
+impl RunFollower {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if self.over {
+                return None;
+            }
+            if self.last.as_ref().is_some_and(|last| last.ended) {
+                self.over = true;
+                return Some(Bytes::from_static(b"event: end\ndata: {}\n\n"));
+            }
+            self.news.mark_unchanged();
+            let view = match self.first.take() {
+                Some(first) => first,
+                None => look(&self.state, &self.id).await.ok()?,
+            };
+            if self.last.as_ref() != Some(&view) {
+                let data =
+                    serde_json::to_string(&view).expect("texts and numbers always serialise");
+                self.last = Some(view);
+                return Some(Bytes::from(format!("event: run\ndata: {data}\n\n")));
+            }
+            match wait(&mut self.news).await {
+                News::Some => {}
+                News::None => return Some(Bytes::from_static(b": alive\n\n")),
+                News::Over => return None,
+            }
+        }
+    }
+}

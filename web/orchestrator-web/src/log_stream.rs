@@ -1,0 +1,230 @@
+//! The log of a run, whole or as it is written.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use bytes::Bytes;
+use edge_web::Problem;
+use forge_core::RunId;
+use futures_util::stream::unfold;
+use orchestrator_actors::messages::GetRun;
+use orchestrator_engine::output::{LogPart, LogReader};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::admin::run_id;
+use crate::problems::{ask_problem, desk_problem};
+use crate::state::WebState;
+
+/// Between two looks at a log that is being written.
+const LOOK: Duration = Duration::from_millis(150);
+/// A follower that gets nothing else gets a sign of life so often.
+const ALIVE: Duration = Duration::from_secs(5);
+/// Read at once, in bytes.
+const PART: usize = 64 << 10;
+/// Most of a log that is sent whole, in bytes.
+const MAX_WHOLE: usize = 64 << 20;
+
+/// How much of a log.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogQuery {
+    /// 1: as Server-Sent Events (`log`, `skipped`, `end`), until the run has ended.
+    follow: Option<u8>,
+    /// Only the last so many lines of what is there.
+    tail: Option<usize>,
+}
+
+/// What a run's agent printed, secrets masked.
+#[utoipa::path(get, path = "/admin/runs/{id}/log", tag = "admin",
+    params(("id" = String, Path, description = "The run"), LogQuery),
+    responses((status = 200, description = "The log, or events of it.", content_type = "text/plain", body = String)))]
+pub(crate) async fn log(
+    state: web::Data<WebState>,
+    id: web::Path<String>,
+    query: web::Query<LogQuery>,
+) -> Result<HttpResponse, Problem> {
+    let id = run_id(&id)?;
+    let asked = state.desk.ask(GetRun(id.clone())).await;
+    let found = asked.map_err(|error| ask_problem(&error))?;
+    found.map_err(|error| desk_problem(&error))?;
+    let folder = state.shared.log_folder(id.as_str());
+    let tail = query.tail;
+    let (text, at) = blocking(move || whole(&folder, tail)).await?;
+    if query.follow != Some(1) {
+        return Ok(HttpResponse::Ok()
+            .insert_header((header::CONTENT_TYPE, "text/plain; charset=utf-8"))
+            .insert_header((header::CACHE_CONTROL, "no-store"))
+            .body(text));
+    }
+    let follower = Follower {
+        state,
+        folder: None,
+        run: id,
+        at,
+        quiet: Duration::ZERO,
+        ready: VecDeque::from(first_events(&text)),
+        over: false,
+    };
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, "text/event-stream"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .streaming(unfold(follower, |mut follower| async move {
+            let event = follower.next().await?;
+            Some((Ok::<_, actix_web::Error>(event), follower))
+        })))
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Problem::internal()))
+}
+
+/// What is there, and the place after it.
+fn whole(folder: &std::path::Path, tail: Option<usize>) -> Result<(String, u64), Problem> {
+    let mut reader = LogReader::new(folder, 0);
+    let mut bytes: Vec<u8> = Vec::new();
+    while bytes.len() < MAX_WHOLE {
+        match reader.next(PART) {
+            Ok(LogPart::Bytes(part)) => bytes.extend(part),
+            Ok(LogPart::Skipped(count)) => {
+                bytes.extend(format!("\n[{count} bytes left out]\n").bytes());
+            }
+            Ok(LogPart::Waiting | LogPart::End(_)) => break,
+            Err(error) => return Err(Problem::unavailable(error.to_string(), 5)),
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let text = match tail {
+        Some(lines) => last_lines(&text, lines).to_owned(),
+        None => text,
+    };
+    Ok((text, reader.at()))
+}
+
+fn last_lines(text: &str, lines: usize) -> &str {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    if lines == 0 {
+        return "";
+    }
+    let starts = body.match_indices('\n').map(|(at, _)| at + 1).rev();
+    starts
+        .into_iter()
+        .nth(lines - 1)
+        .map_or(text, |at| &text[at..])
+}
+
+fn first_events(text: &str) -> Vec<Bytes> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    vec![log_event(text)]
+}
+
+fn log_event(text: &str) -> Bytes {
+    let data = serde_json::json!({ "text": text });
+    Bytes::from(format!("event: log\ndata: {data}\n\n"))
+}
+
+/// One follower of one log.
+struct Follower {
+    state: web::Data<WebState>,
+    folder: Option<PathBuf>,
+    run: RunId,
+    at: u64,
+    quiet: Duration,
+    ready: VecDeque<Bytes>,
+    over: bool,
+}
+
+impl Follower {
+    /// The next event; `None` after the last.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                self.quiet = Duration::ZERO;
+                return Some(event);
+            }
+            if self.over {
+                return None;
+            }
+            if self.quiet >= ALIVE {
+                self.quiet = Duration::ZERO;
+                return Some(Bytes::from_static(b": alive\n\n"));
+            }
+            self.look().await;
+        }
+    }
+
+    async fn look(&mut self) {
+        let folder = self.folder.get_or_insert_with(|| {
+            let shared = &self.state.shared;
+            shared.log_folder(self.run.as_str())
+        });
+        let (folder, at) = (folder.clone(), self.at);
+        let part = blocking(move || {
+            let mut reader = LogReader::new(&folder, at);
+            let part = reader.next(PART);
+            let part = part.map_err(|error| Problem::unavailable(error.to_string(), 5))?;
+            Ok((part, reader.at()))
+        });
+        match part.await {
+            Ok((LogPart::Bytes(bytes), at)) => {
+                self.at = at;
+                self.ready
+                    .push_back(log_event(&String::from_utf8_lossy(&bytes)));
+            }
+            Ok((LogPart::Skipped(count), at)) => {
+                self.at = at;
+                self.ready
+                    .push_back(Bytes::from(format!("event: skipped\ndata: {count}\n\n")));
+            }
+            Ok((LogPart::End(_), _)) | Err(_) => self.end(),
+            Ok((LogPart::Waiting, _)) => self.wait().await,
+        }
+    }
+
+    fn end(&mut self) {
+        self.over = true;
+        self.ready
+            .push_back(Bytes::from_static(b"event: end\ndata: {}\n\n"));
+    }
+
+    /// Nothing new: a run that ended without a log (refused, cancelled early) has no end in it either.
+    async fn wait(&mut self) {
+        tokio::time::sleep(LOOK).await;
+        self.quiet += LOOK;
+        if self.at > 0 {
+            return;
+        }
+        let asked = self.state.desk.ask(GetRun(self.run.clone())).await;
+        let started = matches!(&asked, Ok(Ok(view)) if view.started_at.is_some());
+        let ended = matches!(&asked, Ok(Ok(view)) if view.ended);
+        if ended && !started {
+            self.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_whole_lines() {
+        for (text, lines, expected) in [
+            ("a\nb\nc\n", 2, "b\nc\n"),
+            ("a\nb\nc", 2, "b\nc"),
+            ("a\nb\n", 9, "a\nb\n"),
+            ("a\n", 0, ""),
+            ("", 3, ""),
+        ] {
+            assert_eq!(last_lines(text, lines), expected, "{text:?} {lines}");
+        }
+    }
+}

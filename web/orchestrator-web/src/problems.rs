@@ -1,0 +1,47 @@
+//! Failures of the actors as answers.
+
+use edge_web::Problem;
+use orchestrator_actors::messages::DeskError;
+use store::StoreError;
+use supervision::AskError;
+
+/// Why an actor has no reply, as an answer.
+pub(crate) fn ask_problem(error: &AskError) -> Problem {
+    match error {
+        AskError::Full { retry_after, .. } => Problem::unavailable(
+            "too many requests wait for the disk",
+            u32::try_from(retry_after.as_secs().max(1)).unwrap_or(u32::MAX),
+        ),
+        AskError::Unavailable { .. } => {
+            Problem::unavailable("the orchestrator is being restarted", 1)
+        }
+        AskError::TimedOut { after, .. } => {
+            Problem::gateway_timeout(format!("no answer within {} s", after.as_secs()))
+        }
+        AskError::NoReply { .. } => Problem::internal(),
+    }
+}
+
+/// Why nothing was stored, as an answer: nothing was acknowledged, so the sender may try again.
+pub(crate) fn store_problem(error: &StoreError) -> Problem {
+    match error {
+        StoreError::Busy { .. } => Problem::unavailable("too many requests wait for the disk", 1),
+        StoreError::Full { .. } => Problem::unavailable("the disk is full; nothing was stored", 30),
+        error => {
+            tracing::error!(event = "http.failed", error = %error, "a request could not be stored");
+            Problem::unavailable(
+                "the store does not work at the moment; nothing was stored",
+                5,
+            )
+        }
+    }
+}
+
+/// Why the desk has no answer.
+pub(crate) fn desk_problem(error: &DeskError) -> Problem {
+    match error {
+        DeskError::NotFound(text) => Problem::not_found(text.clone()),
+        DeskError::Conflict(text) => Problem::conflict(text.clone()),
+        DeskError::Store(error) => store_problem(error),
+    }
+}

@@ -1,0 +1,43 @@
+//! What a program that runs a runner decides before it listens.
+
+use std::net::SocketAddr;
+
+use config_core::Secret;
+use url::Url;
+
+use crate::config::RunnerConfig;
+
+/// The token that everything but webhooks needs, on this address. Beyond the loopback address there is always one:
+/// without a configured one it is `unknown`, which nobody knows.
+#[must_use]
+pub fn token(
+    config: &RunnerConfig,
+    bound: SocketAddr,
+    unknown: impl FnOnce() -> String,
+) -> Option<Secret<String>> {
+    if config.token.is_some() || bound.ip().is_loopback() {
+        return config.token.clone();
+    }
+    tracing::warn!(
+        event = "config.exposed",
+        "the runner listens on more than this machine: only webhooks and health are answered until WORKFLOW_RUNNER_API_TOKEN is set"
+    );
+    Some(Secret::new(unknown()))
+}
+
+/// Puts the port that was given for port 0 into links to runs.
+pub fn link_to(config: &mut RunnerConfig, bound: SocketAddr) {
+    let own = config
+        .runner
+        .public_url
+        .as_mut()
+        .filter(|url| url.port() == Some(0));
+    if let Some(url) = own {
+        set_port(url, bound.port());
+    }
+}
+
+fn set_port(url: &mut Url, port: u16) {
+    // A URL with a host has a port.
+    let _ = url.set_port(Some(port));
+}

@@ -1,0 +1,98 @@
+//! The settings, from variables and files.
+
+use super::*;
+
+fn environment(pairs: &[(&str, &str)]) -> Environment {
+    Environment::from_os(
+        pairs
+            .iter()
+            .map(|(name, value)| (name.into(), value.into())),
+    )
+}
+
+fn parse(pairs: &[(&str, &str)], file: &str) -> Result<RunnerConfig, Diagnostics> {
+    let file =
+        (!file.is_empty()).then_some(("runner.toml", file.as_bytes(), Path::new("/etc/orrery")));
+    RunnerConfig::parse(file, &Flags::default(), &environment(pairs))
+}
+
+#[test]
+fn w08_without_a_secret_it_does_not_start() {
+    for pairs in [vec![], vec![("FORGE_WEBHOOK_SECRET", "")]] {
+        let wrong = parse(&pairs, "").expect_err("no secret").to_string();
+        assert!(wrong.contains("FORGE_WEBHOOK_SECRET is not set"), "{wrong}");
+    }
+}
+
+#[test]
+fn the_contract_s_variables_are_read() {
+    let config = parse(
+        &[
+            ("PORT", "3001"),
+            ("HOST", "0.0.0.0"),
+            ("FORGE_WEBHOOK_SECRET", "s3cret"),
+            ("FORGE_TOKEN", "t"),
+            ("VMM_API_URL", "http://127.0.0.1:9/"),
+            ("VMM_AUTH_TOKEN", "jwt"),
+            ("USE_LLM_PARSER", "true"),
+            ("LOCALLLM_BASE_URL", "http://127.0.0.1:11434"),
+            ("LOCALLLM_MODEL", "m"),
+            ("REPOSITORY_PATH", "/srv/repositories"),
+        ],
+        "",
+    )
+    .unwrap();
+    assert_eq!(config.listen.to_string(), "0.0.0.0:3001");
+    assert_eq!(config.runner.repositories, Path::new("/srv/repositories"));
+    assert_eq!(config.runner.vmm_url.as_str(), "http://127.0.0.1:9/");
+    assert_eq!(config.runner.model.unwrap().protocol, LlmProtocol::Ollama);
+    assert!(!format!("{:?}", config.secrets).contains("s3cret"));
+}
+
+#[test]
+fn all_mistakes_at_once() {
+    let wrong = parse(
+        &[
+            ("PORT", "99999"),
+            ("USE_LLM_PARSER", "yes"),
+            ("VMM_API_URL", "vm"),
+        ],
+        "",
+    )
+    .expect_err("three mistakes");
+    let text = wrong.to_string();
+    for part in [
+        "PORT",
+        "USE_LLM_PARSER",
+        "VMM_API_URL",
+        "FORGE_WEBHOOK_SECRET",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let model = parse(
+        &[("FORGE_WEBHOOK_SECRET", "x"), ("USE_LLM_PARSER", "true")],
+        "",
+    )
+    .expect_err("no model")
+    .to_string();
+    assert!(model.contains("LOCALLLM_BASE_URL"), "{model}");
+}
+
+#[test]
+fn the_file_names_machines_and_secrets() {
+    let file = "allow_addresses = [\"127.0.0.1\"]\nmax_jobs = 2\n[machines.ubuntu-latest]\nmemory = \"1GiB\"\nvcpus = 2\nisolation_min = \"emulated-vm\"\n[secrets]\nKEY = \"v\"\n";
+    let config = parse(&[("FORGE_WEBHOOK_SECRET", "x")], file).unwrap();
+    let (label, vm) = &config.runner.machines[0];
+    assert_eq!(
+        (label.as_str(), vm.mem_mib, vm.vcpus),
+        ("ubuntu-latest", Some(1024), Some(2))
+    );
+    assert!(!format!("{:?}", config.runner).contains("\"v\""));
+    let wrong = parse(&[("FORGE_WEBHOOK_SECRET", "x")], "max_job = 2\n")
+        .expect_err("a typo")
+        .to_string();
+    assert!(
+        wrong.contains("runner.toml:1:1") && wrong.contains("max_jobs"),
+        "{wrong}"
+    );
+}

@@ -1,0 +1,76 @@
+//! `POST /runs/dispatch`: somebody starts a workflow that says `workflow_dispatch`.
+
+use std::collections::BTreeMap;
+
+use actix_web::{HttpResponse, web};
+use edge_web::{ApiJson, Problem};
+use runner_actors::messages::Dispatch;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::handlers::{of_ask, of_store};
+use crate::state::RunnerState;
+
+/// Most inputs of a dispatch.
+const MAX_INPUTS: usize = 25;
+
+/// Which workflow to start.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DispatchRequest {
+    /// `owner/repo`; it must have pushed before, so that it is known where it is.
+    pub repository: String,
+    /// The branch; without it the default branch.
+    #[serde(default)]
+    pub branch: Option<String>,
+    /// The workflow's file, for example `.github/workflows/deploy.yml`.
+    pub workflow: String,
+    /// Its inputs, as text.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, String>,
+}
+
+/// The run that was started.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Dispatched {
+    /// Its id.
+    pub run: String,
+}
+
+/// Starts a workflow. Only where an API token is configured: whoever may start runs must be known.
+#[utoipa::path(post, path = "/runs/dispatch", tag = "runs", request_body = DispatchRequest,
+    responses((status = 202, body = Dispatched, description = "Stored; the run starts, and says so if the workflow takes no dispatch or other inputs"), (status = 400, description = "Not such a request"),
+        (status = 401, description = "The token is missing or wrong"), (status = 403, description = "No API token is configured"), (status = 404, description = "The repository or branch is not known"), (status = 503, description = "The store takes no writes")))]
+pub(crate) async fn dispatch(
+    state: web::Data<RunnerState>,
+    request: ApiJson<DispatchRequest>,
+) -> Result<HttpResponse, Problem> {
+    let ApiJson(request) = request;
+    if !state.has_token {
+        return Err(Problem::forbidden(
+            "set WORKFLOW_RUNNER_API_TOKEN to start runs by hand",
+        ));
+    }
+    if request.inputs.len() > MAX_INPUTS {
+        return Err(Problem::bad_request(format!(
+            "{} inputs, {MAX_INPUTS} at most",
+            request.inputs.len()
+        )));
+    }
+    let order = Dispatch {
+        repository: request.repository,
+        branch: request.branch,
+        workflow: request.workflow,
+        inputs: request.inputs.into_iter().collect(),
+        actor: "api".to_owned(),
+    };
+    let stored = state
+        .desk
+        .ask(order)
+        .await
+        .map_err(|error| of_ask(&error))?;
+    let run = stored
+        .map_err(|error| of_store(&error))?
+        .map_err(|refused| Problem::not_found(refused.to_string()))?;
+    Ok(HttpResponse::Accepted().json(Dispatched { run }))
+}

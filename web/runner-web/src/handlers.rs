@@ -1,0 +1,287 @@
+//! The handlers.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, DispositionType};
+use actix_web::{HttpRequest, HttpResponse, web};
+use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
+use runner_actors::messages::CancelRun;
+use runner_actors::{
+    Accepted, NewDelivery, NotAccepted, Payload, RunRecord, RunnerView, StoredEvent,
+};
+use serde::{Deserialize, Serialize};
+use store::StoreError;
+use supervision::{ActorTree, AskError};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::log::{Chunks, whole};
+use crate::page;
+use crate::state::RunnerState;
+
+type State = web::Data<RunnerState>;
+
+/// What became of a webhook.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WebhookAnswer {
+    /// The delivery's id.
+    pub delivery: String,
+    /// `accepted`, `duplicate` or `ignored`.
+    pub status: &'static str,
+    /// The run it started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Why it was ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Takes a signed webhook of a forge.
+#[utoipa::path(post, path = "/webhook", tag = "webhooks", request_body(content = WebhookBody, description = "The forge's JSON, signed (`X-Hub-Signature-256` or the forge's own header)"),
+    responses((status = 202, body = WebhookAnswer, description = "Stored; a run was started"), (status = 200, body = WebhookAnswer, description = "Seen before, or starts nothing"),
+        (status = 403, description = "The signature does not hold"), (status = 400, description = "No readable event"), (status = 413, description = "Too large"), (status = 503, description = "Full, or the store takes no writes")))]
+pub(crate) async fn webhook(
+    state: State,
+    body: SignedBody<ForgeVerifier>,
+) -> Result<HttpResponse, Problem> {
+    let SignedBody(webhook) = body;
+    let raw = webhook.body.clone();
+    let delivery = webhook.into_delivery()?;
+    let id = delivery.id.to_string();
+    let event = match StoredEvent::of_webhook(&delivery.event) {
+        Ok(event) => event,
+        Err(reason) => {
+            return Ok(answer(
+                StatusCode::OK,
+                id,
+                "ignored",
+                None,
+                Some(reason.to_string()),
+            ));
+        }
+    };
+    if event.clone_url.is_empty() {
+        return Err(Problem::bad_request(
+            "the field repository.clone_url is missing: the repository cannot be fetched",
+        ));
+    }
+    let delivery = NewDelivery {
+        id: delivery.id,
+        digest: delivery.body,
+        event,
+        payload: Payload::pack(&raw),
+    };
+    let accepted = state.intake.accept(delivery).await;
+    Ok(match accepted.map_err(|error| of_intake(&error))? {
+        Accepted::Run(run) => answer(StatusCode::ACCEPTED, id, "accepted", Some(run), None),
+        Accepted::Duplicate => answer(StatusCode::OK, id, "duplicate", None, None),
+        Accepted::Full => {
+            return Err(Problem::unavailable(
+                "as many runs wait as the runner takes",
+                30,
+            ));
+        }
+    })
+}
+
+fn answer(
+    code: StatusCode,
+    delivery: String,
+    status: &'static str,
+    run: Option<String>,
+    reason: Option<String>,
+) -> HttpResponse {
+    HttpResponse::build(code).json(WebhookAnswer {
+        delivery,
+        status,
+        run,
+        reason,
+    })
+}
+
+fn of_intake(error: &NotAccepted) -> Problem {
+    match error {
+        NotAccepted::Store(error) => of_store(error),
+        NotAccepted::Late(_) => Problem::gateway_timeout(error.to_string()),
+    }
+}
+
+pub(crate) fn of_ask(error: &AskError) -> Problem {
+    match error {
+        AskError::Full { retry_after, .. } => {
+            let seconds = u32::try_from(retry_after.as_secs()).unwrap_or(1).max(1);
+            Problem::unavailable(
+                "as many deliveries are under way as the runner takes",
+                seconds,
+            )
+        }
+        AskError::Unavailable { .. } => Problem::unavailable("the runner is being restarted", 1),
+        AskError::TimedOut { after, .. } => {
+            Problem::gateway_timeout(format!("no answer within {} s", after.as_secs()))
+        }
+        AskError::NoReply { .. } => Problem::unavailable("the request was interrupted", 1),
+    }
+}
+
+pub(crate) fn of_store(error: &StoreError) -> Problem {
+    if error.is_temporary() {
+        return Problem::unavailable(error.to_string(), 2);
+    }
+    tracing::error!(event = "run.store_failed", %error, "a delivery could not be stored");
+    Problem::internal()
+}
+
+/// Which runs to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunsQuery {
+    /// Of this repository only (`owner/repo`).
+    pub repository: Option<String>,
+    /// At most so many (default 50, at most 1,000).
+    pub limit: Option<usize>,
+}
+
+/// The newest runs first.
+#[utoipa::path(get, path = "/runs", tag = "runs", params(RunsQuery), responses((status = 200, description = "Run records, newest first", body = Vec<RunRecord>)))]
+pub(crate) async fn runs(
+    request: HttpRequest,
+    state: State,
+    query: web::Query<RunsQuery>,
+) -> Result<HttpResponse, Problem> {
+    let RunsQuery { repository, limit } = query.into_inner();
+    let limit = limit.unwrap_or(50).clamp(1, 1000);
+    let runs = state
+        .view
+        .runs(repository, limit)
+        .await
+        .map_err(|error| of_store(&error))?;
+    if wants_page(&request) {
+        return Ok(page::html(page::list(&runs)));
+    }
+    Ok(HttpResponse::Ok().json(runs))
+}
+
+/// One run.
+#[utoipa::path(get, path = "/runs/{id}", tag = "runs", params(("id" = String, Path, description = "The run's id")),
+    responses((status = 200, description = "The run's record", body = RunRecord), (status = 404, description = "No such run")))]
+pub(crate) async fn run(
+    request: HttpRequest,
+    state: State,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let record = find(&state.view, &id).await?;
+    if wants_page(&request) {
+        let artifacts = state.view.artifacts(&record.id);
+        return Ok(page::html(page::run(&record, &artifacts)));
+    }
+    Ok(HttpResponse::Ok().json(record))
+}
+
+pub(crate) async fn find(view: &RunnerView, id: &str) -> Result<RunRecord, Problem> {
+    let found = view.run(id).await.map_err(|error| of_store(&error))?;
+    found.ok_or_else(|| Problem::not_found("there is no run with this id"))
+}
+
+/// People's browsers name HTML first; programs do not name it.
+fn wants_page(request: &HttpRequest) -> bool {
+    let accept = request
+        .headers()
+        .get(ACCEPT)
+        .and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// Ends a run.
+#[utoipa::path(post, path = "/runs/{id}/cancel", tag = "runs", params(("id" = String, Path, description = "The run's id")),
+    responses((status = 202, description = "It will end"), (status = 404, description = "No such run"), (status = 409, description = "It has ended already")))]
+pub(crate) async fn cancel(state: State, id: web::Path<String>) -> Result<HttpResponse, Problem> {
+    let record = find(&state.view, &id).await?;
+    if record.state.is_terminal() {
+        return Err(Problem::conflict("the run has ended already"));
+    }
+    let order = CancelRun {
+        run: record.id,
+        reason: "somebody asked for it".to_owned(),
+    };
+    let under_way = state
+        .desk
+        .ask(order)
+        .await
+        .map_err(|error| of_ask(&error))?;
+    if under_way {
+        Ok(HttpResponse::Accepted().json(serde_json::json!({ "status": "ending" })))
+    } else {
+        Err(Problem::unavailable("the run is being started", 1))
+    }
+}
+
+/// An artifact, as the tar it is stored as.
+#[utoipa::path(get, path = "/runs/{id}/artifacts/{name}", tag = "runs", params(("id" = String, Path, description = "The run's id"), ("name" = String, Path, description = "The artifact's name")),
+    responses((status = 200, description = "A tar", content_type = "application/x-tar"), (status = 404, description = "No such run or artifact")))]
+pub(crate) async fn artifact(
+    state: State,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (id, name) = path.into_inner();
+    let record = find(&state.view, &id).await?;
+    let file = state.view.artifact(&record.id, &name);
+    let file = file.ok_or_else(|| Problem::not_found("the run has no artifact of this name"))?;
+    let shown: String = name
+        .chars()
+        .map(|c| {
+            if c.is_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let disposition = ContentDisposition {
+        disposition: DispositionType::Attachment,
+        parameters: vec![DispositionParam::Filename(format!("{shown}.tar"))],
+    };
+    let chunks = Chunks { path: file, at: 0 };
+    Ok(HttpResponse::Ok()
+        .content_type("application/x-tar")
+        .insert_header(disposition)
+        .streaming(whole(chunks)))
+}
+
+/// How the runner is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RunnerHealth {
+    /// `ok` or `degraded`.
+    pub status: &'static str,
+    /// The program's version.
+    pub version: &'static str,
+    /// Why it is degraded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// How the runner is; 200 as soon as it answers.
+#[utoipa::path(get, path = "/health", tag = "operation", responses((status = 200, body = RunnerHealth)))]
+pub(crate) async fn health(state: State) -> HttpResponse {
+    let store = state.view.store_health().state;
+    let reason = (store != store::State::Ready).then(|| format!("the store is {store:?}"));
+    HttpResponse::Ok().json(RunnerHealth {
+        status: if reason.is_some() { "degraded" } else { "ok" },
+        version: env!("CARGO_PKG_VERSION"),
+        reason,
+    })
+}
+
+/// The actor tree.
+pub(crate) async fn actors(tree: web::Data<ActorTree>) -> Result<HttpResponse, Problem> {
+    edge_web::actor_tree(async move { Ok(tree.snapshot()) }).await
+}
+
+/// The page's style and script.
+pub(crate) async fn asset(name: web::Path<String>) -> Result<HttpResponse, Problem> {
+    page::asset(&name).ok_or_else(|| Problem::not_found("there is no such file"))
+}
+
+/// The start page leads to the runs.
+pub(crate) async fn home() -> HttpResponse {
+    HttpResponse::SeeOther()
+        .insert_header(("location", "/runs"))
+        .finish()
+}

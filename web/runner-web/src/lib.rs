@@ -1,0 +1,22 @@
+//! The workflow runner's HTTP edge.
+//!
+//! ```text
+//! POST /webhook ─▶ signature over the raw bytes ─▶ event ─▶ RunnerIntake ─▶ 202, once it is durable
+//! GET /runs, /runs/{id}, /runs/{id}/log ─reads─▶ records and log files
+//! POST /runs/{id}/cancel ─CancelRun─▶ RunDesk
+//! ```
+//! A handler turns a request into a message and the reply into JSON; it decides nothing.
+
+mod api;
+pub mod boot;
+pub mod config;
+mod dispatch;
+mod handlers;
+mod log;
+mod metrics;
+mod page;
+mod server;
+mod state;
+
+pub use api::{openapi, routes};
+pub use server::{RunnerServer, ServerOptions};

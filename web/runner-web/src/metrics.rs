@@ -1,0 +1,75 @@
+//! The runner's own figures for `/metrics`, read when they are asked for.
+
+use edge_web::figures::{counters, gauges, histogram};
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
+use runner_actors::{BUCKETS, RunnerView};
+
+/// Reads what the actors have counted.
+pub(crate) struct RunnerMetrics(pub(crate) RunnerView);
+
+impl Collector for RunnerMetrics {
+    fn desc(&self) -> Vec<&Desc> {
+        // Families are made when they are collected.
+        Vec::new()
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+    fn collect(&self) -> Vec<MetricFamily> {
+        let figures = self.0.figures();
+        let [accepted, duplicates, refused] = figures.deliveries();
+        let ended = figures.ended().map(|(state, count)| {
+            let name = serde_json::to_value(state).unwrap_or_default();
+            (name.as_str().unwrap_or_default().to_owned(), count as f64)
+        });
+        vec![
+            counters(
+                "runner_runs_ended_total",
+                "Runs that have ended, by state.",
+                "state",
+                ended,
+            ),
+            durations(figures),
+            counters(
+                "runner_deliveries_total",
+                "Webhook deliveries that start runs, by what became of them.",
+                "outcome",
+                [
+                    ("accepted", accepted as f64),
+                    ("duplicate", duplicates as f64),
+                    ("refused", refused as f64),
+                ],
+            ),
+            gauges(
+                "runner_runs_waiting",
+                "Stored runs that wait to be started.",
+                "",
+                [("", figures.runs_waiting() as f64)],
+            ),
+            counters(
+                "runner_vms_recovered_total",
+                "VMs that were left over and were given back.",
+                "",
+                [("", figures.vms_recovered() as f64)],
+            ),
+            gauges(
+                "runner_rows_quarantined",
+                "Stored rows that could not be read and were put aside.",
+                "",
+                [("", self.0.store_health().quarantined as f64)],
+            ),
+        ]
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "figures for people")]
+fn durations(figures: &runner_actors::Figures) -> MetricFamily {
+    let durations = figures.durations();
+    let buckets = BUCKETS.iter().zip(&durations.cumulative);
+    histogram(
+        "runner_run_duration_seconds",
+        "Time from a run's event to its end.",
+        buckets.map(|(most, count)| (*most as f64, *count)),
+        durations.sum_ms as f64 / 1000.0,
+    )
+}

@@ -1,0 +1,171 @@
+//! A workflow runner as a whole: actors, edge, routes.
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+
+use actix_web::{App, web};
+use config_core::Secret;
+use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
+use edge_web::{
+    BodyLimits, Edge, EdgeConfig, ForgeVerifier, Health, Metrics, ServeOptions, SignedBodyConfig,
+    serve,
+};
+use forge_core::{ParseOptions, SecretBook};
+use runner_actors::{RunDesk, RunnerIntake, RunnerService, RunnerView};
+use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
+
+use crate::api;
+use crate::metrics::RunnerMetrics;
+use crate::state::RunnerState;
+
+/// How a runner faces its callers.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Secrets that webhooks are signed with.
+    pub secrets: SecretBook,
+    /// Limits of a webhook's body.
+    pub body: BodyLimits,
+    /// Further names the runner answers for (`Host`).
+    pub hosts: Vec<String>,
+    /// A token that everything but webhooks, health and the page's files needs; needed beyond the loopback address.
+    pub token: Option<Secret<String>>,
+    /// Worker threads and time limits of the HTTP side.
+    pub serve: ServeOptions,
+}
+
+/// A runner that is started but does not listen yet.
+pub struct RunnerServer {
+    root: Root,
+    state: web::Data<RunnerState>,
+    metrics: Metrics,
+    health: Health,
+    options: ServerOptions,
+}
+
+impl RunnerServer {
+    /// Starts the actors below a root supervisor of their own. Needs a running actix system.
+    #[must_use]
+    pub fn start(service: RunnerService, options: ServerOptions) -> Self {
+        let (parts, server) = Self::parts(service, options);
+        server(Root::own("orrery", parts))
+    }
+
+    /// Starts the actors below a tree that others have as well; this server's end stops its own only.
+    ///
+    /// # Errors
+    /// When the tree takes no more, or has ended.
+    pub async fn start_below(
+        tree: &RootHandle,
+        service: RunnerService,
+        options: ServerOptions,
+    ) -> Result<Self, StartChildError> {
+        let (parts, server) = Self::parts(service, options);
+        Ok(server(Root::below(tree, parts).await?))
+    }
+
+    /// The supervisors, and the server once they are started.
+    fn parts(
+        service: RunnerService,
+        options: ServerOptions,
+    ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
+        let RunnerService {
+            supervisor,
+            desk,
+            intake,
+            view,
+        } = service;
+        let actors = (desk, intake, view);
+        (vec![supervisor], |root| Self::of(root, actors, options))
+    }
+
+    fn of(
+        root: Root,
+        (desk, intake, view): (ChildRef<RunDesk>, RunnerIntake, RunnerView),
+        options: ServerOptions,
+    ) -> Self {
+        let metrics = Metrics::new();
+        metrics.register(RunnerMetrics(view.clone()));
+        let store = view.clone();
+        let health = Health::new()
+            .check("desk", desk.condition())
+            .check("store", move || match store.store_health().state {
+                store::State::Ready => Ok(()),
+                state => Err(format!("{state:?}")),
+            });
+        Self {
+            root,
+            state: web::Data::new(RunnerState {
+                desk,
+                intake,
+                view,
+                has_token: options.token.is_some(),
+            }),
+            metrics,
+            health,
+            options,
+        }
+    }
+
+    /// To look at the actors, or to stop them.
+    #[must_use]
+    pub fn actors(&self) -> RootHandle {
+        self.root.handle()
+    }
+
+    /// Serves on `listener` until `shutdown` resolves or the root supervisor gives up; then ends the actors.
+    ///
+    /// # Errors
+    /// When the listener cannot be used, or when the root supervisor gave up.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        let Self {
+            root,
+            state,
+            metrics,
+            health,
+            options,
+        } = self;
+        let hosts = options.hosts.iter().map(String::as_str);
+        let hosts = HostPolicy::new(listener.local_addr()?, hosts);
+        let edge = Edge::new(EdgeConfig {
+            origins: OriginPolicy::default(),
+            token: options
+                .token
+                .as_ref()
+                .and_then(|token| ApiToken::new(token.expose())),
+            // A forge signs what it sends.
+            public: PublicPaths::new(["/webhook", "/health", "/assets/*"]),
+            ..EdgeConfig::new(hosts, &metrics)
+        });
+        let verifier = ForgeVerifier::new(options.secrets.clone(), ParseOptions::default());
+        let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
+        let handle = root.handle();
+        let tree = web::Data::new(handle.tree().clone());
+        let health = web::Data::new(health);
+        let ready = state.desk.clone();
+        let factory = move || {
+            let routes = api::routes(&metrics);
+            App::new()
+                .wrap(edge.clone())
+                .app_data(signed.clone())
+                .app_data(state.clone())
+                .app_data(health.clone())
+                .app_data(tree.clone())
+                .app_data(web::Data::new(metrics.clone()))
+                .configure(|config| routes.configure(config))
+        };
+        let (actors, ended) = root.until(shutdown);
+        let ended = async move {
+            ended.await;
+            handle.stop();
+        };
+        // What is not there by then is the business of `/readyz`.
+        ready.ready_within(edge_web::START_PATIENCE).await;
+        serve(listener, factory, options.serve, ended).await?;
+        actors.end().await.map_err(io::Error::other)
+    }
+}

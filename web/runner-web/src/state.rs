@@ -1,0 +1,13 @@
+//! What the handlers of one server share.
+
+use runner_actors::{RunDesk, RunnerIntake, RunnerView};
+use supervision::ChildRef;
+
+/// What the handlers share.
+pub(crate) struct RunnerState {
+    pub(crate) desk: ChildRef<RunDesk>,
+    pub(crate) intake: RunnerIntake,
+    pub(crate) view: RunnerView,
+    /// Whether an API token is configured.
+    pub(crate) has_token: bool,
+}

@@ -1,0 +1,306 @@
+//! A site: a repository, a scripted forge and VM manager, and the runner, which can be stopped and started again.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use config_core::{Environment, Secret};
+use edge_web::{BodyLimits, ServeOptions};
+use forge_core::{SecretBook, WebhookSecrets};
+use runner_actors::{RunnerService, RunnerSettings};
+use runner_web::config::{Flags, RunnerConfig};
+use runner_web::{RunnerServer, ServerOptions};
+use scripted_peers::{Play, ScriptedForge, ScriptedVmm};
+use serde_json::{Value, json};
+use store::{Options, Store};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+pub(crate) const SECRET: &str = "the webhook's secret";
+/// With a machine under load; nothing is measured by it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const TOKEN: &str = "forge-token-0123456789";
+
+/// Peers on a thread of their own, where they are served while the test waits; it ends with the process.
+pub(crate) fn served<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        actix_rt::System::new().block_on(async move {
+            sender.send(make()).ok();
+            std::future::pending::<()>().await;
+        });
+    });
+    receiver.recv().unwrap()
+}
+
+/// What a runner works with.
+pub(crate) struct Site {
+    pub(crate) folder: TempDir,
+    pub(crate) forge: ScriptedForge,
+    pub(crate) vmm: ScriptedVmm,
+}
+
+/// How a test's runner differs from the usual one.
+pub(crate) struct Setup {
+    pub(crate) change: fn(&mut RunnerSettings),
+    pub(crate) secrets: SecretBook,
+    pub(crate) token: Option<&'static str>,
+    /// Where its data is; `None`: in the site's folder.
+    pub(crate) data: Option<PathBuf>,
+    pub(crate) model: Option<runner_actors::ModelServer>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            change: |_| {},
+            secrets: SecretBook::shared(WebhookSecrets::new(SECRET).unwrap()),
+            token: None,
+            data: None,
+            model: None,
+        }
+    }
+}
+
+/// A runner that serves.
+pub(crate) struct Runner {
+    pub(crate) address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Site {
+    /// With machines in which every command succeeds.
+    pub(crate) fn new() -> Self {
+        Self::playing(|_| Play::exit(0))
+    }
+
+    pub(crate) fn playing(
+        plays: impl Fn(&scripted_peers::Command) -> Play + Send + Sync + 'static,
+    ) -> Self {
+        let (forge, vmm) = served(|| (ScriptedForge::start(), ScriptedVmm::start(plays)));
+        forge.add_user("runner", TOKEN);
+        forge.add_repo("acme/rocket");
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            forge,
+            vmm,
+        }
+    }
+
+    pub(crate) fn start(&self) -> Runner {
+        self.start_with(Setup::default())
+    }
+
+    pub(crate) fn start_with(&self, setup: Setup) -> Runner {
+        let (forge, vmm) = (self.forge.url(), self.vmm.url());
+        let pairs = [
+            ("FORGE_WEBHOOK_SECRET", SECRET),
+            ("FORGE_TOKEN", TOKEN),
+            ("FORGE_URL", forge.as_str()),
+            ("VMM_API_URL", vmm.as_str()),
+            ("VMM_AUTH_TOKEN", "vmm-token-0123456789"),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ];
+        let pairs = pairs.map(|(name, value)| (name.into(), value.into()));
+        let config = RunnerConfig::parse(None, &Flags::default(), &Environment::from_os(pairs));
+        let mut settings = config.unwrap().runner;
+        settings.data = setup
+            .data
+            .unwrap_or_else(|| self.folder.path().join("runs"));
+        settings.repositories = self.folder.path().join("mirrors");
+        // The repository is a folder of this machine.
+        settings.transports.file = true;
+        let secret = |name: &str, text: &str| (name.to_owned(), Secret::new(text.to_owned()));
+        settings.secrets = vec![
+            secret("KEY", "hunter2-hunter2"),
+            secret("OTHER", "p@ss/word+1"),
+        ];
+        settings.caretaker_every = Some(Duration::from_millis(200));
+        settings.model = setup.model;
+        (setup.change)(&mut settings);
+        let options = ServerOptions {
+            secrets: setup.secrets,
+            body: BodyLimits {
+                max_bytes: 1 << 20,
+                deadline: Duration::from_secs(2),
+            },
+            hosts: Vec::new(),
+            token: setup.token.map(|token| Secret::new(token.to_owned())),
+            serve: ServeOptions {
+                workers: 1,
+                ..ServeOptions::default()
+            },
+        };
+        Runner::start(settings, options)
+    }
+
+    /// Where the repository's working tree is.
+    pub(crate) fn tree(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        std::fs::create_dir_all(self.tree()).unwrap();
+        let output = Command::new("git")
+            .current_dir(self.tree())
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+            .args(["-c", "protocol.file.allow=always"])
+            .args(arguments)
+            .output()
+            .expect("git is installed (Debian package git)");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Writes a file of the working tree.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.tree().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// A commit with this workflow on the branch; gives its id.
+    pub(crate) fn commit(&self, workflow: &str) -> String {
+        if !self.tree().join(".git").exists() {
+            self.git(&["init", "--quiet", "--initial-branch=main", "."]);
+        }
+        self.write(".github/workflows/ci.yml", workflow);
+        self.commit_all()
+    }
+
+    pub(crate) fn commit_all(&self) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", "a commit"]);
+        let sha = self.git(&["rev-parse", "HEAD"]);
+        self.forge.add_commit("acme/rocket", &sha);
+        sha
+    }
+
+    pub(crate) fn clone_url(&self) -> String {
+        format!("file://{}", self.tree().display())
+    }
+
+    pub(crate) fn push(&self, sha: &str) -> Value {
+        push(&self.clone_url(), sha)
+    }
+
+    /// A pull request from a fork.
+    pub(crate) fn fork(&self, head: &str, base: &str) -> Value {
+        let repository = |name: &str, owner: &str| {
+            json!({"full_name": format!("{owner}/{name}"), "clone_url": self.clone_url(),
+            "html_url": format!("http://forge.example/{owner}/{name}"), "default_branch": "main", "fork": owner != "acme"})
+        };
+        json!({"action": "opened", "number": 7, "sender": {"login": "stranger"}, "repository": repository("rocket", "acme"),
+            "pull_request": {"number": 7, "title": "$(touch pwned)`id`", "body": "", "state": "open", "user": {"login": "stranger"}, "merged": false,
+                "head": {"ref": "x;curl-evil", "sha": head, "repo": repository("rocket", "stranger")},
+                "base": {"ref": "main", "sha": base, "repo": repository("rocket", "acme")}}})
+    }
+}
+
+pub(crate) fn push(clone_url: &str, sha: &str) -> Value {
+    json!({"ref": "refs/heads/main", "before": "0".repeat(40), "after": sha, "created": true, "deleted": false, "commits": [],
+        "head_commit": {"id": sha, "message": "a commit", "added": [], "modified": [], "removed": []}, "pusher": {"login": "ada"}, "sender": {"login": "ada"},
+        "repository": {"full_name": "acme/rocket", "clone_url": clone_url, "html_url": "http://forge.example/acme/rocket", "default_branch": "main"}})
+}
+
+pub(crate) fn sign(body: &[u8]) -> String {
+    forge_core::sign(SECRET, body).unwrap().hub()
+}
+
+impl Runner {
+    fn start(settings: RunnerSettings, options: ServerOptions) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let (started, starts) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            actix_rt::System::new().block_on(async move {
+                // The lock of a former life is held until a git that was just started closes what it inherited.
+                let mut store = Store::open(&settings.data, &Options::new("workflow-runner"));
+                let began = Instant::now();
+                while store.is_err() && began.elapsed() < PATIENCE {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    store = Store::open(&settings.data, &Options::new("workflow-runner"));
+                }
+                let store = store.unwrap();
+                let service = RunnerService::new(settings, store.clone()).unwrap();
+                let server = RunnerServer::start(service, options);
+                started.send(()).unwrap();
+                let ended = async move {
+                    let _ = stopped.await;
+                };
+                server.serve(listener, ended).await.unwrap();
+                store.close();
+            });
+        });
+        starts.recv().expect("the runner starts");
+        let runner = Self {
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        };
+        assert!(within(|| runner.get("/readyz").code == 200));
+        runner
+    }
+
+    /// Ends it, and waits for that.
+    pub(crate) fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            if !std::thread::panicking() {
+                ended.expect("the runner ends well");
+            }
+        }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether it becomes true in time.
+pub(crate) fn within(mut check: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    loop {
+        if check() {
+            return true;
+        }
+        if begun.elapsed() > PATIENCE {
+            return false;
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+/// Waits for a commit status.
+pub(crate) fn status(site: &Site, sha: &str, context: &str, state: &str) -> String {
+    let mut last = None;
+    let stands = within(|| {
+        last = site.forge.status("acme/rocket", sha, context);
+        last.as_ref().is_some_and(|status| status.state == state)
+    });
+    assert!(
+        stands,
+        "{context} is not {state}: {:?}",
+        site.forge.statuses("acme/rocket", sha)
+    );
+    last.map(|status| status.description).unwrap_or_default()
+}
+
+/// Files below a folder, by name.
+pub(crate) fn files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
+}

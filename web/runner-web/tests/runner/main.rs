@@ -1,0 +1,18 @@
+//! The runner as a whole, over its real HTTP edge, with a real store and real git; only machines, forge and model are scripted.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+mod attacks;
+mod client;
+mod harness;
+mod machines;
+mod model;
+mod operation;
+mod real_model;
+mod receiver;
+mod restarts;
+mod schedules;
+mod secrets;
+mod stored;

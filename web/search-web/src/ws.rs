@@ -1,0 +1,201 @@
+//! `/ws`: searching as one types, chats as they come, and news of the indexes, over one connection.
+//!
+//! ```text
+//! client ──{"type": "subscribe" | "unsubscribe" | "search" | "chat" | "cancel" | "ping", "id"?, …}──▶ server
+//! client ◀─{"type": "subscribed" | "unsubscribed" | "index" | "config" | "results" | "start" | "delta" | "done" | "error" | "pong", "id"?, …}── server
+//! ```
+//! With `SERVICE_WS_UPSTREAM` frames are passed to that server instead, both ways. One search and one chat of a connection are under way at most: a newer one takes the place of the older, whose work
+//! ends. Host and Origin were checked by the edge before the upgrade; frames, messages, connections and silence are bounded.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Session};
+use edge_web::{ConcurrencyLimit, Permit, Problem};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use crate::chat::ChatState;
+use crate::config::ConfigState;
+use crate::state::SearchState;
+use crate::ws_upstream;
+use crate::ws_work::{News, Work};
+
+/// The largest message, and the largest frame, in bytes.
+pub(crate) const MESSAGE_BYTES: usize = 64 * 1024;
+/// The subprotocol: what a page names beside the one that carries its token (`bearer.…`), so that the answer has one to name.
+const PROTOCOL: &str = "orrery";
+/// Connections at once, of all clients together.
+const CONNECTIONS: usize = 256;
+/// How often the indexes are looked at for those who subscribed.
+const LOOK: Duration = Duration::from_millis(250);
+/// Silence after which a connection is asked for a sign of life, and after which it is closed.
+const PING: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(90);
+/// The longest a client may take to read one message.
+pub(crate) const SLOW: Duration = Duration::from_secs(30);
+
+/// How many connections there may be, and how they are told that the server ends; shared by the workers.
+#[derive(Debug, Clone)]
+pub(crate) struct WsGate {
+    limit: ConcurrencyLimit,
+    closing: Arc<watch::Sender<bool>>,
+}
+
+impl Default for WsGate {
+    fn default() -> Self {
+        Self {
+            limit: ConcurrencyLimit::new(CONNECTIONS, 5),
+            closing: Arc::new(watch::Sender::new(false)),
+        }
+    }
+}
+
+impl WsGate {
+    /// Closes all connections.
+    pub(crate) fn close(&self) {
+        self.closing.send_replace(true);
+    }
+}
+
+/// Upgrades a connection.
+pub(crate) async fn ws(
+    request: HttpRequest,
+    body: web::Payload,
+    search: web::Data<SearchState>,
+    chat: web::Data<ChatState>,
+    config: web::Data<Option<ConfigState>>,
+    gate: web::Data<WsGate>,
+) -> Result<HttpResponse, Problem> {
+    let permit = gate.limit.enter()?;
+    let upgraded = || {
+        actix_ws::handle_with_protocols(&request, body, &[PROTOCOL]).map_err(|error| {
+            Problem::bad_request(format!("this path speaks WebSocket only: {error}"))
+        })
+    };
+    if let Some(url) = &search.ws_upstream {
+        // Before the upgrade, so that a server that is not there has a status.
+        let upstream = ws_upstream::connect(url).await?;
+        let (response, session, messages) = upgraded()?;
+        let messages = messages.max_frame_size(MESSAGE_BYTES);
+        let closing = gate.closing.subscribe();
+        actix_web::rt::spawn(async move {
+            ws_upstream::pass(upstream, session, messages, closing).await;
+            drop(permit);
+        });
+        return Ok(response);
+    }
+    let (response, session, messages) = upgraded()?;
+    let messages = messages
+        .max_frame_size(MESSAGE_BYTES)
+        .aggregate_continuations()
+        .max_continuation_size(MESSAGE_BYTES);
+    let connection = Connection {
+        session,
+        work: Work::new(search, chat, config),
+        closing: gate.closing.subscribe(),
+        _permit: permit,
+    };
+    actix_web::rt::spawn(connection.run(messages));
+    Ok(response)
+}
+
+struct Connection {
+    session: Session,
+    work: Work,
+    closing: watch::Receiver<bool>,
+    _permit: Permit,
+}
+
+/// The client is gone, or too slow.
+struct Gone;
+
+impl Connection {
+    async fn run(mut self, mut messages: AggregatedMessageStream) {
+        let reason = self.talk(&mut messages).await;
+        if let Ok(reason) = reason {
+            // Whoever does not read it is gone anyway.
+            let _ = timeout(SLOW, self.session.close(reason)).await;
+        }
+    }
+
+    /// Until the client closes, breaks the protocol, or is silent for too long.
+    async fn talk(
+        &mut self,
+        messages: &mut AggregatedMessageStream,
+    ) -> Result<Option<CloseReason>, Gone> {
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut pings = interval(PING);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heard = Instant::now();
+        let mut closing = self.closing.clone();
+        loop {
+            let news = tokio::select! {
+                message = messages.recv() => {
+                    heard = Instant::now();
+                    match message {
+                        None => return Err(Gone),
+                        Some(Err(error)) => return Ok(Some(broken(&error))),
+                        Some(Ok(AggregatedMessage::Close(reason))) => return Ok(reason),
+                        Some(Ok(message)) => self.take(message).await?,
+                    }
+                }
+                news = self.work.next() => Some(news),
+                _ = closing.changed() => return Ok(Some(CloseCode::Away.into())),
+                _ = looks.tick(), if self.work.is_subscribed() => self.work.news(),
+                _ = pings.tick() => {
+                    if heard.elapsed() > SILENCE {
+                        return Ok(Some(CloseCode::Away.into()));
+                    }
+                    in_time(self.session.ping(b"")).await?;
+                    None
+                }
+            };
+            if let Some(news) = news {
+                self.send(&news).await?;
+            }
+        }
+    }
+
+    async fn take(&mut self, message: AggregatedMessage) -> Result<Option<News>, Gone> {
+        Ok(match message {
+            AggregatedMessage::Text(text) => self.work.order(text.as_bytes()),
+            AggregatedMessage::Binary(_) => {
+                let problem = Problem::bad_request("send messages as text, not binary");
+                Some(error(&Value::Null, &problem))
+            }
+            AggregatedMessage::Ping(bytes) => {
+                in_time(self.session.pong(&bytes)).await?;
+                None
+            }
+            AggregatedMessage::Pong(_) | AggregatedMessage::Close(_) => None,
+        })
+    }
+
+    async fn send(&mut self, news: &News) -> Result<(), Gone> {
+        in_time(self.session.text(news.to_string())).await
+    }
+}
+
+async fn in_time(sending: impl Future<Output = Result<(), actix_ws::Closed>>) -> Result<(), Gone> {
+    match timeout(SLOW, sending).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(Gone),
+    }
+}
+
+fn broken(error: &actix_ws::ProtocolError) -> CloseReason {
+    let code = match error {
+        actix_ws::ProtocolError::Overflow => CloseCode::Size,
+        _ => CloseCode::Protocol,
+    };
+    (code, error.to_string()).into()
+}
+
+/// A problem as a message.
+pub(crate) fn error(id: &Value, problem: &Problem) -> News {
+    json!({"type": "error", "id": id, "problem": crate::chat::problem_json(problem)})
+}

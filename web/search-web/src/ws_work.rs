@@ -1,0 +1,248 @@
+//! What one `/ws` connection has under way.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+
+use actix_web::web;
+use edge_web::Problem;
+use search_actors::messages::Search;
+use search_chat_actors::ChatPiece;
+use search_core::answer::SearchAnswer;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use crate::chat::{self, Answering, ChatState};
+use crate::chat_wire::ChatBody;
+use crate::config::ConfigState;
+use crate::state::{SearchState, ask_problem, search_problem};
+use crate::wire::SearchBody;
+use crate::ws::error;
+
+/// A message for the client.
+pub(crate) type News = Value;
+
+type Searching = Pin<Box<dyn Future<Output = Result<SearchAnswer, Problem>>>>;
+
+/// A chat under way.
+struct Chatting {
+    id: Value,
+    pieces: mpsc::Receiver<ChatPiece>,
+    answering: Answering,
+}
+
+/// The work of one connection.
+pub(crate) struct Work {
+    search: web::Data<SearchState>,
+    chat: web::Data<ChatState>,
+    searching: Option<(Value, Searching)>,
+    chatting: Option<Chatting>,
+    config: web::Data<Option<ConfigState>>,
+    /// What the client was last told of the indexes; none when it did not subscribe.
+    index: Option<Value>,
+    /// What it was last told of the configuration.
+    told_config: Option<Value>,
+}
+
+/// What a client says.
+#[derive(Debug, Deserialize)]
+struct Message {
+    #[serde(rename = "type")]
+    kind: String,
+    /// Comes back with every answer.
+    #[serde(default)]
+    id: Value,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+impl Work {
+    pub(crate) fn new(
+        search: web::Data<SearchState>,
+        chat: web::Data<ChatState>,
+        config: web::Data<Option<ConfigState>>,
+    ) -> Self {
+        Self {
+            search,
+            chat,
+            searching: None,
+            chatting: None,
+            config,
+            index: None,
+            told_config: None,
+        }
+    }
+
+    /// Begins what a message orders; what can be said at once comes back.
+    pub(crate) fn order(&mut self, text: &[u8]) -> Option<News> {
+        let message = match serde_json::from_slice::<Message>(text) {
+            Ok(message) => message,
+            Err(fault) => {
+                let detail = format!("a message is a JSON object with a \"type\": {fault}");
+                return Some(error(&Value::Null, &Problem::bad_request(detail)));
+            }
+        };
+        let Message { kind, id, rest } = message;
+        let done = match kind.as_str() {
+            "ping" => Ok(Some(json!({"type": "pong", "id": id}))),
+            "search" => self.begin_search(&id, rest).map(|()| None),
+            "chat" => self.begin_chat(&id, rest).map(|()| None),
+            "cancel" => {
+                (self.searching, self.chatting) = (None, None);
+                Ok(Some(json!({"type": "cancelled", "id": id})))
+            }
+            "subscribe" => self.subscribe(&id, &rest, true).map(Some),
+            "unsubscribe" => self.subscribe(&id, &rest, false).map(Some),
+            other => {
+                let known = "ping, search, chat, cancel, subscribe, unsubscribe";
+                let other: String = other.chars().take(40).collect();
+                Err(Problem::bad_request(format!(
+                    "unknown type {other:?}; the types are: {known}"
+                )))
+            }
+        };
+        done.unwrap_or_else(|problem| Some(error(&id, &problem)))
+    }
+
+    /// A newer search takes the place of the older one, whose work ends unless it has begun.
+    fn begin_search(&mut self, id: &Value, rest: Map<String, Value>) -> Result<(), Problem> {
+        self.searching = None;
+        let order = body::<SearchBody>(rest)?.check()?;
+        let desk = self.search.desk.clone();
+        let searching = async move {
+            let reply = desk.ask(Search(order)).await;
+            let answer = reply.map_err(|error| ask_problem(&error))?;
+            answer.map_err(|failure| search_problem(&failure))
+        };
+        self.searching = Some((id.clone(), Box::pin(searching)));
+        Ok(())
+    }
+
+    fn begin_chat(&mut self, id: &Value, mut rest: Map<String, Value>) -> Result<(), Problem> {
+        self.chatting = None;
+        rest.insert("stream".to_owned(), Value::Bool(true));
+        let order = body::<ChatBody>(rest)?.check()?;
+        let (pieces, answering) = chat::ask(&self.chat.desk, order);
+        self.chatting = Some(Chatting {
+            id: id.clone(),
+            pieces,
+            answering,
+        });
+        Ok(())
+    }
+
+    fn subscribe(
+        &mut self,
+        id: &Value,
+        rest: &Map<String, Value>,
+        on: bool,
+    ) -> Result<News, Problem> {
+        let topic = rest.get("topic").and_then(Value::as_str);
+        match topic {
+            // The first news comes with the next look.
+            Some("index") => self.index = on.then_some(Value::Null),
+            Some("config") if self.config.is_some() => {
+                self.told_config = on.then_some(Value::Null);
+            }
+            // Runs are another server's: the workflow runner and the orchestrator stream their own.
+            Some(topic @ ("config" | "runs")) => {
+                let problem = Problem::unprocessable(
+                    format!("this server has no news of {topic:?}"),
+                    Vec::new(),
+                );
+                return Err(problem.kind("no-such-news", "No such news"));
+            }
+            _ => {
+                return Err(Problem::bad_request(
+                    "\"topic\" is missing or unknown; the topics are \"index\" and \"config\"",
+                ));
+            }
+        }
+        let kind = if on { "subscribed" } else { "unsubscribed" };
+        Ok(json!({"type": kind, "id": id, "topic": topic}))
+    }
+
+    pub(crate) fn is_subscribed(&self) -> bool {
+        self.index.is_some() || self.told_config.is_some()
+    }
+
+    /// What has changed of that to which the client subscribed; one thing at a time.
+    pub(crate) fn news(&mut self) -> Option<News> {
+        self.config_news().or_else(|| self.index_news())
+    }
+
+    fn config_news(&mut self) -> Option<News> {
+        let told = self.told_config.as_mut()?;
+        let config = self.config.as_ref().as_ref()?;
+        let now = serde_json::to_value(config.configuration.health()).unwrap_or_default();
+        if now == *told {
+            return None;
+        }
+        told.clone_from(&now);
+        let roles = self.search.board().role_list();
+        Some(json!({"type": "config", "configuration": now, "roles": roles}))
+    }
+
+    /// The state of all sources, if it is another than the client was told.
+    fn index_news(&mut self) -> Option<News> {
+        let told = self.index.as_mut()?;
+        let now = serde_json::to_value(self.search.board().health()).unwrap_or_default();
+        if now == *told {
+            return None;
+        }
+        told.clone_from(&now);
+        Some(json!({"type": "index", "sources": now}))
+    }
+
+    /// Waits for news of the search or the chat; for ever when there is neither.
+    pub(crate) async fn next(&mut self) -> News {
+        let (searching, chatting) = (&mut self.searching, &mut self.chatting);
+        tokio::select! {
+            news = search_news(searching) => news,
+            news = chat_news(chatting) => news,
+        }
+    }
+}
+
+async fn search_news(searching: &mut Option<(Value, Searching)>) -> News {
+    let Some((id, search)) = searching else {
+        return pending().await;
+    };
+    let news = match search.await {
+        Ok(answer) => json!({"type": "results", "id": id, "answer": answer}),
+        Err(problem) => error(id, &problem),
+    };
+    *searching = None;
+    news
+}
+
+async fn chat_news(chatting: &mut Option<Chatting>) -> News {
+    let Some(chat) = chatting else {
+        return pending().await;
+    };
+    let end = match chat::next_piece(&mut chat.pieces, &mut chat.answering).await {
+        Ok(piece) => {
+            let (kind, mut data) = chat::piece_json(&piece);
+            data["type"] = kind.into();
+            data["id"] = chat.id.clone();
+            return data;
+        }
+        Err(end) => end,
+    };
+    let news = match end {
+        Ok(answer) => json!({"type": "done", "id": chat.id, "answer": answer}),
+        Err(problem) => error(&chat.id, &problem),
+    };
+    *chatting = None;
+    news
+}
+
+/// The rest of a message as the body of the request it stands for.
+fn body<T: DeserializeOwned>(rest: Map<String, Value>) -> Result<T, Problem> {
+    serde_json::from_value(Value::Object(rest)).map_err(|fault| {
+        Problem::bad_request(format!(
+            "the message does not have the expected form: {fault}"
+        ))
+    })
+}

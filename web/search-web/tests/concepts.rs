@@ -1,0 +1,342 @@
+//! Concepts over HTTP: ranking by learnt vectors, thesaurus, graph, suggestions.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use config_core::Environment;
+use search_actors::SearchSettings;
+use search_web::{SearchServer, ServerOptions};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+/// A deadline no healthy run comes near.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+const SUBJECTS: u64 = 20;
+const DOCUMENTS: u64 = 300;
+
+/// A running server; its clean end is asserted when it is dropped.
+struct Server {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<std::io::Result<()>>>,
+}
+
+impl Server {
+    /// Starts a server and waits until all sources' concepts are in one of these states.
+    fn start(home: &Path, roles: &Value, states: &[&str]) -> Self {
+        let roles =
+            search_core::role::parse("roles.json", &roles.to_string(), &Environment::default());
+        let settings = SearchSettings {
+            roles: roles.expect("valid roles"),
+            data: home.join("data/index"),
+            max_concurrent_searches: 64,
+            search_timeout: DEADLINE,
+            search_threads: 2,
+        };
+        let mut options = ServerOptions {
+            cache_bytes: 1 << 20,
+            ..ServerOptions::default()
+        };
+        options.serve.workers = 1;
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has ports");
+        let address = listener.local_addr().expect("a bound address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            actix_rt::System::new().block_on(async move {
+                let server = SearchServer::start(&settings, options);
+                server.serve(listener, async { drop(stopped.await) }).await
+            })
+        });
+        let server = Self {
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        };
+        server.wait_for(|sources| {
+            sources.iter().all(|source| {
+                let state = source["concepts"]["state"].as_str().unwrap_or_default();
+                states.contains(&state)
+            })
+        });
+        server
+    }
+
+    fn wait_for(&self, holds: impl Fn(&[Value]) -> bool) {
+        let began = Instant::now();
+        let (_kept, never) = std::sync::mpsc::channel::<()>();
+        loop {
+            let health = self.get("/health");
+            if holds(health["sources"].as_array().expect("sources")) {
+                return;
+            }
+            assert!(began.elapsed() < DEADLINE, "not in time: {health}");
+            // No runtime here: a wait on a channel that nothing is sent to.
+            let _ = never.recv_timeout(Duration::from_millis(10));
+        }
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, body) = self.send("GET", path, "");
+        assert_eq!(status, 200, "{path}: {body}");
+        body
+    }
+
+    fn search(&self, body: &Value) -> Value {
+        let (status, body) = self.send("POST", "/api/documents/search", &body.to_string());
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let mut stream = TcpStream::connect(self.address).expect("it listens");
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .expect("sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("answered");
+        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+        let status = head.split(' ').nth(1).expect("a status");
+        let body = serde_json::from_str(body).expect("JSON");
+        (status.parse().expect("a number"), body)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let ended = self.thread.take().map(std::thread::JoinHandle::join);
+        if !std::thread::panicking() {
+            ended
+                .expect("a thread")
+                .expect("no panic")
+                .expect("a clean end");
+        }
+    }
+}
+
+fn mixed(numbers: [u64; 2]) -> u64 {
+    let mixed = (numbers[0] << 20 | numbers[1]).wrapping_add(1);
+    let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 8
+}
+
+/// One of the twelve words of a subject; its letters say nothing of the subject.
+fn word(subject: u64, number: u64) -> String {
+    let mut bits = mixed([subject, number % 12]);
+    let mut letter = || {
+        bits /= 7;
+        ["ba", "do", "ku", "la", "mo", "pu", "za"][(bits % 7) as usize]
+    };
+    (0..4).map(|_| letter()).collect()
+}
+
+fn folder_of_subjects(home: &Path) {
+    let files = home.join("files");
+    std::fs::create_dir_all(&files).expect("a folder");
+    for number in 0..DOCUMENTS {
+        let subject = number % SUBJECTS;
+        // Seven of the twelve words, so that every document lacks some.
+        let from = mixed([number, 1]);
+        let words: Vec<String> = (0..24)
+            .map(|step| word(subject, from + mixed([number, step]) % 7))
+            .collect();
+        std::fs::write(files.join(format!("d{number:04}.txt")), words.join(" ")).expect("a file");
+    }
+}
+
+fn haystack(home: &Path) -> Value {
+    json!({"name": "Files", "service": "LocalFiles", "location": home.join("files")})
+}
+
+fn graph_and_words(home: &Path) -> Value {
+    json!({"roles": [
+        {"name": "Graph", "relevance_function": "ServiceGraph", "haystacks": [haystack(home)]},
+        {"name": "Words", "relevance_function": "BM25F", "haystacks": [haystack(home)]},
+    ]})
+}
+
+/// The ids found, in order, with their scores.
+fn found(answer: &Value) -> Vec<(String, String)> {
+    let results = answer["results"].as_array().expect("results").iter();
+    let one = |result: &Value| {
+        let id = result["id"].as_str().expect("an id");
+        (id.to_owned(), result["score"].to_string())
+    };
+    results.map(one).collect()
+}
+
+#[test]
+fn service_graph_finds_by_concepts_and_always_the_same() {
+    let home = tempfile::tempdir().expect("a folder");
+    let home = home.path();
+    folder_of_subjects(home);
+    let roles = graph_and_words(home);
+    let asked = word(3, 5);
+    let search = |server: &Server, role: &str| {
+        server.search(&json!({"search_term": asked, "role": role, "limit": 12, "explain": true}))
+    };
+    let holds = |id: &str| {
+        let name = id.split_once('/').expect("a key").1;
+        let text = std::fs::read_to_string(home.join("files").join(name)).expect("a file");
+        text.split(' ').any(|word| word == asked)
+    };
+
+    let server = Server::start(home, &roles, &["ready"]);
+    let (graph, words) = (search(&server, "Graph"), search(&server, "Words"));
+    let first = found(&graph);
+    assert!(found(&words).iter().all(|(id, _)| holds(id)), "{words}");
+    assert_ne!(first, found(&words), "the order is that of the words");
+    let same_subject = |id: &str| {
+        let number = id.split_once("/d").expect("a key").1;
+        number[..4].parse::<u64>().expect("a number") % SUBJECTS == 3
+    };
+    let more: Vec<_> = first.iter().filter(|(id, _)| !holds(id)).collect();
+    assert!(!more.is_empty(), "only documents with the word: {graph}");
+    let near = first.iter().filter(|(id, _)| same_subject(id)).count();
+    assert!(near >= 10, "{near} of 12: {first:?}");
+    let parts = graph["results"][0]["explanation"]["parts"].to_string();
+    assert!(parts.contains("\"concept\""), "{parts}");
+    assert_eq!(found(&search(&server, "Graph")), first, "asked again");
+    let nonsense = server.search(&json!({"search_term": "qqxxqq", "role": "Graph"}));
+    assert_eq!(nonsense["total"], 0, "{nonsense}");
+    drop(server);
+
+    let server = Server::start(home, &roles, &["ready"]);
+    assert_eq!(found(&search(&server, "Graph")), first, "after a restart");
+    drop(server);
+
+    std::fs::remove_dir_all(home.join("data/index")).expect("the index");
+    let server = Server::start(home, &roles, &["ready"]);
+    assert_eq!(found(&search(&server, "Graph")), first, "indexed again");
+    drop(server);
+
+    std::fs::remove_dir_all(home.join("data")).expect("the data");
+    let server = Server::start(home, &roles, &["ready"]);
+    assert_eq!(found(&search(&server, "Graph")), first, "learnt again");
+
+    // A changed document is followed, and a removed one is not found any more.
+    let gone = &first[0].0;
+    let name = gone.split_once('/').expect("a key").1;
+    std::fs::remove_file(home.join("files").join(name)).expect("removed");
+    server.wait_for(|sources| {
+        sources
+            .iter()
+            .all(|source| source["documents"] == DOCUMENTS - 1)
+    });
+    let after = found(&search(&server, "Graph"));
+    assert!(after.iter().all(|(id, _)| id != gone), "{after:?}");
+}
+
+fn small_home(home: &Path) -> Value {
+    let texts: BTreeMap<&str, &str> = [
+        ("crash.md", "# Erlang\n\nProcesses fail; let it crash and start again.\n"),
+        ("trees.md", "---\ntags: [actors]\n---\n# Supervision trees\n\nSupervisors restart workers. Supervisors watch workers.\n"),
+        ("other.md", "# Gardening\n\nSupervisors of gardens water the workers' flowers.\n"),
+    ]
+    .into();
+    std::fs::create_dir_all(home.join("files")).expect("a folder");
+    for (name, text) in texts {
+        std::fs::write(home.join("files").join(name), text).expect("a file");
+    }
+    std::fs::create_dir_all(home.join("concepts")).expect("a folder");
+    std::fs::write(
+        home.join("concepts/fault tolerance.md"),
+        "synonyms:: let it crash, self-healing\nurl:: https://example.org/ft\n",
+    )
+    .expect("a file");
+    json!({"name": "R", "relevance_function": "ServiceGraph", "haystacks": [haystack(home)],
+           "extra": {"thesaurus": home.join("concepts")}})
+}
+
+#[test]
+fn declared_words_are_searched_for_and_shown() {
+    let home = tempfile::tempdir().expect("a folder");
+    let roles = small_home(home.path());
+    let server = Server::start(home.path(), &roles, &["too_few"]);
+    let thesaurus = server.get("/api/thesaurus/R");
+    assert_eq!(thesaurus["total"], 1, "{thesaurus}");
+    assert_eq!(
+        thesaurus["concepts"][0]["synonyms"],
+        json!(["let it crash", "self-healing"])
+    );
+    for operator in ["or", "and"] {
+        let answer = server.search(
+            &json!({"search_term": "Fault tolerance", "operator": operator, "explain": true}),
+        );
+        assert_eq!(answer["results"][0]["title"], "Erlang", "{answer}");
+        let concepts = answer["results"][0]["concepts"].to_string();
+        assert!(concepts.contains("fault tolerance"), "{answer}");
+        let notes = answer["notes"].to_string();
+        assert!(notes.contains("let it crash"), "{answer}");
+    }
+    let (status, _) = server.send("GET", "/api/thesaurus/Nobody", "");
+    assert_eq!(status, 404);
+}
+
+#[test]
+fn the_graph_shows_a_concept_and_its_neighbours() {
+    let home = tempfile::tempdir().expect("a folder");
+    let roles = small_home(home.path());
+    let server = Server::start(home.path(), &roles, &["too_few"]);
+    let overview = server.get("/api/graph?limit=20");
+    let names = overview["concepts"].to_string();
+    for name in ["fault tolerance", "supervision trees", "actors"] {
+        assert!(names.contains(name), "{name}: {overview}");
+    }
+    // A synonym stands for its concept.
+    for concept in ["fault%20tolerance", "Let%20it%20crash"] {
+        let near = server.get(&format!("/api/graph?role=R&concept={concept}"));
+        assert_eq!(near["concepts"][0]["name"], "fault tolerance", "{near}");
+        assert_eq!(near["concepts"][0]["kind"], "declared", "{near}");
+        let documents = near["documents"].as_array().expect("documents");
+        assert_eq!(documents.len(), 1, "{near}");
+        assert!(
+            documents[0].as_str().expect("an id").ends_with("/crash.md"),
+            "{near}"
+        );
+        assert!(near["edges"].to_string().contains("together"), "{near}");
+    }
+    let wrong = [
+        ("/api/graph?concept=nothing%20of%20it", 404),
+        ("/api/graph?limit=501", 422),
+        ("/api/graph?role=Nobody", 422),
+    ];
+    for (path, expected) in wrong {
+        let (status, body) = server.send("GET", path, "");
+        assert_eq!(status, expected, "{path}: {body}");
+    }
+}
+
+#[test]
+fn suggestions_come_from_titles_concepts_and_words() {
+    let home = tempfile::tempdir().expect("a folder");
+    let roles = small_home(home.path());
+    let server = Server::start(home.path(), &roles, &["too_few"]);
+    let texts = |q: &str| -> Vec<(String, String)> {
+        let list = server.get(&format!("/api/autocomplete?role=R&q={q}&limit=5"));
+        let list = list["suggestions"].as_array().expect("a list").clone();
+        let text = |one: &Value, key: &str| one[key].as_str().expect("a text").to_owned();
+        list.iter()
+            .map(|one| (text(one, "text"), text(one, "kind")))
+            .collect()
+    };
+    let has = |q: &str, text: &str| texts(q).iter().any(|(one, _)| one == text);
+    assert!(has("fau", "fault tolerance"), "{:?}", texts("fau"));
+    assert!(has("Gard", "gardening") || has("Gard", "Gardening"));
+    assert!(has("supervisors", "supervisors"), "{:?}", texts("superv"));
+    // A typing mistake.
+    assert!(
+        has("fualt%20tol", "fault tolerance"),
+        "{:?}",
+        texts("fualt")
+    );
+    assert!(texts("zzz").is_empty());
+}

@@ -1,0 +1,168 @@
+//! The drivers, from the configuration: with all that their VMs are made of.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use vm_actors::preparing::Prepared;
+use vm_core::{DriverName, ImageRef, Isolation, Network, VmSpec, wire};
+use vm_engine::bubblewrap::BubblewrapDriver;
+use vm_engine::firecracker::FirecrackerDriver;
+use vm_engine::image::kernel::KernelStore;
+use vm_engine::image::{Image, ImageError, ImageStore, Recipe};
+use vm_engine::qemu::{Accelerator, Canary, Kernel, QemuConfig, QemuDriver};
+use vm_engine::{Driver, Identity, StartOrder};
+
+use super::Folders;
+use crate::config::ManagerConfig;
+
+/// How long Firecracker's canary may take.
+const CANARY: Duration = Duration::from_secs(10);
+
+type Progress<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
+/// What a driver is made from.
+pub(super) struct Wanted {
+    pub(super) config: ManagerConfig,
+    pub(super) folders: Folders,
+    pub(super) images: ImageStore,
+    /// The static program that VMs run.
+    pub(super) agent: PathBuf,
+}
+
+impl Wanted {
+    /// The driver that was asked for, never another one; the error is for people.
+    pub(super) fn prepare(&self, progress: Progress<'_>) -> Result<Prepared, String> {
+        match self.config.driver {
+            DriverName::Qemu => self.qemu(progress),
+            DriverName::Firecracker => self.firecracker(progress),
+            DriverName::Bubblewrap => Ok(self.bubblewrap()),
+            DriverName::Scripted => Err("this driver is for tests alone".to_owned()),
+        }
+    }
+
+    /// The image `default`, made when it is missing.
+    fn image(&self, progress: Progress<'_>) -> Result<Arc<Image>, String> {
+        progress("looking for the image and the kernel");
+        let image = match self.images.resolve(&ImageRef::default()) {
+            Err(ImageError::Unknown(_)) => self.images.build(&Recipe::default_image(), progress),
+            found => found,
+        };
+        image.map_err(|error| error.to_string())
+    }
+
+    fn kernel(&self, progress: Progress<'_>) -> Result<Kernel, String> {
+        let kernels = KernelStore::new(self.folders.kernels());
+        let kernel = match kernels.best(&self.agent) {
+            Ok(None) => kernels.debian(&self.agent, progress),
+            Ok(Some(kernel)) => Ok(kernel),
+            Err(error) => Err(error),
+        };
+        kernel.map_err(|error| error.to_string())
+    }
+
+    fn qemu(&self, progress: Progress<'_>) -> Result<Prepared, String> {
+        let image = self.image(progress)?;
+        let mut qemu = QemuConfig {
+            program: self.config.qemu.program.clone(),
+            kernel: self.kernel(progress)?,
+            accelerator: Accelerator::Tcg,
+            runtime: self.folders.runtime(),
+            boot_deadline: self.config.settings.deadlines.boot,
+            console: false,
+        };
+        let kvm = if self.config.qemu.kvm == Some(false) {
+            wire::Kvm {
+                device: Path::new("/dev/kvm").exists(),
+                usable: false,
+                reason: "the configuration says `kvm = \"never\"`".to_owned(),
+            }
+        } else {
+            progress("trying whether KVM works here");
+            let report = Canary::new(self.folders.canary()).report(&qemu, &image);
+            wire::Kvm {
+                device: report.device,
+                usable: report.usable,
+                reason: report.reason,
+            }
+        };
+        if kvm.usable {
+            qemu.accelerator = Accelerator::Kvm;
+        }
+        Ok(Prepared {
+            driver: Arc::new(QemuDriver::new(qemu)),
+            kvm,
+        })
+    }
+
+    /// Firecracker has no emulation: where its canary does not boot there are no VMs.
+    fn firecracker(&self, progress: Progress<'_>) -> Result<Prepared, String> {
+        let program = self.config.firecracker.program.clone();
+        // Asked first: an old version is refused before anything is fetched for it.
+        vm_engine::firecracker::check_version(&program).map_err(|error| error.to_string())?;
+        let image = self.image(progress)?;
+        let kernel = self.kernel(progress)?;
+        let driver = FirecrackerDriver::new(program, kernel, self.folders.runtime())
+            .map_err(|error| error.to_string())?;
+        progress("trying whether a Firecracker VM boots here");
+        let machine = driver
+            .start(canary(image))
+            .map_err(|error| format!("Firecracker's canary did not boot: {error}"))?;
+        machine.kill().map_err(|error| error.to_string())?;
+        let kvm = wire::Kvm {
+            device: true,
+            usable: true,
+            reason: "Firecracker's canary booted".to_owned(),
+        };
+        Ok(Prepared {
+            driver: Arc::new(driver),
+            kvm,
+        })
+    }
+
+    /// No VM: whoever configured it by its name knows. Orders still have to ask for it.
+    fn bubblewrap(&self) -> Prepared {
+        let driver = BubblewrapDriver {
+            program: "bwrap".into(),
+            agent: self.agent.clone(),
+            runtime: self.folders.runtime(),
+        };
+        let kvm = wire::Kvm {
+            device: Path::new("/dev/kvm").exists(),
+            usable: false,
+            reason: "a namespace sandbox uses no virtualisation".to_owned(),
+        };
+        Prepared {
+            driver: Arc::new(driver),
+            kvm,
+        }
+    }
+}
+
+/// The smallest VM, which is killed as soon as it is there.
+fn canary(image: Arc<Image>) -> StartOrder {
+    let id = format!("vm-canary-{}", std::process::id());
+    let owner = "canary".parse().expect("a word is a valid owner");
+    StartOrder {
+        id: id.parse().expect("digits are a valid id"),
+        spec: VmSpec {
+            image: ImageRef::default(),
+            vcpus: 1,
+            mem_mib: 256,
+            disk_mib: 1024,
+            network: Network::None,
+            lease: CANARY,
+            owner,
+            isolation_min: Isolation::HardwareVm,
+        },
+        image,
+        identity: Identity {
+            clock_ns: 0,
+            // It draws nothing that anybody uses.
+            seed: [0; 64],
+            hostname: id,
+        },
+        boot_deadline: CANARY,
+        on_event: Box::new(|_| {}),
+    }
+}

@@ -1,0 +1,130 @@
+//! Commands: started, followed, killed.
+
+use std::time::Duration;
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, web};
+use edge_web::{ApiJson, FieldError, Problem};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use vm_actors::ExecRecord;
+use vm_actors::messages::{KillExec, StartExec};
+use vm_core::{ExecError, ExecId, ExecSpec, wire};
+
+use super::json;
+use crate::auth::{Caller, Reader, Writer};
+use crate::follow;
+use crate::problems::{of_ask, of_vm};
+use crate::state::VmState;
+
+/// How long a guest may take to begin, or to hear of the end of, a command.
+const GUEST: Duration = Duration::from_secs(30);
+
+/// What `GET /vms/{id}/exec/{eid}` takes.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FollowQuery {
+    /// `1`: output as it comes, then how it ended.
+    follow: Option<String>,
+}
+
+/// Runs something in a VM.
+#[utoipa::path(
+    post, path = "/vms/{id}/exec", tag = "exec", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
+    request_body = wire::StartExec,
+    responses((status = 202, description = "It was started.", body = wire::ExecStarted), (status = 409, description = "The VM takes no work."))
+)]
+pub(crate) async fn start(
+    caller: Writer,
+    state: web::Data<VmState>,
+    id: web::Path<String>,
+    body: ApiJson<wire::StartExec>,
+) -> Result<HttpResponse, Problem> {
+    let actor = state.vm(&id, &caller.0)?;
+    let spec = ExecSpec::try_from(body.0).map_err(|error| {
+        let field = FieldError::new(field(&error), error.to_string());
+        Problem::unprocessable(error.to_string(), vec![field])
+    })?;
+    let started = actor.ask_within(StartExec(spec), GUEST).await;
+    let started = started.map_err(|error| of_ask(&error))?;
+    let exec_id = started.map_err(|failure| of_vm(&failure))?;
+    Ok(json(StatusCode::ACCEPTED, &wire::ExecStarted { exec_id }))
+}
+
+fn field(error: &ExecError) -> &'static str {
+    match error {
+        ExecError::ScriptOrArgv | ExecError::TooLarge { .. } => "script",
+        ExecError::NoProgram => "argv",
+        ExecError::Shell(_) => "shell",
+        ExecError::Cwd(_) => "cwd",
+        ExecError::EnvName(_) => "env",
+        ExecError::Nul(field) => field,
+        ExecError::Timeout { .. } => "timeout_ms",
+    }
+}
+
+/// Shows how something stands, or with `follow=1` its output from the beginning, as it comes.
+#[utoipa::path(
+    get, path = "/vms/{id}/exec/{eid}", tag = "exec", security(("token" = [])),
+    params(("id" = String, Path, description = "A VM's id"), ("eid" = String, Path, description = "What was started"), FollowQuery),
+    responses(
+        (status = 200, description = "Without `follow`: the state. With it: lines of JSON, of which the last is the state.",
+            content((wire::Exec = "application/json"), (wire::Chunk = "application/x-ndjson"))),
+        (status = 404, description = "Nothing of this id was started there."),
+    )
+)]
+pub(crate) async fn show(
+    caller: Reader,
+    state: web::Data<VmState>,
+    path: web::Path<(String, String)>,
+    query: web::Query<FollowQuery>,
+) -> Result<HttpResponse, Problem> {
+    let (vm, exec) = path.into_inner();
+    let record = find(&state, &caller.0, &vm, &exec)?;
+    match query.follow.as_deref() {
+        None | Some("0" | "false") => Ok(json(StatusCode::OK, &record.view())),
+        Some("1" | "true") => Ok(HttpResponse::Ok()
+            .insert_header((header::CONTENT_TYPE, "application/x-ndjson"))
+            .insert_header((header::CACHE_CONTROL, "no-store"))
+            .streaming(follow::lines(record))),
+        Some(_) => {
+            let field = FieldError::new("follow", "expected `0` or `1`");
+            Err(Problem::unprocessable(
+                "follow: expected `0` or `1`",
+                vec![field],
+            ))
+        }
+    }
+}
+
+fn find(
+    state: &VmState,
+    caller: &Caller,
+    vm: &str,
+    exec: &str,
+) -> Result<std::sync::Arc<ExecRecord>, Problem> {
+    let slot = state.slot(vm, caller)?;
+    let record = exec.parse::<ExecId>().ok().and_then(|id| slot.exec(&id));
+    record.ok_or_else(|| Problem::not_found("nothing with this id was started in the VM"))
+}
+
+/// Kills all that a command has started. One that has ended is no error.
+#[utoipa::path(
+    delete, path = "/vms/{id}/exec/{eid}", tag = "exec", security(("token" = [])),
+    params(("id" = String, Path, description = "A VM's id"), ("eid" = String, Path, description = "What was started")),
+    responses((status = 204, description = "The VM was told."), (status = 404, description = "Nothing of this id was started there."))
+)]
+pub(crate) async fn kill(
+    caller: Writer,
+    state: web::Data<VmState>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (vm, exec) = path.into_inner();
+    let record = find(&state, &caller.0, &vm, &exec)?;
+    let actor = state.vm(&vm, &caller.0)?;
+    let killed = actor.ask_within(KillExec(record.id.clone()), GUEST).await;
+    killed
+        .map_err(|error| of_ask(&error))?
+        .map_err(|failure| of_vm(&failure))?;
+    Ok(HttpResponse::NoContent().finish())
+}

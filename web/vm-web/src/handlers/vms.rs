@@ -1,0 +1,175 @@
+//! VMs: given out, listed, held longer, released.
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use edge_web::{ApiJson, FieldError, Problem};
+use supervision::AskError;
+use vm_actors::PROMPT;
+use vm_actors::keys::{MAX_KEY, OrderKey};
+use vm_actors::messages::{CreateVm, ExtendLease, ReleaseStuck, ReleaseVm};
+use vm_core::{LeaseError, wire};
+
+use super::json;
+use crate::auth::{Reader, Writer};
+use crate::problems::{of_ask, of_create};
+use crate::state::VmState;
+
+/// Longer than a VM's boot, in which it cannot be ended, and its kill.
+const RELEASE: Duration = Duration::from_secs(60);
+
+/// Lists the VMs that are given out.
+#[utoipa::path(
+    get, path = "/vms", tag = "vms", security(("token" = [])),
+    responses((status = 200, description = "All VMs the caller sees, by id.", body = Vec<wire::Vm>))
+)]
+pub(crate) async fn list(caller: Reader, state: web::Data<VmState>) -> HttpResponse {
+    let slots = state.shared.board.list().into_iter();
+    let seen = slots.filter(|slot| caller.0.sees(&slot.subject));
+    let views: Vec<wire::Vm> = seen.map(|slot| slot.view()).collect();
+    json(StatusCode::OK, &views)
+}
+
+/// Gives out a VM: it is ready when the answer comes. Sent again with the same `Idempotency-Key`,
+/// the same VM is the answer.
+#[utoipa::path(
+    post, path = "/vms", tag = "vms", security(("token" = [])), request_body = wire::CreateVm,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Tells an order sent twice from two orders; at most 200 visible characters.")),
+    responses(
+        (status = 201, description = "The VM is ready.", body = wire::Created),
+        (status = 409, description = "Less isolation than asked for is all there is."),
+        (status = 410, description = "The VM of this Idempotency-Key has ended."),
+        (status = 422, description = "Outside of the limits, an unknown image, or a key that was used for another order."),
+        (status = 502, description = "The VM did not start."),
+        (status = 503, description = "No room, or the image is being made; `Retry-After` says when to come again."),
+    )
+)]
+pub(crate) async fn create(
+    caller: Writer,
+    state: web::Data<VmState>,
+    request: HttpRequest,
+    body: ApiJson<wire::CreateVm>,
+) -> Result<HttpResponse, Problem> {
+    let subject = caller.0.subject;
+    let key = order_key(&request, &subject, &body.0)?;
+    let order = CreateVm {
+        spec: body.0.into(),
+        subject,
+        key,
+    };
+    let answer = state.desk.ask(order).await;
+    let created = answer.map_err(|error| of_ask(&error))?.map_err(of_create)?;
+    Ok(json(StatusCode::CREATED, &created))
+}
+
+fn order_key(
+    request: &HttpRequest,
+    subject: &str,
+    order: &wire::CreateVm,
+) -> Result<Option<OrderKey>, Problem> {
+    let Some(value) = request.headers().get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = value.to_str().unwrap_or_default().trim();
+    if key.is_empty() || key.len() > MAX_KEY {
+        let detail = format!("the Idempotency-Key must have 1 to {MAX_KEY} visible characters");
+        let field = FieldError::new("Idempotency-Key", detail.clone());
+        return Err(Problem::unprocessable(detail, vec![field]));
+    }
+    let order = serde_json::to_vec(order).map_err(|_| Problem::internal())?;
+    Ok(Some(OrderKey {
+        subject: subject.to_owned(),
+        key: key.to_owned(),
+        digest: *blake3::hash(&order).as_bytes(),
+    }))
+}
+
+/// Shows one VM.
+#[utoipa::path(
+    get, path = "/vms/{id}", tag = "vms", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
+    responses((status = 200, description = "The VM.", body = wire::Vm), (status = 404, description = "There is none, or it is somebody else's."))
+)]
+pub(crate) async fn show(
+    caller: Reader,
+    state: web::Data<VmState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let slot = state.slot(&id, &caller.0)?;
+    Ok(json(StatusCode::OK, &slot.view()))
+}
+
+/// Releases a VM: nothing of it is left when the answer comes. One that is gone is no error.
+#[utoipa::path(
+    delete, path = "/vms/{id}", tag = "vms", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
+    responses((status = 204, description = "It is gone."))
+)]
+pub(crate) async fn release(
+    caller: Writer,
+    state: web::Data<VmState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let Ok(slot) = state.slot(&id, &caller.0) else {
+        return Ok(HttpResponse::NoContent().finish());
+    };
+    let actor = slot
+        .actor()
+        .ok_or_else(|| Problem::unavailable("the VM is being started", 1))?;
+    match actor.ask_within(ReleaseVm { reason: None }, RELEASE).await {
+        // Its actor ends with it, and may do so before this question.
+        Ok(()) | Err(AskError::Unavailable { .. } | AskError::NoReply { .. }) => {
+            Ok(HttpResponse::NoContent().finish())
+        }
+        Err(error) => Err(of_ask(&error)),
+    }
+}
+
+/// Releases what is stuck: lease over, boot over its deadline, guest silent, process gone. Without
+/// the scope `vms:admin` only the caller's own.
+#[utoipa::path(
+    delete, path = "/vms/stuck", tag = "vms", security(("token" = [])),
+    responses((status = 200, description = "What was released and why, and how many are fine.", body = wire::Released))
+)]
+pub(crate) async fn release_stuck(
+    caller: Writer,
+    state: web::Data<VmState>,
+) -> Result<HttpResponse, Problem> {
+    let subject = caller.0.only();
+    let released = state
+        .desk
+        .ask_within(ReleaseStuck { subject }, RELEASE)
+        .await;
+    Ok(json(
+        StatusCode::OK,
+        &released.map_err(|error| of_ask(&error))?,
+    ))
+}
+
+/// Holds a VM longer: so many seconds from now on.
+#[utoipa::path(
+    post, path = "/vms/{id}/lease", tag = "vms", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
+    request_body = wire::ExtendLease,
+    responses((status = 200, description = "When the lease ends now.", body = wire::LeaseView), (status = 409, description = "It is over, or as long as any may be."))
+)]
+pub(crate) async fn lease(
+    caller: Writer,
+    state: web::Data<VmState>,
+    id: web::Path<String>,
+    body: ApiJson<wire::ExtendLease>,
+) -> Result<HttpResponse, Problem> {
+    let actor = state.vm(&id, &caller.0)?;
+    let lease = Duration::from_secs(body.0.lease_s);
+    let extended = actor.ask_within(ExtendLease { lease }, PROMPT).await;
+    let lease_until = extended
+        .map_err(|error| of_ask(&error))?
+        .map_err(|error| match error {
+            LeaseError::Zero => {
+                let field = FieldError::new("lease_s", error.to_string());
+                Problem::unprocessable(error.to_string(), vec![field])
+            }
+            LeaseError::Over { .. } | LeaseError::Exhausted { .. } => {
+                Problem::conflict(error.to_string())
+            }
+        })?;
+    Ok(json(StatusCode::OK, &wire::LeaseView { lease_until }))
+}
