@@ -157,7 +157,18 @@ struct Outcome {
 struct Found {
     document: ExtractedDocument,
     version: KnownFile,
-    same_content: bool,
+    kept: Kept,
+}
+
+/// How much of what is indexed of a file still holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// The content has changed, or the file is new.
+    Nothing,
+    /// The content is the same, the time is not.
+    Content,
+    /// The record holds as it is.
+    Record,
 }
 
 /// Carries out a plan. `on_progress` is called after every file.
@@ -284,13 +295,17 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
     }
 
     fn put(&mut self, found: Found) -> Result<(), S::Error> {
-        if found.same_content {
-            self.report.touched += 1;
-            if self.sink.touch(&found.document.key, found.version)? == Touch::Noted {
-                return Ok(());
-            }
-        } else {
-            self.report.put += 1;
+        match found.kept {
+            Kept::Nothing => self.report.put += 1,
+            Kept::Content | Kept::Record => self.report.touched += 1,
+        }
+        let is_noted = match found.kept {
+            Kept::Nothing => false,
+            Kept::Content => self.sink.touch(&found.document.key, found.version)? == Touch::Noted,
+            Kept::Record => true,
+        };
+        if is_noted {
+            return Ok(());
         }
         self.sink.put(found.document, found.version)
     }
@@ -325,7 +340,7 @@ fn read_all(
 
 /// Reads and extracts one file.
 fn read(root: &RootFolder, file: PlannedFile, options: &SyncOptions) -> Outcome {
-    let was_known = file.known_hash.is_some();
+    let was_known = file.known.is_some();
     let extraction = &options.extraction;
     let refuses = |beginning: &[u8]| extraction.refuses(&file.key, beginning);
     let read = root.read(&file.key, options.max_file_bytes, refuses);
@@ -359,8 +374,22 @@ fn found(
     Ok(Found {
         document,
         version,
-        same_content: file.known_hash == Some(hash),
+        kept: kept(file.known, read.size, read.mtime_ns, hash),
     })
+}
+
+/// A record whose file was racy when it was read holds once the file turns out to be the same. It is
+/// not written again: a document put twice counts twice in the statistics until segments are merged,
+/// so a restart alone would change scores. The price is one look at the file's hash in each comparison.
+fn kept(known: Option<KnownFile>, size: u64, mtime_ns: i64, hash: [u8; 16]) -> Kept {
+    let Some(known) = known.filter(|known| known.hash == hash) else {
+        return Kept::Nothing;
+    };
+    let was_racy = known.mtime_ns == mtime_ns - 1;
+    if known.size == size && (known.mtime_ns == mtime_ns || was_racy) {
+        return Kept::Record;
+    }
+    Kept::Content
 }
 
 /// The first 16 bytes of the BLAKE3 hash.

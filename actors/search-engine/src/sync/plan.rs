@@ -50,8 +50,8 @@ pub struct PlannedFile {
     pub key: String,
     /// Its size in bytes when it was listed.
     pub size: u64,
-    /// Hash of the version that is indexed, if one is.
-    pub known_hash: Option<[u8; 16]>,
+    /// The version that is indexed, if one is.
+    pub known: Option<KnownFile>,
 }
 
 /// The work of one synchronisation.
@@ -83,7 +83,7 @@ impl Plan {
                 Some(file) if file.size == facts.size && file.mtime_ns == facts.mtime_ns => {
                     plan.unchanged += 1;
                 }
-                Some(file) => plan.update.push(planned(facts, Some(file.hash))),
+                Some(file) => plan.update.push(planned(facts, Some(file))),
             }
         }
         let mut unlisted = Vec::new();
@@ -122,7 +122,7 @@ impl Plan {
             } else {
                 &mut plan.add
             };
-            list.push(planned(facts, file.map(|file| file.hash)));
+            list.push(planned(facts, file));
         }
         for key in &batch.removed {
             plan.remove.extend(known(key).map(|_| key.clone()));
@@ -147,11 +147,11 @@ impl Plan {
     }
 }
 
-fn planned(facts: FileFacts, known_hash: Option<[u8; 16]>) -> PlannedFile {
+fn planned(facts: FileFacts, known: Option<KnownFile>) -> PlannedFile {
     PlannedFile {
         key: facts.key,
         size: facts.size,
-        known_hash,
+        known,
     }
 }
 

@@ -194,6 +194,24 @@ fn a_file_that_has_just_been_written_is_compared_by_its_hash_next_time() {
 }
 
 #[test]
+fn a_file_that_had_just_been_written_and_is_the_same_is_not_put_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.md");
+    let mut index = Memory::default();
+    write(folder.path(), "a.md", "one");
+    // A time that is always too close to be trusted.
+    set_time(&path, 4_000_000_000);
+    synchronize(folder.path(), &mut index);
+    let report = synchronize(folder.path(), &mut index);
+    assert_eq!((report.touched, report.put, index.puts), (1, 0, 1));
+    write(folder.path(), "a.md", "two");
+    set_time(&path, 4_000_000_000);
+    let report = synchronize(folder.path(), &mut index);
+    assert_eq!((report.touched, report.put, index.puts), (0, 1, 2));
+    assert_eq!(index.documents["a.md"].0.body, "two\n");
+}
+
+#[test]
 fn what_cannot_be_indexed_is_counted_and_leaves_the_index() {
     let folder = tempfile::tempdir().unwrap();
     let mut index = Memory::default();
