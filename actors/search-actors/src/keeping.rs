@@ -16,6 +16,7 @@ use search_engine::watch::{ChangeBatch, FolderWatch, WatchError, WatchOptions};
 
 use crate::concepts::ConceptThread;
 use crate::keeper::KeeperSettings;
+use crate::merging::Merger;
 use crate::sink::{Sink, known_file, known_files};
 use crate::slot::{Published, SourceSlot};
 
@@ -65,6 +66,8 @@ pub(crate) struct Keeping {
 enum Event {
     Changes(ChangeBatch),
     Compare,
+    /// A merge of the index has ended.
+    Merged(Result<(), String>),
     Quiet,
     End,
 }
@@ -263,8 +266,9 @@ impl Keeping {
     ) -> Result<(), KeepingError> {
         let mut unsynced: Option<Instant> = None;
         let mut told_gone = false;
+        let mut merger = Merger::new();
         loop {
-            let event = self.next_event(watch, unsynced);
+            let event = self.next_event(watch, unsynced, &merger.ended());
             let is_gone = !root.path().is_dir();
             // What was indexed since has put another state in the place of what was told.
             let was_told = std::mem::take(&mut told_gone);
@@ -281,17 +285,27 @@ impl Keeping {
                 }
                 Event::Compare => {
                     self.compare(index, root)?;
+                    merger.changed();
                     unsynced = None;
                 }
                 Event::Changes(batch) => {
                     self.apply_changes(index, root, &batch)?;
+                    merger.changed();
                     unsynced = Some(Instant::now());
+                }
+                Event::Merged(merged) => {
+                    if let Some(snapshot) = merger.take(index, merged)? {
+                        let publish =
+                            |published: &mut Published| published.snapshot = Some(snapshot);
+                        self.slot.publish(publish);
+                    }
                 }
                 Event::Quiet => {
                     if unsynced.is_some_and(|since| since.elapsed() >= SETTLE) {
                         index.sync()?;
                         unsynced = None;
                     }
+                    merger.begin(index)?;
                 }
             }
         }
@@ -310,7 +324,12 @@ impl Keeping {
         });
     }
 
-    fn next_event(&self, watch: &FolderWatch, unsynced: Option<Instant>) -> Event {
+    fn next_event(
+        &self,
+        watch: &FolderWatch,
+        unsynced: Option<Instant>,
+        merged: &Receiver<Result<(), String>>,
+    ) -> Event {
         if self.ends() {
             return Event::End;
         }
@@ -325,6 +344,9 @@ impl Keeping {
                 Ok(batch) => Event::Changes(batch),
                 Err(_) => Event::Compare,
             },
+            recv(merged) -> merged => {
+                Event::Merged(merged.unwrap_or_else(|_| Err("its thread has ended".to_owned())))
+            }
             default(wait) => match self.inbox.try_recv() {
                 Err(TryRecvError::Disconnected) => Event::End,
                 Ok(Command::Reindex) => Event::Compare,

@@ -16,6 +16,7 @@ mod desk;
 mod embedding;
 mod keeper;
 mod keeping;
+mod merging;
 pub mod messages;
 mod roles;
 mod service;

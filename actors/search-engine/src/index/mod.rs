@@ -25,6 +25,7 @@ mod keys;
 mod leaves;
 mod lexical;
 mod memory;
+mod merge;
 mod options;
 mod pool;
 mod postings;
@@ -44,6 +45,7 @@ mod vocabulary;
 mod words;
 
 pub use error::IndexError;
+pub use merge::Merging;
 pub use options::{Durability, IndexOptions, Opened};
 pub use record::{DocumentRecord, FileState};
 pub use rerank::{LexicalResult, Nearness, RERANK_DEPTH, Reranked, Reranker};

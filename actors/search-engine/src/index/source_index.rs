@@ -4,14 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use rustc_hash::FxHashSet;
 use search_core::document::ExtractedDocument;
 use tantivy::directory::error::LockError;
-use tantivy::index::SegmentId;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
 use super::builder::SegmentBuilder;
@@ -34,12 +32,12 @@ const WORKER_BYTES: usize = 15_000_000;
 /// The index of one source, with the right to change it. One at a time: searches go through
 /// [`IndexSnapshot`]s, which any number of threads may hold.
 pub struct SourceIndex {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     options: IndexOptions,
     fields: Fields,
     directory: DeferredDirectory,
-    index: Index,
-    writer: IndexWriter,
+    pub(super) index: Index,
+    pub(super) writer: IndexWriter,
     reader: IndexReader,
     builder: SegmentBuilder,
     ledger: Ledger,
@@ -276,7 +274,7 @@ impl SourceIndex {
     }
 
     /// Takes over what was committed or merged since.
-    fn refresh(&mut self) -> Result<IndexSnapshot, IndexError> {
+    pub(super) fn refresh(&mut self) -> Result<IndexSnapshot, IndexError> {
         let store = |source| store_error(&self.path, source);
         self.reader.reload().map_err(store)?;
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
@@ -297,41 +295,6 @@ impl SourceIndex {
             path: self.path.clone(),
             source,
         })
-    }
-
-    /// Merges all segments into one and drops deleted documents, for the shortest search times.
-    /// Takes seconds on a large index.
-    ///
-    /// # Errors
-    /// The disk is full or cannot be written.
-    pub fn merge(&mut self) -> Result<IndexSnapshot, IndexError> {
-        self.writer.set_merge_policy(Box::new(NoMergePolicy));
-        let merged = self.merge_all();
-        self.writer.set_merge_policy(Box::new(merge_policy()));
-        merged.map_err(|source| store_error(&self.path, source))?;
-        let snapshot = self.refresh()?;
-        // The former segments are free now that no snapshot of ours holds them.
-        let collected = self.writer.garbage_collect_files().wait();
-        collected.map_err(|source| store_error(&self.path, source))?;
-        Ok(snapshot)
-    }
-
-    fn merge_all(&mut self) -> tantivy::Result<()> {
-        let deadline = Instant::now() + MERGE_PATIENCE;
-        loop {
-            let metas = self.index.searchable_segment_metas()?;
-            if metas.len() < 2 && metas.iter().all(|meta| !meta.has_deletes()) {
-                return Ok(());
-            }
-            let ids: Vec<SegmentId> = metas.iter().map(|meta| meta.id()).collect();
-            match self.writer.merge(&ids).wait() {
-                // A merge in the background has some of the segments; it ends.
-                Err(TantivyError::InvalidArgument(_)) if Instant::now() < deadline => {
-                    let _ = crossbeam_channel::never::<()>().recv_timeout(MERGE_PAUSE);
-                }
-                merged => return merged.map(drop),
-            }
-        }
     }
 
     /// The state after the last commit.
@@ -362,12 +325,6 @@ impl SourceIndex {
 /// Blocks of the store kept decoded, a segment.
 const STORE_CACHE_BLOCKS: usize = 16;
 
-/// Time between two looks whether another merge has ended.
-const MERGE_PAUSE: Duration = Duration::from_millis(5);
-
-/// How long a merge of all segments waits for others to end.
-const MERGE_PATIENCE: Duration = Duration::from_secs(300);
-
 /// Why an existing index was not opened.
 enum Refused {
     /// It is fine, but cannot be had.
@@ -378,7 +335,7 @@ enum Refused {
 
 /// Segments of a like size are merged eight at a time; few small changes make small segments, which
 /// cost little to merge.
-fn merge_policy() -> LogMergePolicy {
+pub(super) fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     policy.set_min_num_segments(8);
     policy.set_min_layer_size(1_000);

@@ -66,6 +66,9 @@ enum Step {
     Put(u8, String, String),
     Delete(u8),
     Commit,
+    /// A merge in the background, which ends while other steps go on.
+    BeginMerge,
+    TakeMerged,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -81,17 +84,20 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         1 => (0_u8..30).prop_map(Step::Delete),
         1 => Just(Step::Commit),
+        1 => Just(Step::BeginMerge),
+        1 => Just(Step::TakeMerged),
     ]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn rankings_are_those_of_the_formula_whatever_the_history(steps in prop::collection::vec(step(), 1..80)) {
         let folder = tempfile::tempdir().expect("a folder");
         let (mut index, _) = open(folder.path());
         let mut documents: BTreeMap<String, (String, String)> = BTreeMap::new();
+        let mut merging = Vec::new();
         for step in steps {
             match step {
                 Step::Put(key, title, body) => {
@@ -103,6 +109,14 @@ proptest! {
                     documents.remove(&format!("k{key:02}"));
                 }
                 Step::Commit => drop(commit(&mut index)),
+                Step::BeginMerge => merging.extend(index.begin_merge().expect("begins")),
+                Step::TakeMerged => {
+                    for merge in merging.drain(..) {
+                        // A segment may be in another merge already.
+                        let _ = merge.wait();
+                    }
+                    index.take_merged().expect("takes over");
+                }
             }
         }
         let before = commit(&mut index);

@@ -71,6 +71,57 @@ fn found(snapshot: &IndexSnapshot, text: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_merge_in_the_background_keeps_what_changes_meanwhile_and_scores_as_a_fresh_index() {
+    // The last five documents have four versions, the first five one.
+    let last = |number: usize| (number / 5).min(3);
+    let write = |index: &mut SourceIndex, number: usize, version: usize| {
+        let body = format!("wing lift {}", "flow ".repeat(version * number % 7));
+        put(index, &format!("{number:02}.md"), "Notes", &body);
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for version in 0..4 {
+        for number in (0..20).filter(|&number| version <= last(number)) {
+            write(&mut index, number, version);
+        }
+        commit(&mut index);
+    }
+    let merging = index.begin_merge().expect("begins").expect("is worth it");
+    put(&mut index, "new.md", "Notes", "wing of paper");
+    index.delete("07.md").expect("deletes");
+    commit(&mut index);
+    merging.wait().expect("merges");
+    index.take_merged().expect("takes over");
+    // What came meanwhile is worth another one, and then nothing is left to do.
+    while let Some(merging) = index.begin_merge().expect("begins") {
+        merging.wait().expect("merges");
+        index.take_merged().expect("takes over");
+    }
+    let merged = index.snapshot();
+    assert_eq!(merged.document_count(), 20);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut fresh, _) = open(folder.path());
+    for number in 0..20 {
+        write(&mut fresh, number, last(number));
+    }
+    put(&mut fresh, "new.md", "Notes", "wing of paper");
+    fresh.delete("07.md").expect("deletes");
+    commit(&mut fresh);
+    let fresh = fresh.merge().expect("merges");
+    let scores = |snapshot: &IndexSnapshot| -> Vec<(String, f32)> {
+        let hits = search(
+            std::slice::from_ref(snapshot),
+            "lift of a flow wing",
+            RelevanceFunction::BM25F,
+        );
+        let hits = hits.hits.into_iter();
+        hits.map(|hit| (hit.record.key, hit.score)).collect()
+    };
+    assert_eq!(scores(&merged), scores(&fresh));
+}
+
+#[test]
 fn documents_are_found_replaced_and_deleted() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, opened) = open(folder.path());
