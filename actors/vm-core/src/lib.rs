@@ -18,6 +18,7 @@ pub mod guest;
 mod id;
 mod isolation;
 mod lease;
+pub mod network;
 pub mod pool;
 mod spec;
 mod state;

@@ -5,17 +5,18 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::network::AllowList;
 use crate::{ImageRef, Isolation, Owner};
 
 /// What the guest can reach over the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
-    /// No network device at all.
+    /// Nothing.
     #[default]
     None,
-    /// User-mode networking as the label's configuration allows it; host and link-local addresses
-    /// stay out of reach.
+    /// What the manager's configuration and the order's `allow` both name, by a proxy for HTTP and
+    /// HTTPS; see [`crate::network`]. No VM has a network device.
     User,
 }
 
@@ -32,6 +33,8 @@ pub struct VmSpec {
     pub disk_mib: u32,
     /// What it can reach.
     pub network: Network,
+    /// With [`Network::User`]: of what the manager allows, only this; all of it without.
+    pub allow: Option<AllowList>,
     /// How long it may live without its lease being extended.
     pub lease: Duration,
     /// Who asked.
@@ -52,8 +55,8 @@ impl VmSpec {
     }
 }
 
-/// What two VMs must have in common to be clones of one template. Only VMs without network come
-/// from templates.
+/// What two VMs must have in common to be clones of one template. A network is no part of it: it is
+/// given to a VM that runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TemplateKey {
     /// What the disk holds.
@@ -161,6 +164,7 @@ mod tests {
             mem_mib: 256,
             disk_mib: 1024,
             network: Network::None,
+            allow: None,
             lease: Duration::from_secs(60),
             owner: "test".parse().unwrap(),
             isolation_min: Isolation::default(),

@@ -28,6 +28,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::network::AllowList;
 use crate::{
     DriverName, ExecEnd, ExecError, ExecId, ExecSpec, ExecState, FailureReason, ImageRef,
     Isolation, Network, Owner, Program, Source, Stream, UnixMs, VmId, VmSpec, VmState,
@@ -108,6 +109,10 @@ pub struct Vm {
     pub disk_mib: u32,
     /// What it can reach.
     pub network: Network,
+    /// The places its order narrows that to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub allow: Option<AllowList>,
     /// When it was started.
     pub created_at: UnixMs,
     /// When its lease ends; absent while it waits in the pool.
@@ -142,6 +147,11 @@ pub struct CreateVm {
     /// `none` unless given.
     #[serde(default)]
     pub network: Network,
+    /// With `user`: of what the manager's configuration allows, only these places: `pypi.org`,
+    /// `*.debian.org`, `10.0.0.5:8080`; ports 80 and 443 unless given. All of it without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub allow: Option<AllowList>,
     /// Seconds until it is released unless extended; 600 unless given.
     #[serde(default = "default_lease_s")]
     pub lease_s: u64,
@@ -181,6 +191,7 @@ impl From<CreateVm> for VmSpec {
             mem_mib: order.mem_mib,
             disk_mib: order.disk_mib,
             network: order.network,
+            allow: order.allow,
             lease: Duration::from_secs(order.lease_s),
             owner: order.owner,
             isolation_min: order.isolation_min,

@@ -2,7 +2,7 @@
 //! where somebody has asked for it by name.
 //!
 //! The job sees the host's `/usr` read-only, a few files of `/etc`, an empty `/tmp` and `/root`, and
-//! its own `/workspace`; no network, no other process, no image. Its memory, its processes and its
+//! its own `/workspace`; no network device, no other process, no image. Its memory, its processes and its
 //! disk are not limited, and what leaves its process group is ended only with the whole sandbox.
 
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use vm_core::guest::VERSION;
-use vm_core::{DriverName, Isolation, Network, TemplateKey};
+use vm_core::{DriverName, Isolation, TemplateKey};
 
 use crate::image::Image;
 use crate::link::{FIRST, Failed, Link, await_hello};
@@ -67,13 +67,6 @@ impl Driver for BubblewrapDriver {
     }
 
     fn start(&self, order: StartOrder) -> Result<Arc<dyn Machine>, DriverError> {
-        if order.spec.network != Network::None {
-            let what = "give a sandbox a network".to_owned();
-            return Err(DriverError::Unsupported {
-                driver: DriverName::Bubblewrap,
-                what,
-            });
-        }
         let folder = Folder::new(self.runtime.join(order.id.as_str()))?;
         let failed = |what| {
             let path = folder.path().to_path_buf();

@@ -13,6 +13,7 @@ use vm_core::{
 };
 
 use crate::image::Image;
+use crate::network::Uplink;
 
 /// Told what a long work is doing, in a sentence for people: `unpacking 120 of 178 MB`.
 pub type Progress<'a> = &'a (dyn Fn(&str) + Send + Sync);
@@ -147,6 +148,17 @@ pub trait Machine: Send + Sync {
     /// # Errors
     /// [`MachineError`]; the VM is of no use then.
     fn wake(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError>;
+
+    /// Lets programs of the VM reach what `uplink` allows, through a proxy at `127.0.0.1` and
+    /// [`vm_core::network::PROXY_PORT`] that commands started from now on are told of. Once in the
+    /// life of a VM that runs.
+    ///
+    /// # Errors
+    /// [`MachineError`]; the VM has no network then.
+    fn open_network(&self, uplink: Arc<Uplink>, deadline: Duration) -> Result<(), MachineError> {
+        let _ = (uplink, deadline);
+        Err(MachineError::Unsupported("give a VM a network"))
+    }
 
     /// Starts something. Output and end come to `sink`, from a thread of the machine.
     ///

@@ -19,6 +19,17 @@ struct State {
 }
 
 impl Gate {
+    /// With a window of its own.
+    pub(crate) fn new(credits: Credits) -> Self {
+        Self {
+            state: Mutex::new(State {
+                credits,
+                closed: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
     /// Waits for credit: how many of `wanted` bytes may be sent, 0 once the gate is closed, `None`
     /// when none came in time.
     pub(crate) fn take(&self, wanted: usize, deadline: Duration) -> Option<usize> {

@@ -5,7 +5,7 @@
 //! ImageStore::resolve ─▶ Image ─┐
 //!                               ├─ Driver::start ─────────────▶ Arc<dyn Machine>   (cold)
 //!                               └─ Driver::template ─▶ Template::spawn ─▶ Arc<dyn Machine>   (paused clone)
-//! Machine: wake · exec ─▶ ExecSink · put_tar · get_tar · ping · kill
+//! Machine: wake · open_network · exec ─▶ ExecSink · put_tar · get_tar · ping · kill
 //! ```
 //!
 //! Every call blocks, within a deadline that is an argument or written beside it: actors call from
@@ -19,6 +19,7 @@ mod gate;
 pub mod image;
 mod link;
 mod machine;
+pub mod network;
 mod process;
 mod qcow2;
 pub mod qemu;

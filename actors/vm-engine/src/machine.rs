@@ -12,6 +12,7 @@ use vm_core::guest::TarSummary;
 use vm_core::{ExecSpec, FailureReason, UnixMs, VmId};
 
 use crate::link::{Link, OnGone};
+use crate::network::Uplink;
 use crate::process::Process;
 use crate::{
     DriverError, ExecSink, ExecTicket, Identity, Machine, MachineError, MachineEvent,
@@ -163,6 +164,10 @@ impl Machine for VmMachine {
             return self.link.ping(deadline).map(drop);
         }
         self.link.identify(identity, deadline)
+    }
+
+    fn open_network(&self, uplink: Arc<Uplink>, deadline: Duration) -> Result<(), MachineError> {
+        self.link.open_network(uplink, deadline)
     }
 
     fn exec(&self, spec: ExecSpec, sink: Box<dyn ExecSink>) -> Result<ExecTicket, MachineError> {

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::fs;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use vm_core::ExecEnd;
 use vm_core::guest::{
-    Channel, Failure, FailureKind, FrameDecoder, Greeting, TarSummary, ToGuest, ToHost, VERSION,
-    decode_to_guest,
+    Channel, Failure, FailureKind, FrameDecoder, Greeting, STREAMS, TarSummary, ToGuest, ToHost,
+    VERSION, decode_to_guest,
 };
 
 use crate::exec::{Exec, thread};
 use crate::gate::Gate;
+use crate::network::Network;
 use crate::port::Port;
 use crate::reaper::Reaper;
 use crate::transfer::{self, Piece};
@@ -36,6 +37,8 @@ pub(crate) struct Agent {
     port: Arc<Port>,
     reaper: Arc<Reaper>,
     channels: Channels,
+    /// Set when the host gives the VM a network.
+    network: OnceLock<Arc<Network>>,
 }
 
 impl Agent {
@@ -46,6 +49,7 @@ impl Agent {
             port: Arc::new(port),
             reaper,
             channels: Channels::default(),
+            network: OnceLock::new(),
         };
         agent.port.send(0, &ToHost::Hello(greeting()));
         Ok(agent)
@@ -70,6 +74,9 @@ impl Agent {
     }
 
     fn handle(&self, channel: Channel, message: ToGuest<'_>) {
+        if channel >= STREAMS {
+            return self.stream(channel, message);
+        }
         match message {
             ToGuest::Ping => self.port.send(channel, &ToHost::Pong),
             ToGuest::Exec(spec) => self.exec(channel, spec),
@@ -83,6 +90,9 @@ impl Agent {
                 self.report(channel, nix::unistd::sethostname(&name).map_err(Into::into));
             }
             ToGuest::PowerOff => system::power_off(),
+            ToGuest::Network(streams) => self.report(channel, self.start_network(streams)),
+            // Only streams are closed.
+            ToGuest::Closed => {}
             ToGuest::Kill => self.with(channel, |used| {
                 if let Use::Exec(exec) = used {
                     exec.kill();
@@ -101,6 +111,30 @@ impl Agent {
                 Use::TarIn(pieces) => drop(pieces.send(Piece::Abort)),
             }),
         }
+    }
+
+    /// A message about a stream; others have no such channel.
+    fn stream(&self, number: Channel, message: ToGuest<'_>) {
+        let Some(network) = self.network.get() else {
+            return;
+        };
+        match message {
+            ToGuest::Data(bytes) => network.data(number, bytes.into_owned()),
+            ToGuest::Finish => network.finish(number),
+            ToGuest::Credit(bytes) => network.credit(number, bytes),
+            ToGuest::Closed => network.close(number),
+            _ => {}
+        }
+    }
+
+    fn start_network(&self, streams: u16) -> std::io::Result<()> {
+        if self.network.get().is_some() {
+            return Err(std::io::Error::other("it has a network already"));
+        }
+        let network = Network::start(Arc::clone(&self.port), streams)?;
+        // Set here alone, by the one reader.
+        let _ = self.network.set(network);
+        Ok(())
     }
 
     /// A channel that has ended meanwhile is no fault of the host's: its message was under way.
@@ -131,7 +165,7 @@ impl Agent {
     }
 
     fn exec(&self, channel: Channel, spec: vm_core::ExecSpec) {
-        let exec = Arc::new(Exec::new(channel));
+        let exec = Arc::new(Exec::new(channel, self.network.get().is_some()));
         let (port, reaper) = (Arc::clone(&self.port), Arc::clone(&self.reaper));
         let running = Arc::clone(&exec);
         let work = move || running.run(channel, &spec, &port, &reaper);

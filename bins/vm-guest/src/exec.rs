@@ -14,6 +14,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use vm_core::guest::{CHUNK, Channel, ToHost};
+use vm_core::network::PROXY_PORT;
 use vm_core::{ExecEnd, ExecSpec, Program, Stream};
 
 use crate::cgroup::Group;
@@ -37,18 +38,21 @@ pub(crate) struct Exec {
     /// The process group, 0 until it is known.
     group: Mutex<i32>,
     cgroup: Option<Group>,
+    /// Whether there is a proxy for it.
+    proxied: bool,
     /// Whether the program itself has ended.
     ended: Arc<AtomicBool>,
 }
 
 impl Exec {
-    pub(crate) fn new(channel: Channel) -> Self {
+    pub(crate) fn new(channel: Channel, proxied: bool) -> Self {
         Self {
             gate: Arc::default(),
             killed: AtomicBool::new(false),
             timed_out: AtomicBool::new(false),
             group: Mutex::new(0),
             cgroup: Group::new(channel),
+            proxied,
             ended: Arc::default(),
         }
     }
@@ -87,7 +91,7 @@ impl Exec {
         port: &Arc<Port>,
         reaper: &Reaper,
     ) -> Result<Running, String> {
-        let mut command = command(channel, spec)?;
+        let mut command = command(channel, spec, self.proxied)?;
         let entrance = self.cgroup.as_ref().and_then(|group| group.entrance().ok());
         detach(&mut command, entrance);
         let (sender, end) = channel_of_ends();
@@ -181,7 +185,16 @@ fn script_path(channel: Channel) -> PathBuf {
     PathBuf::from(format!("/run/.orrery-step-{channel}"))
 }
 
-fn command(channel: Channel, spec: &ExecSpec) -> Result<Command, String> {
+/// How programs find the proxy: the names that most of them look for.
+fn proxy_variables() -> impl Iterator<Item = (&'static str, String)> {
+    let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+    let proxies = names.map(|name| (name, proxy.clone()));
+    let own = ["NO_PROXY", "no_proxy"].map(|name| (name, "localhost,127.0.0.1,::1".to_owned()));
+    proxies.into_iter().chain(own)
+}
+
+fn command(channel: Channel, spec: &ExecSpec, proxied: bool) -> Result<Command, String> {
     let words = match &spec.program {
         Program::Argv(words) => words.clone(),
         Program::Script { text, shell } => {
@@ -207,6 +220,7 @@ fn command(channel: Channel, spec: &ExecSpec) -> Result<Command, String> {
             ("USER", "root"),
             ("LANG", "C.UTF-8"),
         ])
+        .envs(proxied.then(proxy_variables).into_iter().flatten())
         .envs(&spec.env)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -12,6 +12,14 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
+    /// With a window of its own.
+    pub(crate) fn new(credits: Credits) -> Self {
+        Self {
+            state: Mutex::new((credits, false)),
+            changed: Condvar::new(),
+        }
+    }
+
     /// Waits for credit; how many of `wanted` bytes may be sent, 0 once the gate is closed.
     pub(crate) fn take(&self, wanted: usize) -> usize {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

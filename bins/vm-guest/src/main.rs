@@ -4,6 +4,7 @@
 //! kernel ─▶ boot: modules, root disk, mounts ─▶ agent: one port, one reader
 //!                                                 ├─ exec: a process group, two pumps, one waiter
 //!                                                 ├─ transfer: tar in, tar out
+//!                                                 ├─ network: connections to the proxy, if there is one
 //!                                                 └─ system: clock, randomness, host name
 //! ```
 //!
@@ -16,6 +17,7 @@ mod boot;
 mod cgroup;
 mod exec;
 mod gate;
+mod network;
 mod pack;
 mod place;
 mod port;

@@ -37,6 +37,8 @@ mod kind {
     pub(super) const RESEED: u8 = 11;
     pub(super) const HOSTNAME: u8 = 12;
     pub(super) const POWER_OFF: u8 = 13;
+    pub(super) const NETWORK: u8 = 14;
+    pub(super) const CLOSED: u8 = 15;
 
     // The agent's kinds do not overlap with the host's: an echo is noticed at once.
     pub(super) const HELLO: u8 = 129;
@@ -49,6 +51,9 @@ mod kind {
     pub(super) const MORE: u8 = 136;
     pub(super) const FINISHED: u8 = 137;
     pub(super) const FAILED: u8 = 138;
+    pub(super) const OPEN: u8 = 139;
+    pub(super) const NO_MORE: u8 = 140;
+    pub(super) const BROKE_OFF: u8 = 141;
 }
 
 /// Appends a message to the agent to `out`.
@@ -74,6 +79,8 @@ pub fn encode_to_guest(
         ToGuest::Reseed(bytes) => (kind::RESEED, Cow::Borrowed(&**bytes)),
         ToGuest::Hostname(name) => (kind::HOSTNAME, Cow::Borrowed(name.as_bytes())),
         ToGuest::PowerOff => (kind::POWER_OFF, Cow::Borrowed(&[])),
+        ToGuest::Network(streams) => (kind::NETWORK, Cow::Owned(streams.to_le_bytes().to_vec())),
+        ToGuest::Closed => (kind::CLOSED, Cow::Borrowed(&[])),
     };
     Ok(RawFrame {
         kind,
@@ -103,6 +110,8 @@ pub fn decode_to_guest(frame: RawFrame<'_>) -> Result<ToGuest<'_>, CodecError> {
         kind::RESEED => ToGuest::Reseed(Cow::Borrowed(bytes)),
         kind::HOSTNAME => ToGuest::Hostname(text(frame)?),
         kind::POWER_OFF => empty(frame, ToGuest::PowerOff)?,
+        kind::NETWORK => ToGuest::Network(u16::from_le_bytes(fixed(frame)?)),
+        kind::CLOSED => empty(frame, ToGuest::Closed)?,
         other => return Err(CodecError::Kind(other)),
     })
 }
@@ -127,6 +136,9 @@ pub fn encode_to_host(
         ToHost::Credit(bytes) => (kind::MORE, Cow::Owned(bytes.to_le_bytes().to_vec())),
         ToHost::Finished(summary) => (kind::FINISHED, packed(summary)),
         ToHost::Failed(failure) => (kind::FAILED, packed(failure)),
+        ToHost::Open => (kind::OPEN, Cow::Borrowed(&[])),
+        ToHost::Finish => (kind::NO_MORE, Cow::Borrowed(&[])),
+        ToHost::Abort => (kind::BROKE_OFF, Cow::Borrowed(&[])),
     };
     Ok(RawFrame {
         kind,
@@ -153,6 +165,9 @@ pub fn decode_to_host(frame: RawFrame<'_>) -> Result<ToHost<'_>, CodecError> {
         kind::MORE => ToHost::Credit(u32::from_le_bytes(fixed(frame)?)),
         kind::FINISHED => ToHost::Finished(unpacked(frame)?),
         kind::FAILED => ToHost::Failed(unpacked(frame)?),
+        kind::OPEN => empty(frame, ToHost::Open)?,
+        kind::NO_MORE => empty(frame, ToHost::Finish)?,
+        kind::BROKE_OFF => empty(frame, ToHost::Abort)?,
         other => return Err(CodecError::Kind(other)),
     })
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ExecEnd, ExecSpec, Stream};
 
-/// A number that the host gives to each execution, transfer and question of one connection.
+/// A number that the host gives to each execution, transfer and question of one connection, and the
+/// agent, from [`super::STREAMS`] on, to each stream.
 pub type Channel = u32;
 
 /// From the host to the agent.
@@ -22,9 +23,9 @@ pub enum ToGuest<'a> {
     Credit(u32),
     /// Unpack the tar that follows into this absolute folder.
     TarIn(String),
-    /// The next bytes of a tar.
+    /// The next bytes of a tar, or of a stream.
     Data(Cow<'a, [u8]>),
-    /// The tar is complete.
+    /// The tar is complete; the stream's peer has sent all it had.
     Finish,
     /// Stop the transfer of this channel.
     Abort,
@@ -38,6 +39,12 @@ pub enum ToGuest<'a> {
     Hostname(String),
     /// Write everything to disk and power off.
     PowerOff,
+    /// Take connections for the proxy from now on, at most so many at once; commands are told of
+    /// it. Answered by `Finished`.
+    Network(u16),
+    /// Nothing more comes of this stream, and nothing of it is kept: the last message of each.
+    /// Without a `Finish` before it broke off.
+    Closed,
 }
 
 /// From the agent to the host.
@@ -53,7 +60,7 @@ pub enum ToHost<'a> {
     Output(Stream, Cow<'a, [u8]>),
     /// How it ended; nothing more comes of this channel.
     Ended(ExecEnd),
-    /// The next bytes of a tar.
+    /// The next bytes of a tar, or of a stream.
     Data(Cow<'a, [u8]>),
     /// So many more bytes of this channel may be sent.
     Credit(u32),
@@ -61,6 +68,12 @@ pub enum ToHost<'a> {
     Finished(TarSummary),
     /// What was asked is not done.
     Failed(Failure),
+    /// A program has connected to the proxy.
+    Open,
+    /// It has sent all it had.
+    Finish,
+    /// Its connection broke, or was closed before all was taken.
+    Abort,
 }
 
 /// How an agent introduces itself.
@@ -129,25 +142,38 @@ impl ToGuest<'_> {
             Self::Reseed(bytes) => ToGuest::Reseed(Cow::Owned(bytes.into_owned())),
             Self::Hostname(name) => ToGuest::Hostname(name),
             Self::PowerOff => ToGuest::PowerOff,
+            Self::Network(streams) => ToGuest::Network(streams),
+            Self::Closed => ToGuest::Closed,
         }
     }
 }
 
 /// The bytes that may still be sent on one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Credits(u64);
+pub struct Credits {
+    left: u64,
+    most: u64,
+}
 
 impl Default for Credits {
     fn default() -> Self {
-        Self(super::WINDOW.into())
+        Self::of(super::WINDOW)
     }
 }
 
 impl Credits {
+    /// With a window of so many bytes.
+    pub fn of(window: u32) -> Self {
+        Self {
+            left: window.into(),
+            most: window.into(),
+        }
+    }
+
     /// How many of `wanted` bytes may be sent now; they are taken off.
     pub fn take(&mut self, wanted: usize) -> usize {
-        let granted = usize::try_from(self.0).unwrap_or(usize::MAX).min(wanted);
-        self.0 -= granted as u64;
+        let granted = usize::try_from(self.left).unwrap_or(usize::MAX).min(wanted);
+        self.left -= granted as u64;
         granted
     }
 
@@ -166,10 +192,7 @@ impl Credits {
     /// What the other side allows in addition. What exceeds the window is not kept, so nobody can
     /// be talked into unbounded sending.
     pub fn add(&mut self, bytes: u32) {
-        self.0 = self
-            .0
-            .saturating_add(bytes.into())
-            .min(super::WINDOW.into());
+        self.left = self.left.saturating_add(bytes.into()).min(self.most);
     }
 }
 

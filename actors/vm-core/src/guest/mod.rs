@@ -27,6 +27,14 @@
 //!
 //!  SetClock, Reseed, Hostname, Ping c ───▶
 //!  ◀─────────────── Finished c / Pong c, or Failed c
+//!
+//!  Network c n ──────────────────────────▶   (only a VM whose order asks for a network)
+//!  ◀───────────────────────────── Finished c
+//!  ◀───────────────────────────────── Open s   a program connected to the proxy; s is the agent's
+//!  ◀── Data s, …, Finish s    Data s, … ──▶   each at most STREAM_WINDOW ahead of the other's Credit
+//!  Finish s ─────────────────────────────▶
+//!  ◀──────────────────────────────── Abort s   in place of Finish when it broke off
+//!  Closed s ─────────────────────────────▶   the last of it; until then it counts as open
 //! ```
 //!
 //! Credit keeps a flood of output from filling anybody's memory and from standing in front of the
@@ -42,10 +50,16 @@ pub use frame::{FrameDecoder, FrameError, HEADER, MAX_FRAME, MAX_PAYLOAD, RawFra
 pub use message::{Channel, Credits, Failure, FailureKind, Greeting, TarSummary, ToGuest, ToHost};
 
 /// The protocol's version. Host and agent come from one build, so it must be equal.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Bytes of one channel that may be under way without credit.
 pub const WINDOW: u32 = 512 * 1024;
+
+/// Bytes of one stream that may be under way without credit, in each direction.
+pub const STREAM_WINDOW: u32 = 128 * 1024;
+
+/// The first channel of streams; the agent numbers them.
+pub const STREAMS: Channel = 1 << 31;
 
 /// Bytes of data in one frame, as both sides send them: large enough that the cost of a frame does
 /// not count, small enough that a question does not wait long behind one.

@@ -33,6 +33,8 @@ fn to_guest() -> Vec<ToGuest<'static>> {
         ToGuest::Reseed(Cow::Borrowed(&[5; 32])),
         ToGuest::Hostname("vm-1".to_owned()),
         ToGuest::PowerOff,
+        ToGuest::Network(64),
+        ToGuest::Closed,
     ]
 }
 
@@ -64,6 +66,9 @@ fn to_host() -> Vec<ToHost<'static>> {
             bytes: 2,
         }),
         ToHost::Failed(failure),
+        ToHost::Open,
+        ToHost::Finish,
+        ToHost::Abort,
     ]
 }
 
@@ -191,6 +196,10 @@ fn credit_bounds_what_is_under_way() {
         credits.add(u32::MAX);
     }
     assert_eq!(credits.take(usize::MAX), window, "credit does not pile up");
+    let mut stream = Credits::of(STREAM_WINDOW);
+    assert_eq!(stream.take(window), STREAM_WINDOW as usize);
+    stream.add(WINDOW);
+    assert_eq!(stream.take(window), STREAM_WINDOW as usize);
 }
 
 proptest! {
@@ -214,6 +223,13 @@ proptest! {
             let _ = (decode_to_guest(frame), decode_to_host(frame));
         }
         let frame = RawFrame { kind, channel: 3, payload: &bytes };
+        if let Ok(message) = decode_to_host(frame) {
+            let mut again = Vec::new();
+            encode_to_host(3, &message, &mut again).unwrap();
+            let mut decoder = FrameDecoder::default();
+            decoder.feed(&again);
+            prop_assert_eq!(decode_to_host(decoder.next_frame().unwrap().unwrap()).unwrap(), message);
+        }
         if let Ok(message) = decode_to_guest(frame) {
             let mut again = Vec::new();
             encode_to_guest(3, &message, &mut again).unwrap();

@@ -9,6 +9,7 @@
 //! what it sends, and each would wait for the other.
 
 mod shared;
+mod stream;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -21,6 +22,9 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::Mutex;
 use vm_core::guest::{CHUNK, Channel, Credits, Greeting, TarSummary, ToGuest, WINDOW};
 use vm_core::{ExecSpec, FailureReason, UnixMs};
+
+use stream::Streams;
+pub(crate) use stream::{Broken, Came, GuestStream};
 
 use crate::gate::Gate;
 use crate::{ExecSink, ExecTicket, Identity, MachineError};
@@ -69,6 +73,8 @@ struct Shared {
     /// Why the connection has ended.
     ended: Mutex<Option<String>>,
     queue: Mutex<Option<Sender<Vec<u8>>>>,
+    /// What programs in the VM have opened.
+    streams: Streams,
     last_seen_ms: AtomicU64,
 }
 
@@ -93,6 +99,7 @@ impl Link {
             slots: Mutex::default(),
             ended: Mutex::default(),
             queue: Mutex::new(Some(queue)),
+            streams: Streams::default(),
             last_seen_ms: AtomicU64::new(now().0),
         });
         let (hello, greeting) = sync_channel(1);

@@ -8,7 +8,7 @@ use std::sync::mpsc::SyncSender;
 
 use parking_lot::Mutex;
 use vm_core::guest::{
-    Channel, FrameDecoder, Greeting, TarSummary, ToGuest, ToHost, WINDOW, decode_to_host,
+    Channel, FrameDecoder, Greeting, STREAMS, TarSummary, ToGuest, ToHost, WINDOW, decode_to_host,
     encode_to_guest,
 };
 use vm_core::{ExecEnd, FailureReason, Stream};
@@ -40,7 +40,7 @@ impl Shared {
 
     /// Reads until the end; why it ended.
     pub(super) fn read_all(
-        &self,
+        self: &Arc<Self>,
         mut socket: UnixStream,
         hello: &SyncSender<Greeting>,
     ) -> (FailureReason, String) {
@@ -72,7 +72,7 @@ impl Shared {
     }
 
     pub(super) fn take_frames(
-        &self,
+        self: &Arc<Self>,
         decoder: &mut FrameDecoder,
         hello: &SyncSender<Greeting>,
     ) -> Result<(), String> {
@@ -86,12 +86,17 @@ impl Shared {
                 ToHost::Started(_) => {}
                 ToHost::Output(stream, bytes) => self.output(channel, stream, &bytes)?,
                 ToHost::Ended(end) => self.ended(channel, end),
+                ToHost::Data(bytes) if channel >= STREAMS => self.streams.data(channel, &bytes)?,
                 ToHost::Data(bytes) => self.data(channel, &bytes)?,
+                ToHost::Credit(bytes) if channel >= STREAMS => self.streams.credit(channel, bytes),
                 ToHost::Credit(bytes) => {
                     if let Some(Slot::TarIn(gate, _)) = self.slots.lock().get(&channel) {
                         gate.add(bytes);
                     }
                 }
+                ToHost::Open => self.open_stream(channel)?,
+                ToHost::Finish => self.streams.finish(channel),
+                ToHost::Abort => self.streams.abort(channel),
             }
         }
         Ok(())
@@ -177,6 +182,7 @@ impl Shared {
             std::mem::take(&mut *slots)
         };
         self.queue.lock().take();
+        self.streams.end();
         for slot in slots.into_values() {
             match slot {
                 // Dropping the senders wakes the waiting.

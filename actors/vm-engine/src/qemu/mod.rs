@@ -24,7 +24,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use vm_core::guest::{Greeting, VERSION};
-use vm_core::{DriverName, Isolation, Network, TemplateKey, VmId};
+use vm_core::{DriverName, Isolation, TemplateKey, VmId};
 
 pub use canary::{Canary, KvmReport};
 pub use command::{Accelerator, Kernel, MachineKind};
@@ -97,13 +97,6 @@ impl Driver for QemuDriver {
     }
 
     fn start(&self, order: StartOrder) -> Result<Arc<dyn Machine>, DriverError> {
-        if order.spec.network != Network::None {
-            let what = "give a VM a network device yet".to_owned();
-            return Err(DriverError::Unsupported {
-                driver: DriverName::Qemu,
-                what,
-            });
-        }
         let key = order.spec.template_key();
         let started = start(
             &self.config,

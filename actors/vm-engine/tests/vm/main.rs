@@ -8,5 +8,6 @@
 
 mod jobs;
 mod life;
+mod network;
 mod sandbox;
 mod support;

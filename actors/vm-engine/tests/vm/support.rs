@@ -157,6 +157,7 @@ impl Lab {
             mem_mib: 256,
             disk_mib: 1024,
             network: Network::None,
+            allow: None,
             lease: PATIENCE,
             owner: "test".parse().unwrap(),
             isolation_min: Default::default(),

@@ -1,0 +1,198 @@
+//! Requests to the proxy: `CONNECT host:port`, and plain HTTP with the whole URL.
+
+use std::fmt::Write as _;
+
+use super::{Target, TargetError};
+
+/// Most bytes of a request's head.
+pub const MAX_HEAD: usize = 32 * 1024;
+/// Most fields of a head.
+const MAX_FIELDS: usize = 128;
+
+/// Fields that belong to the connection with the proxy, or that it sets itself.
+const OWN: [&str; 8] = [
+    "host",
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "upgrade",
+];
+
+/// What is asked of the proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A connection to carry bytes.
+    Connect(Target),
+    /// One request to be passed on.
+    Forward {
+        /// To whom.
+        target: Target,
+        /// The head for it: with the path alone, `Host` from the URL, and `Connection: close`.
+        head: String,
+        /// What follows it.
+        body: Body,
+    },
+}
+
+/// What follows a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// So many bytes.
+    Length(u64),
+    /// Chunks; the peer finds their end.
+    Chunked,
+}
+
+/// A request that is not passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// It is no HTTP/1.
+    #[error("this is not an HTTP/1 request")]
+    Malformed,
+    /// The head is too long.
+    #[error(
+        "the request's head is longer than {MAX_HEAD} bytes or has more than {MAX_FIELDS} fields"
+    )]
+    TooLong,
+    /// It does not say where to.
+    #[error("this is a proxy: ask for a whole http URL, or use CONNECT")]
+    NotForProxies,
+    /// No host and port, or not readable ones.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// Where its body ends can be read in two ways.
+    #[error("where the request's body ends is not clear")]
+    Body,
+}
+
+/// Where the head in `bytes` ends, its empty line included.
+#[must_use]
+pub fn head_end(bytes: &[u8]) -> Option<usize> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+    end.map(|at| at + 4)
+}
+
+/// Reads a whole head, its empty line included.
+///
+/// # Errors
+/// [`RequestError`]: nothing of it is passed on.
+pub fn read(head: &[u8]) -> Result<Request, RequestError> {
+    if head.len() > MAX_HEAD {
+        return Err(RequestError::TooLong);
+    }
+    let text = head
+        .strip_suffix(b"\r\n\r\n")
+        .ok_or(RequestError::Malformed)?;
+    let text = std::str::from_utf8(text).map_err(|_| RequestError::Malformed)?;
+    let mut lines = text.split("\r\n");
+    let mut words = lines.next().unwrap_or_default().split(' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(RequestError::Malformed);
+    };
+    let fields = fields(lines)?;
+    if !is_token(method) || !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
+        return Err(RequestError::Malformed);
+    }
+    if method == "CONNECT" {
+        return Ok(Request::Connect(Target::parse(target, None)?));
+    }
+    let (target, path) = absolute(target)?;
+    let body = body(version, &fields)?;
+    let head = rewritten(method, &target, path, &fields);
+    Ok(Request::Forward { target, head, body })
+}
+
+type Field<'a> = (&'a str, &'a str);
+
+fn fields<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Field<'a>>, RequestError> {
+    let mut fields = Vec::new();
+    for line in lines {
+        let (name, value) = line.split_once(':').ok_or(RequestError::Malformed)?;
+        let value = value.trim_matches([' ', '\t']);
+        let strange = |c: char| c.is_control() && c != '\t';
+        if !is_token(name) || value.contains(strange) {
+            return Err(RequestError::Malformed);
+        }
+        if fields.len() == MAX_FIELDS {
+            return Err(RequestError::TooLong);
+        }
+        fields.push((name, value));
+    }
+    Ok(fields)
+}
+
+/// A `token` of RFC 9110.
+fn is_token(text: &str) -> bool {
+    let of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(of_token)
+}
+
+/// Host and path of an `http` URL.
+fn absolute(url: &str) -> Result<(Target, &str), RequestError> {
+    const SCHEME: &str = "http://";
+    let visible = url.bytes().all(|byte| byte.is_ascii_graphic());
+    let scheme = url.get(..SCHEME.len());
+    if !scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME)) || !visible {
+        return Err(RequestError::NotForProxies);
+    }
+    let rest = &url[SCHEME.len()..];
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = path.split('#').next().unwrap_or_default();
+    Ok((Target::parse(authority, Some(80))?, path))
+}
+
+fn body(version: &str, fields: &[Field<'_>]) -> Result<Body, RequestError> {
+    let named = |wanted: &'static str| {
+        fields
+            .iter()
+            .filter(move |(name, _)| name.eq_ignore_ascii_case(wanted))
+            .map(|(_, value)| *value)
+    };
+    let mut encodings = named("transfer-encoding");
+    let mut lengths = named("content-length");
+    match (encodings.next(), lengths.next()) {
+        (None, None) => Ok(Body::Length(0)),
+        (Some(encoding), None) => {
+            let chunked = encoding.eq_ignore_ascii_case("chunked") && encodings.next().is_none();
+            (chunked && version == "HTTP/1.1")
+                .then_some(Body::Chunked)
+                .ok_or(RequestError::Body)
+        }
+        (None, Some(length)) => {
+            let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+            let same = lengths.all(|other| other == length);
+            let length = length.parse().ok().filter(|_| digits && same);
+            length.map(Body::Length).ok_or(RequestError::Body)
+        }
+        (Some(_), Some(_)) => Err(RequestError::Body),
+    }
+}
+
+fn rewritten(method: &str, target: &Target, path: &str, fields: &[Field<'_>]) -> String {
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let shown = target.to_string();
+    let host = shown.strip_suffix(":80").unwrap_or(&shown);
+    let mut head = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {host}\r\n");
+    let named: Vec<&str> = fields
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("connection"))
+        .flat_map(|(_, value)| value.split(','))
+        .map(str::trim)
+        .collect();
+    for (name, value) in fields {
+        let is = |other: &&str| name.eq_ignore_ascii_case(other);
+        let framing = ["content-length", "transfer-encoding"].iter().any(is);
+        if !OWN.iter().any(is) && (framing || !named.iter().any(is)) {
+            // Writing to a string cannot fail.
+            let _ = write!(head, "{name}: {value}\r\n");
+        }
+    }
+    head.push_str("Via: 1.1 vm-manager\r\nConnection: close\r\n\r\n");
+    head
+}

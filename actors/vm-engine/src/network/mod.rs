@@ -1,0 +1,210 @@
+//! The network of a VM: streams of its agent, led by a proxy to what its configuration allows.
+//!
+//! ```text
+//! GuestStream ─head─▶ request::read ─Target─▶ Reach::names ─▶ resolve once ─▶ Reach::connects
+//!                        │ refused: 4xx, 5xx with the reason          │ connect to that address
+//!                        ▼                                            ▼
+//!                     program ◀──────────── relay ────────────▶ TcpStream
+//! ```
+//!
+//! A VM has no network device, whatever runs it: this is its only way out, and a list of names its
+//! only key. Each stream has two threads at most, a window of bytes in each direction, and ends when
+//! nothing moves for [`Limits::idle`].
+
+pub(crate) mod proxy;
+mod relay;
+
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs as _, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use vm_core::network::{Reach, Target};
+
+/// Bounds of one VM's network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once.
+    pub streams: u16,
+    /// How long nothing may move on one.
+    pub idle: Duration,
+    /// How long a connection to each address may take.
+    pub connect: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            streams: 64,
+            idle: Duration::from_secs(120),
+            connect: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Looks a name up.
+pub type Resolve = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
+
+/// Told of what was refused; called from the stream's thread.
+pub type OnRefused = Box<dyn Fn(&str, &Refusal) + Send + Sync>;
+
+/// The way out of one VM.
+pub struct Uplink {
+    /// What may be reached.
+    pub reach: Reach,
+    /// Its bounds.
+    pub limits: Limits,
+    /// Counts; shared by all VMs of a manager.
+    pub traffic: Arc<Traffic>,
+    /// How names are looked up: [`by_the_system`], but for tests.
+    pub resolve: Resolve,
+    /// Told of what was refused.
+    pub on_refused: OnRefused,
+}
+
+/// Looks names up as the manager's machine does.
+#[must_use]
+pub fn by_the_system() -> Resolve {
+    Arc::new(|name| {
+        let found = (name, 0).to_socket_addrs()?;
+        Ok(found.map(|address| address.ip()).collect())
+    })
+}
+
+/// Why a request was not passed on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It is no request for a proxy.
+    #[error("{0}")]
+    BadRequest(vm_core::network::request::RequestError),
+    /// No list names it.
+    #[error("{0} is not on the allow-list of this VM")]
+    NotListed(String),
+    /// It leads to this machine or a local network.
+    #[error(
+        "{0} leads to an address that is not public, and the allow-list does not name that address"
+    )]
+    Address(String),
+    /// Its name is not known.
+    #[error("{0} cannot be resolved")]
+    Unresolved(String),
+    /// It does not take the connection.
+    #[error("{0} cannot be connected to")]
+    Unreachable(String),
+}
+
+impl Refusal {
+    /// As metrics and logs name it.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        LABELS[self.index()]
+    }
+
+    fn index(&self) -> usize {
+        match self {
+            Self::BadRequest(_) => 0,
+            Self::NotListed(_) => 1,
+            Self::Address(_) => 2,
+            Self::Unresolved(_) => 3,
+            Self::Unreachable(_) => 4,
+        }
+    }
+
+    fn status(&self) -> u16 {
+        match self {
+            Self::BadRequest(_) => 400,
+            Self::NotListed(_) | Self::Address(_) => 403,
+            Self::Unresolved(_) | Self::Unreachable(_) => 502,
+        }
+    }
+}
+
+const LABELS: [&str; 5] = [
+    "bad_request",
+    "not_listed",
+    "address",
+    "unresolved",
+    "unreachable",
+];
+
+/// What went through, since the start.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    connections: AtomicU64,
+    refused: [AtomicU64; LABELS.len()],
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+/// [`Traffic`] at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrafficView {
+    /// Connections made for VMs.
+    pub connections: u64,
+    /// Requests not passed on, by reason.
+    pub refused: Vec<(&'static str, u64)>,
+    /// Bytes that VMs sent to their peers.
+    pub sent: u64,
+    /// Bytes that peers sent to them.
+    pub received: u64,
+}
+
+impl Traffic {
+    /// The numbers now.
+    #[must_use]
+    pub fn view(&self) -> TrafficView {
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let refused = LABELS.into_iter().zip(self.refused.iter().map(read));
+        TrafficView {
+            connections: read(&self.connections),
+            refused: refused.collect(),
+            sent: read(&self.sent),
+            received: read(&self.received),
+        }
+    }
+
+    fn add(number: &AtomicU64, count: usize) {
+        number.fetch_add(count as u64, Ordering::Relaxed);
+    }
+}
+
+impl Uplink {
+    /// The addresses that may be connected to for this, looked up once.
+    fn addresses(&self, target: &Target) -> Result<Vec<IpAddr>, Refusal> {
+        use vm_core::network::TargetHost;
+        let shown = || target.to_string();
+        if !self.reach.names(target) {
+            return Err(Refusal::NotListed(shown()));
+        }
+        let found = match &target.host {
+            TargetHost::Address(address) => vec![*address],
+            TargetHost::Name(name) => {
+                (self.resolve)(name).map_err(|_| Refusal::Unresolved(shown()))?
+            }
+        };
+        if found.is_empty() {
+            return Err(Refusal::Unresolved(shown()));
+        }
+        let allowed: Vec<IpAddr> = found
+            .into_iter()
+            .filter(|address| {
+                self.reach
+                    .connects(*address, target.port, is_foreign(*address))
+            })
+            .collect();
+        if allowed.is_empty() {
+            return Err(Refusal::Address(shown()));
+        }
+        Ok(allowed)
+    }
+}
+
+/// Whether an address is of the public internet and not of this machine. What can be bound is the
+/// machine's own; where everything can (`ip_nonlocal_bind`), everything counts as its own.
+fn is_foreign(address: IpAddr) -> bool {
+    config_core::is_public(address) && UdpSocket::bind((address, 0)).is_err()
+}
+
+#[cfg(test)]
+mod tests;

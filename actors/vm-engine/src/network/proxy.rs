@@ -1,0 +1,98 @@
+//! One stream: what it asks for, whether it gets it, and what it is told otherwise.
+
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::time::Instant;
+
+use vm_core::network::Target;
+use vm_core::network::request::{self, Body, MAX_HEAD, Request, RequestError};
+
+use super::relay::relay;
+use super::{Refusal, Traffic, Uplink};
+use crate::link::{Broken, Came, GuestStream};
+
+/// What is said before bytes are carried.
+const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
+
+/// Serves a stream to its end. Blocks, so it has its own thread.
+pub(crate) fn serve(uplink: &Uplink, stream: &GuestStream) {
+    let Ok((head, rest)) = read_head(uplink, stream) else {
+        return;
+    };
+    let asked = head.and_then(|head| request::read(&head));
+    let outcome = match asked.map_err(Refusal::BadRequest) {
+        Ok(Request::Connect(target)) => connect(uplink, &target).map(|peer| {
+            let _ = stream
+                .write(ESTABLISHED, uplink.limits.idle)
+                .and_then(|()| relay(uplink, stream, &peer, &rest, None));
+        }),
+        Ok(Request::Forward { target, head, body }) => connect(uplink, &target).map(|peer| {
+            let begin = [head.as_bytes(), &rest].concat();
+            let most = match body {
+                Body::Chunked => None,
+                Body::Length(bytes) => Some(bytes.saturating_add(head.len() as u64)),
+            };
+            let _ = relay(uplink, stream, &peer, &begin, most);
+        }),
+        Err(refusal) => Err(refusal),
+    };
+    if let Err(refusal) = outcome {
+        refuse(uplink, stream, &refusal);
+    }
+}
+
+/// A head, or what is wrong with it, and what came behind it.
+type Head = (Result<Vec<u8>, RequestError>, Vec<u8>);
+
+fn read_head(uplink: &Uplink, stream: &GuestStream) -> Result<Head, Broken> {
+    let until = Instant::now() + uplink.limits.idle;
+    let mut bytes = Vec::new();
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        match stream.read(left)? {
+            Came::Bytes(more) => {
+                // The mark may lie across two pieces.
+                let from = bytes.len().saturating_sub(3);
+                bytes.extend_from_slice(&more);
+                if let Some(end) = request::head_end(&bytes[from..]) {
+                    let rest = bytes.split_off(from + end);
+                    return Ok((Ok(bytes), rest));
+                }
+                if bytes.len() > MAX_HEAD {
+                    return Ok((Err(RequestError::TooLong), Vec::new()));
+                }
+            }
+            Came::End if bytes.is_empty() => return Err(Broken),
+            Came::End | Came::Nothing => return Ok((Err(RequestError::Malformed), Vec::new())),
+        }
+    }
+}
+
+/// Connects to the first address that takes it, of those that were checked.
+fn connect(uplink: &Uplink, target: &Target) -> Result<TcpStream, Refusal> {
+    let addresses = uplink.addresses(target)?;
+    let try_one = |address: IpAddr| {
+        let address = SocketAddr::new(address, target.port);
+        TcpStream::connect_timeout(&address, uplink.limits.connect).ok()
+    };
+    // A name with many dead addresses must not hold a stream for minutes.
+    let found = addresses.into_iter().take(4).find_map(try_one);
+    let peer = found.ok_or_else(|| Refusal::Unreachable(target.to_string()))?;
+    Traffic::add(&uplink.traffic.connections, 1);
+    Ok(peer)
+}
+
+/// Says why: in the status line as well, which is all that many programs show.
+fn refuse(uplink: &Uplink, stream: &GuestStream, refusal: &Refusal) {
+    Traffic::add(&uplink.traffic.refused[refusal.index()], 1);
+    let text = refusal.to_string();
+    (uplink.on_refused)(&text, refusal);
+    let answer = format!(
+        "HTTP/1.1 {} {text}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}\n",
+        refusal.status(),
+        text.len() + 1,
+    );
+    // A program that is gone need not know.
+    let _ = stream
+        .write(answer.as_bytes(), uplink.limits.idle)
+        .and_then(|()| stream.finish());
+}
