@@ -19,6 +19,7 @@ pub mod images;
 pub mod keys;
 pub mod log;
 pub mod messages;
+pub mod network;
 mod pool;
 pub mod preparing;
 mod relay;

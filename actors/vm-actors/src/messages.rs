@@ -15,6 +15,7 @@ use vm_engine::MachineError;
 
 use crate::images::ImageFailure;
 use crate::keys::OrderKey;
+use crate::network::NetworkUnmet;
 
 /// Give out a VM.
 ///
@@ -40,6 +41,9 @@ pub enum CreateFailure {
     /// Outside of the limits of one VM.
     #[error("the VM is outside of the manager's limits")]
     Limits(Vec<SpecError>),
+    /// A network that the manager's configuration does not allow.
+    #[error(transparent)]
+    Network(#[from] NetworkUnmet),
     /// It would not fit if it were alone.
     #[error("a VM of {mem_mib} MiB and {vcpus} processors does not fit on this host")]
     Never {

@@ -55,6 +55,7 @@ impl VmService {
             board: Board::default(),
             shelves: Shelves::new(&settings.warm),
             clock: Clock::start(),
+            traffic: Arc::default(),
             settings,
         });
         let most = shared.settings.capacity.vms as usize;

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use store::Store;
 use vm_core::admission::Capacity;
+use vm_core::network::AllowList;
 use vm_core::{LeaseLimits, Limits, TemplateKey, pool, stuck};
 use vm_engine::Driver;
+use vm_engine::network::{Limits as NetworkLimits, Traffic};
 
 use crate::board::Board;
 use crate::clock::Clock;
@@ -44,6 +46,10 @@ pub struct VmSettings {
     pub tar_deadline: Duration,
     /// Commands at once in one VM, and as many ended ones that are remembered.
     pub max_execs: usize,
+    /// What VMs that ask for a network may reach; nothing on it: none of them gets one.
+    pub allow: AllowList,
+    /// Bounds of one VM's network.
+    pub network: NetworkLimits,
 }
 
 impl Default for VmSettings {
@@ -71,6 +77,8 @@ impl Default for VmSettings {
             patience: Duration::from_secs(5),
             tar_deadline: Duration::from_secs(300),
             max_execs: 16,
+            allow: AllowList::default(),
+            network: NetworkLimits::default(),
         }
     }
 }
@@ -89,6 +97,8 @@ pub struct Shared {
     pub shelves: Shelves,
     /// The time.
     pub clock: Clock,
+    /// What went through the networks of VMs.
+    pub traffic: Arc<Traffic>,
     /// Bounds and times.
     pub settings: VmSettings,
 }

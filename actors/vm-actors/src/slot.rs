@@ -158,6 +158,7 @@ impl VmSlot {
             vcpus: self.spec.vcpus,
             disk_mib: self.spec.disk_mib,
             network: self.spec.network,
+            allow: self.spec.allow.clone(),
             created_at: self.created,
             lease_until: Some(record.lease.until),
             owner: Some(self.spec.owner.clone()),

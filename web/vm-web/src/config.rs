@@ -179,7 +179,7 @@ impl FileValues {
 }
 
 fn table(item: &Item<'_>, base: &Path) -> Option<FileValues> {
-    const KEYS: [&str; 14] = [
+    const KEYS: [&str; 15] = [
         "data_dir",
         "listen",
         "log_level",
@@ -190,6 +190,7 @@ fn table(item: &Item<'_>, base: &Path) -> Option<FileValues> {
         "limits",
         "lease",
         "deadlines",
+        "network",
         "pool",
         "output",
         "qemu",
@@ -208,6 +209,7 @@ fn table(item: &Item<'_>, base: &Path) -> Option<FileValues> {
         fields.optional("limits", |item| tables::limits(item, &mut settings));
         fields.optional("lease", |item| tables::lease(item, &mut settings));
         fields.optional("deadlines", |item| tables::deadlines(item, &mut settings));
+        fields.optional("network", |item| tables::network(item, &mut settings));
         fields.optional("output", |item| tables::output(item, &mut settings));
         // After the limits, which its VMs must keep.
         fields.optional("pool", |item| tables::pool(item, &mut settings));

@@ -8,6 +8,7 @@ use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use vm_actors::board::state_label;
 use vm_actors::{Shared, VmService};
+use vm_engine::network::TrafficView;
 
 /// Reads what the actors have published.
 pub(crate) struct VmMetrics(pub(crate) Arc<Shared>);
@@ -31,13 +32,8 @@ impl Collector for VmMetrics {
             .clone()
             .map(|(source, (count, _))| (*source, *count as f64));
         let times = allocations.map(|(source, (_, took))| (*source, took.as_secs_f64()));
-        let numbers = |map: &BTreeMap<&'static str, u64>| -> Vec<(&'static str, f64)> {
-            map.iter()
-                .map(|(label, number)| (*label, *number as f64))
-                .collect()
-        };
         let (failures, released) = (numbers(&view.failures), numbers(&view.released));
-        vec![
+        let mut families = vec![
             gauges(
                 "vm_vms",
                 "VMs given out, by state.",
@@ -98,6 +94,42 @@ impl Collector for VmMetrics {
                 "",
                 [("", view.leaked as f64)],
             ),
-        ]
+        ];
+        families.extend(network(&shared.traffic.view()));
+        families
     }
+}
+
+fn numbers(map: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, f64)> {
+    map.iter()
+        .map(|(label, number)| (*label, *number as f64))
+        .collect()
+}
+
+/// What VMs with a network do with it.
+fn network(traffic: &TrafficView) -> [MetricFamily; 3] {
+    let refused = traffic.refused.iter();
+    [
+        counters(
+            "vm_network_connections_total",
+            "Connections made for VMs that have a network.",
+            "",
+            [("", traffic.connections as f64)],
+        ),
+        counters(
+            "vm_network_refused_total",
+            "Requests of VMs that were not passed on, by reason.",
+            "reason",
+            refused.map(|(reason, count)| (*reason, *count as f64)),
+        ),
+        counters(
+            "vm_network_bytes_total",
+            "Bytes between VMs and what they reach, by direction.",
+            "direction",
+            [
+                ("sent", traffic.sent as f64),
+                ("received", traffic.received as f64),
+            ],
+        ),
+    ]
 }

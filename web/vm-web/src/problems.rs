@@ -8,6 +8,7 @@ use store::StoreError;
 use supervision::AskError;
 use vm_actors::images::ImageFailure;
 use vm_actors::messages::{CreateFailure, VmFailure};
+use vm_actors::network::NetworkUnmet;
 use vm_core::guest::FailureKind;
 
 /// When to come again while an image is being made.
@@ -44,6 +45,14 @@ pub(crate) fn of_create(failure: CreateFailure) -> Problem {
                 .iter()
                 .map(|error| FieldError::new(error.field, error.to_string()));
             Problem::unprocessable(detail, fields.collect())
+        }
+        CreateFailure::Network(unmet) => {
+            let field = match unmet {
+                NetworkUnmet::None => "network",
+                NetworkUnmet::Beyond(_) | NetworkUnmet::WithoutNetwork => "allow",
+            };
+            let field = FieldError::new(field, detail.clone());
+            Problem::unprocessable(detail, vec![field])
         }
         CreateFailure::Never { .. } => {
             let field = FieldError::new("mem_mib", detail.clone());

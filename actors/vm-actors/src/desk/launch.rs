@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 use supervision::{ChildRef, ChildSpec, Restart, Supervisor};
-use vm_core::{Lease, Network, VmState};
+use vm_core::{Lease, VmState};
 
 use super::waiting::Order;
 use super::{Desk, Reply};
@@ -27,11 +27,7 @@ impl Desk {
             return self.finish(order, Err(CreateFailure::Interrupted), ctx);
         };
         let now = self.shared.clock.now();
-        let taken = match order.spec.network {
-            Network::None => self.shared.shelves.take(&order.spec.template_key(), now),
-            // Clones of a template have no network.
-            Network::User => Taken::Nothing,
-        };
+        let taken = self.shared.shelves.take(&order.spec.template_key(), now);
         // A full or restarting pool looks by itself, a little later.
         let _ = self.pool.tell(RefillPool);
         let birth = Birth { taken, image };

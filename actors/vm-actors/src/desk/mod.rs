@@ -28,6 +28,7 @@ use vm_engine::image::Image;
 
 use crate::keys::{self, Claim, OrderKey};
 use crate::messages::{CreateFailure, CreateVm, ReleaseStuck, ReleaseVm, VmFreed};
+use crate::network;
 use crate::pool::Pool;
 use crate::settings::Shared;
 use waiting::{Order, Waiting};
@@ -85,6 +86,7 @@ impl Desk {
             .limits
             .check(spec)
             .map_err(CreateFailure::Limits)?;
+        network::check(spec, &self.shared.settings.allow).map_err(CreateFailure::Network)?;
         let need = self.need(spec);
         match admission::decide(need, admission::InUse::default(), 0, self.capacity()) {
             Decision::Never => Err(CreateFailure::Never {

@@ -9,6 +9,7 @@ use vm_core::{Source, VmId, VmSpec};
 use vm_engine::image::Image;
 use vm_engine::{CloneOrder, DriverError, Identity, Machine, OnMachineEvent, StartOrder, Template};
 
+use crate::network;
 use crate::relay::Relay;
 use crate::settings::Shared;
 use crate::shelves::{Pooled, Taken};
@@ -38,13 +39,23 @@ impl Birth {
         }
     }
 
-    /// Makes the VM `id`. What waits in the pool is only faster: where it fails, the VM is booted.
+    /// Makes the VM `id`, with the network it asks for. What waits in the pool is only faster: where
+    /// it fails, the VM is booted.
     pub(crate) fn make(
         self,
         id: &VmId,
         spec: &VmSpec,
         shared: &Shared,
     ) -> Result<Born, DriverError> {
+        let born = self.machine(id, spec, shared)?;
+        if let Err(error) = network::open(born.machine.as_ref(), spec, shared) {
+            discard(born.machine.as_ref());
+            return Err(error);
+        }
+        Ok(born)
+    }
+
+    fn machine(self, id: &VmId, spec: &VmSpec, shared: &Shared) -> Result<Born, DriverError> {
         let deadline = shared.settings.deadlines.boot;
         let faster = match self.taken {
             Taken::Pooled(pooled) => Some((wake(pooled, id, deadline), Source::Pool)),

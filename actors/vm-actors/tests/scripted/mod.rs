@@ -30,6 +30,7 @@ use vm_core::{
     TemplateKey, UnixMs, VmId, wire,
 };
 use vm_engine::image::{DiskFormat, Image};
+use vm_engine::network::Uplink;
 use vm_engine::{
     CloneOrder, Driver, DriverError, ExecSink, ExecTicket, Flow, Identity, Machine, MachineError,
     MachineEvent, OnMachineEvent, ProcessRecord, StartOrder, Template,
@@ -66,6 +67,8 @@ pub(crate) struct Lab {
     pub(crate) spawned: AtomicU32,
     pub(crate) isolation: Mutex<Option<Isolation>>,
     pub(crate) making: Mutex<Option<String>>,
+    /// Machines have no way to a network.
+    pub(crate) no_networks: AtomicBool,
 }
 
 impl Lab {
@@ -130,6 +133,7 @@ impl Lab {
             flows: Condvar::new(),
             files: Mutex::default(),
             next: AtomicU32::new(1),
+            network: Mutex::default(),
         });
         let former = self.machines.lock().insert(id, Arc::downgrade(&machine));
         assert!(former.is_none(), "an id was used twice");
@@ -218,6 +222,7 @@ pub(crate) struct Scripted {
     flows: Condvar,
     pub(crate) files: Mutex<BTreeMap<String, Vec<u8>>>,
     next: AtomicU32,
+    pub(crate) network: Mutex<Option<Arc<Uplink>>>,
 }
 
 struct Running {
@@ -327,6 +332,15 @@ impl Machine for Scripted {
             return Err(MachineError::Gone("a planned failure".to_owned()));
         }
         self.paused.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn open_network(&self, uplink: Arc<Uplink>, _: Duration) -> Result<(), MachineError> {
+        assert!(!self.is_paused(), "a network for a paused VM");
+        if self.lab.no_networks.load(Ordering::SeqCst) {
+            return Err(MachineError::Unsupported("give a VM a network"));
+        }
+        *self.network.lock() = Some(uplink);
         Ok(())
     }
 

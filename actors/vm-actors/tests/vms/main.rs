@@ -7,5 +7,6 @@ mod scripted;
 mod common;
 mod ends;
 mod execs;
+mod network;
 mod orders;
 mod pool;

@@ -50,12 +50,6 @@ fn a_waiting_clone_is_given_out_and_replaced() {
         // Of another size there is nothing.
         let other = running.create(order(r#"{"mem_mib":512}"#)).await.unwrap();
         assert_eq!(other.source, Source::Cold);
-        // With a network, clones are of no use.
-        let user = running
-            .create(order(r#"{"network":"user"}"#))
-            .await
-            .unwrap();
-        assert_eq!(user.source, Source::Cold);
         running.stop().await;
     });
 }

@@ -151,6 +151,7 @@ fn canary(image: Arc<Image>) -> StartOrder {
             mem_mib: 256,
             disk_mib: 1024,
             network: Network::None,
+            allow: None,
             lease: CANARY,
             owner,
             isolation_min: Isolation::HardwareVm,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use config_core::{Item, ValueError};
 use vm_actors::VmSettings;
+use vm_core::network::{AllowList, Place};
 use vm_core::{ImageRef, TemplateKey};
 
 use super::{FirecrackerTable, QemuTable};
@@ -140,6 +141,28 @@ pub(super) fn deadlines(item: &Item<'_>, settings: &mut VmSettings) -> Option<()
             &mut settings.tar_deadline,
             fields.optional("transfer", positive),
         );
+        Some(())
+    })
+}
+
+/// What VMs that ask for a network may reach.
+pub(super) fn network(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
+    item.fields("[network]", &["allow", "streams", "idle"], |fields| {
+        let place = |item: &Item<'_>| {
+            item.parsed(|text| {
+                text.parse::<Place>()
+                    .map_err(|error| ValueError::new(error.to_string()))
+            })
+        };
+        let allow = fields.optional("allow", |item| item.list(place));
+        set(&mut settings.allow, allow.map(AllowList));
+        let network = &mut settings.network;
+        let streams = fields.optional("streams", |item| count(item, 1, 1024));
+        set(
+            &mut network.streams,
+            streams.and_then(|streams| u16::try_from(streams).ok()),
+        );
+        set(&mut network.idle, fields.optional("idle", positive));
         Some(())
     })
 }

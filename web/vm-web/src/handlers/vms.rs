@@ -40,7 +40,7 @@ pub(crate) async fn list(caller: Reader, state: web::Data<VmState>) -> HttpRespo
         (status = 201, description = "The VM is ready.", body = wire::Created),
         (status = 409, description = "Less isolation than asked for is all there is."),
         (status = 410, description = "The VM of this Idempotency-Key has ended."),
-        (status = 422, description = "Outside of the limits, an unknown image, or a key that was used for another order."),
+        (status = 422, description = "Outside of the limits, an unknown image, a network that is not allowed, or a key that was used for another order."),
         (status = 502, description = "The VM did not start."),
         (status = 503, description = "No room, or the image is being made; `Retry-After` says when to come again."),
     )

@@ -315,3 +315,46 @@ fn a_body_that_is_too_large_or_a_wait_that_is_too_long_is_refused() {
         422
     );
 }
+
+#[test]
+fn r13_a_network_beyond_the_configuration_is_refused_by_its_field() {
+    let settings = VmSettings {
+        allow: serde_json::from_str(r#"["*.debian.org"]"#).unwrap(),
+        ..VmSettings::default()
+    };
+    let server = Server::with(&Lab::new(), settings);
+    let fields = |body: &str| {
+        let refused = server.call("POST /vms", body);
+        assert_eq!(refused.status, 422, "{body}");
+        refused.json()["errors"][0]["field"].clone()
+    };
+    assert_eq!(
+        fields(r#"{"network":"user","allow":["pypi.org"]}"#),
+        "allow"
+    );
+    assert_eq!(fields(r#"{"allow":["deb.debian.org"]}"#), "allow");
+    let unreadable = server.call("POST /vms", r#"{"network":"user","allow":["http://x"]}"#);
+    assert!(
+        (400..=422).contains(&unreadable.status),
+        "{}",
+        unreadable.status
+    );
+    let order = r#"{"network":"user","allow":["deb.debian.org"]}"#;
+    let created = server.call("POST /vms", order);
+    assert_eq!(created.status, 201);
+    let shown = server.call("GET /vms", "").json();
+    assert_eq!(shown[0]["network"], "user");
+    assert_eq!(shown[0]["allow"], serde_json::json!(["deb.debian.org"]));
+    let metrics = server.call("GET /metrics", "");
+    let metrics = String::from_utf8_lossy(&metrics.body).into_owned();
+    for name in [
+        "connections_total 0",
+        "refused_total{reason=\"not_listed\"} 0",
+        "bytes_total{direction=\"sent\"} 0",
+    ] {
+        assert!(metrics.contains(&format!("vm_network_{name}")), "{metrics}");
+    }
+
+    let none = Server::start().call("POST /vms", r#"{"network":"user"}"#);
+    assert_eq!(none.json()["errors"][0]["field"], "network");
+}

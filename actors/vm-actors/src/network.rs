@@ -1,0 +1,89 @@
+//! The network of VMs that ask for one: whether they may have it, and how they get it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use vm_core::network::{AllowList, Place, Reach};
+use vm_core::{Network, VmId, VmSpec};
+use vm_engine::network::{OnRefused, Uplink, by_the_system};
+use vm_engine::{DriverError, Machine, MachineError};
+
+use crate::settings::Shared;
+
+/// Refused requests of one VM that are logged; the rest are counted alone, so that a guest cannot
+/// fill the log.
+const LOGGED: u32 = 20;
+
+/// Why a VM does not get the network it asks for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkUnmet {
+    /// The configuration allows none.
+    #[error(
+        "this manager gives no VM a network: its configuration names nothing in [network] `allow`"
+    )]
+    None,
+    /// The configuration does not allow this.
+    #[error("`{0}` goes beyond what this manager's configuration names in [network] `allow`")]
+    Beyond(Place),
+    /// A list without a network.
+    #[error("`allow` needs `network` to be `user`")]
+    WithoutNetwork,
+}
+
+/// Whether the order's network is within what `allowed` names.
+pub(crate) fn check(spec: &VmSpec, allowed: &AllowList) -> Result<(), NetworkUnmet> {
+    match (spec.network, &spec.allow) {
+        (Network::None, None) => Ok(()),
+        (Network::None, Some(_)) => Err(NetworkUnmet::WithoutNetwork),
+        (Network::User, _) if allowed.is_empty() => Err(NetworkUnmet::None),
+        (Network::User, asked) => match asked.as_ref().and_then(|asked| allowed.beyond(asked)) {
+            Some(place) => Err(NetworkUnmet::Beyond(place.clone())),
+            None => Ok(()),
+        },
+    }
+}
+
+/// Gives a machine the network that its order asks for. Blocks.
+pub(crate) fn open(
+    machine: &dyn Machine,
+    spec: &VmSpec,
+    shared: &Shared,
+) -> Result<(), DriverError> {
+    if spec.network == Network::None {
+        return Ok(());
+    }
+    let settings = &shared.settings;
+    let uplink = Uplink {
+        reach: Reach {
+            manager: settings.allow.clone(),
+            order: spec.allow.clone(),
+        },
+        limits: settings.network,
+        traffic: Arc::clone(&shared.traffic),
+        resolve: by_the_system(),
+        on_refused: log_refused(machine.id().clone()),
+    };
+    machine
+        .open_network(Arc::new(uplink), settings.deadlines.boot)
+        .map_err(|error| match error {
+            MachineError::Unsupported(what) => DriverError::Unsupported {
+                driver: shared.driver.name(),
+                what: what.to_owned(),
+            },
+            error => error.into(),
+        })
+}
+
+fn log_refused(vm: VmId) -> OnRefused {
+    let seen = AtomicU32::new(0);
+    Box::new(move |text, refusal| {
+        if seen.fetch_add(1, Ordering::Relaxed) < LOGGED {
+            tracing::info!(
+                event = "vm.network_refused",
+                %vm,
+                reason = refusal.label(),
+                "{text}"
+            );
+        }
+    })
+}

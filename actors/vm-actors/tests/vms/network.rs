@@ -1,0 +1,106 @@
+//! Orders that ask for a network.
+
+use std::sync::atomic::Ordering;
+
+use vm_actors::VmSettings;
+use vm_actors::messages::CreateFailure;
+use vm_actors::network::NetworkUnmet;
+use vm_core::Source;
+use vm_core::network::{AllowList, Target};
+
+use crate::common::{Running, brisk, order, run};
+use crate::scripted::Lab;
+
+fn allowing(places: &[&str]) -> VmSettings {
+    let places = places.iter().map(|text| text.parse().unwrap()).collect();
+    VmSettings {
+        allow: AllowList(places),
+        ..brisk()
+    }
+}
+
+#[test]
+fn r13_a_network_is_within_what_the_manager_allows_or_there_is_no_vm() {
+    run(async {
+        let lab = Lab::new();
+        let running = Running::start(&lab, allowing(&["*.debian.org", "pypi.org"])).await;
+        let unmet = async |json| match running.create(order(json)).await {
+            Err(CreateFailure::Network(unmet)) => unmet,
+            other => panic!("{other:?}"),
+        };
+        let beyond = unmet(r#"{"network":"user","allow":["pypi.org","evil.test"]}"#).await;
+        assert!(
+            beyond.to_string().starts_with("`evil.test` goes beyond"),
+            "{beyond}"
+        );
+        let everything = unmet(r#"{"network":"user","allow":["*"]}"#).await;
+        assert!(matches!(everything, NetworkUnmet::Beyond(_)));
+        let list_alone = unmet(r#"{"allow":["pypi.org"]}"#).await;
+        assert_eq!(list_alone, NetworkUnmet::WithoutNetwork);
+        assert_eq!(lab.started.load(Ordering::SeqCst), 0);
+        running.stop().await;
+
+        let running = Running::start(&Lab::new(), brisk()).await;
+        let refused = running.create(order(r#"{"network":"user"}"#)).await;
+        assert!(
+            matches!(refused, Err(CreateFailure::Network(NetworkUnmet::None))),
+            "none is allowed unless the configuration names something"
+        );
+        running.stop().await;
+    });
+}
+
+#[test]
+fn a_vm_gets_the_network_of_its_order_and_others_none() {
+    run(async {
+        let lab = Lab::new();
+        lab.templates.store(true, Ordering::SeqCst);
+        let mut settings = allowing(&["*.debian.org", "pypi.org"]);
+        settings.warm = vec![order("{}").spec.template_key()];
+        settings.pool.clones = 1;
+        let running = Running::start(&lab, settings).await;
+        while vm_actors::VmService::pool_counts(&running.shared).0 < 1 {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        let asked = order(r#"{"network":"user","allow":["deb.debian.org"]}"#);
+        let created = running.create(asked).await.unwrap();
+        assert_eq!(created.source, Source::Pool, "a clone is as good as any");
+        let view = running.slot(&created.id).view();
+        assert_eq!(
+            serde_json::to_value(view).unwrap()["allow"],
+            serde_json::json!(["deb.debian.org"])
+        );
+        let names = |id, text| {
+            let machine = lab.machine(id);
+            let network = machine.network.lock();
+            let target = Target::parse(text, None).unwrap();
+            network.as_ref().map(|uplink| uplink.reach.names(&target))
+        };
+        assert_eq!(names(&created.id, "deb.debian.org:80"), Some(true));
+        assert_eq!(names(&created.id, "pypi.org:443"), Some(false));
+        let all = running
+            .create(order(r#"{"network":"user"}"#))
+            .await
+            .unwrap();
+        assert_eq!(names(&all.id, "pypi.org:443"), Some(true));
+        let none = running.created().await;
+        assert_eq!(names(&none, "pypi.org:443"), None);
+        running.stop().await;
+    });
+}
+
+#[test]
+fn a_machine_that_cannot_have_one_is_not_given_out() {
+    run(async {
+        let lab = Lab::new();
+        lab.no_networks.store(true, Ordering::SeqCst);
+        let running = Running::start(&lab, allowing(&["*"])).await;
+        let refused = running.create(order(r#"{"network":"user"}"#)).await;
+        let Err(CreateFailure::Unsupported(detail)) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(detail.contains("give a VM a network"), "{detail}");
+        assert_eq!(lab.alive(), [], "nothing of it is left");
+        running.stop().await;
+    });
+}
