@@ -169,6 +169,9 @@ pub struct NewVm {
     /// `none` or a network the manager knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
+    /// The places that narrow a network `user`; `None`: all that the manager allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<String>>,
     /// Seconds until it is released unless the lease is extended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_s: Option<u64>,

@@ -114,13 +114,23 @@ fn place(item: &Item<'_>) -> Option<Place> {
     })
 }
 
+/// What a machine may reach, in the words of the VM manager.
+fn reachable(item: &Item<'_>) -> Option<String> {
+    item.parsed(|text| {
+        text.parse::<vm_core::network::Place>()
+            .map(String::from)
+            .map_err(|error| ValueError::new(error.to_string()))
+    })
+}
+
 fn machine(item: &Item<'_>) -> Option<NewVm> {
-    const KEYS: [&str; 6] = [
+    const KEYS: [&str; 7] = [
         "image",
         "vcpus",
         "memory",
         "disk",
         "network",
+        "allow",
         "isolation_min",
     ];
     item.fields("a machine", &KEYS, |fields| {
@@ -128,6 +138,12 @@ fn machine(item: &Item<'_>) -> Option<NewVm> {
             item.byte_size()
                 .and_then(|size| u32::try_from(size.bytes() >> 20).ok())
         };
+        let network = fields.optional("network", Item::string);
+        let allow = fields.optional("allow", |item| item.list(reachable));
+        if allow.is_some() && network.as_deref() != Some("user") {
+            let error = "`allow` needs `network = \"user\"`";
+            fields.error_at("allow", ValueError::new(error));
+        }
         Some(NewVm {
             image: fields.optional("image", Item::string),
             vcpus: fields
@@ -135,7 +151,8 @@ fn machine(item: &Item<'_>) -> Option<NewVm> {
                 .and_then(|number| u32::try_from(number).ok()),
             mem_mib: fields.optional("memory", mib),
             disk_mib: fields.optional("disk", mib),
-            network: fields.optional("network", Item::string),
+            network,
+            allow,
             isolation_min: fields
                 .optional("isolation_min", |item| item.choice("isolation", ISOLATIONS)),
             ..NewVm::default()

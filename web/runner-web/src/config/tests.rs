@@ -96,3 +96,26 @@ fn the_file_names_machines_and_secrets() {
         "{wrong}"
     );
 }
+
+#[test]
+fn a_machines_network_is_read_and_its_mistakes_are_shown_where_they_are() {
+    let secret = [("FORGE_WEBHOOK_SECRET", "x")];
+    let file =
+        "[machines.online]\nnetwork = \"user\"\nallow = [\"PyPI.org\", \"*.debian.org:8080\"]\n";
+    let config = parse(&secret, file).unwrap();
+    let vm = &config.runner.machines[0].1;
+    assert_eq!(vm.network.as_deref(), Some("user"));
+    let allow = vm.allow.clone().unwrap();
+    assert_eq!(allow, ["pypi.org", "*.debian.org:8080"]);
+    let wrong = |file| parse(&secret, file).expect_err(file).to_string();
+    let url = wrong("[machines.a]\nnetwork = \"user\"\nallow = [\"https://pypi.org\"]\n");
+    assert!(
+        url.contains("runner.toml:3:10") && url.contains("is a URL"),
+        "{url}"
+    );
+    let alone = wrong("[machines.a]\nallow = [\"pypi.org\"]\n");
+    assert!(
+        alone.contains("runner.toml:2:9") && alone.contains("needs"),
+        "{alone}"
+    );
+}

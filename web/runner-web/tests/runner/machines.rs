@@ -305,6 +305,7 @@ fn r13_machines_are_ordered_without_a_network_unless_the_label_says_so() {
         change: |settings| {
             let network = |network: Option<&str>| outbound::vmm::NewVm {
                 network: network.map(str::to_owned),
+                allow: network.map(|_| vec!["pypi.org".to_owned()]),
                 ..outbound::vmm::NewVm::default()
             };
             settings.machines = vec![
@@ -327,7 +328,10 @@ fn r13_machines_are_ordered_without_a_network_unless_the_label_says_so() {
         .collect();
     assert_eq!(orders.len(), 2, "{record:#}");
     assert!(
-        orders[0].get("network").is_none() && orders[1]["network"] == "user",
+        orders[0].get("network").is_none()
+            && orders[0].get("allow").is_none()
+            && orders[1]["network"] == "user"
+            && orders[1]["allow"] == serde_json::json!(["pypi.org"]),
         "{orders:?}"
     );
     assert_eq!(record["state"], "refused", "{record:#}");
