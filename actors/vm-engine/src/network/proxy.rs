@@ -61,7 +61,8 @@ fn read_head(uplink: &Uplink, stream: &GuestStream) -> Result<Head, Broken> {
                     return Ok((Err(RequestError::TooLong), Vec::new()));
                 }
             }
-            Came::End if bytes.is_empty() => return Err(Broken),
+            // Connected in advance, and not needed.
+            Came::End | Came::Nothing if bytes.is_empty() => return Err(Broken),
             Came::End | Came::Nothing => return Ok((Err(RequestError::Malformed), Vec::new())),
         }
     }

@@ -145,6 +145,9 @@ pub(super) fn deadlines(item: &Item<'_>, settings: &mut VmSettings) -> Option<()
     })
 }
 
+/// Longest that nothing may move on a connection.
+const LONGEST_IDLE: Duration = Duration::from_secs(86_400);
+
 /// What VMs that ask for a network may reach.
 pub(super) fn network(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
     item.fields("[network]", &["allow", "streams", "idle"], |fields| {
@@ -162,7 +165,11 @@ pub(super) fn network(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> 
             &mut network.streams,
             streams.and_then(|streams| u16::try_from(streams).ok()),
         );
-        set(&mut network.idle, fields.optional("idle", positive));
+        let idle = fields.optional("idle", positive);
+        set(&mut network.idle, idle);
+        if network.idle > LONGEST_IDLE {
+            fields.error_at("idle", ValueError::new("must be a day at most"));
+        }
         Some(())
     })
 }
