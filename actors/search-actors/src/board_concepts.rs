@@ -70,9 +70,9 @@ impl RoleEntry {
     pub fn suggestions(&self, input: &str, limit: usize) -> SuggestionList {
         let sources = self.sources.iter();
         let suggesters: Vec<_> = sources.map(|one| one.slot.graph.suggester()).collect();
-        let mut found: Vec<&Suggestion> = Vec::new();
+        let mut found: Vec<Suggestion> = Vec::new();
         for nearly in [false, true] {
-            let mut more: Vec<&Suggestion> = Vec::new();
+            let mut more: Vec<Suggestion> = Vec::new();
             for suggester in &suggesters {
                 more.extend(match nearly {
                     false => suggester.by_prefix(input, limit),
@@ -94,8 +94,8 @@ impl RoleEntry {
             }
         }
         let suggestions = found.into_iter().take(limit).map(|one| SuggestionView {
-            text: one.text.clone(),
             kind: lower(&one.kind),
+            text: one.text,
         });
         SuggestionList {
             role: self.role.name.clone(),

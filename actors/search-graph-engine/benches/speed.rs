@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use search_graph_engine::graph::{ConceptGraph, DocumentFacts, Extractor};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner};
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
-use search_graph_engine::suggest::{Suggester, Suggestion, SuggestionKind};
+use search_graph_engine::suggest::{Suggested, Suggester, SuggestionKind};
 use search_graph_engine::thesaurus::ConceptId;
 
 const DOCUMENTS: usize = 80_000;
@@ -67,11 +67,13 @@ fn cpu_ns() -> u64 {
 }
 
 fn suggestions(words: &[String]) {
-    let make = |(at, text): (usize, &String)| Suggestion {
-        text: text.clone(),
-        kind: SuggestionKind::Term,
-        weight: (at % 97) as u32,
-    };
+    fn make((at, text): (usize, &String)) -> Suggested<'_> {
+        Suggested {
+            text,
+            kind: SuggestionKind::Term,
+            weight: (at % 97) as u32,
+        }
+    }
     let suggester = Suggester::new(words.iter().enumerate().map(make).collect());
     println!(
         "{} suggestions: median, 99th percentile, 99th percentile of CPU time",

@@ -1,5 +1,6 @@
 //! ServiceGraph: concept vectors learnt from the corpus, a local embedding model, the concept graph.
 
+mod columns;
 pub mod embedding;
 pub mod fuse;
 pub mod graph;
@@ -8,3 +9,5 @@ mod math;
 pub mod space;
 pub mod suggest;
 pub mod thesaurus;
+
+pub use columns::{ColumnError, key_hash};

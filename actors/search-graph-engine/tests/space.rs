@@ -32,12 +32,20 @@ fn space(count: usize) -> ConceptSpace {
     learner.finish().finish().expect("a space")
 }
 
-#[test]
-fn a_saved_space_is_the_same_space_and_a_damaged_one_is_refused() {
-    let space = space(40);
+/// Writes a space to a file and opens it.
+fn kept(space: &ConceptSpace, folder: &std::path::Path) -> ConceptSpace {
+    let path = folder.join("space");
     let mut bytes = Vec::new();
     space.save(&mut bytes).expect("memory");
-    let loaded = ConceptSpace::load(&mut bytes.as_slice()).expect("the space");
+    std::fs::write(&path, bytes).expect("written");
+    ConceptSpace::open(&path).expect("the space")
+}
+
+#[test]
+fn a_saved_space_is_the_same_space_and_a_damaged_one_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let space = space(40);
+    let loaded = kept(&space, folder.path());
     let query = space
         .query_vector([("wing", 1), ("unheard", 2)])
         .expect("a direction");
@@ -46,13 +54,22 @@ fn a_saved_space_is_the_same_space_and_a_damaged_one_is_refused() {
         Some(query.clone())
     );
     assert_eq!(loaded.scan(&query, 40), space.scan(&query, 40));
+    assert_eq!(
+        loaded.related_words("wing", 5),
+        space.related_words("wing", 5)
+    );
     assert_eq!(loaded.len(), 40);
+    assert_eq!(loaded.heap_bytes(), 0, "it is searched where it lies");
+    let bytes = std::fs::read(folder.path().join("space")).expect("the file");
+    let damaged = folder.path().join("damaged");
     for at in [0, 9, 21, 300, bytes.len() / 2, bytes.len() - 1] {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 0x40;
-        let refused = ConceptSpace::load(&mut damaged.as_slice());
+        let mut altered = bytes.clone();
+        altered[at] ^= 0x40;
+        std::fs::write(&damaged, altered).expect("written");
+        let refused = ConceptSpace::open(&damaged);
         assert!(matches!(refused, Err(SpaceError::Damaged(_))), "{at}");
-        let cut = ConceptSpace::load(&mut &bytes[..at]);
+        std::fs::write(&damaged, &bytes[..at]).expect("written");
+        let cut = ConceptSpace::open(&damaged);
         assert!(matches!(cut, Err(SpaceError::Damaged(_))), "{at}");
     }
 }
@@ -97,11 +114,16 @@ proptest! {
     fn scans_follow_from_the_last_state_of_each_document(
         steps in prop::collection::vec((0usize..2500, prop::option::of(0usize..12)), 1..40),
         filled in 0usize..6000,
+        keep_at in 0usize..6000,
         limit in 1usize..50,
     ) {
+        let folder = tempfile::tempdir().expect("a folder");
         let mut space = space_of_words();
         let mut expected: BTreeMap<String, usize> = BTreeMap::new();
         for number in 0..filled {
+            if number == keep_at {
+                space = kept(&space, folder.path());
+            }
             space.put(&format!("k{number}"), [WORDS[number % 12]]);
             expected.insert(format!("k{number}"), number % 12);
         }
@@ -129,8 +151,11 @@ proptest! {
             .collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         all.truncate(limit);
-        let found: Vec<(String, f32)> = space.scan(&query, limit).into_iter().map(|n| (n.key, n.cosine)).collect();
-        prop_assert_eq!(found, all);
+        let scan = |space: &ConceptSpace| -> Vec<(String, f32)> {
+            space.scan(&query, limit).into_iter().map(|n| (n.key, n.cosine)).collect()
+        };
+        prop_assert_eq!(&scan(&space), &all);
+        prop_assert_eq!(&scan(&kept(&space, folder.path())), &all);
     }
 
     /// The order of the candidates does not matter, parts add up, and scores stay within 0 and 1.

@@ -9,17 +9,57 @@ use std::path::PathBuf;
 
 use rustc_hash::FxHashMap;
 use search_graph_engine::graph::ConceptGraph;
+use search_graph_engine::key_hash;
 use search_graph_engine::space::ConceptSpace;
 use search_graph_engine::thesaurus::Thesaurus;
 
 /// First bytes of a manifest; changes with its form.
-const MAGIC: &[u8; 8] = b"sgmanif2";
+const MAGIC: &[u8; 8] = b"sgmanif3";
 
 /// First 16 bytes of the BLAKE3 hash of a file's content.
 pub(super) type ContentHash = [u8; 16];
 
-/// Which version of which document is part of the graph and the space.
-pub(super) type Known = FxHashMap<String, ContentHash>;
+/// Which version of which document is part of the graph and the space, by the hash of its key.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Known(FxHashMap<u64, ContentHash>);
+
+impl Known {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this version of a document is part of them.
+    pub(super) fn holds(&self, key: &str, hash: &ContentHash) -> bool {
+        self.0.get(&key_hash(key)) == Some(hash)
+    }
+
+    /// Whether any version of the document is, by the hash of its key.
+    pub(super) fn holds_hashed(&self, key: u64) -> bool {
+        self.0.contains_key(&key)
+    }
+
+    pub(super) fn insert(&mut self, key: &str, hash: ContentHash) {
+        self.0.insert(key_hash(key), hash);
+    }
+
+    pub(super) fn remove_hashed(&mut self, key: u64) {
+        self.0.remove(&key);
+    }
+
+    /// The hashes of the keys, ascending.
+    pub(super) fn hashes(&self) -> Vec<u64> {
+        let mut hashes: Vec<u64> = self.0.keys().copied().collect();
+        hashes.sort_unstable();
+        hashes
+    }
+}
+
+impl<'k> FromIterator<(&'k str, ContentHash)> for Known {
+    fn from_iter<I: IntoIterator<Item = (&'k str, ContentHash)>>(documents: I) -> Self {
+        let documents = documents.into_iter();
+        Self(documents.map(|(key, hash)| (key_hash(key), hash)).collect())
+    }
+}
 
 /// The folder.
 #[derive(Debug)]
@@ -85,25 +125,22 @@ impl Saved {
 
     /// The graph; `None` where there is none, or it is damaged.
     pub(super) fn graph(&self) -> Option<ConceptGraph> {
-        ConceptGraph::from_bytes(&fs::read(self.path("graph")).ok()?)
+        ConceptGraph::open(&self.path("graph")).ok()
     }
 
     /// The space; `None` where there is none, or it is damaged.
     pub(super) fn space(&self) -> Option<ConceptSpace> {
-        ConceptSpace::load(&mut self.open("space")?).ok()
+        ConceptSpace::open(&self.path("space")).ok()
     }
 }
 
-/// Magic, thesaurus, then length and bytes of each key with its hash, and a hash of all of it.
+/// Magic, thesaurus, then the hashes of each document's key and content, and a hash of all of it.
 fn manifest(known: &Known, thesaurus: [u8; 32]) -> Vec<u8> {
-    let mut keys: Vec<&String> = known.keys().collect();
-    keys.sort_unstable();
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&thesaurus);
-    for key in keys {
-        bytes.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        bytes.extend_from_slice(key.as_bytes());
-        bytes.extend_from_slice(&known[key]);
+    for key in known.hashes() {
+        bytes.extend_from_slice(&key.to_le_bytes());
+        bytes.extend_from_slice(&known.0[&key]);
     }
     let hash = blake3::hash(&bytes);
     bytes.extend_from_slice(hash.as_bytes());
@@ -119,11 +156,8 @@ fn read_manifest(bytes: &[u8]) -> Option<([u8; 32], Known)> {
     let thesaurus = *take::<32>(&mut rest)?;
     let mut known = Known::default();
     while !rest.is_empty() {
-        let length = u32::from_le_bytes(*take(&mut rest)?) as usize;
-        let (key, behind) = rest.split_at_checked(length)?;
-        rest = behind;
-        let key = std::str::from_utf8(key).ok()?;
-        known.insert(key.to_owned(), *take(&mut rest)?);
+        let key = u64::from_le_bytes(*take(&mut rest)?);
+        known.0.insert(key, *take(&mut rest)?);
     }
     Some((thesaurus, known))
 }
@@ -155,10 +189,9 @@ mod tests {
         let saved = Saved::new(folder.path().join("deep"));
         saved.create().expect("a folder");
         let thesaurus = Thesaurus::default();
-        let known: Known = [("a/ä.md".to_owned(), [7; 16]), ("b".to_owned(), [9; 16])]
-            .into_iter()
-            .collect();
+        let known: Known = [("a/ä.md", [7; 16]), ("b", [9; 16])].into_iter().collect();
         saved.save_known(&known, &thesaurus).expect("saved");
+        assert!(known.holds("b", &[9; 16]) && !known.holds("b", &[7; 16]));
         assert_eq!(saved.known(&thesaurus), (known, true));
         let path = saved.path("manifest");
         let bytes = fs::read(&path).expect("a file");

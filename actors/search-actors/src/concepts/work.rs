@@ -14,13 +14,15 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use parking_lot::MutexGuard;
+use rustc_hash::FxHashSet;
 use search_core::answer::SourceState;
 use search_core::concepts::{ConceptsHealth, ConceptsState};
 use search_core::document::ExtractedDocument;
 use search_engine::extract::{Extraction, link_name};
 use search_engine::index::{IndexError, IndexSnapshot};
 use search_engine::walk::RootFolder;
-use search_graph_engine::graph::DocumentFacts;
+use search_graph_engine::graph::{ConceptGraph, DocumentFacts};
+use search_graph_engine::key_hash;
 use search_graph_engine::learning::{
     Corpus, CorpusWriter, LearnOptions, Learner, LearningError, TermReader,
 };
@@ -31,7 +33,7 @@ use super::saved::{ContentHash, Known, Saved};
 use crate::slot::SourceSlot;
 use making::Embedded;
 pub(crate) use models::Models;
-use reading::list;
+use reading::{list, titles};
 
 /// Changes are gathered for this long before they are followed.
 const GATHER: Duration = Duration::from_millis(300);
@@ -49,6 +51,8 @@ const MIN_REFRESH: Duration = Duration::from_secs(60);
 const MAX_TERMS: usize = 2_048;
 /// Terms of a title that are read.
 const MAX_TITLE_TERMS: usize = 512;
+/// Documents whose concepts are held on the heap, before the graph is written to its file.
+const MAX_UNKEPT: usize = 8_192;
 /// Frequent words that are suggested.
 const MAX_WORDS: usize = 20_000;
 
@@ -174,7 +178,22 @@ impl Work {
             None => self.graph_known = false,
         }
         self.space = self.saved.space().map(Arc::new);
+        self.forget_unknown();
         self.publish();
+    }
+
+    /// Takes what the manifest does not name out of the graph: it was kept shortly before an end.
+    fn forget_unknown(&mut self) {
+        let graph = &self.slot.graph;
+        let unknown = graph.read(|graph| {
+            let unknown = graph
+                .hashes()
+                .filter(|hash| !self.known.holds_hashed(*hash));
+            unknown.collect::<Vec<u64>>()
+        });
+        for hash in unknown {
+            graph.remove_hashed(hash);
+        }
     }
 
     /// Brings graph, vectors and suggestions in step with the index.
@@ -188,25 +207,25 @@ impl Work {
         if read.state != SourceState::Ready {
             return Ok(Ok(()));
         }
-        let (documents, titles) = list(&snapshot)?;
         if !self.slot.learns {
-            self.suggest(&snapshot, &titles)?;
+            self.suggest(&snapshot)?;
             self.tell(ConceptsState::Off, 0, 0);
             return Ok(Ok(()));
         }
         self.saved.create()?;
+        let documents = list(&snapshot)?;
         let changed = self.learnt(&documents, &root)?;
         let Ok(changed) = changed else {
             return Ok(Err(Ended));
         };
         if changed {
-            self.suggest(&snapshot, &titles)?;
+            self.suggest(&snapshot)?;
             self.publish();
             if self.unsaved {
                 self.save()?;
             }
         } else if self.slot.graph.suggester().is_empty() {
-            self.suggest(&snapshot, &titles)?;
+            self.suggest(&snapshot)?;
         }
         self.followed = began.elapsed();
         if self.embed(&documents, &root)?.is_err() {
@@ -232,7 +251,7 @@ impl Work {
             }
             changed = true;
         }
-        match self.follow(documents, root) {
+        match self.follow(documents, root)? {
             Ok(follows) => changed |= follows,
             Err(ended) => return Ok(Err(ended)),
         }
@@ -250,15 +269,15 @@ impl Work {
     }
 
     /// Puts and removes what has changed since; says whether anything has.
-    fn follow(&mut self, documents: &[Listed], root: &RootFolder) -> Result<bool, Ended> {
+    fn follow(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<bool> {
         let total = documents.len() as u64;
         let mut changed = false;
         for (done, listed) in documents.iter().enumerate() {
             if self.ends() {
                 self.unsaved |= changed;
-                return Err(Ended);
+                return Ok(Err(Ended));
             }
-            let known = self.known.get(&listed.key) == Some(&listed.hash);
+            let known = self.known.holds(&listed.key, &listed.hash);
             if known && self.graph_known {
                 continue;
             }
@@ -266,45 +285,37 @@ impl Work {
             self.tell_now_and_then(ConceptsState::Reading, done as u64, total);
             // Changed or gone meanwhile: the index will say so, and the thread is woken again.
             if let Some(document) = self.read(root, listed) {
-                self.put_graph(&listed.key, &document);
+                self.put_graph(&listed.key, &document)?;
                 if !known {
                     self.put_space(&listed.key, &document);
                 }
             }
-            self.known.insert(listed.key.clone(), listed.hash);
+            self.known.insert(&listed.key, listed.hash);
         }
         self.graph_known = true;
         let gone = self.gone(documents);
-        for key in &gone {
-            self.known.remove(key);
-            self.slot.graph.remove(key);
+        for &key in &gone {
+            self.known.remove_hashed(key);
+            self.slot.graph.remove_hashed(key);
             if let Some(space) = &mut self.space {
-                Arc::make_mut(space).remove(key);
+                Arc::make_mut(space).remove_hashed(key);
             }
         }
         changed |= !gone.is_empty();
         self.unsaved |= changed;
-        Ok(changed)
+        Ok(Ok(changed))
     }
 
-    /// Keys that are known but not in the index any more.
-    fn gone(&self, documents: &[Listed]) -> Vec<String> {
-        // Both hold each key once.
-        let is_listed = |key: &str| {
-            let by_key = |listed: &Listed| listed.key.as_str().cmp(key);
-            documents.binary_search_by(by_key).is_ok()
-        };
-        let mut gone: Vec<String> = self
-            .known
-            .keys()
-            .filter(|key| !is_listed(key))
-            .cloned()
-            .collect();
-        gone.sort_unstable();
+    /// Hashes of keys that are known but not in the index any more.
+    fn gone(&self, documents: &[Listed]) -> Vec<u64> {
+        let listed = documents.iter().map(|listed| key_hash(&listed.key));
+        let listed: FxHashSet<u64> = listed.collect();
+        let mut gone = self.known.hashes();
+        gone.retain(|key| !listed.contains(key));
         gone
     }
 
-    fn put_graph(&self, key: &str, document: &ExtractedDocument) {
+    fn put_graph(&self, key: &str, document: &ExtractedDocument) -> Result<(), ConceptError> {
         // Others name it so, whatever its title is.
         let mut links = document.links.clone();
         links.extend(link_name(key));
@@ -317,6 +328,44 @@ impl Work {
             kind: document.kind,
         };
         self.slot.graph.put(key, &facts);
+        if self.slot.graph.read(ConceptGraph::changed) >= MAX_UNKEPT {
+            self.keep_graph()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the graph to its file, and goes on with what lies there: little of it stays on the heap.
+    fn keep_graph(&self) -> Result<(), ConceptError> {
+        let graph = &self.slot.graph;
+        self.saved.write("graph", |output| {
+            let written = graph.read(|graph| graph.save(output));
+            written.map_err(ConceptError::from)
+        })?;
+        // The one in memory is as good where the file cannot be mapped.
+        if let Some(kept) = self.saved.graph() {
+            graph.restore(kept);
+        }
+        Ok(())
+    }
+
+    /// The same with the space.
+    fn keep_space(&mut self) -> Result<(), ConceptError> {
+        let Some(space) = &self.space else {
+            return Ok(());
+        };
+        self.saved.write("space", |output| {
+            space.save(output).map_err(ConceptError::from)
+        })?;
+        let Some(kept) = self.saved.space().map(Arc::new) else {
+            return Ok(());
+        };
+        // The same vectors at another place: who searches them needs not be told.
+        let graph = &self.slot.graph;
+        if graph.space().is_some_and(|seen| Arc::ptr_eq(&seen, space)) {
+            graph.publish_space(Arc::clone(&kept));
+        }
+        self.space = Some(kept);
+        Ok(())
     }
 
     fn put_space(&mut self, key: &str, document: &ExtractedDocument) {
@@ -329,15 +378,8 @@ impl Work {
 
     /// Keeps what is known for the next start; the manifest last.
     fn save(&mut self) -> Result<(), ConceptError> {
-        let graph = self.slot.graph.read(|graph| graph.to_bytes());
-        self.saved.write("graph", |output| {
-            output.write_all(&graph).map_err(ConceptError::from)
-        })?;
-        if let Some(space) = &self.space {
-            self.saved.write("space", |output| {
-                space.save(output).map_err(ConceptError::from)
-            })?;
-        }
+        self.keep_graph()?;
+        self.keep_space()?;
         self.saved
             .save_known(&self.known, self.slot.graph.thesaurus())?;
         self.unsaved = false;
@@ -352,7 +394,8 @@ impl Work {
         self.slot.publish(|_| {});
     }
 
-    fn suggest(&self, snapshot: &IndexSnapshot, titles: &[String]) -> Result<(), ConceptError> {
+    fn suggest(&self, snapshot: &IndexSnapshot) -> Result<(), ConceptError> {
+        let titles = titles(snapshot)?;
         let words = snapshot.frequent_words(MAX_WORDS)?;
         let words = words.iter().map(|(word, count)| (word.as_str(), *count));
         let titles = titles.iter().map(String::as_str);

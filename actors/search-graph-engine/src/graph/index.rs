@@ -10,7 +10,7 @@ use super::view::{EdgeKind, EdgeView, GraphView};
 use crate::embedding::{EmbeddingDemand, SourceEmbeddings};
 use crate::learning::TermReader;
 use crate::space::ConceptSpace;
-use crate::suggest::{Suggester, Suggestion, SuggestionKind};
+use crate::suggest::{Suggested, Suggester, SuggestionKind};
 use crate::thesaurus::{ConceptId, Thesaurus};
 
 /// Words near a concept that are shown beside those that occur with it.
@@ -56,6 +56,12 @@ impl GraphIndex {
     /// Takes a document out of the graph; says whether it was there.
     pub fn remove(&self, key: &str) -> bool {
         self.graph.write().remove(key)
+    }
+
+    /// Takes the document whose key has this [hash](crate::key_hash) out of the graph; says whether it
+    /// was there.
+    pub fn remove_hashed(&self, hash: u64) -> bool {
+        self.graph.write().remove_hashed(hash)
     }
 
     /// Reads the graph; the lock is held meanwhile.
@@ -109,30 +115,23 @@ impl GraphIndex {
         titles: impl IntoIterator<Item = &'t str>,
         terms: impl IntoIterator<Item = (&'t str, u32)>,
     ) {
-        let make = |text: &str, kind, weight| Suggestion {
-            text: text.to_owned(),
-            kind,
-            weight,
-        };
-        let names = self.read(|graph| {
-            let names = graph.names().into_iter();
-            names
-                .map(|(name, count)| make(name, SuggestionKind::Concept, count))
-                .collect::<Vec<_>>()
-        });
+        let graph = self.graph.read();
+        let make = |text, kind, weight| Suggested { text, kind, weight };
         let declared = self.thesaurus.entries().iter().flat_map(|entry| {
             let synonyms = entry.synonyms.iter().map(|s| (s, 1_000));
             std::iter::once((&entry.name, 2_000)).chain(synonyms)
         });
-        let declared = declared.map(|(text, weight)| make(text, SuggestionKind::Concept, weight));
-        let titles = titles
-            .into_iter()
-            .map(|title| make(title, SuggestionKind::Title, 2));
-        let terms = terms
-            .into_iter()
-            .map(|(term, count)| make(term, SuggestionKind::Term, count));
-        let all = declared.chain(names).chain(titles).chain(terms).collect();
-        *self.suggester.write() = Arc::new(Suggester::new(all));
+        let mut all: Vec<Suggested<'_>> = declared
+            .map(|(text, weight)| make(text.as_str(), SuggestionKind::Concept, weight))
+            .collect();
+        let titles = titles.into_iter();
+        all.extend(titles.map(|title| make(title, SuggestionKind::Title, 2)));
+        let terms = terms.into_iter();
+        all.extend(terms.map(|(term, count)| make(term, SuggestionKind::Term, count)));
+        let names = graph.names().into_iter();
+        all.extend(names.map(|(name, count)| make(name, SuggestionKind::Concept, count)));
+        let suggester = Suggester::new(all);
+        *self.suggester.write() = Arc::new(suggester);
     }
 
     /// A concept and what belongs to it: what occurs with it in documents, and what the vectors call

@@ -1,62 +1,65 @@
 //! The graph's memory: who holds what, both ways.
+//!
+//! Documents and concepts are numbered: first those of the file, then those that came since. A
+//! concept of the file keeps its number when documents that came since hold it too.
 
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 
 use super::contribution::{ConceptKind, Contribution};
+use super::kept::KeptGraph;
+use crate::columns::{Marks, key_hash};
 use crate::thesaurus::ConceptId;
 
 /// Documents a graph holds; more are not taken up.
 const MAX_DOCUMENTS: usize = 1_000_000;
 
-/// A concept and where it occurs.
+/// A concept of documents that came since the graph was kept.
 #[derive(Debug, Clone)]
-pub(super) struct Concept {
-    pub(super) line: Box<str>,
-    pub(super) id: ConceptId,
+struct Concept {
+    line: Box<str>,
+    id: ConceptId,
+    /// Its number in the file, where it has one.
+    kept: Option<u32>,
     /// Documents that hold it, in no order that matters.
-    pub(super) documents: Vec<u32>,
-    /// How many of them name it in each way.
-    kinds: [u32; ConceptKind::COUNT],
+    documents: Vec<u32>,
 }
 
-impl Concept {
-    /// The surest way in which a document names it.
-    pub(super) fn kind(&self) -> ConceptKind {
-        let named = ConceptKind::ALL
-            .into_iter()
-            .find(|kind| self.kinds[*kind as usize] > 0);
-        named.unwrap_or(ConceptKind::Keyphrase)
-    }
-}
-
-/// A document and what it holds.
+/// A document that came since the graph was kept, and what it holds.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Document {
-    pub(super) key: Box<str>,
-    pub(super) concepts: Box<[(u32, ConceptKind)]>,
+struct Document {
+    key: Box<str>,
+    concepts: Box<[(u32, ConceptKind)]>,
 }
 
 /// The concepts of a source's documents. See the module.
 #[derive(Debug, Clone, Default)]
 pub struct ConceptGraph {
-    pub(super) concepts: Vec<Concept>,
-    pub(super) places: FxHashMap<ConceptId, u32>,
-    pub(super) documents: Vec<Document>,
-    by_key: FxHashMap<Box<str>, u32>,
+    kept: KeptGraph,
+    /// Documents of the file that were removed, or put anew.
+    gone: Marks,
+    /// How many of them held each concept of the file.
+    lost: FxHashMap<u32, u32>,
+    concepts: Vec<Concept>,
+    places: FxHashMap<ConceptId, u32>,
+    documents: Vec<Document>,
+    by_hash: FxHashMap<u64, u32>,
     free_concepts: Vec<u32>,
     free_documents: Vec<u32>,
 }
 
-/// A graph as it is kept: each document's contribution.
-#[derive(Serialize, Deserialize)]
-struct Saved(Vec<(String, Contribution)>);
-
 impl ConceptGraph {
+    pub(super) fn new(kept: KeptGraph) -> Self {
+        Self {
+            kept,
+            ..Self::default()
+        }
+    }
+
     /// Puts a document's contribution in place of its former one.
     pub fn put(&mut self, key: &str, contribution: &Contribution) {
-        self.remove(key);
-        if contribution.concepts.is_empty() || self.by_key.len() >= MAX_DOCUMENTS {
+        let hash = key_hash(key);
+        self.remove_hashed(hash);
+        if contribution.concepts.is_empty() || self.document_count() >= MAX_DOCUMENTS {
             return;
         }
         let place = self.free_documents.pop().unwrap_or_else(|| {
@@ -65,24 +68,24 @@ impl ConceptGraph {
         });
         let concepts = contribution.concepts.iter();
         let concepts = concepts
-            .map(|(line, kind)| (self.add(line, *kind, place), *kind))
+            .map(|(line, kind)| (self.add(line, place), *kind))
             .collect();
         self.documents[place as usize] = Document {
             key: key.into(),
             concepts,
         };
-        self.by_key.insert(key.into(), place);
+        self.by_hash.insert(hash, place);
     }
 
     /// Notes that a document names a concept; gives the concept's place.
-    fn add(&mut self, line: &str, kind: ConceptKind, document: u32) -> u32 {
+    fn add(&mut self, line: &str, document: u32) -> u32 {
         let id = ConceptId::of_normalised(line);
         let place = self.places.get(&id).copied().unwrap_or_else(|| {
             let concept = Concept {
                 line: line.into(),
                 id,
+                kept: self.kept.ids.find_u64(id.0).map(|at| at as u32),
                 documents: Vec::new(),
-                kinds: [0; ConceptKind::COUNT],
             };
             let place = match self.free_concepts.pop() {
                 Some(place) => {
@@ -97,21 +100,24 @@ impl ConceptGraph {
             self.places.insert(id, place);
             place
         });
-        let concept = &mut self.concepts[place as usize];
-        concept.documents.push(document);
-        concept.kinds[kind as usize] += 1;
+        self.concepts[place as usize].documents.push(document);
         place
     }
 
     /// Takes a document's contribution back; says whether there was one.
     pub fn remove(&mut self, key: &str) -> bool {
-        let Some(document) = self.by_key.remove(key) else {
-            return false;
+        self.remove_hashed(key_hash(key))
+    }
+
+    /// Takes back the contribution of the document whose key has this [hash](key_hash); says whether
+    /// there was one.
+    pub fn remove_hashed(&mut self, hash: u64) -> bool {
+        let Some(document) = self.by_hash.remove(&hash) else {
+            return self.remove_kept(hash);
         };
         let held = std::mem::take(&mut self.documents[document as usize]);
-        for (place, kind) in held.concepts {
+        for (place, _) in held.concepts {
             let concept = &mut self.concepts[place as usize];
-            concept.kinds[kind as usize] -= 1;
             let at = concept
                 .documents
                 .iter()
@@ -130,82 +136,209 @@ impl ConceptGraph {
         true
     }
 
+    fn remove_kept(&mut self, hash: u64) -> bool {
+        let place = self.kept.hashes.find_u64(hash);
+        let Some(place) = place.filter(|place| self.gone.add(*place)) else {
+            return false;
+        };
+        for (concept, _) in self.kept.held_by(place) {
+            *self.lost.entry(concept).or_default() += 1;
+        }
+        true
+    }
+
     /// Number of documents with a contribution.
     #[must_use]
     pub fn document_count(&self) -> usize {
-        self.by_key.len()
+        self.kept.documents() - self.gone.count() + self.by_hash.len()
+    }
+
+    /// Documents that came since the graph was opened: these are on the heap.
+    #[must_use]
+    pub fn changed(&self) -> usize {
+        self.by_hash.len()
+    }
+
+    /// Hashes of the keys of all documents, in no order that matters.
+    pub fn hashes(&self) -> impl Iterator<Item = u64> {
+        let kept = self.kept.hashes.rows().iter().enumerate();
+        let kept = kept.filter(|(place, _)| !self.gone.holds(*place));
+        let kept = kept.map(|(_, hash)| u64::from_le_bytes(*hash));
+        kept.chain(self.by_hash.keys().copied())
     }
 
     /// Number of concepts.
     #[must_use]
     pub fn concept_count(&self) -> usize {
-        self.places.len()
+        self.concepts().count()
     }
 
     /// The concepts of a document, by id; empty for an unknown one.
     #[must_use]
     pub fn concepts_of(&self, key: &str) -> Vec<ConceptId> {
-        let document = self
-            .by_key
-            .get(key)
-            .map(|place| &self.documents[*place as usize]);
-        let concepts = document.map_or(&[][..], |document| &document.concepts);
-        concepts
-            .iter()
-            .map(|(place, _)| self.concepts[*place as usize].id)
-            .collect()
+        let Some(document) = self.document(key_hash(key)) else {
+            return Vec::new();
+        };
+        let held = self.held_by(document).into_iter();
+        held.map(|(concept, _)| self.id(concept)).collect()
     }
 
-    /// All concepts with the number of documents that hold each, in the order of their names; for
-    /// suggestions.
+    /// All concepts with the number of documents that hold each, in the order of their names.
     #[must_use]
     pub fn names(&self) -> Vec<(&str, u32)> {
-        let places = self
-            .places
-            .values()
-            .map(|place| &self.concepts[*place as usize]);
-        let mut names: Vec<(&str, u32)> = places
-            .map(|concept| (&*concept.line, concept.documents.len() as u32))
+        let concepts = self.concepts();
+        let mut names: Vec<(&str, u32)> = concepts
+            .map(|concept| (self.line(concept), self.holders(concept)))
             .collect();
         names.sort_unstable();
         names
     }
+}
 
-    /// The graph in bytes: the contributions, in the order of the keys.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut saved: Vec<(String, Contribution)> = self
-            .by_key
-            .iter()
-            .map(|(key, place)| (key.to_string(), self.contribution(*place)))
-            .collect();
-        saved.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        postcard::to_stdvec(&Saved(saved)).expect("plain data can be written to memory")
+/// By number.
+impl ConceptGraph {
+    /// One more than the highest number of a concept.
+    pub(super) fn handles(&self) -> usize {
+        self.kept.concepts() + self.concepts.len()
     }
 
-    fn contribution(&self, document: u32) -> Contribution {
-        let concepts = self.documents[document as usize].concepts.iter();
-        let named = |(place, kind): &(u32, ConceptKind)| {
-            (self.concepts[*place as usize].line.to_string(), *kind)
+    /// The number of a concept that some document holds.
+    pub(super) fn handle(&self, id: ConceptId) -> Option<u32> {
+        if let Some(kept) = self.kept.ids.find_u64(id.0) {
+            let kept = kept as u32;
+            return (self.holders(kept) > 0).then_some(kept);
+        }
+        let place = self.places.get(&id)?;
+        Some(self.kept.concepts() as u32 + place)
+    }
+
+    /// The numbers of the concepts that some document holds.
+    pub(super) fn concepts(&self) -> impl Iterator<Item = u32> {
+        let kept = (0..self.kept.concepts() as u32).filter(|concept| self.holders(*concept) > 0);
+        let new = self.places.values();
+        let new = new.filter(|place| self.concepts[**place as usize].kept.is_none());
+        kept.chain(new.map(|place| self.kept.concepts() as u32 + place))
+    }
+
+    pub(super) fn concepts_by_id(&self) -> Vec<u32> {
+        let mut concepts: Vec<u32> = self.concepts().collect();
+        concepts.sort_unstable_by_key(|concept| self.id(*concept));
+        concepts
+    }
+
+    fn new_concept(&self, concept: u32) -> Option<&Concept> {
+        let place = (concept as usize).checked_sub(self.kept.concepts())?;
+        self.concepts.get(place)
+    }
+
+    /// What documents that came since hold of a concept.
+    fn since(&self, concept: u32) -> Option<&Concept> {
+        if self.places.is_empty() {
+            return None;
+        }
+        self.new_concept(concept).or_else(|| {
+            let place = self.places.get(&self.id(concept))?;
+            self.concepts.get(*place as usize)
+        })
+    }
+
+    pub(super) fn id(&self, concept: u32) -> ConceptId {
+        self.new_concept(concept).map_or_else(
+            || {
+                let row = self.kept.ids.rows().get(concept as usize);
+                ConceptId(row.map_or(0, |row| u64::from_le_bytes(*row)))
+            },
+            |new| new.id,
+        )
+    }
+
+    /// The normalised name of a concept.
+    pub(super) fn line(&self, concept: u32) -> &str {
+        match self.new_concept(concept) {
+            Some(new) => &new.line,
+            None => self.kept.names.get(concept as usize),
+        }
+    }
+
+    /// Number of documents that hold a concept.
+    pub(super) fn holders(&self, concept: u32) -> u32 {
+        let kept = self.kept.holding(concept as usize).len() as u32;
+        let lost = self.lost.get(&concept).copied().unwrap_or(0);
+        let since = self.since(concept).map_or(0, |new| new.documents.len());
+        kept.saturating_sub(lost) + since as u32
+    }
+
+    /// The documents that hold a concept.
+    pub(super) fn holding(&self, concept: u32) -> impl Iterator<Item = usize> {
+        let kept = self.kept.holding(concept as usize);
+        let kept = kept.filter(|document| !self.gone.holds(*document));
+        let since = self.since(concept).map_or(&[][..], |new| &new.documents);
+        kept.chain(
+            since
+                .iter()
+                .map(|place| self.kept.documents() + *place as usize),
+        )
+    }
+
+    /// The surest way in which a document names a concept.
+    pub(super) fn kind(&self, concept: u32) -> ConceptKind {
+        let best = self.kept.surest(concept as usize);
+        if self.lost.is_empty() && self.since(concept).is_none() {
+            return best;
+        }
+        let named = |document| {
+            let mut held = self.held_by(document).into_iter();
+            held.find(|(held, _)| *held == concept)
+                .map(|(_, kind)| kind)
         };
-        Contribution {
-            concepts: concepts.map(named).collect(),
+        let kinds = self.holding(concept).filter_map(named);
+        kinds.min().unwrap_or(ConceptKind::Keyphrase)
+    }
+
+    fn document(&self, hash: u64) -> Option<usize> {
+        if let Some(place) = self.by_hash.get(&hash) {
+            return Some(self.kept.documents() + *place as usize);
+        }
+        let place = self.kept.hashes.find_u64(hash);
+        place.filter(|place| !self.gone.holds(*place))
+    }
+
+    pub(super) fn documents_by_hash(&self) -> Vec<u32> {
+        let mut documents: Vec<(u64, u32)> = self
+            .hashes()
+            .filter_map(|hash| Some((hash, self.document(hash)? as u32)))
+            .collect();
+        documents.sort_unstable();
+        documents
+            .into_iter()
+            .map(|(_, document)| document)
+            .collect()
+    }
+
+    pub(super) fn key(&self, document: usize) -> &str {
+        match document.checked_sub(self.kept.documents()) {
+            None => self.kept.keys.get(document),
+            Some(place) => &self.documents[place].key,
         }
     }
 
-    /// The graph from its [bytes](Self::to_bytes); `None` when they are damaged: then it is made again
-    /// from the documents.
-    #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let Saved(saved) = postcard::from_bytes(bytes).ok()?;
-        let mut graph = Self::default();
-        for (key, contribution) in saved {
-            let mut checked = Contribution::default();
-            for (line, kind) in contribution.concepts {
-                checked.add(line, kind);
-            }
-            graph.put(&key, &checked);
+    /// The concepts of a document, the surest first.
+    pub(super) fn held_by(&self, document: usize) -> Vec<(u32, ConceptKind)> {
+        let mut held = Vec::new();
+        self.each_held_by(document, |concept, kind| held.push((concept, kind)));
+        held
+    }
+
+    /// The same without a list of them.
+    pub(super) fn each_held_by(&self, document: usize, mut each: impl FnMut(u32, ConceptKind)) {
+        let Some(place) = document.checked_sub(self.kept.documents()) else {
+            let held = self.kept.held_by(document);
+            return held.for_each(|(concept, kind)| each(concept, kind));
+        };
+        let first = self.kept.concepts() as u32;
+        for (place, kind) in &self.documents[place].concepts {
+            let kept = self.concepts[*place as usize].kept;
+            each(kept.unwrap_or(first + place), *kind);
         }
-        Some(graph)
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::contribution::ConceptKind;
-use super::store::{Concept, ConceptGraph};
+use super::store::ConceptGraph;
 use crate::thesaurus::ConceptId;
 
 /// Most concepts, or documents, of a view.
@@ -61,22 +61,34 @@ impl ConceptGraph {
     /// A concept by its identity.
     #[must_use]
     pub fn concept(&self, id: ConceptId) -> Option<ConceptView> {
-        let place = *self.places.get(&id)?;
-        Some(view(&self.concepts[place as usize]))
+        Some(self.view(self.handle(id)?))
+    }
+
+    fn view(&self, concept: u32) -> ConceptView {
+        ConceptView {
+            id: self.id(concept),
+            name: self.line(concept).to_owned(),
+            kind: self.kind(concept),
+            documents: self.holders(concept),
+        }
     }
 
     /// The concepts that most documents hold, and what joins them. `limit` is at most [`MAX_VIEW`].
     #[must_use]
     pub fn overview(&self, limit: usize) -> GraphView {
-        let mut places: Vec<u32> = self.places.values().copied().collect();
-        places.sort_unstable_by(|a, b| {
-            let (a, b) = (&self.concepts[*a as usize], &self.concepts[*b as usize]);
-            b.documents
-                .len()
-                .cmp(&a.documents.len())
-                .then_with(|| a.line.cmp(&b.line))
-        });
-        places.truncate(limit.min(MAX_VIEW));
+        let limit = limit.min(MAX_VIEW);
+        let counted = self.concepts().map(|one| (self.holders(one), one));
+        let mut counted: Vec<(u32, u32)> = counted.collect();
+        let order = |a: &(u32, u32), b: &(u32, u32)| {
+            let names = || self.line(a.1).cmp(self.line(b.1));
+            b.0.cmp(&a.0).then_with(names)
+        };
+        if limit > 0 && counted.len() > limit {
+            counted.select_nth_unstable_by(limit - 1, order);
+        }
+        counted.truncate(limit);
+        counted.sort_unstable_by(order);
+        let places: Vec<u32> = counted.into_iter().map(|(_, concept)| concept).collect();
         let shown: FxHashMap<u32, usize> = places
             .iter()
             .enumerate()
@@ -91,10 +103,7 @@ impl ConceptGraph {
         sort(&mut edges);
         edges.truncate(4 * places.len());
         GraphView {
-            concepts: places
-                .iter()
-                .map(|place| view(&self.concepts[*place as usize]))
-                .collect(),
+            concepts: places.iter().map(|place| self.view(*place)).collect(),
             edges,
             documents: Vec::new(),
         }
@@ -105,20 +114,18 @@ impl ConceptGraph {
     #[must_use]
     pub fn neighbours(&self, id: ConceptId, limit: usize) -> Option<GraphView> {
         let limit = limit.min(MAX_VIEW);
-        let place = *self.places.get(&id)?;
+        let place = self.handle(id)?;
         let counts = self.together(place).into_iter();
         let mut edges: Vec<EdgeView> = counts
             .map(|(other, count)| self.edge(place, other, count))
             .collect();
         sort(&mut edges);
         edges.truncate(limit);
-        let concept = &self.concepts[place as usize];
         let others = edges.iter().filter_map(|edge| self.concept(edge.to));
-        let concepts = std::iter::once(view(concept)).chain(others).collect();
-        let mut documents: Vec<&str> = concept
-            .documents
-            .iter()
-            .map(|document| &*self.documents[*document as usize].key)
+        let concepts = std::iter::once(self.view(place)).chain(others).collect();
+        let mut documents: Vec<&str> = self
+            .holding(place)
+            .map(|document| self.key(document))
             .collect();
         documents.sort_unstable();
         documents.truncate(limit);
@@ -132,37 +139,27 @@ impl ConceptGraph {
     /// How many documents hold each other concept together with this one.
     fn together(&self, place: u32) -> FxHashMap<u32, u32> {
         let mut counts = FxHashMap::default();
-        for document in &self.concepts[place as usize].documents {
-            for (other, _) in &self.documents[*document as usize].concepts {
-                if *other != place {
-                    *counts.entry(*other).or_default() += 1;
+        for document in self.holding(place) {
+            self.each_held_by(document, |other, _| {
+                if other != place {
+                    *counts.entry(other).or_default() += 1;
                 }
-            }
+            });
         }
         counts
     }
 
     /// The weight is the cosine of the two sets of documents.
     fn edge(&self, from: u32, to: u32, count: u32) -> EdgeView {
-        let (from, to) = (&self.concepts[from as usize], &self.concepts[to as usize]);
-        let sizes = from.documents.len() as f32 * to.documents.len() as f32;
+        let sizes = self.holders(from) as f32 * self.holders(to) as f32;
         // One document in common says little where both are rare.
         let sure = count as f32 / (count as f32 + 1.0);
         EdgeView {
-            from: from.id,
-            to: to.id,
+            from: self.id(from),
+            to: self.id(to),
             weight: sure * count as f32 / sizes.sqrt(),
             kind: EdgeKind::Together,
         }
-    }
-}
-
-pub(super) fn view(concept: &Concept) -> ConceptView {
-    ConceptView {
-        id: concept.id,
-        name: concept.line.to_string(),
-        kind: concept.kind(),
-        documents: concept.documents.len() as u32,
     }
 }
 

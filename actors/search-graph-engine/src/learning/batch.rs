@@ -50,7 +50,8 @@ impl Batch {
             weights: Vec::new(),
             gradients: Vec::new(),
             weight_gradients: Vec::new(),
-            gram_gradients: Vec::new(),
+            // Memory that is never touched is never given.
+            gram_gradients: Vec::with_capacity(super::GRAM_ROWS),
             packed: Packed::default(),
             scores: Vec::new(),
             flipped: Vec::new(),
@@ -101,6 +102,8 @@ impl Batch {
     fn word_vectors(&mut self, parameters: &Parameters, lexicon: &Lexicon) {
         self.vectors.clear();
         self.weights.clear();
+        // Rows are large: no more than are needed.
+        self.vectors.reserve_exact(self.words.listed.len());
         for &word in &self.words.listed {
             let word = word as usize;
             let mut vector = [0.0; WIDTH];
@@ -194,6 +197,7 @@ impl Work for Backward<'_> {
         let Self(batch, parameters, lexicon, size) = self;
         let (vectors, weights) = (&batch.vectors, &batch.weights);
         batch.gradients.clear();
+        batch.gradients.reserve_exact(vectors.len());
         batch.gradients.resize(vectors.len(), [0.0; WIDTH]);
         batch.weight_gradients.clear();
         batch.weight_gradients.resize(vectors.len(), 0.0);

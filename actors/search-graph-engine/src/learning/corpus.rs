@@ -8,9 +8,9 @@ use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::dictionary::Dictionary;
 use super::error::LearningError;
 use super::options::MAX_VOCABULARY;
 
@@ -66,7 +66,7 @@ pub struct DocumentTokens {
 pub struct CorpusWriter {
     path: PathBuf,
     first_pass: BufWriter<File>,
-    numbers: FxHashMap<Box<str>, u32>,
+    words: Dictionary,
     /// For each term: documents that hold it, and one more than the last of them.
     counts: Vec<(u32, u32)>,
     documents: u32,
@@ -83,7 +83,7 @@ impl CorpusWriter {
         Ok(Self {
             path: path.to_owned(),
             first_pass: BufWriter::with_capacity(1 << 16, file),
-            numbers: FxHashMap::default(),
+            words: Dictionary::default(),
             counts: Vec::new(),
             documents: 0,
             line: Vec::new(),
@@ -128,16 +128,10 @@ impl CorpusWriter {
         let mut count = 0;
         for term in terms.into_iter().take(limit) {
             let term = term.as_ref();
-            let number = match self.numbers.get(term) {
-                Some(&number) => number,
-                None if self.counts.len() < MAX_COUNTED_TERMS => {
-                    let number = self.counts.len() as u32;
-                    self.numbers.insert(term.into(), number);
-                    self.counts.push((0, 0));
-                    number
-                }
-                None => continue,
+            let Some(number) = self.words.number(term, MAX_COUNTED_TERMS) else {
+                continue;
             };
+            self.counts.resize(self.words.len(), (0, 0));
             let (documents, last) = &mut self.counts[number as usize];
             *documents += u32::from(*last != self.documents);
             *last = self.documents;
@@ -155,7 +149,7 @@ impl CorpusWriter {
         let fail = at(&self.path);
         self.first_pass.flush().map_err(&fail)?;
         let (vocabulary, places) = self.choose();
-        self.numbers = FxHashMap::default();
+        self.words = Dictionary::default();
         let first = temporary(&self.path);
         let written = self.second_pass(&first, vocabulary, &places).map_err(fail);
         let removed = std::fs::remove_file(&first);
@@ -166,22 +160,22 @@ impl CorpusWriter {
 
     /// The vocabulary, most frequent first, and for each number its place there.
     fn choose(&mut self) -> (Vec<VocabularyTerm>, Vec<u16>) {
-        let frequent = self
-            .numbers
-            .drain()
-            .filter(|(_, number)| self.counts[*number as usize].0 >= 2);
-        let mut chosen: Vec<(Box<str>, u32)> = frequent.collect();
-        chosen.sort_unstable_by(|(a_text, a), (b_text, b)| {
-            let (a, b) = (self.counts[*a as usize].0, self.counts[*b as usize].0);
-            b.cmp(&a).then_with(|| a_text.cmp(b_text))
+        let numbers = 0..self.words.len() as u32;
+        let mut chosen: Vec<u32> = numbers
+            .filter(|number| self.counts[*number as usize].0 >= 2)
+            .collect();
+        chosen.sort_unstable_by(|a, b| {
+            let counts = [*a, *b].map(|number| self.counts[number as usize].0);
+            let words = || self.words.word(*a).cmp(self.words.word(*b));
+            counts[1].cmp(&counts[0]).then_with(words)
         });
         chosen.truncate(MAX_VOCABULARY);
         let mut places = vec![u16::MAX; self.counts.len()];
         let mut vocabulary = Vec::with_capacity(chosen.len());
-        for (place, (text, number)) in chosen.into_iter().enumerate() {
+        for (place, number) in chosen.into_iter().enumerate() {
             places[number as usize] = place as u16;
             vocabulary.push(VocabularyTerm {
-                text: text.into(),
+                text: self.words.word(number).to_owned(),
                 documents: self.counts[number as usize].0,
             });
         }

@@ -14,6 +14,7 @@
 
 mod batch;
 mod corpus;
+mod dictionary;
 mod error;
 mod grams;
 mod learner;

@@ -1,10 +1,14 @@
-//! The documents of a concept space, in blocks that clones share.
+//! The documents of a concept space: those of its file, and those that came since in blocks that
+//! clones share.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::NearDocument;
+use super::best::Best;
+use super::kept::KeptDocuments;
+use crate::columns::{Marks, key_hash};
 use crate::math::{Bytes, WIDTH, Work, quantised_dot, vectorised};
 
 /// Documents of a block: changing one copies its block.
@@ -42,34 +46,54 @@ impl Block {
 /// Vectors of documents by key.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DocumentTable {
+    kept: KeptDocuments,
+    /// Which of the kept ones were removed, or put anew.
+    gone: Marks,
     blocks: Vec<Arc<Block>>,
-    /// Place of each key, by the key's hash.
+    /// Place in the blocks of each key, by the key's hash.
     places: Arc<FxHashMap<u64, u32>>,
 }
 
-/// 64 bits of a strong hash: keys that share them are not to be found by chance.
-fn hash(key: &str) -> u64 {
-    let bytes = blake3::hash(key.as_bytes());
-    let first = bytes.as_bytes().first_chunk();
-    u64::from_le_bytes(*first.expect("a hash of 32 bytes"))
-}
-
 impl DocumentTable {
-    pub(super) fn len(&self) -> usize {
-        self.places.len()
+    pub(super) fn new(kept: KeptDocuments) -> Self {
+        Self {
+            kept,
+            ..Self::default()
+        }
     }
 
-    /// All documents, in an order that follows from the calls that made the table.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Bytes, f32)> {
-        self.blocks.iter().flat_map(|block| {
-            (0..block.factors.len())
-                .filter(|&at| block.factors[at] > 0.0)
-                .map(|at| (block.key(at), &block.vectors[at], block.factors[at]))
-        })
+    pub(super) fn len(&self) -> usize {
+        self.kept.len() - self.gone.count() + self.places.len()
+    }
+
+    /// The place of each document, in the order of their keys' hashes.
+    pub(super) fn places(&self) -> Vec<usize> {
+        let kept = self.kept.hashes.rows().iter().enumerate();
+        let kept = kept.filter(|(at, _)| !self.gone.holds(*at));
+        let kept = kept.map(|(at, hash)| (u64::from_le_bytes(*hash), at));
+        let changed = self.places.iter();
+        let changed = changed.map(|(hash, at)| (*hash, self.kept.len() + *at as usize));
+        let mut places: Vec<(u64, usize)> = kept.chain(changed).collect();
+        places.sort_unstable();
+        places.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// The document at a place: the kept ones come first, then those of the blocks.
+    pub(super) fn get(&self, place: usize) -> (&str, Bytes, f32) {
+        match place.checked_sub(self.kept.len()) {
+            None => self.kept.get(place),
+            Some(place) => {
+                let (block, at) = (&self.blocks[place / BLOCK], place % BLOCK);
+                (block.key(at), block.vectors[at], block.factors[at])
+            }
+        }
     }
 
     pub(super) fn put(&mut self, key: &str, vector: &Bytes, factor: f32) {
-        let hash = hash(key);
+        let hash = key_hash(key);
+        if let Some(place) = self.kept.place(hash) {
+            self.gone.add(place);
+        }
         if let Some(&place) = self.places.get(&hash) {
             let block = Arc::make_mut(&mut self.blocks[place as usize / BLOCK]);
             let at = place as usize % BLOCK;
@@ -90,10 +114,10 @@ impl DocumentTable {
         Arc::make_mut(&mut self.places).insert(hash, place as u32);
     }
 
-    pub(super) fn remove(&mut self, key: &str) -> bool {
-        let hash = hash(key);
+    pub(super) fn remove(&mut self, hash: u64) -> bool {
         if !self.places.contains_key(&hash) {
-            return false;
+            let kept = self.kept.place(hash);
+            return kept.is_some_and(|place| self.gone.add(place));
         }
         let place = Arc::make_mut(&mut self.places).remove(&hash);
         let place = place.expect("it was found") as usize;
@@ -101,7 +125,7 @@ impl DocumentTable {
         block.factors[place % BLOCK] = 0.0;
         let all =
             (self.blocks.len() - 1) * BLOCK + self.blocks.last().map_or(0, |b| b.factors.len());
-        let holes = all - self.len();
+        let holes = all - self.places.len();
         if holes > MAX_HOLES && holes * 4 > all {
             self.pack();
         }
@@ -111,18 +135,25 @@ impl DocumentTable {
     /// Leaves the holes behind.
     fn pack(&mut self) {
         let mut packed = Self::default();
-        for (key, vector, factor) in self.iter() {
-            packed.put(key, vector, factor);
+        for block in &self.blocks {
+            for at in (0..block.factors.len()).filter(|at| block.factors[*at] > 0.0) {
+                packed.put(block.key(at), &block.vectors[at], block.factors[at]);
+            }
         }
-        *self = packed;
+        (self.blocks, self.places) = (packed.blocks, packed.places);
     }
 
     pub(super) fn cosine(&self, vector: &Bytes, factor: f32, key: &str) -> Option<f32> {
-        let place = *self.places.get(&hash(key))? as usize;
-        let block = &self.blocks[place / BLOCK];
-        let at = place % BLOCK;
-        let product = quantised_dot(&block.vectors[at], vector) as f32;
-        Some(product * (block.factors[at] * factor))
+        let hash = key_hash(key);
+        if let Some(place) = self.places.get(&hash) {
+            let block = &self.blocks[*place as usize / BLOCK];
+            let at = *place as usize % BLOCK;
+            let product = quantised_dot(&block.vectors[at], vector) as f32;
+            return Some(product * (block.factors[at] * factor));
+        }
+        let place = self.kept.place(hash).filter(|at| !self.gone.holds(*at))?;
+        let (_, row, own) = self.kept.get(place);
+        Some(quantised_dot(&row, vector) as f32 * (own * factor))
     }
 
     pub(super) fn scan(&self, vector: &Bytes, factor: f32, limit: usize) -> Vec<NearDocument> {
@@ -130,12 +161,12 @@ impl DocumentTable {
             return Vec::new();
         }
         let mut best = Best::new(limit);
-        vectorised(Scan(&self.blocks, vector, factor, &mut best));
+        vectorised(Scan(self, vector, factor, &mut best));
         let mut found: Vec<NearDocument> = best
-            .found
+            .into_found()
             .into_iter()
             .map(|(cosine, place)| NearDocument {
-                key: self.blocks[place / BLOCK].key(place % BLOCK).to_owned(),
+                key: self.get(place).0.to_owned(),
                 cosine,
             })
             .collect();
@@ -154,19 +185,35 @@ impl DocumentTable {
                 + 4 * (block.factors.capacity() + block.ends.capacity())
                 + block.keys.capacity()
         };
-        self.blocks.iter().map(block).sum::<usize>() + self.places.capacity() * 17 * 8 / 7
+        let changed = self.blocks.iter().map(block).sum::<usize>();
+        self.kept.heap_bytes() + changed + self.places.capacity() * 17 * 8 / 7
     }
 }
 
-struct Scan<'s>(&'s [Arc<Block>], &'s Bytes, f32, &'s mut Best);
+struct Scan<'s>(&'s DocumentTable, &'s Bytes, f32, &'s mut Best);
 
 impl Work for Scan<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        for (number, block) in self.0.iter().enumerate() {
-            scan_block(block, number * BLOCK, self.1, self.2, self.3);
+        let Self(table, vector, factor, best) = self;
+        scan_kept(table, vector, factor, best);
+        for (number, block) in table.blocks.iter().enumerate() {
+            let first = table.kept.len() + number * BLOCK;
+            scan_block(block, first, vector, factor, best);
+        }
+    }
+}
+
+#[inline(always)]
+fn scan_kept(table: &DocumentTable, vector: &Bytes, factor: f32, best: &mut Best) {
+    let rows = table.kept.rows().iter().zip(table.kept.factors());
+    for (at, (row, own)) in rows.enumerate() {
+        let product = quantised_dot(&row.map(|byte| byte as i8), vector) as f32;
+        let cosine = product * (f32::from_le_bytes(*own) * factor);
+        if best.wants(cosine) && !table.gone.holds(at) {
+            best.add(cosine, at);
         }
     }
 }
@@ -175,43 +222,8 @@ impl Work for Scan<'_> {
 fn scan_block(block: &Block, first: usize, vector: &Bytes, factor: f32, best: &mut Best) {
     for (at, (bytes, own)) in block.vectors.iter().zip(&block.factors).enumerate() {
         let cosine = quantised_dot(bytes, vector) as f32 * (own * factor);
-        if cosine >= best.threshold && *own > 0.0 {
+        if best.wants(cosine) && *own > 0.0 {
             best.add(cosine, first + at);
-        }
-    }
-}
-
-/// The nearest so far. Holds up to twice as many as are asked for, so that it is cut seldom; all
-/// that are as near as the last are kept, for their keys to decide.
-struct Best {
-    limit: usize,
-    threshold: f32,
-    found: Vec<(f32, usize)>,
-    room: usize,
-}
-
-impl Best {
-    fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            threshold: f32::NEG_INFINITY,
-            found: Vec::new(),
-            room: 2 * limit,
-        }
-    }
-
-    #[cold]
-    fn add(&mut self, cosine: f32, place: usize) {
-        self.found.push((cosine, place));
-        if self.found.len() >= self.room {
-            let at = self.limit - 1;
-            let (_, (threshold, _), _) = self
-                .found
-                .select_nth_unstable_by(at, |a, b| b.0.total_cmp(&a.0));
-            self.threshold = *threshold;
-            let threshold = self.threshold;
-            self.found.retain(|(cosine, _)| *cosine >= threshold);
-            self.room = self.found.len() + self.limit;
         }
     }
 }

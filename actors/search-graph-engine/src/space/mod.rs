@@ -1,11 +1,14 @@
 //! The concept space: vectors of words and documents, ready to be searched.
 //!
-//! Everything is in bytes with a factor a row: 128 bytes a document. A clone shares what it is made
+//! Everything is in bytes with a factor a row: 128 bytes a document. A saved space is searched where
+//! it lies in its file; only what has changed since is on the heap. A clone shares what it is made
 //! of, so the one who changes a space gives clones to those who search it; they see it as it was.
 
+mod best;
 mod documents;
 mod error;
 mod file;
+mod kept;
 mod words;
 
 use std::sync::Arc;
@@ -14,6 +17,7 @@ pub use error::SpaceError;
 pub(crate) use words::WordTableBuilder;
 pub use words::{NearWord, WordTable};
 
+use crate::columns::key_hash;
 use crate::learning::document_weight;
 use crate::math::{Bytes, Row, WIDTH, dot, norm, quantise};
 use documents::DocumentTable;
@@ -161,7 +165,7 @@ impl ConceptSpace {
     pub(crate) fn place(&mut self, key: &str, vector: Option<&ConceptVector>) {
         match vector {
             Some(vector) => self.documents.put(key, &vector.bytes, vector.factor),
-            None => _ = self.documents.remove(key),
+            None => _ = self.documents.remove(key_hash(key)),
         }
     }
 
@@ -171,7 +175,12 @@ impl ConceptSpace {
 
     /// Removes a document; says whether it was there.
     pub fn remove(&mut self, key: &str) -> bool {
-        let was_there = self.documents.remove(key);
+        self.remove_hashed(key_hash(key))
+    }
+
+    /// Removes the document whose key has this [hash](key_hash); says whether it was there.
+    pub fn remove_hashed(&mut self, hash: u64) -> bool {
+        let was_there = self.documents.remove(hash);
         self.changes += u64::from(was_there);
         was_there
     }
@@ -202,7 +211,8 @@ impl ConceptSpace {
         near
     }
 
-    /// Bytes of memory this space takes, shared with its clones.
+    /// Bytes of the heap that this space takes, shared with its clones; what lies in its file is not
+    /// among them.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.words.heap_bytes() + self.documents.heap_bytes()

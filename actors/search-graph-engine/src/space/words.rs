@@ -1,7 +1,9 @@
 //! The words of a concept space.
 
+use super::best::Best;
+use crate::columns::{Column, Texts, TextsBuilder, f32_column};
 use crate::learning::{GRAM_ROWS, gram_rows};
-use crate::math::{Bytes, Row, WIDTH, add_bytes, norm, quantise, quantised_dot};
+use crate::math::{Bytes, Row, WIDTH, Work, add_bytes, norm, quantise, quantised_dot, vectorised};
 use crate::space::ConceptVector;
 
 /// A word found by its vector.
@@ -14,18 +16,17 @@ pub struct NearWord {
 }
 
 /// Vectors of words, and of the letters of words that are not among them.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct WordTable {
-    /// The words in alphabetical order, one after the other, and where each ends.
-    pub(super) text: String,
-    pub(super) ends: Vec<u32>,
-    pub(super) vectors: Vec<Bytes>,
+    /// The words in alphabetical order.
+    pub(super) terms: Texts,
+    pub(super) vectors: Column,
     /// Factor of each vector, with what the word counts for in it.
-    pub(super) factors: Vec<f32>,
+    pub(super) factors: Column,
     /// One over the length of each row of bytes.
-    pub(super) lengths: Vec<f32>,
-    pub(super) grams: Vec<Bytes>,
-    pub(super) gram_factors: Vec<f32>,
+    pub(super) lengths: Column,
+    pub(super) grams: Column,
+    pub(super) gram_factors: Column,
     /// What an unknown word counts for: as much as the rarest known one.
     pub(super) unknown_weight: f32,
 }
@@ -34,21 +35,26 @@ impl WordTable {
     /// Number of words.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.terms.len()
     }
 
     /// Whether no word is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// The word of this number.
     #[must_use]
     pub fn term(&self, word: u32) -> &str {
-        let word = word as usize;
-        let start = word.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start as usize..self.ends[word] as usize]
+        self.terms.get(word as usize)
+    }
+
+    /// The vector of a word in bytes, and its factor.
+    #[inline]
+    fn word(&self, word: u32) -> (Bytes, f32) {
+        let row = self.vectors.rows()[word as usize];
+        (signed(&row), self.factors.f32(word as usize))
     }
 
     /// The number of a word.
@@ -71,8 +77,8 @@ impl WordTable {
         bag.sort_unstable_by_key(|(word, _)| *word);
         let mut sum = [0.0; WIDTH];
         for (word, weight) in bag {
-            let word = word as usize;
-            add_bytes(&mut sum, weight * self.factors[word], &self.vectors[word]);
+            let (row, factor) = self.word(word);
+            add_bytes(&mut sum, weight * factor, &row);
         }
         ConceptVector::new(&sum)
     }
@@ -86,8 +92,8 @@ impl WordTable {
             let count = count as f32;
             match self.find(term) {
                 Some(word) => {
-                    let word = word as usize;
-                    add_bytes(&mut sum, count * self.factors[word], &self.vectors[word]);
+                    let (row, factor) = self.word(word);
+                    add_bytes(&mut sum, count * factor, &row);
                 }
                 None => self.add_unknown(term, count, &mut sum),
             }
@@ -102,37 +108,54 @@ impl WordTable {
         let share = (rows.len().max(1) as f32).sqrt().recip() * count * self.unknown_weight;
         for row in rows {
             let row = usize::from(row);
-            add_bytes(sum, share * self.gram_factors[row], &self.grams[row]);
+            let gram = signed(&self.grams.rows()[row]);
+            add_bytes(sum, share * self.gram_factors.f32(row), &gram);
         }
     }
 
     /// The words nearest to a direction, nearest first.
     #[must_use]
     pub fn nearest(&self, vector: &ConceptVector, limit: usize) -> Vec<NearWord> {
-        let rows = self.vectors.iter().zip(&self.lengths).enumerate();
-        let products = rows.map(|(word, (bytes, length))| {
-            let product = quantised_dot(bytes, &vector.bytes) as f32;
-            (product * length * vector.factor, word as u32)
-        });
-        let mut found: Vec<(f32, u32)> = products.collect();
-        let by_nearness = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if found.len() > limit && limit > 0 {
-            found.select_nth_unstable_by(limit - 1, by_nearness);
-        }
+        let mut best = Best::new(limit);
+        vectorised(Scan(self, vector, &mut best));
+        let mut found = best.into_found();
+        found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         found.truncate(limit);
-        found.sort_unstable_by(by_nearness);
         let near = found.into_iter().map(|(cosine, word)| NearWord {
-            term: self.term(word).to_owned(),
+            term: self.terms.get(word).to_owned(),
             cosine,
         });
         near.collect()
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.text.capacity()
-            + 4 * (self.ends.capacity() + self.factors.capacity() + self.lengths.capacity())
-            + WIDTH * (self.vectors.capacity() + self.grams.capacity())
-            + 4 * self.gram_factors.capacity()
+        let columns = [
+            &self.vectors,
+            &self.factors,
+            &self.lengths,
+            &self.grams,
+            &self.gram_factors,
+        ];
+        columns.map(Column::heap_bytes).iter().sum::<usize>() + self.terms.heap_bytes()
+    }
+}
+
+struct Scan<'s>(&'s WordTable, &'s ConceptVector, &'s mut Best);
+
+impl Work for Scan<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self(words, vector, best) = self;
+        let rows = words.vectors.rows().iter().zip(words.lengths.rows());
+        for (word, (row, length)) in rows.enumerate() {
+            let product = quantised_dot(&signed(row), &vector.bytes) as f32;
+            let cosine = product * f32::from_le_bytes(*length) * vector.factor;
+            if best.wants(cosine) {
+                best.add(cosine, word);
+            }
+        }
     }
 }
 
@@ -140,17 +163,18 @@ impl WordTable {
 #[derive(Debug)]
 pub(crate) struct WordTableBuilder {
     words: Vec<(String, Bytes, f32)>,
-    table: WordTable,
+    grams: Vec<u8>,
+    gram_factors: Vec<f32>,
+    unknown_weight: f32,
 }
 
 impl WordTableBuilder {
     pub(crate) fn new(unknown_weight: f32) -> Self {
         Self {
             words: Vec::new(),
-            table: WordTable {
-                unknown_weight,
-                ..WordTable::default()
-            },
+            grams: Vec::with_capacity(WIDTH * GRAM_ROWS),
+            gram_factors: Vec::with_capacity(GRAM_ROWS),
+            unknown_weight,
         }
     }
 
@@ -163,37 +187,42 @@ impl WordTableBuilder {
     /// Adds the next row of the table of n-grams.
     pub(crate) fn add_gram(&mut self, row: &Row) {
         let (bytes, factor) = quantise(row);
-        self.table.grams.push(bytes);
-        self.table.gram_factors.push(factor);
+        self.grams.extend(bytes.map(|byte| byte as u8));
+        self.gram_factors.push(factor);
     }
 
     pub(crate) fn finish(mut self) -> WordTable {
-        debug_assert_eq!(self.table.grams.len(), GRAM_ROWS);
+        debug_assert_eq!(self.gram_factors.len(), GRAM_ROWS);
         self.words.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for (term, bytes, factor) in self.words {
-            self.table.text.push_str(&term);
-            self.table.ends.push(self.table.text.len() as u32);
-            self.table.vectors.push(bytes);
-            self.table.factors.push(factor);
+        let mut terms = TextsBuilder::default();
+        let mut vectors = Vec::with_capacity(WIDTH * self.words.len());
+        for (term, bytes, _) in &self.words {
+            terms.push(term);
+            vectors.extend(bytes.map(|byte| byte as u8));
         }
-        self.table.measure();
-        self.table
+        WordTable {
+            terms: terms.finish(),
+            vectors: vectors.into(),
+            factors: f32_column(self.words.iter().map(|(.., factor)| *factor)),
+            lengths: f32_column(
+                self.words
+                    .iter()
+                    .map(|(_, bytes, _)| one_over_length(bytes)),
+            ),
+            grams: self.grams.into(),
+            gram_factors: f32_column(self.gram_factors),
+            unknown_weight: self.unknown_weight,
+        }
     }
 }
 
-impl WordTable {
-    /// Computes what follows from the rows, and gives back spare room.
-    pub(super) fn measure(&mut self) {
-        let inverse = |bytes: &Bytes| {
-            let length = norm(&std::array::from_fn::<f32, WIDTH, _>(|at| {
-                f32::from(bytes[at])
-            }));
-            if length > 0.0 { length.recip() } else { 0.0 }
-        };
-        self.lengths = self.vectors.iter().map(inverse).collect();
-        self.text.shrink_to_fit();
-        self.ends.shrink_to_fit();
-        self.vectors.shrink_to_fit();
-        self.factors.shrink_to_fit();
-    }
+fn one_over_length(bytes: &Bytes) -> f32 {
+    let length = norm(&bytes.map(f32::from));
+    if length > 0.0 { length.recip() } else { 0.0 }
+}
+
+/// A row as it lies in a file.
+#[inline(always)]
+fn signed(row: &[u8; WIDTH]) -> Bytes {
+    row.map(|byte| byte as i8)
 }

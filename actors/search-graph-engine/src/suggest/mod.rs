@@ -8,6 +8,7 @@ mod near;
 use fst::{Automaton, IntoStreamer, Map, MapBuilder, Streamer};
 use search_core::analysis::folded_line;
 
+use crate::columns::{Column, Texts, TextsBuilder, u32_column};
 use near::Near;
 
 /// Most suggestions kept.
@@ -42,11 +43,24 @@ pub struct Suggestion {
     pub weight: u32,
 }
 
+/// A suggestion on its way into a [`Suggester`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suggested<'t> {
+    /// As it is shown and put into the query.
+    pub text: &'t str,
+    /// What it is.
+    pub kind: SuggestionKind,
+    /// How common it is; heavier ones come first.
+    pub weight: u32,
+}
+
 /// All suggestions, ready to be looked up. Cheap to share, never changed.
 #[derive(Debug)]
 pub struct Suggester {
     map: Map<Vec<u8>>,
-    suggestions: Vec<Suggestion>,
+    texts: Texts,
+    /// The weight of each, with its kind in the lowest bits.
+    weights: Column,
 }
 
 impl Default for Suggester {
@@ -59,54 +73,64 @@ impl Suggester {
     /// Of these suggestions; of those that fold alike the heaviest stays, and of too many the
     /// heaviest.
     #[must_use]
-    pub fn new(suggestions: Vec<Suggestion>) -> Self {
-        let mut keyed: Vec<(String, Suggestion)> = suggestions
+    pub fn new(mut suggested: Vec<Suggested<'_>>) -> Self {
+        if suggested.len() > MAX_SUGGESTIONS {
+            suggested.select_nth_unstable_by(MAX_SUGGESTIONS, order);
+            suggested.truncate(MAX_SUGGESTIONS);
+        }
+        let mut keyed: Vec<(String, Suggested<'_>)> = suggested
             .into_iter()
-            .map(|suggestion| (folded_line(&suggestion.text), suggestion))
+            .map(|suggested| (folded_line(suggested.text), suggested))
             .filter(|(key, _)| !key.is_empty())
             .collect();
-        if keyed.len() > MAX_SUGGESTIONS {
-            keyed.sort_by(|a, b| order(&a.1, &b.1));
-            keyed.truncate(MAX_SUGGESTIONS);
-        }
-        keyed.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| order(&a.1, &b.1)));
+        keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| order(&a.1, &b.1)));
         keyed.dedup_by(|later, first| later.0 == first.0);
         let mut builder = MapBuilder::memory();
-        for (place, (key, _)) in keyed.iter().enumerate() {
+        let mut texts = TextsBuilder::default();
+        for (place, (key, suggested)) in keyed.iter().enumerate() {
             builder
                 .insert(key, place as u64)
                 .expect("keys are sorted and distinct");
+            texts.push(suggested.text);
         }
-        let map = builder.into_map();
+        let weights = keyed.iter().map(|(_, one)| packed(one.kind, one.weight));
         Self {
-            map,
-            suggestions: keyed
-                .into_iter()
-                .map(|(_, suggestion)| suggestion)
-                .collect(),
+            map: builder.into_map(),
+            texts: texts.finish(),
+            weights: u32_column(weights),
+        }
+    }
+
+    /// The suggestion at a place of the map.
+    fn at(&self, place: usize) -> Suggested<'_> {
+        let packed = self.weights.u32(place);
+        Suggested {
+            text: self.texts.get(place),
+            kind: KINDS[packed as usize % KINDS.len()],
+            weight: packed / KINDS.len() as u32,
         }
     }
 
     /// Number of suggestions.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.suggestions.len()
+        self.texts.len()
     }
 
     /// Whether there is nothing to suggest.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.suggestions.is_empty()
+        self.len() == 0
     }
 
     /// At most `limit` suggestions for what was typed: those that begin with it, then, when these are
     /// fewer, those that nearly do.
     #[must_use]
-    pub fn suggest(&self, input: &str, limit: usize) -> Vec<&Suggestion> {
+    pub fn suggest(&self, input: &str, limit: usize) -> Vec<Suggestion> {
         let mut found = self.by_prefix(input, limit);
         if found.len() < limit {
             for near in self.nearly(input, limit) {
-                if found.len() < limit && !found.iter().any(|known| std::ptr::eq(*known, near)) {
+                if found.len() < limit && !found.contains(&near) {
                     found.push(near);
                 }
             }
@@ -116,7 +140,7 @@ impl Suggester {
 
     /// The suggestions that begin with what was typed, heaviest first.
     #[must_use]
-    pub fn by_prefix(&self, input: &str, limit: usize) -> Vec<&Suggestion> {
+    pub fn by_prefix(&self, input: &str, limit: usize) -> Vec<Suggestion> {
         let Some(key) = key_of(input) else {
             return Vec::new();
         };
@@ -127,7 +151,7 @@ impl Suggester {
     /// The suggestions that begin with something one edit (from four letters on) or two edits (from
     /// eight) from what was typed, heaviest first.
     #[must_use]
-    pub fn nearly(&self, input: &str, limit: usize) -> Vec<&Suggestion> {
+    pub fn nearly(&self, input: &str, limit: usize) -> Vec<Suggestion> {
         let Some(key) = key_of(input) else {
             return Vec::new();
         };
@@ -151,18 +175,34 @@ impl Suggester {
         places
     }
 
-    fn heaviest(&self, places: Vec<usize>, limit: usize) -> Vec<&Suggestion> {
-        let mut found: Vec<&Suggestion> = places
-            .into_iter()
-            .map(|place| &self.suggestions[place])
-            .collect();
+    fn heaviest(&self, places: Vec<usize>, limit: usize) -> Vec<Suggestion> {
+        let places = places.into_iter();
+        let mut found: Vec<Suggested<'_>> = places.map(|place| self.at(place)).collect();
         if limit > 0 && found.len() > limit {
-            found.select_nth_unstable_by(limit - 1, |a, b| order(a, b));
+            found.select_nth_unstable_by(limit - 1, order);
         }
         found.truncate(limit);
-        found.sort_unstable_by(|a, b| order(a, b));
-        found
+        found.sort_unstable_by(order);
+        let own = |one: Suggested<'_>| Suggestion {
+            text: one.text.to_owned(),
+            kind: one.kind,
+            weight: one.weight,
+        };
+        found.into_iter().map(own).collect()
     }
+}
+
+/// All kinds, in the order of their numbers.
+const KINDS: [SuggestionKind; 3] = [
+    SuggestionKind::Concept,
+    SuggestionKind::Title,
+    SuggestionKind::Term,
+];
+
+/// A weight with the kind in its lowest part.
+fn packed(kind: SuggestionKind, weight: u32) -> u32 {
+    let most = u32::MAX / KINDS.len() as u32 - 1;
+    weight.min(most) * KINDS.len() as u32 + kind as u32
 }
 
 /// The folded input; a space at its end stays, it says that the word is whole.
@@ -178,9 +218,9 @@ fn key_of(input: &str) -> Option<String> {
 }
 
 /// Heaviest first, then by kind and text: never by chance.
-fn order(a: &Suggestion, b: &Suggestion) -> std::cmp::Ordering {
+fn order(a: &Suggested<'_>, b: &Suggested<'_>) -> std::cmp::Ordering {
     b.weight
         .cmp(&a.weight)
         .then_with(|| a.kind.cmp(&b.kind))
-        .then_with(|| a.text.cmp(&b.text))
+        .then_with(|| a.text.cmp(b.text))
 }

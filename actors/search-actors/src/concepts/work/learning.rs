@@ -56,14 +56,14 @@ impl Work {
     ) -> Outcome<Corpus> {
         self.saved.remove("checkpoint");
         for key in self.gone(documents) {
-            self.slot.graph.remove(&key);
+            self.slot.graph.remove_hashed(key);
         }
         let Ok(corpus) = self.gather(documents, root, true)? else {
             return Ok(Err(Ended));
         };
         let listed = documents.iter();
         self.known = listed
-            .map(|listed| (listed.key.clone(), listed.hash))
+            .map(|listed| (listed.key.as_str(), listed.hash))
             .collect();
         self.graph_known = true;
         self.save()?;
@@ -87,7 +87,7 @@ impl Work {
                 continue;
             };
             if into_graph {
-                self.put_graph(&listed.key, &document);
+                self.put_graph(&listed.key, &document)?;
             }
             let title = self.reader.read(&document.title, MAX_TITLE_TERMS);
             let body = self.reader.read(&document.body, MAX_TERMS);

@@ -35,21 +35,29 @@ impl Work {
     }
 }
 
-/// The documents of the index in the order of their keys, and their titles.
-pub(super) fn list(snapshot: &IndexSnapshot) -> Result<(Vec<Listed>, Vec<String>), IndexError> {
-    let (mut documents, mut titles) = (Vec::new(), Vec::new());
+/// The documents of the index in the order of their keys.
+pub(super) fn list(snapshot: &IndexSnapshot) -> Result<Vec<Listed>, IndexError> {
+    let mut documents = Vec::new();
     snapshot.for_each_document(|record| {
         documents.push(Listed {
             key: record.key,
             hash: record.file.hash,
-            title: record.title.clone(),
+            title: record.title,
         });
+    })?;
+    documents.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+    Ok(documents)
+}
+
+/// The distinct titles of the documents.
+pub(super) fn titles(snapshot: &IndexSnapshot) -> Result<Vec<String>, IndexError> {
+    let mut titles = Vec::new();
+    snapshot.for_each_document(|record| {
         if !record.title.trim().is_empty() {
             titles.push(record.title);
         }
     })?;
-    documents.sort_unstable_by(|a, b| a.key.cmp(&b.key));
     titles.sort_unstable();
     titles.dedup();
-    Ok((documents, titles))
+    Ok(titles)
 }

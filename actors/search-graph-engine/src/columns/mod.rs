@@ -1,0 +1,142 @@
+//! Tables as columns of bytes, in a file that is mapped into memory or on the heap.
+//!
+//! ```text
+//! MAGIC ─ column 0 ─ column 1 ─ … ─ where each begins and ends ─ hash of all before ─ MAGIC
+//! ```
+//! What is served is read where it lies: the system keeps in memory what is looked at, and may take
+//! it back. A file is written beside its place and renamed, and never changed after that, so a map of
+//! it stays what it was for as long as somebody holds it.
+
+mod file;
+mod marks;
+mod texts;
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+pub use file::ColumnError;
+pub(crate) use file::{ColumnWriter, Columns};
+pub(crate) use marks::Marks;
+pub(crate) use texts::{Texts, TextsBuilder};
+
+/// Bytes that stay where they are.
+enum Region {
+    Heap(Vec<u8>),
+    Mapped(memmap2::Mmap),
+}
+
+impl Deref for Region {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Mapped(map) => map,
+        }
+    }
+}
+
+/// A part of a region. Cheap to clone; clones share the region.
+#[derive(Clone)]
+pub(crate) struct Column {
+    region: Arc<Region>,
+    range: Range<usize>,
+}
+
+impl Default for Column {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl From<Vec<u8>> for Column {
+    fn from(mut bytes: Vec<u8>) -> Self {
+        bytes.shrink_to_fit();
+        let range = 0..bytes.len();
+        Self {
+            region: Arc::new(Region::Heap(bytes)),
+            range,
+        }
+    }
+}
+
+impl Deref for Column {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.region[self.range.clone()]
+    }
+}
+
+impl AsRef<[u8]> for Column {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl std::fmt::Debug for Column {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Column({} bytes)", self.range.len())
+    }
+}
+
+impl Column {
+    /// Rows of `N` bytes each; a rest that is no whole row is left out.
+    #[inline]
+    pub(crate) fn rows<const N: usize>(&self) -> &[[u8; N]] {
+        self.as_chunks().0
+    }
+
+    /// The number at a place; 0 behind the end.
+    #[inline]
+    pub(crate) fn u32(&self, at: usize) -> u32 {
+        self.rows()
+            .get(at)
+            .map_or(0, |row| u32::from_le_bytes(*row))
+    }
+
+    /// The number at a place; 0 behind the end.
+    #[inline]
+    pub(crate) fn f32(&self, at: usize) -> f32 {
+        self.rows()
+            .get(at)
+            .map_or(0.0, |row| f32::from_le_bytes(*row))
+    }
+
+    /// The place of a number in a column of ascending ones.
+    pub(crate) fn find_u64(&self, number: u64) -> Option<usize> {
+        let rows = self.rows();
+        let found = rows.binary_search_by_key(&number, |row| u64::from_le_bytes(*row));
+        found.ok()
+    }
+
+    /// The bytes on the heap that it holds alone or with its clones; none where it is mapped.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match &*self.region {
+            Region::Heap(_) => self.range.len(),
+            Region::Mapped(_) => 0,
+        }
+    }
+}
+
+/// A column of numbers.
+pub(crate) fn u32_column(numbers: impl IntoIterator<Item = u32>) -> Column {
+    let bytes: Vec<u8> = numbers.into_iter().flat_map(u32::to_le_bytes).collect();
+    bytes.into()
+}
+
+/// A column of numbers.
+pub(crate) fn f32_column(numbers: impl IntoIterator<Item = f32>) -> Column {
+    let bytes: Vec<u8> = numbers.into_iter().flat_map(f32::to_le_bytes).collect();
+    bytes.into()
+}
+
+/// 64 bits of a strong hash of a key: two keys that share them are not to be found by chance.
+#[must_use]
+pub fn key_hash(key: &str) -> u64 {
+    let bytes = blake3::hash(key.as_bytes());
+    let first = bytes.as_bytes().first_chunk();
+    u64::from_le_bytes(*first.expect("a hash of 32 bytes"))
+}
