@@ -62,13 +62,13 @@ fn agent() -> PathBuf {
 }
 
 /// A home whose manager uses the images and kernels of the cache.
-struct Home {
+pub(crate) struct Home {
     folder: TempDir,
     agent: PathBuf,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         need("qemu-system-x86_64", "qemu-system-x86");
         need("mmdebstrap", "mmdebstrap");
         need("mke2fs", "e2fsprogs");
@@ -94,7 +94,7 @@ impl Home {
     }
 
     /// A manager whose VMs can be had. One process at a time makes what is missing.
-    fn start(&self, settings: &str) -> Manager {
+    pub(crate) fn start(&self, settings: &str) -> Manager {
         let file = self.folder.path().join("vm-manager.toml");
         fs::write(&file, settings).expect("it can be written");
         let lock = File::create(cache().join("lock")).expect("the cache can be written");
@@ -106,7 +106,7 @@ impl Home {
         manager
     }
 
-    fn client(&self, manager: &Manager) -> VmmClient {
+    pub(crate) fn client(&self, manager: &Manager) -> VmmClient {
         let output = self.command().arg("token").output().expect("it starts");
         let token = String::from_utf8(output.stdout).expect("a token is text");
         let url = format!("http://{}/", manager.address);
@@ -142,7 +142,7 @@ impl Home {
 }
 
 /// Slow machines take their time to boot.
-const SETTINGS: &str = "[deadlines]\nboot = \"120s\"\nsilence = \"60s\"\n";
+pub(crate) const SETTINGS: &str = "[deadlines]\nboot = \"120s\"\nsilence = \"60s\"\n";
 
 fn script(text: &str) -> NewExec {
     NewExec {
@@ -154,7 +154,11 @@ fn script(text: &str) -> NewExec {
 }
 
 /// All output of a command, and how it ended.
-async fn run(client: &VmmClient, vm: &str, text: &str) -> (String, ExecState, Option<i32>) {
+pub(crate) async fn run(
+    client: &VmmClient,
+    vm: &str,
+    text: &str,
+) -> (String, ExecState, Option<i32>) {
     let exec = client.exec(vm, &script(text)).await.expect("it starts");
     let mut follow = client.follow(vm, &exec).await.expect("it can be followed");
     let mut output = Vec::new();

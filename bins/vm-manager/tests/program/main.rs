@@ -3,4 +3,5 @@
 mod images;
 mod machines;
 mod manager;
+mod network;
 mod settings;
