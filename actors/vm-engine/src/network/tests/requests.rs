@@ -1,0 +1,175 @@
+//! What is asked of the proxy: passed on, or refused with the reason.
+
+use super::*;
+
+#[test]
+fn a_plain_request_reaches_the_host_that_is_named() {
+    let (port, served) = server(|mut peer| {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\nbody") {
+            peer.read_exact(&mut byte).unwrap();
+            head.extend_from_slice(&byte);
+        }
+        peer.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello")
+            .unwrap();
+        peer.shutdown(std::net::Shutdown::Write).unwrap();
+        // What came behind the request, if it was passed on.
+        let mut rest = Vec::new();
+        peer.read_to_end(&mut rest).unwrap();
+        (String::from_utf8(head).unwrap(), rest)
+    });
+    let mut world = world(&allowed(port), Limits::default());
+    let request = format!(
+        "POST http://files.test:{port}/x HTTP/1.1\r\nHost: other\r\nContent-Length: 4\r\n\r\nbodyGET http://169.254.169.254/ HTTP/1.1\r\n\r\n"
+    );
+    world.agent.open(S, &request);
+    assert!(world.agent.text(S).ends_with("\r\n\r\nhello"));
+    let (head, rest) = served.join().unwrap();
+    assert!(
+        head.starts_with(&format!("POST /x HTTP/1.1\r\nHost: files.test:{port}\r\n")),
+        "{head}"
+    );
+    assert!(head.contains("Connection: close\r\n"), "{head}");
+    assert_eq!(rest, b"", "only the request that was checked is passed on");
+    let view = world.traffic.view();
+    assert_eq!((view.connections, view.sent), (1, head.len() as u64));
+    assert!(view.received > 0);
+    assert_eq!(world.lookups.load(Ordering::SeqCst), 1, "looked up once");
+}
+
+/// Requests, and the status and reason that each is refused with.
+fn refused(port: u16, other: u16) -> Vec<(String, &'static str, &'static str)> {
+    vec![
+        (
+            format!("CONNECT example.org:{port} HTTP/1.1\r\n\r\n"),
+            "403",
+            "not_listed",
+        ),
+        (
+            format!("CONNECT a.test:{other} HTTP/1.1\r\n\r\n"),
+            "403",
+            "not_listed",
+        ),
+        (
+            format!("GET http://10.0.0.1:{port}/ HTTP/1.1\r\n\r\n"),
+            "403",
+            "not_listed",
+        ),
+        // Names that lead into the machine or its network, and addresses of it.
+        (
+            "CONNECT metadata.test:80 HTTP/1.1\r\n\r\n".to_owned(),
+            "403",
+            "address",
+        ),
+        (
+            "CONNECT rebound.example:443 HTTP/1.1\r\n\r\n".to_owned(),
+            "403",
+            "address",
+        ),
+        (
+            "GET http://169.254.169.254/latest HTTP/1.1\r\n\r\n".to_owned(),
+            "403",
+            "address",
+        ),
+        (
+            "CONNECT [::1]:443 HTTP/1.1\r\n\r\n".to_owned(),
+            "403",
+            "address",
+        ),
+        (
+            "CONNECT [::ffff:7f00:1]:443 HTTP/1.1\r\n\r\n".to_owned(),
+            "403",
+            "address",
+        ),
+        (
+            "CONNECT 127.1:443 HTTP/1.1\r\n\r\n".to_owned(),
+            "400",
+            "bad_request",
+        ),
+        (
+            "CONNECT 2130706433:443 HTTP/1.1\r\n\r\n".to_owned(),
+            "400",
+            "bad_request",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n".to_owned(),
+            "400",
+            "bad_request",
+        ),
+        (
+            "\x16\x03\x01 not HTTP at all\r\n\r\n".to_owned(),
+            "400",
+            "bad_request",
+        ),
+        (
+            "CONNECT nowhere.test:443 HTTP/1.1\r\n\r\n".to_owned(),
+            "502",
+            "unresolved",
+        ),
+        (
+            "CONNECT gone.test:1 HTTP/1.1\r\n\r\n".to_owned(),
+            "502",
+            "unreachable",
+        ),
+    ]
+}
+
+#[test]
+fn what_no_list_names_is_refused_with_the_reason() {
+    let (port, _served) = server(drop);
+    let other = port.wrapping_add(1).max(1);
+    let allow = [
+        allowed(port),
+        vec![
+            "*".to_owned(),
+            "metadata.test".to_owned(),
+            "gone.test:1".to_owned(),
+            "127.0.0.1:1".to_owned(),
+        ],
+    ];
+    let mut world = world(&allow.concat(), Limits::default());
+    for (number, (request, status, label)) in (S..).zip(refused(port, other)) {
+        let before = world.traffic.view();
+        world.agent.open(number, &request);
+        let text = world.agent.text(number);
+        assert!(
+            text.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{request}: {text}"
+        );
+        let reason = world.refusals.recv_timeout(PATIENCE).unwrap();
+        assert!(text.ends_with(&format!("\r\n\r\n{reason}\n")), "{text}");
+        let counted = |view: &TrafficView| view.refused.iter().find(|it| it.0 == label).unwrap().1;
+        assert_eq!(
+            counted(&world.traffic.view()),
+            counted(&before) + 1,
+            "{request}"
+        );
+    }
+    assert_eq!(world.traffic.view().connections, 0);
+}
+
+#[test]
+fn of_several_addresses_only_those_that_are_allowed_are_tried() {
+    let (port, served) = server(|mut peer| peer.write_all(b"here").unwrap());
+    let mut world = world(&allowed(port), Limits::default());
+    world
+        .agent
+        .open(S, &format!("CONNECT mixed.test:{port} HTTP/1.1\r\n\r\n"));
+    assert!(world.agent.text(S).ends_with("\r\n\r\nhere"));
+    served.join().unwrap();
+}
+
+#[test]
+fn the_machines_own_addresses_are_not_foreign() {
+    for own in [
+        "127.0.0.1",
+        "::1",
+        "10.0.0.1",
+        "169.254.169.254",
+        "::ffff:127.0.0.1",
+        "fd00::1",
+    ] {
+        assert!(!is_foreign(own.parse().unwrap()), "{own}");
+    }
+}
