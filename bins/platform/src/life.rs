@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::check::Plan;
 use crate::products::{Agents, Machines, Runs, Search};
+use crate::run_news::RunKeepers;
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) fn run(plan: Plan, environment: &Environment) -> anyhow::Result<()> {
@@ -63,8 +64,16 @@ impl Parts {
     }
 
     async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
+        let keepers = RunKeepers {
+            runner: self.runs.as_ref().map(Runs::view),
+            agents: self.agents.as_ref().map(Agents::shared),
+        };
         if let Some(search) = self.search {
-            search.start(tree, edges).await?;
+            let feed = keepers.feed();
+            search.start(feed.clone(), tree, edges).await?;
+            if let Some(feed) = feed {
+                edges.beside(keepers.tell(feed));
+            }
         }
         if let Some(machines) = self.machines {
             machines.start(tree, edges).await?;
@@ -109,6 +118,8 @@ async fn live(parts: Parts) -> anyhow::Result<()> {
 /// The products that serve, in the order of their start.
 pub(crate) struct Edges {
     all: Vec<Edge>,
+    /// What goes on for as long as all of them serve.
+    beside: Vec<JoinHandle<()>>,
     tell_end: mpsc::UnboundedSender<&'static str>,
     ends: mpsc::UnboundedReceiver<&'static str>,
 }
@@ -124,6 +135,7 @@ impl Edges {
         let (tell_end, ends) = mpsc::unbounded_channel();
         Self {
             all: Vec::new(),
+            beside: Vec::new(),
             tell_end,
             ends,
         }
@@ -146,6 +158,11 @@ impl Edges {
         self.all.push(Edge { name, stop, served });
     }
 
+    /// Has something go on until the first of them is told to stop.
+    fn beside(&mut self, work: impl Future<Output = ()> + 'static) {
+        self.beside.push(actix_rt::spawn(work));
+    }
+
     /// Waits until one of them ends by itself.
     async fn first_end(&mut self) -> &'static str {
         match self.ends.recv().await {
@@ -157,6 +174,7 @@ impl Edges {
 
     /// Ends the last, then the one before, and so on; the first error is kept, and none stops the rest from ending.
     async fn stop(&mut self) -> anyhow::Result<()> {
+        self.beside.drain(..).for_each(|work| work.abort());
         let mut worst = Ok(());
         while let Some(Edge { name, stop, served }) = self.all.pop() {
             // One that has ended already hears nothing.

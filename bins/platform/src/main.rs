@@ -3,6 +3,7 @@
 mod check;
 mod life;
 mod products;
+mod run_news;
 mod settings;
 
 use std::io::{IsTerminal as _, Write as _};

@@ -9,12 +9,12 @@ use config_core::{Environment, Secret};
 use edge_web::{BodyLimits, ServeOptions};
 use orchestrator_actors::Shared;
 use orchestrator_web::{Listening, OrchestratorServer, boot as agents, reload_on_hangup};
-use runner_actors::RunnerService;
+use runner_actors::{RunnerService, RunnerView};
 use runner_web::config::RunnerConfig;
 use runner_web::{RunnerServer, boot as runs};
 use search_actors::SearchSettings;
 use search_formats_engine::Program;
-use search_web::{SearchServer, boot as search};
+use search_web::{RunFeed, SearchServer, boot as search};
 use store::{FolderLock, Options, Store};
 use supervision::RootHandle;
 use vm_actors::VmService;
@@ -70,13 +70,20 @@ impl Search {
         })
     }
 
-    pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
+    /// `runs`: what `/ws` tells of those that the other products keep.
+    pub(crate) async fn start(
+        self,
+        runs: Option<RunFeed>,
+        tree: &RootHandle,
+        edges: &mut Edges,
+    ) -> anyhow::Result<()> {
         let Self {
             settings,
-            options,
+            mut options,
             listener,
             lock,
         } = self;
+        options.runs = runs;
         say_where("search", listener.local_addr()?);
         let server = SearchServer::start_below(tree, &settings, options).await?;
         edges.add("search", |stop| async move {
@@ -185,6 +192,11 @@ impl Runs {
         })
     }
 
+    /// What can be read of its runs.
+    pub(crate) fn view(&self) -> RunnerView {
+        self.service.view.clone()
+    }
+
     pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
         let Self {
             service,
@@ -218,6 +230,11 @@ impl Agents {
         } = plan;
         let (shared, listening) = agents::shared(checked, &path, environment, "platform")?;
         Ok(Self { shared, listening })
+    }
+
+    /// What the actors share, the runs among it.
+    pub(crate) fn shared(&self) -> Shared {
+        self.shared.clone()
     }
 
     pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {

@@ -23,6 +23,7 @@ use crate::api;
 use crate::cache::AnswerCache;
 use crate::chat::ChatState;
 use crate::config::ConfigState;
+use crate::runs::RunFeed;
 use crate::state::SearchState;
 use crate::ws::WsGate;
 
@@ -45,6 +46,8 @@ pub struct ServerOptions {
     pub chat: ChatLimits,
     /// The role file that is shown, changed and followed; none where the roles come from elsewhere.
     pub configuration: Option<Configuration>,
+    /// The runs that this process keeps, for `/ws`; none in a search server alone.
+    pub runs: Option<RunFeed>,
     /// The server that `/ws` leads to, a `ws` or `wss` address; this one when absent.
     pub ws_upstream: Option<Url>,
 }
@@ -91,6 +94,7 @@ impl SearchServer {
         let state = web::Data::new(SearchState {
             desk: service.desk.clone(),
             boards: service.boards.clone(),
+            runs: options.runs.clone(),
             ws_upstream: options.ws_upstream.clone(),
             cache: AnswerCache::new(options.cache_bytes),
             started: Instant::now(),

@@ -10,6 +10,7 @@ use supervision::{AskError, ChildRef};
 use url::Url;
 
 use crate::cache::AnswerCache;
+use crate::runs::RunFeed;
 use crate::wire::unprocessable;
 
 /// What the handlers of one server share.
@@ -19,6 +20,8 @@ pub struct SearchState {
     pub desk: ChildRef<SearchDesk>,
     /// What can be searched.
     pub boards: Boards,
+    /// The runs that this process keeps; none in a search server alone.
+    pub runs: Option<RunFeed>,
     /// Where `/ws` leads instead of here.
     pub ws_upstream: Option<Url>,
     /// Answers given before.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! client ──{"type": "subscribe" | "unsubscribe" | "search" | "chat" | "cancel" | "ping", "id"?, …}──▶ server
-//! client ◀─{"type": "subscribed" | "unsubscribed" | "index" | "config" | "results" | "start" | "delta" | "done" | "error" | "pong", "id"?, …}── server
+//! client ◀─{"type": "subscribed" | "unsubscribed" | "index" | "config" | "runs" | "results" | "start" | "delta" | "done" | "error" | "pong", "id"?, …}── server
 //! ```
 //! With `SERVICE_WS_UPSTREAM` frames are passed to that server instead, both ways. One search and one chat of a connection are under way at most: a newer one takes the place of the older, whose work
 //! ends. Host and Origin were checked by the edge before the upgrade; frames, messages, connections and silence are bounded.

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use crate::chat::{self, Answering, ChatState};
 use crate::chat_wire::ChatBody;
 use crate::config::ConfigState;
+use crate::runs::{RunFeed, RunListener};
 use crate::state::{SearchState, ask_problem, search_problem};
 use crate::wire::SearchBody;
 use crate::ws::error;
@@ -43,6 +44,8 @@ pub(crate) struct Work {
     index: Option<Value>,
     /// What it was last told of the configuration.
     told_config: Option<Value>,
+    /// What it was told of runs.
+    runs: Option<RunListener>,
 }
 
 /// What a client says.
@@ -71,6 +74,7 @@ impl Work {
             config,
             index: None,
             told_config: None,
+            runs: None,
         }
     }
 
@@ -145,7 +149,11 @@ impl Work {
             Some("config") if self.config.is_some() => {
                 self.told_config = on.then_some(Value::Null);
             }
-            // Runs are another server's: the workflow runner and the orchestrator stream their own.
+            Some("runs") if self.search.runs.is_some() => {
+                let feed = self.search.runs.as_ref().filter(|_| on);
+                self.runs = feed.map(RunFeed::subscribe);
+            }
+            // In a search server alone runs are another one's, which streams its own.
             Some(topic @ ("config" | "runs")) => {
                 let problem = Problem::unprocessable(
                     format!("this server has no news of {topic:?}"),
@@ -155,7 +163,7 @@ impl Work {
             }
             _ => {
                 return Err(Problem::bad_request(
-                    "\"topic\" is missing or unknown; the topics are \"index\" and \"config\"",
+                    "\"topic\" is missing or unknown; the topics are \"index\", \"config\" and \"runs\"",
                 ));
             }
         }
@@ -164,12 +172,18 @@ impl Work {
     }
 
     pub(crate) fn is_subscribed(&self) -> bool {
-        self.index.is_some() || self.told_config.is_some()
+        self.index.is_some() || self.told_config.is_some() || self.runs.is_some()
     }
 
     /// What has changed of that to which the client subscribed; one thing at a time.
     pub(crate) fn news(&mut self) -> Option<News> {
-        self.config_news().or_else(|| self.index_news())
+        let news = self.config_news().or_else(|| self.index_news());
+        news.or_else(|| self.run_news())
+    }
+
+    fn run_news(&mut self) -> Option<News> {
+        let runs = self.runs.as_mut()?.news()?;
+        Some(json!({"type": "runs", "runs": runs}))
     }
 
     fn config_news(&mut self) -> Option<News> {

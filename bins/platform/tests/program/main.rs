@@ -1,5 +1,6 @@
 //! The platform as its users start it: `--check`, all products on ports of their own, one signal, exit codes.
 
 mod check;
+mod news;
 mod running;
 mod site;

@@ -182,11 +182,25 @@ impl Platform {
         let mut stream = TcpStream::connect(&address).expect("it listens");
         let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("it reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-        (status.expect("a status"), body.to_owned())
+        answer(stream)
+    }
+
+    /// `POST` of a body with further headers; the status and the body.
+    pub(crate) fn post(
+        &self,
+        product: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> (u16, String) {
+        let address = self.address(product);
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        let length = body.len();
+        let request = format!(
+            "POST {path} HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        answer(stream)
     }
 
     /// A signal, and the exit code; everything that was logged is in [`said`](Self::said) then.
@@ -204,6 +218,15 @@ impl Drop for Platform {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The status and the body of an answer that ends with the connection.
+fn answer(mut stream: TcpStream) -> (u16, String) {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    (status.expect("a status"), body.to_owned())
 }
 
 /// A field of a log line, wherever the formatter puts fields.

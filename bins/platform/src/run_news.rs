@@ -1,0 +1,103 @@
+//! What the search server's `/ws` tells of runs: those of the workflow runner and of the orchestrator, which live in this
+//! process.
+
+use std::future::pending;
+use std::time::Duration;
+
+use orchestrator_actors::ledger;
+use orchestrator_actors::{RunQuery, Shared};
+use runner_actors::{RunRecord, RunnerView};
+use search_web::{RunFeed, RunNews};
+use tokio::sync::watch;
+
+/// The newest runs of each product that are told of.
+const RUNS: usize = 100;
+
+/// Changes are gathered for this long: reading the runs costs more than telling of them.
+const GATHER: Duration = Duration::from_millis(100);
+
+/// Who keeps runs.
+#[derive(Clone, Default)]
+pub(crate) struct RunKeepers {
+    /// The workflow runner.
+    pub(crate) runner: Option<RunnerView>,
+    /// The orchestrator.
+    pub(crate) agents: Option<Shared>,
+}
+
+impl RunKeepers {
+    /// Where `/ws` hears of runs; nowhere without anybody who keeps some.
+    pub(crate) fn feed(&self) -> Option<RunFeed> {
+        let any = self.runner.is_some() || self.agents.is_some();
+        any.then(RunFeed::default)
+    }
+
+    /// Publishes the runs whenever they change and somebody listens; for ever.
+    pub(crate) async fn tell(self, feed: RunFeed) {
+        let mut runner = self.runner.as_ref().map(RunnerView::changes);
+        let mut agents = self.agents.as_ref().map(Shared::news);
+        loop {
+            tokio::select! {
+                () = feed.asked() => {}
+                () = changed(&mut runner) => {}
+                () = changed(&mut agents) => {}
+            }
+            if feed.is_heard() {
+                actix_rt::time::sleep(GATHER).await;
+                feed.publish(self.newest().await);
+            }
+        }
+    }
+
+    /// The newest runs of each. One whose store cannot be read shows none: its own health says why.
+    async fn newest(&self) -> Vec<RunNews> {
+        let mut news = Vec::new();
+        if let Some(runner) = &self.runner {
+            let runs = runner.runs(None, RUNS).await.unwrap_or_default();
+            news.extend(runs.into_iter().map(of_runner));
+        }
+        if let Some(agents) = &self.agents {
+            let query = RunQuery {
+                limit: RUNS,
+                ..RunQuery::default()
+            };
+            let list = agents.store().read(move |rows| ledger::runs(rows, &query));
+            let runs = list.await.map(|list| list.runs).unwrap_or_default();
+            news.extend(runs.into_iter().map(|run| RunNews {
+                product: "orchestrator",
+                id: run.id,
+                name: Some(run.agent),
+                repository: run.repository,
+                state: run.state,
+                ended: run.ended,
+                reason: run.reason.or(run.hold),
+            }));
+        }
+        news
+    }
+}
+
+fn of_runner(run: RunRecord) -> RunNews {
+    // The word it has everywhere in JSON.
+    let state = serde_json::to_value(run.state).unwrap_or_default();
+    RunNews {
+        product: "runner",
+        id: run.id,
+        name: run.name,
+        repository: run.repository,
+        state: state.as_str().unwrap_or_default().to_owned(),
+        ended: run.state.is_terminal(),
+        reason: run.reason,
+    }
+}
+
+/// The next change; for ever where there is nobody, or nobody any more.
+async fn changed(news: &mut Option<watch::Receiver<u64>>) {
+    let seen = match news {
+        Some(news) => news.changed().await,
+        None => pending().await,
+    };
+    if seen.is_err() {
+        pending::<()>().await;
+    }
+}

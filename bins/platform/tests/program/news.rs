@@ -1,0 +1,102 @@
+//! What a WebSocket of the search server tells of the runs in the same process.
+
+use std::time::Duration;
+
+use awc::ws::{Frame, Message};
+use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::site::{Platform, SECRET, Site};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The next message of the server.
+async fn hear<E: std::fmt::Debug>(
+    frames: &mut (impl Stream<Item = Result<Frame, E>> + Unpin),
+) -> Value {
+    loop {
+        let frame = tokio::time::timeout(PATIENCE, frames.next()).await;
+        let frame = frame.expect("in time").expect("it stays open");
+        match frame.expect("a frame") {
+            Frame::Text(text) => return serde_json::from_slice(&text).expect("JSON"),
+            Frame::Ping(_) | Frame::Pong(_) => {}
+            other => panic!("{other:?} is no text"),
+        }
+    }
+}
+
+async fn say<E: std::fmt::Debug>(
+    says: &mut (impl Sink<Message, Error = E> + Unpin),
+    message: &Value,
+) {
+    let text = Message::Text(message.to_string().into());
+    says.send(text).await.expect("it is sent");
+}
+
+/// A signed push of a repository that is nowhere to be had: its run fails.
+fn push(platform: &Platform) -> String {
+    let sha = "0123456789abcdef0123456789abcdef01234567";
+    let body = json!({"ref": "refs/heads/main", "before": "0".repeat(40), "after": sha, "created": true, "deleted": false, "commits": [],
+        "head_commit": {"id": sha, "message": "a commit", "added": [], "modified": [], "removed": []}, "pusher": {"login": "ada"}, "sender": {"login": "ada"},
+        "repository": {"full_name": "acme/rocket", "clone_url": "http://127.0.0.1:1/acme/rocket.git", "html_url": "http://forge.example/acme/rocket", "default_branch": "main"}})
+        .to_string();
+    let signature = forge_core::sign(SECRET, body.as_bytes()).expect("a key");
+    let headers = format!(
+        "X-GitHub-Event: push\r\nX-GitHub-Delivery: d-1\r\nX-Hub-Signature-256: {}\r\n",
+        signature.hub()
+    );
+    let (status, answer) = platform.post("runner", "/webhook", &headers, &body);
+    assert_eq!(status, 202, "{answer}");
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    answer["run"].as_str().expect("a run").to_owned()
+}
+
+#[test]
+fn runs_of_this_process_are_news_until_they_have_ended() {
+    let site = Site::new();
+    let mut platform = site.start();
+    let url = format!("ws://{}/ws", platform.address("search"));
+    actix_rt::System::new().block_on(async {
+        let (response, socket) = awc::Client::new()
+            .ws(url)
+            .connect()
+            .await
+            .expect("an upgrade");
+        assert_eq!(response.status(), 101);
+        let (mut says, mut hears) = socket.split();
+        say(
+            &mut says,
+            &json!({"type": "subscribe", "id": 1, "topic": "runs"}),
+        )
+        .await;
+        let subscribed = hear(&mut hears).await;
+        assert_eq!(
+            (&subscribed["type"], &subscribed["topic"]),
+            (&json!("subscribed"), &json!("runs"))
+        );
+        let first = hear(&mut hears).await;
+        assert_eq!(first, json!({"type": "runs", "runs": []}));
+        let run = push(&platform);
+        loop {
+            let news = hear(&mut hears).await;
+            assert_eq!(news["type"], "runs");
+            let runs = news["runs"].as_array().expect("a list");
+            assert_eq!(runs.len(), 1, "only what has changed: {news}");
+            let told = &runs[0];
+            assert_eq!(
+                (&told["product"], &told["id"]),
+                (&json!("runner"), &json!(run))
+            );
+            assert_eq!(told["repository"], "acme/rocket");
+            if told["ended"] == true {
+                assert_eq!(told["state"], "failed", "{told}");
+                assert!(told["reason"].is_string(), "{told}");
+                break;
+            }
+        }
+        say(&mut says, &json!({"type": "unsubscribe", "topic": "runs"})).await;
+        assert_eq!(hear(&mut hears).await["type"], "unsubscribed");
+    });
+    assert_eq!(platform.end(Signal::TERM), Some(0));
+}
