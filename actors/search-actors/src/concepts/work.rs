@@ -52,7 +52,7 @@ const MAX_TERMS: usize = 2_048;
 /// Terms of a title that are read.
 const MAX_TITLE_TERMS: usize = 512;
 /// Documents whose concepts are held on the heap, before the graph is written to its file.
-const MAX_UNKEPT: usize = 8_192;
+const MAX_UNKEPT: usize = 16_384;
 /// Frequent words that are suggested.
 const MAX_WORDS: usize = 20_000;
 

@@ -216,8 +216,28 @@ fn map(file: &File) -> std::io::Result<memmap2::Mmap> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{ColumnError, ColumnWriter, Columns};
-    use crate::columns::Texts;
+    use crate::columns::{Column, Texts};
+
+    proptest! {
+        /// However unevenly they are spread.
+        #[test]
+        fn every_hash_is_found_and_no_other(
+            hashes in prop::collection::btree_set(prop_oneof![any::<u64>(), 0_u64..300, Just(u64::MAX)], 0..400),
+            other in any::<u64>(),
+        ) {
+            let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+            let column = Column::from(bytes);
+            for (place, hash) in hashes.iter().enumerate() {
+                prop_assert_eq!(column.find_hash(*hash), Some(place));
+            }
+            for absent in [other, 301, u64::MAX - 1].into_iter().filter(|hash| !hashes.contains(hash)) {
+                prop_assert_eq!(column.find_hash(absent), None);
+            }
+        }
+    }
 
     #[test]
     fn columns_read_back_and_damage_is_noticed() {
@@ -232,8 +252,8 @@ mod tests {
         std::fs::write(&path, &bytes).expect("written");
         let columns = Columns::open(&path, b"sgtest01").expect("whole");
         let [numbers, ends, text] = columns.take().expect("three");
-        assert_eq!(numbers.find_u64(1 << 60), Some(2));
-        assert_eq!(numbers.find_u64(4), None);
+        assert_eq!(numbers.find_hash(1 << 60), Some(2));
+        assert_eq!(numbers.find_hash(4), None);
         let read = Texts { ends, text };
         assert_eq!(read.len(), 3);
         assert_eq!(

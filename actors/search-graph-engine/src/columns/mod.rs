@@ -36,6 +36,9 @@ impl Deref for Region {
     }
 }
 
+/// Hashes on each side of the place where one should be that are looked at first.
+const NEIGHBOURHOOD: usize = 32;
+
 /// A part of a region. Cheap to clone; clones share the region.
 #[derive(Clone)]
 pub(crate) struct Column {
@@ -105,11 +108,25 @@ impl Column {
             .map_or(0.0, |row| f32::from_le_bytes(*row))
     }
 
-    /// The place of a number in a column of ascending ones.
-    pub(crate) fn find_u64(&self, number: u64) -> Option<usize> {
-        let rows = self.rows();
-        let found = rows.binary_search_by_key(&number, |row| u64::from_le_bytes(*row));
-        found.ok()
+    /// The place of a hash in a column of ascending ones. Hashes are spread evenly, so it is looked for
+    /// where it should be first: what is read lies close together.
+    pub(crate) fn find_hash(&self, hash: u64) -> Option<usize> {
+        let rows = self.rows::<8>();
+        let value = |row: &[u8; 8]| u64::from_le_bytes(*row);
+        let guess = ((u128::from(hash) * rows.len() as u128) >> 64) as usize;
+        let (mut low, mut high, mut step) = (guess, guess, NEIGHBOURHOOD);
+        while low > 0 && value(&rows[low]) > hash {
+            low = low.saturating_sub(step);
+            step *= 2;
+        }
+        step = NEIGHBOURHOOD;
+        while high < rows.len() && value(&rows[high]) < hash {
+            high = rows.len().min(high + step);
+            step *= 2;
+        }
+        let near = rows.get(low..rows.len().min(high + 1))?;
+        let found = near.binary_search_by_key(&hash, value).ok()?;
+        Some(low + found)
     }
 
     /// The bytes on the heap that it holds alone or with its clones; none where it is mapped.

@@ -84,7 +84,7 @@ impl ConceptGraph {
             let concept = Concept {
                 line: line.into(),
                 id,
-                kept: self.kept.ids.find_u64(id.0).map(|at| at as u32),
+                kept: self.kept.ids.find_hash(id.0).map(|at| at as u32),
                 documents: Vec::new(),
             };
             let place = match self.free_concepts.pop() {
@@ -137,7 +137,7 @@ impl ConceptGraph {
     }
 
     fn remove_kept(&mut self, hash: u64) -> bool {
-        let place = self.kept.hashes.find_u64(hash);
+        let place = self.kept.hashes.find_hash(hash);
         let Some(place) = place.filter(|place| self.gone.add(*place)) else {
             return false;
         };
@@ -204,7 +204,7 @@ impl ConceptGraph {
 
     /// The number of a concept that some document holds.
     pub(super) fn handle(&self, id: ConceptId) -> Option<u32> {
-        if let Some(kept) = self.kept.ids.find_u64(id.0) {
+        if let Some(kept) = self.kept.ids.find_hash(id.0) {
             let kept = kept as u32;
             return (self.holders(kept) > 0).then_some(kept);
         }
@@ -299,7 +299,7 @@ impl ConceptGraph {
         if let Some(place) = self.by_hash.get(&hash) {
             return Some(self.kept.documents() + *place as usize);
         }
-        let place = self.kept.hashes.find_u64(hash);
+        let place = self.kept.hashes.find_hash(hash);
         place.filter(|place| !self.gone.holds(*place))
     }
 

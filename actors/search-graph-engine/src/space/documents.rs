@@ -152,7 +152,7 @@ impl DocumentTable {
             return Some(product * (block.factors[at] * factor));
         }
         let place = self.kept.place(hash).filter(|at| !self.gone.holds(*at))?;
-        let (_, row, own) = self.kept.get(place);
+        let (row, own) = self.kept.vector(place);
         Some(quantised_dot(&row, vector) as f32 * (own * factor))
     }
 

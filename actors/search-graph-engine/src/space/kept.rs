@@ -19,7 +19,7 @@ impl KeptDocuments {
     }
 
     pub(super) fn place(&self, hash: u64) -> Option<usize> {
-        self.hashes.find_u64(hash).filter(|at| *at < self.len())
+        self.hashes.find_hash(hash).filter(|at| *at < self.len())
     }
 
     #[inline]
@@ -33,8 +33,14 @@ impl KeptDocuments {
     }
 
     pub(super) fn get(&self, at: usize) -> (&str, Bytes, f32) {
+        let (row, factor) = self.vector(at);
+        (self.keys.get(at), row, factor)
+    }
+
+    #[inline]
+    pub(super) fn vector(&self, at: usize) -> (Bytes, f32) {
         let row = self.rows()[at].map(|byte| byte as i8);
-        (self.keys.get(at), row, self.factors.f32(at))
+        (row, self.factors.f32(at))
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
