@@ -1,6 +1,7 @@
 //! How fast VMs come and go, and what they cost.
 //!
-//! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm]`
+//! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm] [--network]`; the last measures the
+//! network alone.
 //!
 //! Needs what the tests need (QEMU, and a kernel and an image in the cache folder, made when they are
 //! missing). Each figure is of the whole path, from the call to the answer out of the guest.
@@ -16,11 +17,15 @@
 mod support;
 
 use std::fs;
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use vm_core::network::{AllowList, Reach};
 use vm_core::{ExecEnd, VmState};
+use vm_engine::network::{Limits, Uplink};
 use vm_engine::{Driver as _, Flow, Machine, Template};
 
 use support::{Collect, Lab, PATIENCE, Told, clone_of, identity, run, script, warm_clone_of};
@@ -40,6 +45,10 @@ fn main() {
         lab.driver.isolation()
     );
 
+    network(&lab);
+    if arguments.iter().any(|argument| argument == "--network") {
+        return;
+    }
     cold(&lab);
     let begun = Instant::now();
     let template = lab.template();
@@ -53,6 +62,43 @@ fn main() {
     drop(template);
     lab.assert_nothing_left();
     println!("nothing is left: state {:?}", VmState::Gone);
+}
+
+/// Bytes that a peer of this machine sends to a VM, through a tunnel of its network.
+fn network(lab: &Lab) {
+    const MIB: usize = 64;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut peer in listener.incoming().flatten() {
+            let piece = vec![0; 1 << 20];
+            (0..MIB).for_each(|_| drop(peer.write_all(&piece)));
+        }
+    });
+    let places = [format!("peer.test:{port}"), format!("127.0.0.1:{port}")];
+    let places = places.iter().map(|text| text.parse().unwrap());
+    let uplink = Uplink {
+        reach: Reach {
+            manager: AllowList(places.collect()),
+            order: None,
+        },
+        limits: Limits::default(),
+        traffic: Arc::default(),
+        resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),
+        on_refused: Box::new(|_, _| {}),
+    };
+    let machine = lab.start("vm-network");
+    machine.open_network(Arc::new(uplink), PATIENCE).unwrap();
+    let fetch = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT peer.test:{port} HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3 | wc -c"
+    );
+    let begun = Instant::now();
+    let outcome = run(&*machine, &fetch);
+    let seconds = begun.elapsed().as_secs_f64();
+    let bytes: usize = outcome.stdout.trim().parse().unwrap();
+    assert!(bytes > MIB << 20, "{outcome:?}");
+    println!("network into a VM: {:.0} MiB/s", MIB as f64 / seconds);
+    machine.kill().unwrap();
 }
 
 fn cold(lab: &Lab) {
