@@ -1,6 +1,7 @@
 //! The work of a concepts thread: catch up with the index, learn, publish, keep.
 
 mod embedding;
+mod keeping;
 mod learning;
 mod making;
 mod models;
@@ -182,20 +183,6 @@ impl Work {
         self.publish();
     }
 
-    /// Takes what the manifest does not name out of the graph: it was kept shortly before an end.
-    fn forget_unknown(&mut self) {
-        let graph = &self.slot.graph;
-        let unknown = graph.read(|graph| {
-            let unknown = graph
-                .hashes()
-                .filter(|hash| !self.known.holds_hashed(*hash));
-            unknown.collect::<Vec<u64>>()
-        });
-        for hash in unknown {
-            graph.remove_hashed(hash);
-        }
-    }
-
     /// Brings graph, vectors and suggestions in step with the index.
     fn catch_up(&mut self) -> Outcome<()> {
         self.embedded.interrupted = false;
@@ -334,56 +321,12 @@ impl Work {
         Ok(())
     }
 
-    /// Writes the graph to its file, and goes on with what lies there: little of it stays on the heap.
-    fn keep_graph(&self) -> Result<(), ConceptError> {
-        let graph = &self.slot.graph;
-        self.saved.write("graph", |output| {
-            let written = graph.read(|graph| graph.save(output));
-            written.map_err(ConceptError::from)
-        })?;
-        // The one in memory is as good where the file cannot be mapped.
-        if let Some(kept) = self.saved.graph() {
-            graph.restore(kept);
-        }
-        Ok(())
-    }
-
-    /// The same with the space.
-    fn keep_space(&mut self) -> Result<(), ConceptError> {
-        let Some(space) = &self.space else {
-            return Ok(());
-        };
-        self.saved.write("space", |output| {
-            space.save(output).map_err(ConceptError::from)
-        })?;
-        let Some(kept) = self.saved.space().map(Arc::new) else {
-            return Ok(());
-        };
-        // The same vectors at another place: who searches them needs not be told.
-        let graph = &self.slot.graph;
-        if graph.space().is_some_and(|seen| Arc::ptr_eq(&seen, space)) {
-            graph.publish_space(Arc::clone(&kept));
-        }
-        self.space = Some(kept);
-        Ok(())
-    }
-
     fn put_space(&mut self, key: &str, document: &ExtractedDocument) {
         if let Some(space) = &mut self.space {
             let mut terms = self.reader.read(&document.title, MAX_TITLE_TERMS);
             terms.extend(self.reader.read(&document.body, MAX_TERMS - terms.len()));
             Arc::make_mut(space).put(key, &terms);
         }
-    }
-
-    /// Keeps what is known for the next start; the manifest last.
-    fn save(&mut self) -> Result<(), ConceptError> {
-        self.keep_graph()?;
-        self.keep_space()?;
-        self.saved
-            .save_known(&self.known, self.slot.graph.thesaurus())?;
-        self.unsaved = false;
-        Ok(())
     }
 
     /// Lets searches see the space.
