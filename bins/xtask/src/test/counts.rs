@@ -10,6 +10,8 @@ pub(crate) struct Counts {
     pub(super) passed: u64,
     /// Tests that did not.
     pub(super) failed: u64,
+    /// Of those that passed, how many needed a second try.
+    pub(super) flaky: u64,
 }
 
 impl Sum for Counts {
@@ -17,13 +19,18 @@ impl Sum for Counts {
         counts.fold(Self::default(), |sum, next| Self {
             passed: sum.passed + next.passed,
             failed: sum.failed + next.failed,
+            flaky: sum.flaky + next.flaky,
         })
     }
 }
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failed)
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        match self.flaky {
+            0 => Ok(()),
+            flaky => write!(f, ", {flaky} at the second try"),
+        }
     }
 }
 
@@ -41,6 +48,7 @@ pub(super) fn of_nextest(output: &str) -> Option<Counts> {
     Some(Counts {
         passed,
         failed: run.checked_sub(passed)?,
+        flaky: before(&results.replace(['(', ')'], " "), "flaky").unwrap_or(0),
     })
 }
 
@@ -58,6 +66,7 @@ fn of_result(line: &str) -> Option<Counts> {
     Some(Counts {
         passed: before(&line, "passed")?,
         failed: before(&line, "failed")?,
+        flaky: 0,
     })
 }
 
@@ -75,6 +84,7 @@ pub(super) fn of_node(output: &str) -> Option<Counts> {
     Some(Counts {
         passed: after("pass ")?,
         failed: after("fail ")? + after("cancelled ").unwrap_or(0),
+        flaky: 0,
     })
 }
 
@@ -99,7 +109,11 @@ mod tests {
     use super::*;
 
     const fn counts(passed: u64, failed: u64) -> Option<Counts> {
-        Some(Counts { passed, failed })
+        Some(Counts {
+            passed,
+            failed,
+            flaky: 0,
+        })
     }
 
     #[test]
@@ -115,7 +129,11 @@ mod tests {
             ),
             (
                 "     Summary [  61.0s] 10 tests run: 8 passed (2 slow, 1 flaky), 1 failed, 1 timed out, 3 skipped",
-                counts(8, 2),
+                Some(Counts {
+                    passed: 8,
+                    failed: 2,
+                    flaky: 1,
+                }),
             ),
             (
                 "     Summary [   1.005s] 4/9 tests run: 3 passed, 1 failed, 0 skipped",
@@ -159,13 +177,15 @@ mod tests {
 
     #[test]
     fn the_closing_line_is_plain() {
+        let mut counts = Counts {
+            passed: 12,
+            ..Counts::default()
+        };
+        assert_eq!(counts.to_string(), "12 passed, 0 failed");
+        counts.flaky = 1;
         assert_eq!(
-            Counts {
-                passed: 12,
-                failed: 0
-            }
-            .to_string(),
-            "12 passed, 0 failed"
+            counts.to_string(),
+            "12 passed, 0 failed, 1 at the second try"
         );
     }
 }

@@ -1,6 +1,7 @@
 //! The steps of a test run, cheap ones first.
 
 use std::process::Command;
+use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 
@@ -174,9 +175,13 @@ fn test(setting: &Setting<'_>) -> Done {
             "--no-fail-fast",
             "--status-level",
             "fail",
+            "--retries",
+            "1",
         ];
         let mut runner = shell::cargo(root, &arguments);
         parts.apply(&mut runner);
+        // Both tries of a property test see the same cases, so a second try hides nothing that it has found.
+        runner.env("PROPTEST_RNG_SEED", seed().to_string());
         return counted(&mut runner, counts::of_nextest);
     }
     let arguments = [
@@ -190,6 +195,12 @@ fn test(setting: &Setting<'_>) -> Done {
     let mut runner = shell::cargo(root, &arguments);
     parts.apply(&mut runner);
     counted(&mut runner, counts::of_cargo_test)
+}
+
+/// Another one in every run; it is shown with the command.
+fn seed() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    u64::from(now.unwrap_or_default().subsec_nanos())
 }
 
 fn doctest(setting: &Setting<'_>) -> Done {
@@ -261,11 +272,18 @@ fn web_changed(project: &Project) -> Result<bool> {
     Ok(!status.status.success() || !status.out.trim().is_empty())
 }
 
+/// Tests start real processes, machines and browsers, and wait for them; on a machine that is held up one or two may miss
+/// a deadline. They are tried once more and told of; more of them are a fault.
+const MAX_FLAKY: u64 = 3;
+
 /// Runs a test runner: its exit code decides, its closing line is counted.
 fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Done {
     let finished = shell::tee(command)?;
     let counts = read(&finished.text());
     let outcome = match (finished.status.success(), counts) {
+        (true, Some(counts)) if counts.flaky > MAX_FLAKY => {
+            Outcome::Failed(format!("more than {MAX_FLAKY} tests needed a second try"))
+        }
         (true, Some(_)) => Outcome::Passed,
         (true, None) => Outcome::Failed("it ended well, but without its closing line".to_owned()),
         (false, _) => Outcome::Failed(format!("`{}`: {}", shell::shown(command), finished.status)),
@@ -300,7 +318,7 @@ mod tests {
             (
                 Counts {
                     passed: 2,
-                    failed: 0
+                    ..Counts::default()
                 },
                 Outcome::Passed
             )

@@ -76,7 +76,10 @@ mod tests {
     fn the_table_shows_every_step_with_its_reason() {
         let row = |name, outcome, passed| Row {
             name,
-            counts: Counts { passed, failed: 0 },
+            counts: Counts {
+                passed,
+                ..Counts::default()
+            },
             outcome,
             seconds: 1.25,
         };
