@@ -122,6 +122,20 @@ pub(crate) fn bytes_below(folder: &Path) -> u64 {
         .sum()
 }
 
+/// Segments of all indexes below a folder: each has one file of lengths.
+pub(crate) fn segments_below(folder: &Path) -> usize {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths
+        .map(|path| match path.extension() {
+            Some(kind) if kind == "fieldnorm" => 1,
+            _ => segments_below(&path),
+        })
+        .sum()
+}
+
 /// Waits between two looks at something outside this process.
 pub(crate) fn pause(time: Duration) {
     let (_keep, never) = std::sync::mpsc::channel::<()>();

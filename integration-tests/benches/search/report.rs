@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::process::{Usage, bytes_below, pause, run_to_end};
+use crate::process::{Usage, bytes_below, pause, run_to_end, segments_below};
 use crate::queries;
 use crate::server::Setup;
 use crate::serving::{learnt, serve};
@@ -104,21 +104,35 @@ fn plain_tantivy(tree: &Path, scratch: &Path, figures: &mut Figures) -> f64 {
     text_mb
 }
 
+/// Longest time from the start until the index is merged.
+const MERGED_AFTER: Duration = Duration::from_secs(1800);
+
+/// When all documents are searchable, and again when the index is merged in the background.
 fn index_with_the_server(setup: &Setup, text_mb: f64, figures: &mut Figures) {
     let began = Instant::now();
     let server = setup.start("0B");
     setup.wait_for("/livez", Duration::from_millis(5));
     let documents = setup.wait_until_indexed();
-    let (wall_s, usage) = (began.elapsed().as_secs_f64(), server.usage());
+    let mut row = |who| {
+        figures.indexing.push(Indexing {
+            who,
+            text_mb,
+            documents,
+            wall_s: began.elapsed().as_secs_f64(),
+            usage: server.usage(),
+            index_mb: bytes_below(&setup.data()) as f64 / 1e6,
+        });
+    };
+    row("search-server");
+    while segments_below(&setup.data()) > 1 {
+        assert!(
+            began.elapsed() < MERGED_AFTER,
+            "the index is not merged when the source is quiet"
+        );
+        pause(Duration::from_millis(100));
+    }
+    row("search-server, merged");
     server.stop();
-    figures.indexing.push(Indexing {
-        who: "search-server",
-        text_mb,
-        documents,
-        wall_s,
-        usage,
-        index_mb: bytes_below(&setup.data()) as f64 / 1e6,
-    });
 }
 
 fn ripgrep(tree: &Path) -> Option<f64> {
