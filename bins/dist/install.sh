@@ -176,7 +176,7 @@ programs() {
     if [ "$search" = yes ]; then say search-server service-agent; fi
     if [ "$cli" = yes ] || [ "$all" = yes ]; then say service-cli; fi
     if [ "$all" = yes ]; then
-        say platform workflow-runner vm-manager orchestrator orchctl build-dispatch
+        say platform workflow-runner vm-manager vm-guest orchestrator orchctl build-dispatch
     fi
 }
 

@@ -13,11 +13,12 @@ use std::sync::Arc;
 use rustls::pki_types::PrivateKeyDer;
 
 const SEARCH: [&str; 2] = ["search-server", "service-agent"];
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     "service-cli",
     "platform",
     "workflow-runner",
     "vm-manager",
+    "vm-guest",
     "orchestrator",
     "orchctl",
     "build-dispatch",
@@ -170,6 +171,7 @@ fn options_choose_programs_and_release() {
                 "search-server",
                 "service-agent",
                 "service-cli",
+                "vm-guest",
                 "vm-manager",
                 "workflow-runner",
             ],

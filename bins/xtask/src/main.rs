@@ -1,6 +1,7 @@
-//! `cargo xtask`: start, test, benchmark, check, fuzz and document the project.
+//! `cargo xtask`: start, test, benchmark, check, fuzz, document and release the project.
 
 mod bench;
+mod dist;
 mod docs;
 mod fuzz;
 mod install;
@@ -19,7 +20,7 @@ use clap::{Parser, Subcommand};
 
 use crate::project::Project;
 
-/// Start, test, benchmark, check, fuzz and document the project.
+/// Start, test, benchmark, check, fuzz, document and release the project.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
@@ -46,6 +47,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Write the generated pages anew and build the API documentation
     Docs(docs::Options),
+    /// Build a release: an archive of each program, their checksums, and the installer
+    Dist(dist::Options),
 }
 
 impl Task {
@@ -57,6 +60,7 @@ impl Task {
             Self::Tidy(options) => tidy::run(project, options),
             Self::Fuzz(options) => fuzz::run(project, options),
             Self::Docs(options) => docs::run(project, options),
+            Self::Dist(options) => dist::run(project, options),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::markdown;
 use super::packages::Package;
 
 /// Programs that a reader has, or that the text says how to get.
-const ELSEWHERE: [&str; 28] = [
+const ELSEWHERE: [&str; 29] = [
     "apt-get",
     "cargo",
     "cat",
@@ -36,6 +36,7 @@ const ELSEWHERE: [&str; 28] = [
     "rg",
     "rustup",
     "sed",
+    "sh",
     "systemctl",
     "tail",
 ];
