@@ -7,14 +7,19 @@ use search_engine::index::{IndexError, IndexSnapshot, SourceIndex};
 
 /// A source is quiet after this time without changes.
 const QUIET: Duration = Duration::from_secs(5);
-/// A merge that has failed is tried again after this time.
-const AGAIN: Duration = Duration::from_secs(600);
+/// A merge that has failed, because another one was first or the disk is full, is tried again after this time, then
+/// after twice as long each time.
+const AGAIN: Duration = Duration::from_secs(10);
+/// Doublings at most: about three quarters of an hour.
+const DOUBLINGS: u32 = 8;
 
 /// The merge of one source's index.
 pub(crate) struct Merger {
     /// When to look next whether a merge is worth it; `None` until something changes.
     due: Option<Instant>,
     running: Option<Running>,
+    /// Merges that have failed since the last one that did not.
+    failures: u32,
 }
 
 struct Running {
@@ -28,6 +33,7 @@ impl Merger {
         Self {
             due: Some(Instant::now() + QUIET),
             running: None,
+            failures: 0,
         }
     }
 
@@ -85,6 +91,7 @@ impl Merger {
             self.failed(&error);
             return Ok(None);
         }
+        self.failures = 0;
         let snapshot = index.take_merged()?;
         index.sync()?;
         let took_ms = since.map_or(0, |since| since.elapsed().as_millis() as u64);
@@ -94,6 +101,7 @@ impl Merger {
 
     fn failed(&mut self, error: &str) {
         tracing::debug!(event = "index.unmerged", error);
-        self.due = Some(Instant::now() + AGAIN);
+        self.due = Some(Instant::now() + AGAIN * (1 << self.failures.min(DOUBLINGS)));
+        self.failures += 1;
     }
 }

@@ -44,8 +44,9 @@ impl Merging {
 }
 
 impl SourceIndex {
-    /// Begins a merge of all segments in the background where it is worth its cost, and no other merge is going on.
-    /// Changes and commits go on meanwhile; [`take_merged`](Self::take_merged) makes the result searchable.
+    /// Begins a merge of all segments in the background where it is worth its cost. Changes and commits go on meanwhile;
+    /// [`take_merged`](Self::take_merged) makes the result searchable. It fails, and costs nothing but its work, where a
+    /// merge that tantivy had begun by itself ends first and takes some of the segments.
     ///
     /// # Errors
     /// The index cannot be read.

@@ -30,6 +30,8 @@ pub(crate) struct Daemon {
     pub(crate) admin_port: Option<u16>,
     socket: PathBuf,
     lines: Mutex<Receiver<Value>>,
+    /// Lines that were read while others were waited for: what comes first at a start is no promise.
+    passed: Vec<Value>,
 }
 
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
@@ -136,6 +138,7 @@ impl Site {
             admin_port: None,
             socket: self.path("admin.sock"),
             lines: Mutex::new(lines),
+            passed: Vec::new(),
         };
         let line = daemon.wait_for_line("orchestrator.listening");
         let url = field(&line, "url").unwrap_or_else(|| panic!("no address in {line}"));
@@ -160,17 +163,21 @@ fn field(line: &Value, name: &str) -> Option<String> {
 }
 
 impl Daemon {
-    /// The next line of this event.
+    /// A line of this event that nobody has waited for yet.
     pub(crate) fn wait_for_line(&mut self, event: &str) -> Value {
+        let is_it = |line: &Value| field(line, "event").as_deref() == Some(event);
+        if let Some(place) = self.passed.iter().position(is_it) {
+            return self.passed.remove(place);
+        }
         let until = Instant::now() + PATIENCE;
-        let mut seen = Vec::new();
         let lines = self.lines.get_mut().expect("not poisoned");
         while let Ok(line) = lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            if field(&line, "event").as_deref() == Some(event) {
+            if is_it(&line) {
                 return line;
             }
-            seen.push(line.to_string());
+            self.passed.push(line);
         }
+        let seen: Vec<String> = self.passed.iter().map(Value::to_string).collect();
         panic!("the daemon never logged {event}:\n{}", seen.join("\n"));
     }
 

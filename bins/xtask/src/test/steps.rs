@@ -174,7 +174,7 @@ fn test(setting: &Setting<'_>) -> Done {
             "--workspace",
             "--no-fail-fast",
             "--status-level",
-            "fail",
+            "retry",
             "--retries",
             "1",
         ];
