@@ -26,8 +26,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<u8
     }
     actix_rt::System::new().block_on(async {
         tokio::select! {
-            done = command(arguments, environment) => done,
+            // First, so that it listens before the command does anything.
+            biased;
             _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            done = command(arguments, environment) => done,
         }
     })
 }

@@ -40,8 +40,10 @@ pub fn was_reader() -> Option<std::process::ExitCode> {
 pub fn run<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     actix_rt::System::new().block_on(async move {
         tokio::select! {
-            done = command => done,
+            // First, so that it listens before the command does anything.
+            biased;
             _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            done = command => done,
         }
     })
 }
