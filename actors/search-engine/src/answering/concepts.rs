@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
+use search_core::query::ParsedQuery;
 use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::fuse::{CONCEPT_WEIGHT, Candidate, fuse};
-use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, SCAN_DEPTH};
+use search_graph_engine::space::{ConceptSpace, NearDocument};
 
 use super::embedded::Embedded;
+use super::scout::{Scout, Scouted};
 use super::source::SearchableSource;
 use crate::index::{LexicalResult, Nearness, Reranked, Reranker};
 
@@ -23,6 +25,14 @@ pub(super) struct ConceptRanker<'s> {
     embedded: Option<Embedded<'s>>,
     /// Why the model did not rank.
     without_model: Mutex<Option<String>>,
+    /// Looks at the vectors while the words are looked up.
+    scout: Mutex<Option<Scout>>,
+}
+
+/// The terms of a query that are looked for, and how often each was typed.
+pub(super) fn looked_for(query: &ParsedQuery) -> Vec<(&str, u32)> {
+    let terms = query.terms().iter().filter(|term| term.count > 0);
+    terms.map(|term| (term.text.as_str(), term.count)).collect()
 }
 
 /// A candidate on its way to a place.
@@ -51,39 +61,32 @@ impl<'s> ConceptRanker<'s> {
             spaces,
             embedded,
             without_model: Mutex::default(),
+            scout: Mutex::default(),
         })
+    }
+
+    /// Begins to look at the vectors for a query whose words are about to be looked up; `finds_more` as for
+    /// [`Reranker::rerank`].
+    pub(super) fn send_scout(&self, query: &ParsedQuery) {
+        if self.embedded.is_none() && query.condition().is_none() {
+            *self.scout.lock() = Scout::start(&self.spaces, &looked_for(query));
+        }
+    }
+
+    /// What the vectors of each source say to these terms.
+    fn scouted(&self, terms: &[(&str, u32)], finds_more: bool) -> Vec<Option<Scouted>> {
+        if finds_more && let Some(scout) = self.scout.lock().take_if(|scout| scout.is_for(terms)) {
+            return scout.wait();
+        }
+        let look =
+            |space: &Option<Arc<ConceptSpace>>| Scouted::look(space.as_deref()?, terms, finds_more);
+        self.spaces.iter().map(look).collect()
     }
 
     /// What a person is told where a model was to rank and did not.
     pub(super) fn note(&self) -> Option<String> {
         let reason = self.without_model.lock().take()?;
         Some(format!("ranked without the embedding model: {reason}"))
-    }
-
-    fn vectors(&self, terms: &[(&str, u32)]) -> Vec<Option<ConceptVector>> {
-        let vector = |space: &Option<Arc<ConceptSpace>>| {
-            let space = space.as_ref()?;
-            space.query_vector(terms.iter().copied())
-        };
-        self.spaces.iter().map(vector).collect()
-    }
-
-    /// Adds the documents of a source that are near the query without its words. A query of which
-    /// the source knows no word is near to nothing, whatever its letters are like.
-    fn add_near(&self, source: usize, terms: &[(&str, u32)], found: &mut Vec<Found>) {
-        let Some(space) = &self.spaces[source] else {
-            return;
-        };
-        if !terms
-            .iter()
-            .any(|(term, _)| space.words().find(term).is_some())
-        {
-            return;
-        }
-        let Some(vector) = space.query_vector(terms.iter().copied()) else {
-            return;
-        };
-        add_near(source, space.scan(&vector, SCAN_DEPTH), found);
     }
 }
 
@@ -122,13 +125,13 @@ impl Reranker for ConceptRanker<'_> {
                 Err(reason) => *self.without_model.lock() = Some(reason),
             }
         }
-        let vectors = self.vectors(terms);
-        if vectors.iter().all(Option::is_none) {
+        let scouted = self.scouted(terms, finds_more);
+        if scouted.iter().all(Option::is_none) {
             return None;
         }
         let cosine = |result: &LexicalResult| {
             let space = self.spaces.get(result.source)?.as_ref()?;
-            space.cosine(vectors[result.source].as_ref()?, &result.key)
+            space.cosine(&scouted[result.source].as_ref()?.vector, &result.key)
         };
         let mut found: Vec<Found> = results
             .iter()
@@ -139,9 +142,9 @@ impl Reranker for ConceptRanker<'_> {
                 cosine: cosine(result),
             })
             .collect();
-        if finds_more {
-            for source in 0..self.spaces.len() {
-                self.add_near(source, terms, &mut found);
+        for (source, scouted) in scouted.into_iter().enumerate() {
+            if let Some(near) = scouted.and_then(|scouted| scouted.near) {
+                add_near(source, near, &mut found);
             }
         }
         Some(ranked(&found, Nearness::Learnt, |_| CONCEPT_WEIGHT))

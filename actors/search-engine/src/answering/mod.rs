@@ -9,6 +9,7 @@ mod failure;
 mod naming;
 mod order;
 mod page;
+mod scout;
 mod source;
 mod texts;
 

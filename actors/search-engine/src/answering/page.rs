@@ -49,6 +49,9 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
     let ranker = graph
         .then(|| ConceptRanker::new(&open, &order.request.text, &role.served))
         .flatten();
+    if let Some(ranker) = &ranker {
+        ranker.send_scout(&query);
+    }
     let searching = Searching {
         scope: Scope {
             snapshots: &snapshots,

@@ -1,0 +1,79 @@
+//! What the vectors learnt from a source say to a query. Looked at while the index looks up its words: neither needs the
+//! other's result, and each takes some milliseconds over a hundred thousand documents.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, SCAN_DEPTH};
+
+/// What one source's vectors say.
+pub(super) struct Scouted {
+    /// The query among them.
+    pub(super) vector: ConceptVector,
+    /// The documents nearest to it, nearest first, where they were asked for. A query of which the source knows no word is
+    /// near to nothing, whatever its letters are like.
+    pub(super) near: Option<Vec<NearDocument>>,
+}
+
+impl Scouted {
+    /// Looks at the vectors; `None` where they say nothing to these terms.
+    pub(super) fn look(
+        space: &ConceptSpace,
+        terms: &[(&str, u32)],
+        finds_more: bool,
+    ) -> Option<Self> {
+        let vector = space.query_vector(terms.iter().copied())?;
+        let is_known = || {
+            let mut terms = terms.iter();
+            terms.any(|(term, _)| space.words().find(term).is_some())
+        };
+        let near = (finds_more && is_known()).then(|| space.scan(&vector, SCAN_DEPTH));
+        Some(Self { vector, near })
+    }
+}
+
+/// A look that goes on in a thread of its own.
+pub(super) struct Scout {
+    terms: Vec<(String, u32)>,
+    looking: JoinHandle<Vec<Option<Scouted>>>,
+}
+
+impl Scout {
+    /// Starts to look at the vectors of all sources. `None` where no thread can be had: whoever needs the result looks
+    /// himself then.
+    pub(super) fn start(
+        spaces: &[Option<Arc<ConceptSpace>>],
+        terms: &[(&str, u32)],
+    ) -> Option<Self> {
+        let owned = terms
+            .iter()
+            .map(|(term, count)| ((*term).to_owned(), *count));
+        let terms: Vec<(String, u32)> = owned.collect();
+        let (spaces, asked) = (spaces.to_vec(), terms.clone());
+        let look = move || {
+            let terms: Vec<(&str, u32)> = borrowed(&asked).collect();
+            let look =
+                |space: &Option<Arc<ConceptSpace>>| Scouted::look(space.as_deref()?, &terms, true);
+            spaces.iter().map(look).collect()
+        };
+        let thread = std::thread::Builder::new().name("concept-scout".to_owned());
+        let looking = thread.spawn(look).ok()?;
+        Some(Self { terms, looking })
+    }
+
+    /// Whether it looks for these terms.
+    pub(super) fn is_for(&self, terms: &[(&str, u32)]) -> bool {
+        borrowed(&self.terms).eq(terms.iter().copied())
+    }
+
+    /// What it found, by source.
+    pub(super) fn wait(self) -> Vec<Option<Scouted>> {
+        // Its panic is this search's.
+        let found = self.looking.join();
+        found.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn borrowed(terms: &[(String, u32)]) -> impl Iterator<Item = (&str, u32)> {
+    terms.iter().map(|(term, count)| (term.as_str(), *count))
+}
