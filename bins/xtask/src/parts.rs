@@ -12,8 +12,9 @@ use crate::{install, say, search_parts, shell};
 pub(crate) const PLAYWRIGHT: (&str, &str) = ("playwright-core", "1.64.1");
 
 /// A program, by the names it may have, and Debian's package for it.
-const PROGRAMS: [(&[&str], &str); 8] = [
+const PROGRAMS: [(&[&str], &str); 9] = [
     (&["git"], "git"),
+    (&["curl"], "curl"),
     (&["node"], "nodejs"),
     (
         &["chromium", "chromium-browser", "google-chrome"],
