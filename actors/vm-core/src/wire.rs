@@ -147,8 +147,8 @@ pub struct CreateVm {
     /// `none` unless given.
     #[serde(default)]
     pub network: Network,
-    /// With `user`: of what the manager's configuration allows, only these places: `pypi.org`,
-    /// `*.debian.org`, `10.0.0.5:8080`; ports 80 and 443 unless given. All of it without.
+    /// With `user`: of what the manager's configuration allows, only these places: `pkg.test`,
+    /// `*.dists.test`, `10.0.0.5:8080`; ports 80 and 443 unless given. All of it without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
     pub allow: Option<AllowList>,

@@ -23,19 +23,19 @@ fn allowing(places: &[&str]) -> VmSettings {
 fn r13_a_network_is_within_what_the_manager_allows_or_there_is_no_vm() {
     run(async {
         let lab = Lab::new();
-        let running = Running::start(&lab, allowing(&["*.debian.org", "pypi.org"])).await;
+        let running = Running::start(&lab, allowing(&["*.dists.test", "pkg.test"])).await;
         let unmet = async |json| match running.create(order(json)).await {
             Err(CreateFailure::Network(unmet)) => unmet,
             other => panic!("{other:?}"),
         };
-        let beyond = unmet(r#"{"network":"user","allow":["pypi.org","evil.test"]}"#).await;
+        let beyond = unmet(r#"{"network":"user","allow":["pkg.test","evil.test"]}"#).await;
         assert!(
             beyond.to_string().starts_with("`evil.test` goes beyond"),
             "{beyond}"
         );
         let everything = unmet(r#"{"network":"user","allow":["*"]}"#).await;
         assert!(matches!(everything, NetworkUnmet::Beyond(_)));
-        let list_alone = unmet(r#"{"allow":["pypi.org"]}"#).await;
+        let list_alone = unmet(r#"{"allow":["pkg.test"]}"#).await;
         assert_eq!(list_alone, NetworkUnmet::WithoutNetwork);
         assert_eq!(lab.started.load(Ordering::SeqCst), 0);
         running.stop().await;
@@ -55,20 +55,20 @@ fn a_vm_gets_the_network_of_its_order_and_others_none() {
     run(async {
         let lab = Lab::new();
         lab.templates.store(true, Ordering::SeqCst);
-        let mut settings = allowing(&["*.debian.org", "pypi.org"]);
+        let mut settings = allowing(&["*.dists.test", "pkg.test"]);
         settings.warm = vec![order("{}").spec.template_key()];
         settings.pool.clones = 1;
         let running = Running::start(&lab, settings).await;
         while vm_actors::VmService::pool_counts(&running.shared).0 < 1 {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
-        let asked = order(r#"{"network":"user","allow":["deb.debian.org"]}"#);
+        let asked = order(r#"{"network":"user","allow":["deb.dists.test"]}"#);
         let created = running.create(asked).await.unwrap();
         assert_eq!(created.source, Source::Pool, "a clone is as good as any");
         let view = running.slot(&created.id).view();
         assert_eq!(
             serde_json::to_value(view).unwrap()["allow"],
-            serde_json::json!(["deb.debian.org"])
+            serde_json::json!(["deb.dists.test"])
         );
         let names = |id, text| {
             let machine = lab.machine(id);
@@ -76,15 +76,15 @@ fn a_vm_gets_the_network_of_its_order_and_others_none() {
             let target = Target::parse(text, None).unwrap();
             network.as_ref().map(|uplink| uplink.reach.names(&target))
         };
-        assert_eq!(names(&created.id, "deb.debian.org:80"), Some(true));
-        assert_eq!(names(&created.id, "pypi.org:443"), Some(false));
+        assert_eq!(names(&created.id, "deb.dists.test:80"), Some(true));
+        assert_eq!(names(&created.id, "pkg.test:443"), Some(false));
         let all = running
             .create(order(r#"{"network":"user"}"#))
             .await
             .unwrap();
-        assert_eq!(names(&all.id, "pypi.org:443"), Some(true));
+        assert_eq!(names(&all.id, "pkg.test:443"), Some(true));
         let none = running.created().await;
-        assert_eq!(names(&none, "pypi.org:443"), None);
+        assert_eq!(names(&none, "pkg.test:443"), None);
         running.stop().await;
     });
 }

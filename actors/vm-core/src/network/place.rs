@@ -10,7 +10,7 @@ use super::{Target, TargetHost, WEB_PORTS, host_name};
 
 /// A place that may be reached.
 ///
-/// Text form: a host (`pypi.org`), all below a name (`*.debian.org`, without the name itself), any
+/// Text form: a host (`pkg.test`), all below a name (`*.dists.test`, without the name itself), any
 /// host (`*`), an address (`10.0.0.5`, `[fd00::5]`) or a network (`10.0.0.0/8`); each may end in
 /// `:port`, and means ports 80 and 443 without one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub enum PlaceError {
     Url(String),
     /// Something else.
     #[error(
-        "`{0}` is neither a host (`pypi.org`), all below a name (`*.debian.org`), an address nor a network (`10.0.0.0/8`), each with or without `:port`"
+        "`{0}` is neither a host (`pkg.test`), all below a name (`*.dists.test`), an address nor a network (`10.0.0.0/8`), each with or without `:port`"
     )]
     Unreadable(String),
 }

@@ -22,22 +22,22 @@ fn ip(text: &str) -> IpAddr {
 #[test]
 fn a_list_names_what_is_on_it_and_nothing_else() {
     let table = [
-        ("pypi.org", "pypi.org:443", true),
-        ("pypi.org", "PyPI.org:80", true),
-        ("pypi.org", "pypi.org.:443", true),
-        ("PyPI.org.", "pypi.org:443", true),
-        ("pypi.org", "pypi.org:22", false),
-        ("pypi.org", "files.pypi.org:443", false),
-        ("pypi.org", "pypi.org.evil.test:443", false),
-        ("pypi.org", "xpypi.org:443", false),
-        ("pypi.org:8443", "pypi.org:8443", true),
-        ("pypi.org:8443", "pypi.org:443", false),
-        ("*.debian.org", "deb.debian.org:80", true),
-        ("*.debian.org", "a.b.debian.org:443", true),
-        ("*.debian.org", "debian.org:443", false),
-        ("*.debian.org", "notdebian.org:443", false),
-        ("*.debian.org:8080", "deb.debian.org:8080", true),
-        ("*.debian.org:8080", "deb.debian.org:80", false),
+        ("pkg.test", "pkg.test:443", true),
+        ("pkg.test", "PKG.Test:80", true),
+        ("pkg.test", "pkg.test.:443", true),
+        ("PKG.Test.", "pkg.test:443", true),
+        ("pkg.test", "pkg.test:22", false),
+        ("pkg.test", "files.pkg.test:443", false),
+        ("pkg.test", "pkg.test.evil.test:443", false),
+        ("pkg.test", "xpkg.test:443", false),
+        ("pkg.test:8443", "pkg.test:8443", true),
+        ("pkg.test:8443", "pkg.test:443", false),
+        ("*.dists.test", "deb.dists.test:80", true),
+        ("*.dists.test", "a.b.dists.test:443", true),
+        ("*.dists.test", "dists.test:443", false),
+        ("*.dists.test", "notdists.test:443", false),
+        ("*.dists.test:8080", "deb.dists.test:8080", true),
+        ("*.dists.test:8080", "deb.dists.test:80", false),
         ("*", "anything.test:443", true),
         ("*", "anything.test:25", false),
         ("*:25", "anything.test:25", true),
@@ -56,13 +56,13 @@ fn a_list_names_what_is_on_it_and_nothing_else() {
         ("[fd00::/8]:8080", "[fd12::5]:8080", true),
         ("fd00::/8", "[fe80::1]:443", false),
         ("0.0.0.0/0", "[::1]:443", false),
-        ("10.0.0.5", "pypi.org:443", false),
+        ("10.0.0.5", "pkg.test:443", false),
     ];
     for (place, asked, expected) in table {
         let found = list(&[place]).names(&target(asked));
         assert_eq!(found, expected, "{place} and {asked}");
     }
-    assert!(!AllowList::default().names(&target("pypi.org:443")));
+    assert!(!AllowList::default().names(&target("pkg.test:443")));
 }
 
 #[test]
@@ -97,28 +97,28 @@ fn an_address_that_is_not_public_must_be_named_itself() {
 #[test]
 fn an_order_narrows_what_the_manager_allows() {
     let reach = Reach {
-        manager: list(&["*.debian.org", "pypi.org"]),
-        order: Some(list(&["deb.debian.org", "evil.test"])),
+        manager: list(&["*.dists.test", "pkg.test"]),
+        order: Some(list(&["deb.dists.test", "evil.test"])),
     };
-    assert!(reach.names(&target("deb.debian.org:80")));
-    assert!(!reach.names(&target("security.debian.org:80")));
-    assert!(!reach.names(&target("pypi.org:443")));
+    assert!(reach.names(&target("deb.dists.test:80")));
+    assert!(!reach.names(&target("security.dists.test:80")));
+    assert!(!reach.names(&target("pkg.test:443")));
     assert!(!reach.names(&target("evil.test:443")));
     let all = Reach {
         order: None,
         ..reach
     };
-    assert!(all.names(&target("pypi.org:443")));
+    assert!(all.names(&target("pkg.test:443")));
 }
 
 #[test]
 fn what_goes_beyond_the_managers_list_is_found() {
     let table = [
-        ("*", "pypi.org", true),
+        ("*", "pkg.test", true),
         ("*", "*", true),
-        ("*", "pypi.org:22", false),
+        ("*", "pkg.test:22", false),
         ("*", "10.0.0.5", false),
-        ("pypi.org", "*", false),
+        ("pkg.test", "*", false),
         ("*.a.test", "*.b.a.test", true),
         ("*.a.test", "*.a.test", true),
         ("*.b.a.test", "*.a.test", false),
@@ -169,13 +169,13 @@ fn what_is_no_place_is_refused_with_words() {
     ] {
         assert!(text.parse::<Place>().is_err(), "{text}");
     }
-    let url = "https://pypi.org".parse::<Place>().unwrap_err();
+    let url = "https://pkg.test".parse::<Place>().unwrap_err();
     assert_eq!(
         url.to_string(),
-        "`https://pypi.org` is a URL: name the host alone, and a port if it is not 80 or 443"
+        "`https://pkg.test` is a URL: name the host alone, and a port if it is not 80 or 443"
     );
     assert!(serde_json::from_str::<AllowList>(r#"["a b"]"#).is_err());
-    let kept = r#"["pypi.org","*.debian.org:8080","10.0.0.0/8","[fd00::5]:80","*"]"#;
+    let kept = r#"["pkg.test","*.dists.test:8080","10.0.0.0/8","[fd00::5]:80","*"]"#;
     let read: AllowList = serde_json::from_str(kept).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), kept);
 }

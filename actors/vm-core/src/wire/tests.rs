@@ -49,12 +49,12 @@ fn an_order_needs_nothing_but_can_say_much() {
     );
     let spec = VmSpec::from(order);
     assert_eq!(spec.lease, Duration::from_secs(600));
-    let order = r#"{"network":"user","allow":["PyPI.org","*.debian.org:8080"]}"#;
+    let order = r#"{"network":"user","allow":["PKG.Test","*.dists.test:8080"]}"#;
     let order: CreateVm = serde_json::from_str(order).unwrap();
     assert_eq!(order.network, Network::User);
     assert_eq!(order.allow.map(|list| list.0.len()), Some(2));
     for wrong in [
-        r#"{"network":"user","allow":["http://pypi.org"]}"#,
+        r#"{"network":"user","allow":["http://pkg.test"]}"#,
         r#"{"owner":"me","memory":5}"#,
         r#"{"owner":"me","image":"../x"}"#,
     ] {

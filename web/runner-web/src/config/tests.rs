@@ -101,19 +101,19 @@ fn the_file_names_machines_and_secrets() {
 fn a_machines_network_is_read_and_its_mistakes_are_shown_where_they_are() {
     let secret = [("FORGE_WEBHOOK_SECRET", "x")];
     let file =
-        "[machines.online]\nnetwork = \"user\"\nallow = [\"PyPI.org\", \"*.debian.org:8080\"]\n";
+        "[machines.online]\nnetwork = \"user\"\nallow = [\"PKG.Test\", \"*.dists.test:8080\"]\n";
     let config = parse(&secret, file).unwrap();
     let vm = &config.runner.machines[0].1;
     assert_eq!(vm.network.as_deref(), Some("user"));
     let allow = vm.allow.clone().unwrap();
-    assert_eq!(allow, ["pypi.org", "*.debian.org:8080"]);
+    assert_eq!(allow, ["pkg.test", "*.dists.test:8080"]);
     let wrong = |file| parse(&secret, file).expect_err(file).to_string();
-    let url = wrong("[machines.a]\nnetwork = \"user\"\nallow = [\"https://pypi.org\"]\n");
+    let url = wrong("[machines.a]\nnetwork = \"user\"\nallow = [\"https://pkg.test\"]\n");
     assert!(
         url.contains("runner.toml:3:10") && url.contains("is a URL"),
         "{url}"
     );
-    let alone = wrong("[machines.a]\nallow = [\"pypi.org\"]\n");
+    let alone = wrong("[machines.a]\nallow = [\"pkg.test\"]\n");
     assert!(
         alone.contains("runner.toml:2:9") && alone.contains("needs"),
         "{alone}"

@@ -305,7 +305,7 @@ fn r13_machines_are_ordered_without_a_network_unless_the_label_says_so() {
         change: |settings| {
             let network = |network: Option<&str>| outbound::vmm::NewVm {
                 network: network.map(str::to_owned),
-                allow: network.map(|_| vec!["pypi.org".to_owned()]),
+                allow: network.map(|_| vec!["pkg.test".to_owned()]),
                 ..outbound::vmm::NewVm::default()
             };
             settings.machines = vec![
@@ -331,7 +331,7 @@ fn r13_machines_are_ordered_without_a_network_unless_the_label_says_so() {
         orders[0].get("network").is_none()
             && orders[0].get("allow").is_none()
             && orders[1]["network"] == "user"
-            && orders[1]["allow"] == serde_json::json!(["pypi.org"]),
+            && orders[1]["allow"] == serde_json::json!(["pkg.test"]),
         "{orders:?}"
     );
     assert_eq!(record["state"], "refused", "{record:#}");

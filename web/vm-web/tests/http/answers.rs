@@ -319,7 +319,7 @@ fn a_body_that_is_too_large_or_a_wait_that_is_too_long_is_refused() {
 #[test]
 fn r13_a_network_beyond_the_configuration_is_refused_by_its_field() {
     let settings = VmSettings {
-        allow: serde_json::from_str(r#"["*.debian.org"]"#).unwrap(),
+        allow: serde_json::from_str(r#"["*.dists.test"]"#).unwrap(),
         ..VmSettings::default()
     };
     let server = Server::with(&Lab::new(), settings);
@@ -329,22 +329,22 @@ fn r13_a_network_beyond_the_configuration_is_refused_by_its_field() {
         refused.json()["errors"][0]["field"].clone()
     };
     assert_eq!(
-        fields(r#"{"network":"user","allow":["pypi.org"]}"#),
+        fields(r#"{"network":"user","allow":["pkg.test"]}"#),
         "allow"
     );
-    assert_eq!(fields(r#"{"allow":["deb.debian.org"]}"#), "allow");
+    assert_eq!(fields(r#"{"allow":["deb.dists.test"]}"#), "allow");
     let unreadable = server.call("POST /vms", r#"{"network":"user","allow":["http://x"]}"#);
     assert!(
         (400..=422).contains(&unreadable.status),
         "{}",
         unreadable.status
     );
-    let order = r#"{"network":"user","allow":["deb.debian.org"]}"#;
+    let order = r#"{"network":"user","allow":["deb.dists.test"]}"#;
     let created = server.call("POST /vms", order);
     assert_eq!(created.status, 201);
     let shown = server.call("GET /vms", "").json();
     assert_eq!(shown[0]["network"], "user");
-    assert_eq!(shown[0]["allow"], serde_json::json!(["deb.debian.org"]));
+    assert_eq!(shown[0]["allow"], serde_json::json!(["deb.dists.test"]));
     let metrics = server.call("GET /metrics", "");
     let metrics = String::from_utf8_lossy(&metrics.body).into_owned();
     for name in [
