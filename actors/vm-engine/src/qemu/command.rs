@@ -80,18 +80,12 @@ pub(super) fn command(config: &QemuConfig, shape: &Shape) -> Command {
             Accelerator::Tcg => "tcg,tb-size=64".to_owned(),
         },
     );
-    add(
-        "-cpu",
-        match config.accelerator {
-            Accelerator::Kvm => "host".to_owned(),
-            Accelerator::Tcg => "max,la57=off".to_owned(),
-        },
-    );
+    add("-cpu", processor(config.accelerator).to_owned());
     add("-m", format!("{}M", shape.mem_mib));
     add("-smp", shape.vcpus.to_string());
     add("-kernel", kernel.vmlinux.display().to_string());
     add("-initrd", kernel.initramfs.display().to_string());
-    add("-append", kernel_line(kernel.machine, config.console));
+    add("-append", kernel_line(config));
     let bus = match kernel.machine {
         MachineKind::Q35 => "pci",
         MachineKind::Microvm => "device",
@@ -158,18 +152,35 @@ fn comma_safe(path: &std::path::Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
-fn kernel_line(machine: MachineKind, console: bool) -> String {
+/// What the guest takes its processor for. The translator carries out `rep movsb` byte by byte: a guest that is told that
+/// this is the fast way to copy ("erms", "fsrm") copies at a third to a half of the speed.
+fn processor(accelerator: Accelerator) -> &'static str {
+    match accelerator {
+        Accelerator::Kvm => "host",
+        Accelerator::Tcg => "max,la57=off,erms=off,fsrm=off",
+    }
+}
+
+fn kernel_line(config: &QemuConfig) -> String {
     let mut line = "reboot=t panic=-1 random.trust_cpu=on".to_owned();
-    if machine == MachineKind::Q35 {
+    if config.kernel.machine == MachineKind::Q35 {
         line += " tsc=reliable no_timer_check cryptomgr.notests noreplace-smp";
     }
-    if console {
+    if config.accelerator == Accelerator::Tcg {
+        line += LESS_TO_TRANSLATE;
+    }
+    if config.console {
         line += " console=ttyS0 loglevel=7";
     } else {
         line += " quiet loglevel=3 8250.nr_uarts=1";
     }
     line
 }
+
+/// What a guest kernel need not do where every instruction is translated: it guards itself against the processor's
+/// speculation, which a translated guest does not have, and against its own processes, which nobody has to be kept from
+/// here, for what isolates is the VM. Landlock stays: programs use it.
+const LESS_TO_TRANSLATE: &str = " mitigations=off init_on_alloc=0 audit=0 lsm=landlock,capability";
 
 #[cfg(test)]
 mod tests {
@@ -225,6 +236,16 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn what_only_the_translator_needs_is_kept_from_real_processors() {
+        let mut config = config(MachineKind::Q35);
+        assert!(kernel_line(&config).contains(LESS_TO_TRANSLATE));
+        assert!(processor(config.accelerator).contains("erms=off"));
+        config.accelerator = Accelerator::Kvm;
+        assert!(!kernel_line(&config).contains("mitigations"));
+        assert_eq!(processor(config.accelerator), "host");
     }
 
     #[test]
