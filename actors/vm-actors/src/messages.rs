@@ -45,7 +45,9 @@ pub enum CreateFailure {
     #[error(transparent)]
     Network(#[from] NetworkUnmet),
     /// It would not fit if it were alone.
-    #[error("a VM of {mem_mib} MiB and {vcpus} processors does not fit on this host")]
+    #[error(
+        "a VM of {mem_mib} MiB (what runs it included) and {vcpus} processors is more than `capacity.memory` and `capacity.vcpus` give to all VMs together"
+    )]
     Never {
         /// Memory in MiB, what the monitor takes included.
         mem_mib: u64,

@@ -21,6 +21,7 @@ mod link;
 mod machine;
 pub mod network;
 mod process;
+mod program;
 mod qcow2;
 pub mod qemu;
 mod qmp;

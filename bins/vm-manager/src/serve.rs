@@ -20,8 +20,9 @@ pub(crate) fn run(
     edge_web::logging::init(config.log_level.value, environment.text("RUST_LOG"));
     let agent = agent::find(common, config)?;
     let key = folders.token_key()?;
-    let service = boot::service(config, folders, &agent)?;
+    // Before anything is begun that would have to be taken back.
     let listener = edge_web::bind(config.listen.value, "VM_MANAGER_LISTEN or --listen")?;
+    let service = boot::service(config, folders, &agent)?;
     let bound = listener.local_addr()?;
     let options = ServerOptions {
         key,

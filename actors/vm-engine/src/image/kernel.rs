@@ -279,6 +279,9 @@ pub(super) fn files(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -
     move |source| KernelError::Files { what, path, source }
 }
 
+/// What the names of folders for work begin with; the process follows.
+const WORK: &str = ".work-";
+
 /// A folder for work, removed at the end of it.
 pub(super) struct Scratch(pub(super) PathBuf);
 
@@ -286,10 +289,30 @@ impl Scratch {
     pub(super) fn new(beside: &Path) -> Result<Self, KernelError> {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NUMBER: AtomicU64 = AtomicU64::new(0);
+        sweep(beside);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = beside.join(format!(".work-{}-{number}", std::process::id()));
+        let path = beside.join(format!("{WORK}{}-{number}", std::process::id()));
         fs::create_dir_all(&path).map_err(files("making", &path))?;
         Ok(Self(path))
+    }
+}
+
+/// Removes what programs left that were ended at work: the number in a name is that of a process which is no more.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(WORK));
+        let process = process.and_then(|rest| rest.split_once('-'));
+        let is_left = process.is_some_and(|(pid, _)| {
+            pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()
+        });
+        if is_left {
+            // Another one may be at the same.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -314,6 +337,20 @@ mod tests {
             initramfs(folder.path(), &own),
             Err(KernelError::Agent(_))
         ));
+    }
+
+    #[test]
+    fn what_a_former_process_left_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = format!("{WORK}{}-7", std::process::id());
+        let names = [".work-4194305-0", &own, ".work-x-1", "blobs"];
+        for name in names {
+            fs::create_dir_all(folder.path().join(name).join("inner")).unwrap();
+        }
+        let scratch = Scratch::new(folder.path()).unwrap();
+        assert!(scratch.0.is_dir());
+        let left = names.map(|name| folder.path().join(name).exists());
+        assert_eq!(left, [false, true, true, true]);
     }
 
     #[test]

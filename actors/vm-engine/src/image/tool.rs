@@ -1,7 +1,10 @@
 //! Running the programs that make images: what they say on failure is in the error.
 
 use std::io;
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+use crate::program;
 
 /// A program that is missing or failed.
 #[derive(Debug, thiserror::Error)]
@@ -39,24 +42,22 @@ pub(super) fn run(command: &mut Command) -> Result<(), ToolError> {
     output(command).map(drop)
 }
 
-/// Runs it; what it wrote to standard output.
+/// Runs it; what it wrote to standard output. It does not outlive this program.
 pub(super) fn output(command: &mut Command) -> Result<String, ToolError> {
     let program = command.get_program().to_string_lossy().into_owned();
     command
         .env("DEBIAN_FRONTEND", "noninteractive")
         .env("LC_ALL", "C.UTF-8");
-    let output = command
+    if program::find(Path::new(&program)).is_none() {
+        let package = package_of(&program);
+        return Err(ToolError::Missing { program, package });
+    }
+    let output = program::leashed(command)
         .stdin(Stdio::null())
         .output()
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => ToolError::Missing {
-                package: package_of(&program),
-                program: program.clone(),
-            },
-            _ => ToolError::Start {
-                program: program.clone(),
-                source,
-            },
+        .map_err(|source| ToolError::Start {
+            program: program.clone(),
+            source,
         })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use vm_core::{Limits, TemplateKey};
 
 use super::{Accelerator, Memory, QemuConfig};
+use crate::DriverError;
 use crate::image::Image;
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ pub struct KvmReport {
     pub tried: String,
 }
 
-/// Boots one VM on KVM and remembers the outcome until the host boots again.
+/// Boots one VM on KVM and remembers what became of it until the host boots again. What kept it from being tried is not
+/// remembered: a missing program or permission can be had at any time, and looking for it costs nothing.
 #[derive(Clone, Debug)]
 pub struct Canary {
     /// Where the outcome is kept.
@@ -58,7 +60,11 @@ impl Canary {
         if let Some(report) = self.cached(&boot_id, &tried) {
             return report;
         }
-        let (device, outcome) = self.try_it(config, image);
+        let Trial {
+            device,
+            tried: was_tried,
+            outcome,
+        } = self.try_it(config, image);
         let (usable, reason) = match outcome {
             Ok(reason) => (true, reason),
             Err(reason) => (false, reason),
@@ -70,8 +76,10 @@ impl Canary {
             boot_id,
             tried,
         };
-        // Without a cache the canary is tried again at the next start: slower, not wrong.
-        let _ = self.keep(&report);
+        if was_tried {
+            // Without a cache the canary is tried again at the next start: slower, not wrong.
+            let _ = self.keep(&report);
+        }
         report
     }
 
@@ -92,21 +100,13 @@ impl Canary {
         fs::rename(temporary, &self.cache)
     }
 
-    fn try_it(&self, config: &QemuConfig, image: &Arc<Image>) -> (bool, Result<String, String>) {
+    fn try_it(&self, config: &QemuConfig, image: &Arc<Image>) -> Trial {
+        let device = self.device.display();
         if !self.device.exists() {
-            return (
-                false,
-                Err(format!("{} does not exist", self.device.display())),
-            );
+            return Trial::untried(false, format!("{device} does not exist"));
         }
         if let Err(error) = openable(&self.device) {
-            return (
-                true,
-                Err(format!(
-                    "{} cannot be opened: {error}",
-                    self.device.display()
-                )),
-            );
+            return Trial::untried(true, format!("{device} cannot be opened: {error}"));
         }
         let config = QemuConfig {
             accelerator: Accelerator::Kvm,
@@ -137,9 +137,36 @@ impl Canary {
                 drop(crate::machine::VmMachine::new(started.parts));
                 Ok(format!("a canary VM booted in {took} ms"))
             }
+            Err(error @ (DriverError::Program { .. } | DriverError::Files { .. })) => {
+                return Trial::untried(true, format!("no canary VM could be started: {error}"));
+            }
             Err(error) => Err(format!("the canary VM did not boot: {error}")),
         };
-        (true, outcome)
+        Trial {
+            device: true,
+            tried: true,
+            outcome,
+        }
+    }
+}
+
+/// What became of the canary.
+struct Trial {
+    /// Whether there is a device.
+    device: bool,
+    /// Whether a VM was started.
+    tried: bool,
+    /// In words.
+    outcome: Result<String, String>,
+}
+
+impl Trial {
+    fn untried(device: bool, reason: String) -> Self {
+        Self {
+            device,
+            tried: false,
+            outcome: Err(reason),
+        }
     }
 }
 

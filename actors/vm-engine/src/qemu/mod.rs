@@ -16,7 +16,7 @@ mod template;
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -43,10 +43,19 @@ use command::{Memory, Shape};
 const DISK: &str = "disk.qcow2";
 const HINT: &str = "install Debian's qemu-system-x86, or set the path of qemu-system-x86_64";
 
+/// The file of a QEMU that can be started: a path, or a name to be found in `PATH`. VMs do not get our environment, so the
+/// configuration of a driver has to name the file.
+///
+/// # Errors
+/// [`DriverError::Program`] when there is none, or it does not run.
+pub fn find(program: &Path) -> Result<PathBuf, DriverError> {
+    crate::program::usable(program, HINT)
+}
+
 /// How QEMU is run.
 #[derive(Clone, Debug)]
 pub struct QemuConfig {
-    /// The program, usually `qemu-system-x86_64`.
+    /// The program, usually `qemu-system-x86_64`; see [`find`].
     pub program: PathBuf,
     /// Kernel and initramfs; see [`crate::image::kernel`].
     pub kernel: Kernel,

@@ -175,6 +175,17 @@ fn the_canary_decides_about_kvm() {
     );
     lab.assert_nothing_left();
 
+    // What only kept it from being tried can be mended at any time, and is not remembered.
+    let cache = folder.path().join("untried.json");
+    let untried = Canary {
+        cache: cache.clone(),
+        ..canary.clone()
+    };
+    let mut config = lab.config.clone();
+    config.program = "/no/such/qemu".into();
+    assert!(!untried.report(&config, &lab.image).usable);
+    assert!(!cache.exists());
+
     // The second time nothing is booted: a program that does not exist would be noticed.
     let mut report_again = report;
     report_again.reason = "read from the cache".to_owned();

@@ -73,12 +73,20 @@ fn a_second_manager_on_the_same_folder_is_refused_and_what_is_missing_is_said() 
     let home = tempfile::tempdir().unwrap();
     let agent = home.path().join("vm-guest");
     std::fs::write(&agent, "no program").unwrap();
+    let programs = home.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
     let command = || {
         let mut command = program(home.path());
         // Without programs there are neither images nor VMs; the manager says so and answers.
-        command.env("PATH", "").arg("--agent").arg(&agent);
+        command.env("PATH", &programs).arg("--agent").arg(&agent);
         command
     };
+    let mut without = Manager::start(command());
+    let failed = without.wait_for("vm.prepare_failed");
+    assert!(failed.contains("install Debian's qemu"), "{failed}");
+    assert_eq!(without.end().0, Some(0));
+    let qemu = programs.join("qemu-system-x86_64");
+    std::os::unix::fs::symlink("/bin/true", qemu).unwrap();
     let mut first = Manager::start(command());
     let failed = first.wait_for("vm.prepare_failed");
     assert!(failed.contains("mmdebstrap"), "{failed}");

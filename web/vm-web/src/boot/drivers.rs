@@ -62,9 +62,12 @@ impl Wanted {
     }
 
     fn qemu(&self, progress: Progress<'_>) -> Result<Prepared, String> {
+        // Asked first: without it nothing that is fetched is of use.
+        let program = vm_engine::qemu::find(&self.config.qemu.program);
+        let program = program.map_err(|error| error.to_string())?;
         let image = self.image(progress)?;
         let mut qemu = QemuConfig {
-            program: self.config.qemu.program.clone(),
+            program,
             kernel: self.kernel(progress)?,
             accelerator: Accelerator::Tcg,
             runtime: self.folders.runtime(),
