@@ -30,4 +30,4 @@ pub use driver::{
     CloneOrder, Driver, DriverError, ExecSink, ExecTicket, Flow, Identity, Machine, MachineError,
     MachineEvent, OnMachineEvent, ProcessRecord, Progress, StartOrder, Template,
 };
-pub use process::{Leftover, end_leftovers};
+pub use process::{Leftover, disk_is_full, end_leftovers};

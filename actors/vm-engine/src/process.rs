@@ -124,6 +124,14 @@ impl Process {
     }
 }
 
+/// Whether the disk that a folder is on has no room left: VMs' own disks grow there. A folder that is gone says nothing.
+#[must_use]
+pub fn disk_is_full(folder: &Path) -> bool {
+    const LEAST: u64 = 1 << 20;
+    rustix::fs::statvfs(folder)
+        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST)
+}
+
 /// The last of a file, for people.
 fn tail(path: &Path) -> String {
     let bytes = fs::read(path).unwrap_or_default();

@@ -40,7 +40,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) data: Option<String>,
     /// Where to listen; 127.0.0.1:3100 unless said.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, global = true, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
     /// How much is logged: debug, info, warn, error.
     #[arg(long, global = true, value_name = "LEVEL")]
@@ -49,7 +49,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) agent: Option<PathBuf>,
     /// Check the configuration, say everything that is wrong with it, and end.
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) check: bool,
 }
 
@@ -114,6 +114,11 @@ pub(crate) enum ImageCommand {
     },
     /// List the images there are.
     List,
+    /// Forget an image: a name, and what nothing else names. Only while no manager runs on the folder.
+    Remove {
+        /// Its name or digest.
+        image: ImageRef,
+    },
     /// Fetch Debian's kernel, when there is none yet.
     Kernel {
         /// Build one from Debian's sources instead: minutes of work, and VMs start in half the time.

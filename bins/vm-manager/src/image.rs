@@ -28,6 +28,7 @@ pub(crate) fn run(
         ImageCommand::Build { recipe } => build(&store, recipe.as_deref()),
         ImageCommand::Import { disk, name } => import(&store, &disk, &name),
         ImageCommand::List => list(&store),
+        ImageCommand::Remove { image } => remove(&store, folders, &image),
         ImageCommand::Kernel { own } => {
             let agent = agent::find(common, config)?;
             let kernels = KernelStore::new(folders.kernels());
@@ -66,6 +67,23 @@ fn import(store: &ImageStore, disk: &Path, name: &ImageRef) -> anyhow::Result<()
         store.import_disk(disk, name, &progress)?
     };
     print(&format!("{name} blake3:{}", image.digest));
+    Ok(())
+}
+
+fn remove(store: &ImageStore, folders: &Folders, image: &ImageRef) -> anyhow::Result<()> {
+    // VMs of a manager stand on the disks.
+    let _alone = folders
+        .alone()
+        .context("a manager that runs may need the image: stop it first")?;
+    let removed = store.remove(image)?;
+    print(&format!(
+        "removed: {}",
+        if removed.is_empty() {
+            "the name; its disk has other names".to_owned()
+        } else {
+            removed.join(", ")
+        }
+    ));
     Ok(())
 }
 

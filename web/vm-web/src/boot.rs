@@ -119,6 +119,14 @@ impl Folders {
         self.data.join("vms")
     }
 
+    /// The folder for this process alone, as long as what is returned is held.
+    ///
+    /// # Errors
+    /// When a manager runs on it.
+    pub fn alone(&self) -> Result<Store, BootError> {
+        Ok(Store::open(&self.data, &Options::new("vm-manager"))?)
+    }
+
     /// The key that tokens are signed with; made at the first call.
     ///
     /// # Errors
@@ -188,7 +196,7 @@ pub fn service(
     folders: &Folders,
     agent: &Path,
 ) -> Result<VmService, BootError> {
-    let store = Store::open(&folders.data, &Options::new("vm-manager"))?;
+    let store = folders.alone()?;
     let runtime = folders.runtime();
     // The lock is held: nobody else's VMs can be there.
     let leftovers = vm_engine::end_leftovers(&runtime)

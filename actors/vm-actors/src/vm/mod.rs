@@ -212,7 +212,7 @@ impl Vm {
                     self.end(Some(FailureReason::LeaseOver), ctx);
                 }
             }
-            Some(reason) => self.broke(reason, "it gave no sign of life".to_owned(), ctx),
+            Some(reason) => self.broke(reason, silence(&*machine), ctx),
             None => self.ping(machine, ctx),
         }
     }
@@ -427,6 +427,17 @@ impl Handler<ExtendLease> for Vm {
         self.slot.set_lease(extended);
         Ok(extended.until)
     }
+}
+
+/// What is known of a guest that says nothing.
+fn silence(machine: &dyn Machine) -> String {
+    let folder = machine.process().folder;
+    let mut text = "it gave no sign of life".to_owned();
+    if vm_engine::disk_is_full(&folder) {
+        let disk = folder.parent().unwrap_or(&folder).display().to_string();
+        text += &format!("; the disk of {disk} is full, and a VM that cannot write stands still");
+    }
+    text
 }
 
 /// How long the edge waits for a VM's actor that has only to answer.

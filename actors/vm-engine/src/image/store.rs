@@ -195,6 +195,30 @@ impl ImageStore {
         self.adopt(&copy, name, &format!("imported from {}", source.display()))
     }
 
+    /// Forgets a name, or a disk with all its names; the digests of the disks that are gone. A disk goes when nothing names it
+    /// any more. Nobody may be using it.
+    ///
+    /// # Errors
+    /// [`ImageError::Unknown`] when there is no such image, [`ImageError::Files`] when it cannot be removed.
+    pub fn remove(&self, image: &ImageRef) -> Result<Vec<String>, ImageError> {
+        let digest = self.resolve(image)?.digest.clone();
+        let names = self.list()?.into_iter();
+        let names = names.filter(|listed| listed.digest == digest);
+        let (gone, kept): (Vec<String>, Vec<String>) = names
+            .flat_map(|listed| listed.names)
+            .partition(|name| image.digest().is_some() || name == image.as_str());
+        for name in gone {
+            let path = self.name(&name);
+            fs::remove_file(&path).map_err(files("removing", &path))?;
+        }
+        if !kept.is_empty() {
+            return Ok(Vec::new());
+        }
+        let blob = self.blob(&digest);
+        fs::remove_dir_all(&blob).map_err(files("removing", &blob))?;
+        Ok(vec![format!("blake3:{digest}")])
+    }
+
     /// A place on the same disk as the images, for those that make them.
     pub(super) fn scratch(&self) -> Result<Scratch, ImageError> {
         Ok(Scratch::new(&self.folder)?)
@@ -322,6 +346,32 @@ mod tests {
         assert_eq!(store.resolve(&name("two")).unwrap(), image);
         assert!(matches!(
             store.resolve(&name("three")),
+            Err(ImageError::Unknown(_))
+        ));
+    }
+
+    #[test]
+    fn a_disk_is_removed_with_its_last_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = ImageStore::open(&folder.path().join("images")).unwrap();
+        let disk = folder.path().join("disk");
+        ext4(&disk, 1);
+        let image = store.import_disk(&disk, &name("one"), &|_| {}).unwrap();
+        store.import_disk(&disk, &name("two"), &|_| {}).unwrap();
+        let digest = format!("blake3:{}", image.digest);
+        assert!(store.remove(&name("one")).unwrap().is_empty());
+        assert_eq!(store.resolve(&name("two")).unwrap(), image);
+        assert_eq!(store.remove(&name("two")).unwrap(), [digest.clone()]);
+        assert!(store.list().unwrap().is_empty());
+        // By its digest with all names, and what has none any more.
+        store.import_disk(&disk, &name("one"), &|_| {}).unwrap();
+        ext4(&disk, 2);
+        store.import_disk(&disk, &name("two"), &|_| {}).unwrap();
+        store.import_disk(&disk, &name("one"), &|_| {}).unwrap();
+        assert_eq!(store.remove(&name(&digest)).unwrap(), [digest.clone()]);
+        assert_eq!(store.list().unwrap()[0].names, ["one", "two"]);
+        assert!(matches!(
+            store.remove(&name(&digest)),
             Err(ImageError::Unknown(_))
         ));
     }

@@ -1,6 +1,8 @@
 //! Where `exec` gets its machines: from a VM manager that runs already, or from one in this process.
 
 use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
@@ -8,6 +10,7 @@ use config_core::{Environment, Secret};
 use edge_web::ServeOptions;
 use tokio::sync::oneshot;
 use url::Url;
+use vm_actors::images::{HostState, Images};
 use vm_core::token::{Claims, Scope};
 use vm_web::boot::{self, Folders};
 use vm_web::config::{Flags, ManagerConfig};
@@ -53,15 +56,7 @@ impl Machines {
             data: options.vm_data.clone(),
             log_level: None,
         };
-        let config = ManagerConfig::parse(
-            "(no file)",
-            b"# no file\n",
-            std::path::Path::new("/"),
-            &flags,
-            environment,
-        );
-        let config =
-            config.map_err(|wrong| anyhow::anyhow!("the VM manager's settings: {wrong}"))?;
+        let config = own_config(&flags, environment)?;
         Ok(Self::Own(Box::new(config)))
     }
 
@@ -106,6 +101,7 @@ impl Machines {
         say(
             "the VM manager of this process gets ready; the first time it makes an image, which takes minutes",
         );
+        actix_rt::spawn(tell_progress(Arc::clone(&service.shared.images)));
         let server = VmServer::start(service, options);
         let (stop, stopped) = oneshot::channel();
         let serving = actix_rt::spawn(server.serve(listener, async move {
@@ -116,6 +112,36 @@ impl Machines {
             token: Some(token),
             stop: Some((stop, serving)),
         })
+    }
+}
+
+/// As a manager's own: from the file that `VM_MANAGER_CONFIG` names, or as everything comes.
+fn own_config(flags: &Flags, environment: &Environment) -> anyhow::Result<ManagerConfig> {
+    let file = environment.text("VM_MANAGER_CONFIG").map(Path::new);
+    let (name, text, base) = match file {
+        // An empty text would be a mistake: no file is none.
+        None => ("(no file)".into(), b"# no file\n".to_vec(), "/".into()),
+        Some(path) => {
+            let text = std::fs::read(path)
+                .with_context(|| format!("VM_MANAGER_CONFIG: cannot read {}", path.display()))?;
+            let absolute = std::path::absolute(path)?;
+            let base = absolute.parent().unwrap_or(Path::new("/")).to_owned();
+            (path.display().to_string(), text, base)
+        }
+    };
+    ManagerConfig::parse(&name, &text, &base, flags, environment)
+        .map_err(|wrong| anyhow::anyhow!("the VM manager's settings: {wrong}"))
+}
+
+/// Tells what is still being made, until VMs can be had.
+async fn tell_progress(images: Arc<dyn Images>) {
+    let mut told = String::new();
+    while let HostState::Preparing(text) | HostState::Failed(text) = images.host().state {
+        if text != told {
+            say(&text);
+            told = text;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 

@@ -59,8 +59,9 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
         );
     };
     let folder = tempfile::tempdir().context("a folder for the run")?;
+    // Before the folder is looked through: a file elsewhere may be in one with anything in it.
+    let file = tree::place(file, &repository)?;
     let snapshot = Snapshot::of(repository.root(), folder.path())?;
-    let file = snapshot.place(file, &repository)?;
     let environment = environment();
     edge_web::logging::init(
         if options.verbose { "info" } else { "error" },
@@ -109,7 +110,7 @@ async fn follow(service: RunnerService, order: StartEvent) -> anyhow::Result<Run
         record = &mut printing => record?,
         _ = &mut interrupt => {
             say("ending the run");
-            let reason = "interrupted at the terminal".to_owned();
+            let reason = "interrupted".to_owned();
             desk.ask(CancelRun { run: run.clone(), reason }).await?;
             printing.await?
         }

@@ -69,14 +69,14 @@ impl Snapshot {
             .parse()
             .with_context(|| format!("the branch {}", self.branch))
     }
+}
 
-    /// The workflow's file in the snapshot: only files in the folders of workflows are workflows of a commit.
-    pub(crate) fn place(&self, file: &str, repository: &Repository) -> anyhow::Result<String> {
-        if !repository.is_workflow(file) {
-            bail!("{file} is in none of the folders of workflows, such as .github/workflows");
-        }
-        Ok(file.to_owned())
+/// The workflow's file in the snapshot: only files in the folders of workflows are workflows of a commit.
+pub(crate) fn place(file: &str, repository: &Repository) -> anyhow::Result<String> {
+    if !repository.is_workflow(file) {
+        bail!("{file} is in none of the folders of workflows, such as .github/workflows");
     }
+    Ok(file.to_owned())
 }
 
 fn branch(root: &Path) -> Option<String> {

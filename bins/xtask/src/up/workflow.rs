@@ -73,7 +73,10 @@ fn missing(body: &str) -> String {
     let report: Value = serde_json::from_str(body).unwrap_or_default();
     let checks = report["checks"].as_array().cloned().unwrap_or_default();
     let wrong = checks.iter().filter(|check| check["ok"] == false);
-    let texts: Vec<String> = wrong.map(|check| words(&check["detail"])).collect();
+    let texts: Vec<String> = wrong
+        .map(|check| words(&check["detail"]))
+        .map(|text| text.trim_start_matches("being prepared: ").to_owned())
+        .collect();
     texts.join("; ")
 }
 
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_read_from_the_report() {
         let body = r#"{"ready":false,"checks":[{"name":"desk","ok":true},{"name":"machines","ok":false,"detail":"being prepared: x"}]}"#;
-        assert_eq!(missing(body), "being prepared: x");
+        assert_eq!(missing(body), "x");
         assert_eq!(missing("<html>"), "");
     }
 
