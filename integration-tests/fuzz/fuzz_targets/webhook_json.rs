@@ -1,4 +1,5 @@
 //! Bodies of every event kind: no panic, and what is accepted obeys the rules it was accepted by.
+//! The fast reader of bodies is compared with the strict one by an assertion of its own.
 //! The first byte chooses the declared event; the rest is the body.
 #![no_main]
 

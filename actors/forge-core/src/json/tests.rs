@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::field::asked_for;
-use super::{Json, parse};
+use super::value::strict;
+use super::{Json, fast, parse};
 
 /// A value whose objects may have a key twice.
 #[derive(Debug, Clone)]
@@ -23,7 +24,36 @@ const KEYS: [(&str, &str); 7] = [
     (r#""""#, ""),
     (r#""commits""#, "commits"),
 ];
-const LEAVES: [&str; 7] = ["null", "true", "-1", "0.5", r#""a""#, r#""\n\u00e9""#, "{}"];
+const LEAVES: [&str; 26] = [
+    "null",
+    "true",
+    "false",
+    "0",
+    "-0",
+    "-1",
+    "0.5",
+    "-0.0",
+    "1e3",
+    "2E-400",
+    "100000000000000000",
+    "999999999999999999",
+    "1000000000000000000",
+    "18446744073709551615",
+    "18446744073709551616",
+    "-9223372036854775808",
+    r#""a""#,
+    r#""""#,
+    r#""\n\u00e9""#,
+    r#""\"\\\/\b\f\n\r\t\u0001\uFFFF\u003C""#,
+    r#""\ud83d\ude00""#,
+    "\"\u{e9} and \u{1f600}, \u{7f}\u{80}\"",
+    "\"seven..\"",
+    "\"eight.. and more than sixteen\"",
+    "{}",
+    "[]",
+];
+/// What may stand between two tokens.
+const SPACES: [&str; 4] = ["", " ", "\n\t", "\r\n        "];
 
 fn docs() -> impl Strategy<Value = Doc> {
     let leaf = prop::sample::select(&LEAVES[..]).prop_map(Doc::Leaf);
@@ -36,19 +66,19 @@ fn docs() -> impl Strategy<Value = Doc> {
     })
 }
 
-fn text(doc: &Doc) -> String {
+fn text(doc: &Doc, space: &str) -> String {
     match doc {
-        Doc::Leaf(text) => (*text).to_owned(),
+        Doc::Leaf(text) => format!("{space}{text}{space}"),
         Doc::Array(items) => {
-            let items: Vec<_> = items.iter().map(text).collect();
-            format!("[{}]", items.join(","))
+            let items: Vec<_> = items.iter().map(|item| text(item, space)).collect();
+            format!("{space}[{space}{}]{space}", items.join(","))
         }
         Doc::Object(members) => {
             let members: Vec<_> = members
                 .iter()
-                .map(|(key, value)| format!("{key}:{}", text(value)))
+                .map(|(key, value)| format!("{space}{key}{space}:{}", text(value, space)))
                 .collect();
-            format!("{{{}}}", members.join(" ,"))
+            format!("{space}{{{space}{}}}{space}", members.join(","))
         }
     }
 }
@@ -98,13 +128,154 @@ fn same(kept: &Json<'_>, all: &serde_json::Value) -> bool {
 
 proptest! {
     #[test]
-    fn a_key_that_stands_twice_is_found_wherever_it_is(doc in docs()) {
-        let text = text(&doc);
+    fn a_key_that_stands_twice_is_found_wherever_it_is(doc in docs(), space in prop::sample::select(&SPACES[..])) {
+        let text = text(&doc, space);
+        fast_is_strict(&text);
         let read = parse(text.as_bytes());
         prop_assert_eq!(read.is_err(), has_a_key_twice(&doc), "{}", text);
         if let Ok(kept) = read {
             let all: serde_json::Value = serde_json::from_str(&text).unwrap();
             prop_assert!(same(&kept, &all), "{}: {:?}", text, kept);
+        }
+    }
+    #[test]
+    fn a_body_with_a_mistake_is_read_alike(
+        doc in docs(),
+        space in prop::sample::select(&SPACES[..]),
+        at: prop::sample::Index,
+        put in r"[\x00-\x1f]|[ -~]?|\PC",
+        gone in 0..3_usize,
+    ) {
+        let mut text = text(&doc, space);
+        let starts: Vec<_> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let from = at.index(starts.len());
+        let until = (from + gone).min(starts.len() - 1);
+        text.replace_range(starts[from]..starts[until], &put);
+        fast_is_strict(&text);
+    }
+
+    #[test]
+    fn any_text_is_read_alike(text in r#"[\[\]{}:,"\\ua0-9eE.+\-ntl \n]{0,24}"#) {
+        fast_is_strict(&text);
+    }
+}
+
+/// What the fast reader accepts, the strict one reads alike; says whether it did.
+fn fast_is_strict(text: &str) -> bool {
+    let Some(tree) = fast::read(text) else {
+        return false;
+    };
+    assert_eq!(strict(text), Ok(tree), "{text}");
+    true
+}
+
+#[test]
+fn ordinary_bodies_are_read_fast() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/payloads");
+    let mut number = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let body = std::fs::read_to_string(&path).unwrap();
+        assert!(fast_is_strict(&body), "{}", path.display());
+        number += 1;
+    }
+    assert!(number > 10);
+    assert!(fast_is_strict(&push()));
+}
+
+/// A push of many commits in a repository with as many fields as a forge's has.
+fn push() -> String {
+    let url =
+        |name| format!(r#""{name}_url":"https://api.forge.example/repos/acme/rocket/{name}""#);
+    let urls: Vec<_> = (0..80).map(|at| url(format!("stargazers_{at}"))).collect();
+    let commit = r#"{"id":"0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c","message":"Fix \"it\"\n\nSigned-off-by: A \u003ca@b.c\u003e","timestamp":"2026-11-12T10:11:12Z","author":{"name":"Ad\u00e9","email":"a@b.c"},"added":[],"removed":[],"modified":["src/lib.rs"]}"#;
+    format!(
+        r#"{{"ref":"refs/heads/main","forced":false,"commits":[{}],"repository":{{"id":17,{}}}}}"#,
+        [commit; 30].join(","),
+        urls.join(",")
+    )
+}
+
+#[test]
+fn a_key_twice_among_many_is_left_to_the_strict_reader() {
+    let keys: Vec<_> = (0..100)
+        .map(|at| format!(r#""a_long_prefix_{at}":0"#))
+        .collect();
+    let one = keys.join(",");
+    assert!(fast_is_strict(&format!("{{{one}}}")));
+    for twice in [0, 50, 99] {
+        assert!(!fast_is_strict(&format!("{{{one},{}}}", keys[twice])));
+    }
+}
+
+#[test]
+fn what_is_unusual_is_left_to_the_strict_reader() {
+    for text in [
+        "",
+        " ",
+        "{",
+        "[1",
+        r#"{"a"}"#,
+        r#"{"a":1,}"#,
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "01",
+        "-",
+        "-01",
+        "1.",
+        "+1",
+        "1 1",
+        "nul",
+        "truee",
+        r#"{"\u0061":1}"#,
+        r#"{1:1}"#,
+        "\"",
+        "\"\\",
+        "\"\\u12",
+        "\"\\u123\"",
+        r#""\ud800""#,
+        r#""\u0000""#,
+        r#""\x""#,
+        r#""\u+123""#,
+        "\"\t\"",
+        "\"a\u{0}\"",
+        "0.5",
+        "1e3",
+        "-0",
+        "1000000000000000000",
+    ] {
+        assert!(!fast_is_strict(text), "{text}");
+    }
+    let long = "k".repeat(1024);
+    assert!(fast_is_strict(&format!(r#"{{"{long}":1}}"#)));
+    assert!(!fast_is_strict(&format!(r#"{{"{long}k":1}}"#)));
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}"), (r#"{"body":"#, "}")] {
+        let nested = |depth| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+        assert!(fast_is_strict(&nested(32)));
+        assert!(
+            [33, 127, 128, 100_000]
+                .iter()
+                .all(|depth| !fast_is_strict(&nested(*depth)))
+        );
+    }
+}
+
+#[test]
+fn a_text_ends_right_wherever_it_stands() {
+    for before in 0..20 {
+        for length in 0..40 {
+            let text = format!(
+                r#"{}["{}","\n{}"]"#,
+                " ".repeat(before),
+                "a".repeat(length),
+                "\u{e9}".repeat(length)
+            );
+            assert!(fast_is_strict(&text), "{text}");
+            for byte in ["\u{1}", "\u{1f}"] {
+                let wrong = text.replacen("a\"", &format!("{byte}\""), 1);
+                assert!(length == 0 || !fast_is_strict(&wrong), "{wrong:?}");
+            }
         }
     }
 }

@@ -12,11 +12,12 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::fast;
 use super::field::asked_for;
 use crate::text::shorten;
 
 /// Longest accepted object key, in bytes. Real payloads stay below 50.
-const KEY_MAX: usize = 1024;
+pub(super) const KEY_MAX: usize = 1024;
 /// Longest part of a key repeated in an error, in bytes.
 const KEY_SHOWN: usize = 60;
 
@@ -44,7 +45,7 @@ pub enum JsonError {
 }
 
 /// A JSON value; of objects, the members somebody asks for.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Json<'a> {
     Null,
     Bool(bool),
@@ -67,6 +68,15 @@ pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, JsonError> {
     if text.trim_ascii().is_empty() {
         return Err(JsonError::Empty);
     }
+    let Some(tree) = fast::read(text) else {
+        return strict(text);
+    };
+    debug_assert_eq!(strict(text).as_ref(), Ok(&tree), "the readers differ");
+    Ok(tree)
+}
+
+/// Reads any body; what is refused is refused here.
+pub(super) fn strict(text: &str) -> Result<Json<'_>, JsonError> {
     let invalid = |error: serde_json::Error| JsonError::Invalid {
         reason: error.to_string(),
     };
