@@ -97,6 +97,10 @@ impl WebhookHeaders {
     pub fn collect<'h>(headers: impl IntoIterator<Item = (&'h str, &'h [u8])>) -> Self {
         let mut gathered = Self::default();
         for (name, value) in headers {
+            // All of those that matter begin so, and few others do.
+            if !matches!(name.as_bytes(), [b'x' | b'X', b'-', ..]) {
+                continue;
+            }
             if !gathered.signatures.take(name, value) {
                 gathered.take(name, value);
             }
