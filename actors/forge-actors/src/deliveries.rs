@@ -51,8 +51,10 @@ impl Default for Deliveries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Id = 0,
-    Body = 1,
+    /// Of earlier versions, by SHA-256.
+    FormerBody = 1,
     Subject = 2,
+    Body = 3,
 }
 
 /// An entry: what was seen, and when.
@@ -99,6 +101,7 @@ impl Deliveries {
         }
         let key = (Kind::Id as u8, id.as_str().as_bytes().to_vec());
         let admission = match rows.get(&SEEN, &key)? {
+            Some(seen) if is_of_former_version(rows, &seen)? => return Ok(Admission::Duplicate),
             Some(seen) => {
                 rows.delete(&SEEN_BY_TIME, &(seen.at, key.0, key.1.clone()))?;
                 Admission::SameIdOtherBody
@@ -153,6 +156,14 @@ impl Deliveries {
     }
 }
 
+/// Whether an id came with a body that an earlier version digested: that cannot be compared, so the id decides alone.
+fn is_of_former_version(rows: &mut WriteTxn<'_>, seen: &Seen) -> Result<bool, StoreError> {
+    let Some(digest) = seen.body else {
+        return Ok(false);
+    };
+    rows.contains(&SEEN, &(Kind::FormerBody as u8, digest.to_vec()))
+}
+
 fn remember(
     rows: &mut WriteTxn<'_>,
     key: &(u8, Vec<u8>),
@@ -196,6 +207,24 @@ mod tests {
         for (now, (id, body, expected)) in (1..).zip(table) {
             assert_eq!(admit(&store, keep, id, body, now), expected, "{id} {body}");
         }
+    }
+
+    #[test]
+    fn a_delivery_of_an_earlier_version_is_known_by_its_id() {
+        let (store, keep) = (store(), Deliveries::default());
+        let former = store.write_blocking(|rows| {
+            let digest = [7; 32];
+            remember(rows, &(Kind::Id as u8, b"a".to_vec()), 1, Some(digest))?;
+            remember(rows, &(Kind::FormerBody as u8, digest.to_vec()), 1, None)
+        });
+        former.unwrap();
+        assert_eq!(admit(&store, keep, "a", "1", 2), Admission::Duplicate);
+        assert_eq!(admit(&store, keep, "b", "1", 3), Admission::Fresh);
+        for id in ["c", "a"] {
+            assert_eq!(admit(&store, keep, id, id, 31 * DAY), Admission::Fresh);
+        }
+        let left = store.read_blocking(|rows| rows.len(&SEEN)).unwrap();
+        assert_eq!(left, 4, "the former rows are gone");
     }
 
     #[test]
