@@ -257,6 +257,14 @@ impl ImageStore {
 
 /// Format and size of a disk file, when VMs can boot it.
 fn inspect(disk: &Path) -> Result<(DiskFormat, u64), ImageError> {
+    // A pipe would be waited for.
+    let metadata = fs::metadata(disk).map_err(files("reading", disk))?;
+    if !metadata.is_file() {
+        return Err(ImageError::Format {
+            path: disk.to_path_buf(),
+            why: "it is no file",
+        });
+    }
     if let Some(bytes) = qcow2::virtual_bytes(disk).map_err(files("reading", disk))? {
         if qcow2::has_backing(disk).map_err(files("reading", disk))? {
             return Err(ImageError::Format {
@@ -275,8 +283,7 @@ fn inspect(disk: &Path) -> Result<(DiskFormat, u64), ImageError> {
             why: "it is neither qcow2 nor an ext4 file system without partitions",
         });
     }
-    let bytes = file.metadata().map_err(files("reading", disk))?.len();
-    Ok((DiskFormat::Raw, bytes))
+    Ok((DiskFormat::Raw, metadata.len()))
 }
 
 fn digest_of(path: &Path) -> Result<String, ImageError> {
@@ -382,10 +389,12 @@ mod tests {
         let store = ImageStore::open(folder.path()).unwrap();
         let disk = folder.path().join("disk");
         fs::write(&disk, "text").unwrap();
-        assert!(matches!(
-            store.import_disk(&disk, &name("x"), &|_| {}),
-            Err(ImageError::Format { .. })
-        ));
+        for wrong in [disk.as_path(), Path::new("/dev/null")] {
+            assert!(matches!(
+                store.import_disk(wrong, &name("x"), &|_| {}),
+                Err(ImageError::Format { .. })
+            ));
+        }
         let overlay = folder.path().join("overlay");
         qcow2::write_overlay(&overlay, Path::new("/etc/passwd"), DiskFormat::Raw, 1 << 20).unwrap();
         let error = store
