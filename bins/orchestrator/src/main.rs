@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     match run::run(&arguments, checked, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            arguments::say(&format!("{error:#}"));
+            arguments::say(&program::in_words(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

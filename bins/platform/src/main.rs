@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     match life::run(plan, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "{error:#}");
+            let _ = writeln!(std::io::stderr(), "{}", program::in_words(error.as_ref()));
             ExitCode::from(1)
         }
     }

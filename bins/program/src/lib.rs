@@ -4,3 +4,6 @@
 pub mod life;
 pub mod memory;
 pub mod notify;
+mod words;
+
+pub use words::in_words;

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     match run::run(&arguments, &settings, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            arguments::say(&format!("{error:#}"));
+            arguments::say(&program::in_words(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     match run(arguments.command, &arguments.common, &config, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("{error:#}"));
+            say(&program::in_words(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

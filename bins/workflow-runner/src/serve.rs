@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
     match serve(config, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("{error:#}"));
+            say(&program::in_words(error.as_ref()));
             ExitCode::FAILURE
         }
     }

@@ -131,7 +131,7 @@ fn end(arguments: &Arguments, done: anyhow::Result<Done>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            say(&format!("{error:#}"));
+            say(&program::in_words(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

@@ -33,7 +33,7 @@ pub(crate) fn run(options: &ExecOptions) -> ExitCode {
     match exec(options) {
         Ok(record) => code(&record),
         Err(error) => {
-            say(&format!("{error:#}"));
+            say(&program::in_words(error.as_ref()));
             ExitCode::FAILURE
         }
     }
