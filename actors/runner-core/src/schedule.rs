@@ -127,6 +127,20 @@ impl Schedule {
         None
     }
 
+    /// The shortest time between two of its minutes, in minutes; nothing when it is due once an hour at most.
+    pub fn shortest_gap(&self) -> Option<u32> {
+        let minutes: Vec<u32> = (0..60)
+            .filter(|minute| self.fields[0] & (1 << minute) != 0)
+            .collect();
+        let (first, last) = (*minutes.first()?, *minutes.last()?);
+        // Over the hour only where the next hour is due as well.
+        let hours = self.fields[1];
+        let over_the_hour = hours & (hours >> 1) != 0 || hours & 1 != 0 && hours >> 23 != 0;
+        let wrapped = over_the_hour.then(|| first + 60 - last);
+        let gaps = minutes.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.chain(wrapped).min().filter(|gap| *gap < 60)
+    }
+
     fn day_matches(&self, at: DateTime) -> bool {
         let mut any_time = self.clone();
         any_time.fields[0] = FIELDS[0].all();
@@ -231,6 +245,23 @@ mod tests {
             assert_eq!(next(cron), Some(expected), "{cron}");
         }
         assert_eq!(next("0 0 31 2 *"), None);
+    }
+
+    #[test]
+    fn the_shortest_gap_is_found() {
+        for (cron, expected) in [
+            ("*/15 * * * *", Some(15)),
+            ("* * * * *", Some(1)),
+            ("0,4 1 * * *", Some(4)),
+            ("1,59 * * * *", Some(2)),
+            ("1,59 3 * * *", Some(58)),
+            ("0 4 * * *", None),
+            ("7 * * * *", None),
+            ("2,58 23,0 * * *", Some(4)),
+        ] {
+            let schedule = Schedule::parse(cron, None).unwrap();
+            assert_eq!(schedule.shortest_gap(), expected, "{cron}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand};
 pub(crate) use inputs::typed as typed_input;
 pub use matrix::combinations;
 pub use native::{NativeAction, SetupTool, native_actions, native_inputs};
+pub(crate) use native::{native_outputs, required_inputs};
 pub use types::{
     CalledWorkflow, Composite, Group, Instances, JobInstance, Plan, PlannedJob, PlannedStep,
     PlannedWork, StepKind, run_defaults,

@@ -44,6 +44,10 @@ struct Entry {
     inputs: &'static [&'static str],
     /// Inputs that change nothing here.
     idle: &'static [&'static str],
+    /// Inputs without which it fails.
+    required: &'static [&'static str],
+    /// What it gives, as its own page says.
+    outputs: &'static [&'static str],
 }
 
 const fn setup(
@@ -89,24 +93,32 @@ const NATIVE: &[Entry] = &[
             "set-safe-directory",
             "ssh-strict",
         ],
+        required: &[],
+        outputs: &["ref", "commit"],
     },
     Entry {
         name: "actions/cache",
         action: NativeAction::Cache,
         inputs: CACHE,
         idle: &["upload-chunk-size", "save-always"],
+        required: &["path", "key"],
+        outputs: &["cache-hit"],
     },
     Entry {
         name: "actions/cache/restore",
         action: NativeAction::CacheRestore,
         inputs: CACHE,
         idle: &[],
+        required: &["path", "key"],
+        outputs: &["cache-hit", "cache-primary-key", "cache-matched-key"],
     },
     Entry {
         name: "actions/cache/save",
         action: NativeAction::CacheSave,
         inputs: CACHE,
         idle: &["upload-chunk-size"],
+        required: &["path", "key"],
+        outputs: &[],
     },
     Entry {
         name: "actions/upload-artifact",
@@ -120,60 +132,92 @@ const NATIVE: &[Entry] = &[
             "include-hidden-files",
         ],
         idle: &["compression-level"],
+        required: &["path"],
+        outputs: &["artifact-id", "artifact-url", "artifact-digest"],
     },
     Entry {
         name: "actions/download-artifact",
         action: NativeAction::DownloadArtifact,
         inputs: &["name", "path", "pattern", "merge-multiple"],
         idle: &[],
+        required: &[],
+        outputs: &["download-path"],
     },
     Entry {
         name: "actions/setup-node",
         action: setup("node", "--version", "node-version"),
         inputs: &["node-version"],
         idle: SETUP_IDLE,
+        required: &[],
+        outputs: &["cache-hit", "node-version"],
     },
     Entry {
         name: "actions/setup-python",
         action: setup("python3", "--version", "python-version"),
         inputs: &["python-version"],
         idle: SETUP_IDLE,
+        required: &[],
+        outputs: &["cache-hit", "python-version", "python-path"],
     },
     Entry {
         name: "actions/setup-go",
         action: setup("go", "version", "go-version"),
         inputs: &["go-version"],
         idle: SETUP_IDLE,
+        required: &[],
+        outputs: &["cache-hit", "go-version", "go-path"],
     },
     Entry {
         name: "actions/setup-java",
         action: setup("java", "-version", "java-version"),
         inputs: &["java-version", "distribution"],
         idle: SETUP_IDLE,
+        required: &[],
+        outputs: &[
+            "cache-hit",
+            "cache-primary-key",
+            "distribution",
+            "version",
+            "path",
+        ],
     },
     Entry {
         name: "actions/setup-dotnet",
         action: setup("dotnet", "--version", "dotnet-version"),
         inputs: &["dotnet-version"],
         idle: SETUP_IDLE,
+        required: &[],
+        outputs: &["cache-hit", "dotnet-version"],
     },
     Entry {
         name: "dtolnay/rust-toolchain",
         action: setup("rustc", "--version", "toolchain"),
         inputs: &["toolchain"],
         idle: SETUP_IDLE,
+        required: &[],
+        outputs: &["cachekey", "name"],
     },
     Entry {
         name: "denoland/setup-deno",
         action: setup("deno", "--version", "deno-version"),
         inputs: &["deno-version"],
         idle: SETUP_IDLE,
+        required: &[],
+        outputs: &["cache-hit", "deno-version", "release-channel"],
     },
     Entry {
         name: "oven-sh/setup-bun",
         action: setup("bun", "--version", "bun-version"),
         inputs: &["bun-version"],
         idle: SETUP_IDLE,
+        required: &[],
+        outputs: &[
+            "cache-hit",
+            "bun-version",
+            "bun-revision",
+            "bun-path",
+            "bun-download-url",
+        ],
     },
 ];
 
@@ -190,13 +234,26 @@ pub fn native_inputs(name: &str) -> Option<(&'static [&'static str], &'static [&
         .map(|entry| (entry.inputs, entry.idle))
 }
 
-/// The native action of a `uses`, or why there is none.
-pub(super) fn native(uses: &str, with: &[(String, Template)]) -> Result<NativeAction, String> {
+/// The inputs without which a native action fails; none of one that is not native.
+pub(crate) fn required_inputs(uses: &str) -> &'static [&'static str] {
+    entry(uses).map_or(&[], |entry| entry.required)
+}
+
+/// What a native action gives; nothing of one that is not native.
+pub(crate) fn native_outputs(uses: &str) -> Option<&'static [&'static str]> {
+    entry(uses).map(|entry| entry.outputs)
+}
+
+fn entry(uses: &str) -> Option<&'static Entry> {
     let name = action_name(uses);
-    let Some(entry) = NATIVE
+    NATIVE
         .iter()
         .find(|entry| entry.name.eq_ignore_ascii_case(name))
-    else {
+}
+
+/// The native action of a `uses`, or why there is none.
+pub(super) fn native(uses: &str, with: &[(String, Template)]) -> Result<NativeAction, String> {
+    let Some(entry) = entry(uses) else {
         return Err(if uses.starts_with("docker://") {
             "no containers are started; run what it does in a script".to_owned()
         } else {

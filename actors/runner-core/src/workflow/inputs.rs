@@ -2,7 +2,7 @@
 
 use config_core::quoted;
 
-use super::reader::Reader;
+use super::reader::{Fields, Reader};
 use super::slots::{CALL_DEFAULT, CALL_OUTPUT};
 use super::types::{CallTrigger, InputKind, InputSpec, SecretSpec};
 use crate::yaml::{Entry, Node};
@@ -81,15 +81,18 @@ fn inputs(reader: &Reader<'_>, node: &Node, dispatch: bool) -> Vec<InputSpec> {
 }
 
 fn input(reader: &Reader<'_>, entry: &Entry, dispatch: bool) -> Option<InputSpec> {
-    let spec = |kind, required, default| InputSpec {
+    let mut spec = InputSpec {
         name: entry.key.clone(),
-        kind,
-        required,
-        default,
+        kind: InputKind::Text,
+        required: false,
+        default: None,
         place: entry.key_place,
     };
     if entry.value.is_null() {
-        return Some(spec(InputKind::Text, false, None));
+        if !dispatch {
+            no_type(reader, entry);
+        }
+        return Some(spec);
     }
     let known = [
         "description",
@@ -100,34 +103,51 @@ fn input(reader: &Reader<'_>, entry: &Entry, dispatch: bool) -> Option<InputSpec
         "deprecationMessage",
     ];
     let fields = reader.fields(&entry.value, "an input", &known)?;
-    let kind = match fields.read(reader, "type", |node| {
+    spec.kind = kind(reader, entry, fields, dispatch);
+    let required = fields.read(reader, "required", |node| reader.boolean(node, "required"));
+    spec.required = required.unwrap_or(false);
+    spec.default = fields.read(reader, "default", |node| {
+        reader.template(node, "default", CALL_DEFAULT)
+    });
+    check_default(reader, &spec, dispatch);
+    Some(spec)
+}
+
+fn no_type(reader: &Reader<'_>, entry: &Entry) {
+    reader.error_help(
+        entry.key_place,
+        format!("the input {} has no `type`", quoted(&entry.key)),
+        "string, boolean or number",
+    );
+}
+
+fn kind(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>, dispatch: bool) -> InputKind {
+    let written = fields.read(reader, "type", |node| {
         Some((reader.plain(node, "type")?, node.place))
-    }) {
-        None if !dispatch => {
-            reader.error_help(
-                entry.key_place,
-                format!("the input {} has no `type`", quoted(&entry.key)),
-                "string, boolean or number",
-            );
+    });
+    let name = written.as_ref().map(|(kind, _)| kind.as_str());
+    if name != Some("choice")
+        && let Some(options) = fields.entry("options")
+    {
+        let message = format!(
+            "the input {} has `options`, but is no choice",
+            quoted(&entry.key)
+        );
+        reader.error_help(options.key_place, message, "its `type` is `choice`");
+    }
+    match written {
+        None => {
+            if !dispatch {
+                no_type(reader, entry);
+            }
             InputKind::Text
         }
-        None => InputKind::Text,
         Some((kind, place)) => match kind.as_str() {
             "string" => InputKind::Text,
             "boolean" => InputKind::Boolean,
             "number" => InputKind::Number,
             "environment" if dispatch => InputKind::Environment,
-            "choice" if dispatch => {
-                let options = fields.read(reader, "options", |node| {
-                    let texts = reader.one_or_more(node, "options")?.into_iter();
-                    Some(
-                        texts
-                            .filter_map(|node| reader.plain(node, "an option"))
-                            .collect(),
-                    )
-                });
-                InputKind::Choice(options.unwrap_or_default())
-            }
+            "choice" if dispatch => InputKind::Choice(options(reader, entry, fields)),
             _ => {
                 let known = if dispatch {
                     "string, boolean, number, choice or environment"
@@ -138,10 +158,57 @@ fn input(reader: &Reader<'_>, entry: &Entry, dispatch: bool) -> Option<InputSpec
                 InputKind::Text
             }
         },
-    };
-    let required = fields.read(reader, "required", |node| reader.boolean(node, "required"));
-    let default = fields.read(reader, "default", |node| {
-        reader.template(node, "default", CALL_DEFAULT)
+    }
+}
+
+/// The options of a choice: at least one; one that stands twice is only odd.
+fn options(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Vec<String> {
+    let nodes = fields.read(reader, "options", |node| {
+        reader.one_or_more(node, "options")
     });
-    Some(spec(kind, required.unwrap_or(false), default))
+    let mut options: Vec<String> = Vec::new();
+    for node in nodes.unwrap_or_default() {
+        let Some(option) = reader.plain(node, "an option") else {
+            continue;
+        };
+        if options.contains(&option) {
+            let message = format!("the option {} is there twice", quoted(&option));
+            reader.warn(node.place, message, "take one of them away");
+        }
+        options.push(option);
+    }
+    if options.is_empty() {
+        let message = format!("the choice {} has no `options`", quoted(&entry.key));
+        reader.error_help(entry.key_place, message, "for example `options: [a, b]`");
+    }
+    options
+}
+
+/// A default that needs no expression has a value of the input's kind.
+fn check_default(reader: &Reader<'_>, spec: &InputSpec, dispatch: bool) {
+    let Some(default) = &spec.default else {
+        return;
+    };
+    if spec.required && !dispatch {
+        let message = format!(
+            "{} must be given: its default is never used",
+            quoted(&spec.name)
+        );
+        let help = "leave out `required`, or the default";
+        reader.warn(default.place, message, help);
+    }
+    let Some(value) = default.fixed() else {
+        return;
+    };
+    let Err(message) = crate::plan::typed_input(Some(value), &spec.kind, &spec.name) else {
+        return;
+    };
+    match &spec.kind {
+        // A form shows the first option instead; a run that is started without it is refused.
+        InputKind::Choice(options) if options.is_empty() => {}
+        InputKind::Choice(_) => {
+            reader.warn(default.place, message, "the default is one of the options");
+        }
+        _ => reader.error_help(default.place, message, "the default is of the input's type"),
+    }
 }

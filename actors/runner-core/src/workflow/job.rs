@@ -1,10 +1,10 @@
 //! The jobs of a workflow.
 
-use std::collections::HashSet;
-
 use config_core::quoted;
 
-use super::parse::{concurrency, defaults, env, permissions};
+use super::needs::check_needs;
+use super::parse::{concurrency, defaults, env};
+use super::permissions::permissions;
 use super::reader::{Fields, Reader};
 use super::slots;
 use super::step;
@@ -212,9 +212,15 @@ fn runs_on(
     refusals: &mut Vec<Refusal>,
 ) -> Option<Data> {
     if !matches!(node.data, NodeData::Map(_)) {
+        check_labels(reader, node);
         return reader.data(node, "runs-on", slots::RUNS_ON);
     }
     let fields = reader.fields(node, "runs-on", &["group", "labels"])?;
+    match (fields.get("labels"), fields.get("group")) {
+        (Some(labels), None) => check_labels(reader, labels),
+        (None, None) => no_label(reader, node),
+        (_, Some(_)) => {}
+    }
     if let Some(group) = fields.entry("group") {
         refusals.push(Refusal {
             feature: "runs-on.group".to_owned(),
@@ -229,6 +235,26 @@ fn runs_on(
     }
 }
 
+/// A machine is found by at least one label, and none of them is empty.
+fn check_labels(reader: &Reader<'_>, node: &Node) {
+    let labels = node.items();
+    let empty = labels
+        .iter()
+        .find(|label| label.text().is_some_and(|text| text.trim().is_empty()));
+    match empty {
+        Some(label) => no_label(reader, label),
+        None if labels.is_empty() && !matches!(node.data, NodeData::Map(_)) => {
+            no_label(reader, node);
+        }
+        None => {}
+    }
+}
+
+fn no_label(reader: &Reader<'_>, node: &Node) {
+    let help = "for example `runs-on: ubuntu-latest`";
+    reader.error_help(node.place, "runs-on gives no label", help);
+}
+
 fn call(reader: &Reader<'_>, fields: Fields<'_>, uses: &Node) -> Option<JobWork> {
     let with = fields.read(reader, "with", |node| {
         Some(reader.templates(node, "an input", slots::CALL_WITH))
@@ -241,87 +267,13 @@ fn call(reader: &Reader<'_>, fields: Fields<'_>, uses: &Node) -> Option<JobWork>
             slots::CALL_SECRET,
         ))),
     });
+    let name = reader.plain(uses, "uses")?;
+    super::uses::check_called(reader, &name, uses.place);
     Some(JobWork::Call {
-        uses: Located::new(reader.plain(uses, "uses")?, uses.place),
+        uses: Located::new(name, uses.place),
         with: with.unwrap_or_default(),
         secrets: secrets.unwrap_or(CallSecrets::Only(Vec::new())),
     })
-}
-
-/// Every need names a job, once; it is written as the job is from here on (case does not matter).
-fn check_needs(reader: &Reader<'_>, jobs: &mut [Job], entries: &[Entry]) {
-    let known = |id: &str| {
-        entries
-            .iter()
-            .find(|entry| entry.key.eq_ignore_ascii_case(id))
-    };
-    for job in &mut *jobs {
-        let mut seen = HashSet::new();
-        for need in &mut job.needs {
-            match known(&need.value) {
-                Some(entry) => need.value.clone_from(&entry.key),
-                None => unknown_need(reader, &job.id, need, entries),
-            }
-            if !seen.insert(need.value.clone()) {
-                let message = format!("{} needs {} twice", quoted(&job.id), quoted(&need.value));
-                reader.error(need.place, message);
-            }
-        }
-    }
-    if let Some(cycle) = cycle(jobs) {
-        let first = jobs.iter().find(|job| job.id == cycle[0]);
-        let place = first
-            .and_then(|job| job.needs.first())
-            .map(|need| need.place);
-        let message = format!("jobs need each other in a circle: {}", cycle.join(" → "));
-        reader.error(place.unwrap_or_default(), message);
-    }
-}
-
-fn unknown_need(reader: &Reader<'_>, job: &str, need: &Located<String>, entries: &[Entry]) {
-    let message = format!(
-        "{} needs {}, but there is no such job",
-        quoted(job),
-        quoted(&need.value)
-    );
-    match reader.meant(&need.value, entries.iter().map(|entry| entry.key.as_str())) {
-        Some(near) => reader.error_help(need.place, message, format!("did you mean `{near}`?")),
-        None => reader.error(need.place, message),
-    }
-}
-
-/// A circle of jobs, its first job again at the end.
-fn cycle(jobs: &[Job]) -> Option<Vec<String>> {
-    // Jobs whose needs are all placed are placed; what is left needs a circle.
-    let mut left: Vec<&Job> = jobs.iter().collect();
-    loop {
-        let ids: HashSet<&str> = left.iter().map(|job| job.id.as_str()).collect();
-        let before = left.len();
-        left.retain(|job| {
-            job.needs
-                .iter()
-                .any(|need| ids.contains(need.value.as_str()))
-        });
-        if left.len() == before {
-            break;
-        }
-    }
-    let mut path: Vec<&str> = vec![left.first()?.id.as_str()];
-    loop {
-        let job = left
-            .iter()
-            .find(|job| Some(&job.id.as_str()) == path.last())?;
-        let next = job
-            .needs
-            .iter()
-            .find(|need| left.iter().any(|job| job.id == need.value))?;
-        if let Some(at) = path.iter().position(|id| *id == next.value) {
-            let mut circle: Vec<String> = path[at..].iter().map(|id| (*id).to_owned()).collect();
-            circle.push(next.value.clone());
-            return Some(circle);
-        }
-        path.push(&next.value);
-    }
 }
 
 /// Ids begin with a letter or `_` and hold letters, digits, `-` and `_`.

@@ -1,15 +1,20 @@
 //! Workflow and action files: what they say, checked, with the place of every part.
 
 mod action;
+mod events;
+mod filters;
 mod inputs;
 mod job;
+mod needs;
 mod parse;
+mod permissions;
 mod reader;
 mod slots;
 mod step;
 mod strategy;
 mod triggers;
 mod types;
+mod uses;
 
 pub use action::{Action, ActionRuns, parse_action};
 pub use parse::{Parsed, parse};

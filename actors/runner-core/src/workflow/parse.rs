@@ -2,9 +2,10 @@
 
 use config_core::{Diagnostics, Severity, SourceText, quoted};
 
+use super::permissions::permissions;
 use super::reader::Reader;
 use super::slots::{self, Slot};
-use super::types::{Concurrency, Env, Refusal, RunDefaults, Triggers, Workflow};
+use super::types::{Concurrency, Env, RunDefaults, Triggers, Workflow};
 use super::{job, triggers};
 use crate::expr::Template;
 use crate::place::Place;
@@ -55,6 +56,7 @@ pub(super) fn read_file<T>(
 fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
     let known = [
         "name",
+        "description",
         "run-name",
         "on",
         "permissions",
@@ -197,70 +199,4 @@ pub(super) fn concurrency(reader: &Reader<'_>, node: &Node, slot: Slot) -> Optio
         group,
         cancel_in_progress: template("cancel-in-progress"),
     })
-}
-
-/// `permissions`: no token ever enters the machine, so less is given than asked for; only what a job
-/// cannot do without is refused.
-pub(super) fn permissions(
-    reader: &Reader<'_>,
-    file: &str,
-    node: &Node,
-    refusals: &mut Vec<Refusal>,
-) {
-    const SCOPES: [&str; 18] = [
-        "actions",
-        "artifact-metadata",
-        "attestations",
-        "checks",
-        "contents",
-        "deployments",
-        "discussions",
-        "id-token",
-        "issues",
-        "models",
-        "packages",
-        "pages",
-        "pull-requests",
-        "repository-projects",
-        "security-events",
-        "statuses",
-        "vulnerability-alerts",
-        "code-quality",
-    ];
-    if let NodeData::Scalar { text, .. } = &node.data {
-        if !node.is_null() && !["read-all", "write-all"].contains(&text.as_str()) {
-            reader.error_help(
-                node.place,
-                "unknown permissions",
-                "read-all, write-all or a mapping",
-            );
-        }
-        return;
-    }
-    let Some(fields) = reader.fields(node, "permissions", &SCOPES) else {
-        return;
-    };
-    for scope in SCOPES {
-        let Some(entry) = fields.entry(scope) else {
-            continue;
-        };
-        let Some(level) = reader.plain(&entry.value, scope) else {
-            continue;
-        };
-        if !["read", "write", "none"].contains(&level.as_str()) {
-            reader.error_help(
-                entry.value.place,
-                "unknown permission",
-                "read, write or none",
-            );
-        }
-        if scope == "id-token" && level == "write" {
-            refusals.push(Refusal {
-                feature: "id-token: write".to_owned(),
-                reason: "there is no OpenID Connect provider that would sign the token".to_owned(),
-                file: file.into(),
-                place: entry.key_place,
-            });
-        }
-    }
 }

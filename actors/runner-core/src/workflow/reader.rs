@@ -342,6 +342,19 @@ pub(crate) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
+    /// Those of a value that is a mapping.
+    pub(crate) fn of(node: &'n Node) -> Option<Self> {
+        match &node.data {
+            NodeData::Map(entries) => Some(Self { entries }),
+            _ => None,
+        }
+    }
+
+    /// All of them, in order.
+    pub(crate) fn entries(&self) -> &'n [Entry] {
+        self.entries
+    }
+
     /// The entry of a key.
     pub(crate) fn entry(&self, key: &str) -> Option<&'n Entry> {
         self.entries.iter().find(|entry| entry.key == key)

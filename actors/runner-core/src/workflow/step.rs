@@ -151,21 +151,32 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: Kind) -> Opt
                     "actions have no default shell",
                 );
             }
+            let script = reader.within("run", || reader.template(script, "run", slot))?;
+            if script.source.trim().is_empty() {
+                let place = fields
+                    .entry("run")
+                    .map_or(beginning, |entry| entry.key_place);
+                reader.warn(place, "the script is empty", "nothing would run");
+            }
             Some(StepWork::Run {
-                script: reader.within("run", || reader.template(script, "run", slot))?,
+                script,
                 shell,
                 working_directory: template("working-directory"),
             })
         }
         (None, Some(uses)) => {
             without(&["shell", "working-directory"], "that uses an action");
-            let with = fields.read(reader, "with", |node| {
-                Some(reader.templates(node, "an input", slot))
-            });
+            let with = fields
+                .read(reader, "with", |node| {
+                    Some(reader.templates(node, "an input", slot))
+                })
+                .unwrap_or_default();
             let name = reader.plain(uses, "uses")?;
+            super::uses::check_action(reader, &name, uses.place);
+            super::uses::check_inputs(reader, &name, &with, uses.place);
             Some(StepWork::Uses {
                 uses: Located::new(name, uses.place),
-                with: with.unwrap_or_default(),
+                with,
             })
         }
     }

@@ -2,82 +2,17 @@
 
 use config_core::quoted;
 
+use super::events::{self, PULL_REQUEST_TYPES};
+use super::filters::filter;
 use super::reader::Reader;
-use super::types::{Filter, PullRequestTrigger, PushTrigger, Triggers};
+use super::types::{PullRequestTrigger, PushTrigger, Triggers};
 use crate::expr::Value;
-use crate::glob::Pattern;
 use crate::place::{Located, Place};
 use crate::schedule::Schedule;
 use crate::yaml::{Entry, Node, NodeData};
 
-/// Every event a workflow can name (page "Events that trigger workflows").
-const EVENTS: [&str; 39] = [
-    "push",
-    "pull_request",
-    "workflow_dispatch",
-    "workflow_call",
-    "schedule",
-    "branch_protection_rule",
-    "check_run",
-    "check_suite",
-    "create",
-    "delete",
-    "deployment",
-    "deployment_status",
-    "discussion",
-    "discussion_comment",
-    "fork",
-    "gollum",
-    "image_version",
-    "issue_comment",
-    "issues",
-    "label",
-    "merge_group",
-    "milestone",
-    "page_build",
-    "project",
-    "project_card",
-    "project_column",
-    "public",
-    "pull_request_comment",
-    "pull_request_review",
-    "pull_request_review_comment",
-    "pull_request_target",
-    "registry_package",
-    "release",
-    "repository_dispatch",
-    "status",
-    "watch",
-    "workflow_run",
-    "pull_request_label",
-    "workflow_job",
-];
-
-/// Actions of `pull_request`.
-const PULL_REQUEST_TYPES: [&str; 22] = [
-    "opened",
-    "synchronize",
-    "synchronized",
-    "reopened",
-    "assigned",
-    "unassigned",
-    "labeled",
-    "unlabeled",
-    "edited",
-    "closed",
-    "converted_to_draft",
-    "locked",
-    "unlocked",
-    "enqueued",
-    "dequeued",
-    "milestoned",
-    "demilestoned",
-    "ready_for_review",
-    "review_requested",
-    "review_request_removed",
-    "auto_merge_enabled",
-    "auto_merge_disabled",
-];
+/// GitHub's shortest time between two runs of a schedule, in minutes (page "Events that trigger workflows", `schedule`).
+const LEAST_GAP: u32 = 5;
 
 /// Reads `on`.
 pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Triggers {
@@ -151,16 +86,19 @@ fn add(
             triggers.schedule = match options {
                 Some(node) => schedules(reader, node),
                 None => {
-                    let help = "for example `schedule: [{cron: '0 4 * * *'}]`";
-                    reader.error_help(place, "schedule has no `cron` entries", help);
+                    let message = "schedule has no `cron` entries";
+                    reader.error_help(place, message, SCHEDULE_EXAMPLE);
                     Vec::new()
                 }
             };
         }
-        _ if EVENTS.contains(&name) => triggers.others.push(Located::new(name.to_owned(), place)),
+        _ if events::names().any(|known| known == name) => {
+            events::check_other(reader, name, place, options);
+            triggers.others.push(Located::new(name.to_owned(), place));
+        }
         _ => {
             let message = format!("unknown event {}", quoted(name));
-            let help = reader.meant(name, EVENTS).map_or_else(
+            let help = reader.meant(name, events::names()).map_or_else(
                 || "for example `push` or `pull_request`".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
@@ -203,6 +141,12 @@ fn pull_request(reader: &Reader<'_>, node: &Node) -> PullRequestTrigger {
     let Some(fields) = reader.fields(node, "pull_request", &known) else {
         return PullRequestTrigger::default();
     };
+    for key in ["tags", "tags-ignore"] {
+        if let Some(entry) = fields.entry(key) {
+            let message = format!("pull requests have no {key}: this filter does nothing");
+            reader.warn(entry.key_place, message, "it belongs to `push`");
+        }
+    }
     let types = fields.read(reader, "types", |node| {
         let mut types = Vec::new();
         for node in reader.one_or_more(node, "types")? {
@@ -213,7 +157,7 @@ fn pull_request(reader: &Reader<'_>, node: &Node) -> PullRequestTrigger {
                 types.push(action);
             } else {
                 let message = format!("pull requests have no action {}", quoted(&action));
-                let near = reader.meant(&action, PULL_REQUEST_TYPES);
+                let near = reader.meant(&action, PULL_REQUEST_TYPES.iter().copied());
                 let help = near.map_or_else(
                     || PULL_REQUEST_TYPES.join(", "),
                     |near| format!("did you mean `{near}`?"),
@@ -230,77 +174,8 @@ fn pull_request(reader: &Reader<'_>, node: &Node) -> PullRequestTrigger {
     }
 }
 
-fn filter(
-    reader: &Reader<'_>,
-    fields: super::reader::Fields<'_>,
-    only: &str,
-    ignore: &str,
-) -> Filter {
-    let patterns = |key: &str| fields.read(reader, key, |node| patterns(reader, node, key));
-    match (patterns(only), patterns(ignore)) {
-        (Some(_), Some(_)) => {
-            let place = fields
-                .entry(ignore)
-                .map(|entry| entry.key_place)
-                .unwrap_or_default();
-            reader.error_help(
-                place,
-                format!("`{only}` and `{ignore}` exclude each other"),
-                format!("use `{only}` with `!` patterns"),
-            );
-            Filter::All
-        }
-        (Some(patterns), None) => {
-            if !patterns.is_empty() && patterns.iter().all(|pattern| pattern.negative) {
-                let place = fields
-                    .entry(only)
-                    .map(|entry| entry.key_place)
-                    .unwrap_or_default();
-                reader.error_help(
-                    place,
-                    format!("`{only}` only takes away, so nothing is left"),
-                    format!("use `{ignore}`"),
-                );
-            }
-            Filter::Only(patterns)
-        }
-        (None, Some(patterns)) => {
-            if patterns.iter().any(|pattern| pattern.negative) {
-                let place = fields
-                    .entry(ignore)
-                    .map(|entry| entry.key_place)
-                    .unwrap_or_default();
-                reader.error_help(
-                    place,
-                    format!("`{ignore}` takes no `!` patterns"),
-                    format!("use `{only}`"),
-                );
-            }
-            Filter::Ignore(patterns)
-        }
-        (None, None) => Filter::All,
-    }
-}
-
-fn patterns(reader: &Reader<'_>, node: &Node, what: &str) -> Option<Vec<Pattern>> {
-    let read = |node: &Node| {
-        let text = reader.plain(node, what)?;
-        match Pattern::parse(&text) {
-            Ok(pattern) => Some(pattern),
-            Err(error) => {
-                reader.error(node.place, error);
-                None
-            }
-        }
-    };
-    Some(
-        reader
-            .one_or_more(node, what)?
-            .into_iter()
-            .filter_map(read)
-            .collect(),
-    )
-}
+/// Shown where `schedule` says nothing.
+const SCHEDULE_EXAMPLE: &str = "for example `schedule: [{cron: '0 4 * * *'}]`";
 
 fn schedules(reader: &Reader<'_>, node: &Node) -> Vec<Located<Schedule>> {
     let NodeData::List(entries) = &node.data else {
@@ -308,28 +183,58 @@ fn schedules(reader: &Reader<'_>, node: &Node) -> Vec<Located<Schedule>> {
             .wrong_kind(node, "schedule", "a list of `cron` entries")
             .unwrap_or_default();
     };
-    let read = |node: &Node| {
-        let fields = reader.fields(node, "a schedule", &["cron", "timezone"])?;
-        let Some(cron) = fields.get("cron") else {
-            reader.error(node.place, "a schedule has no `cron`");
-            return None;
-        };
-        let text = reader.plain(cron, "cron")?;
-        let timezone = fields.read(reader, "timezone", |node| reader.plain(node, "timezone"));
-        if is_placeholder(&text) {
-            let message = format!("{} is a template's placeholder, no schedule", quoted(&text));
-            reader.warn(cron.place, message, "put a cron expression there");
-            return None;
-        }
-        match Schedule::parse(&text, timezone) {
-            Ok(schedule) => Some(Located::new(schedule, cron.place)),
-            Err(error) => {
-                reader.error(cron.place, error);
-                None
-            }
-        }
+    if entries.is_empty() {
+        let message = "schedule has no `cron` entries";
+        reader.error_help(node.place, message, SCHEDULE_EXAMPLE);
+    }
+    entries
+        .iter()
+        .filter_map(|node| schedule(reader, node))
+        .collect()
+}
+
+fn schedule(reader: &Reader<'_>, node: &Node) -> Option<Located<Schedule>> {
+    let fields = reader.fields(node, "a schedule", &["cron", "timezone"])?;
+    let timezone = fields.read(reader, "timezone", |node| timezone(reader, node));
+    let Some(cron) = fields.get("cron") else {
+        reader.error(node.place, "a schedule has no `cron`");
+        return None;
     };
-    entries.iter().filter_map(|node| read(node)).collect()
+    let text = reader.plain(cron, "cron")?;
+    if is_placeholder(&text) {
+        let message = format!("{} is a template's placeholder, no schedule", quoted(&text));
+        reader.warn(cron.place, message, "put a cron expression there");
+        return None;
+    }
+    let schedule = Schedule::parse(&text, timezone)
+        .map_err(|error| reader.error(cron.place, error))
+        .ok()?;
+    if let Some(minutes) = schedule.shortest_gap().filter(|gap| *gap < LEAST_GAP) {
+        let message = format!("this schedule comes every {minutes} min");
+        let help = format!("GitHub starts nothing more often than every {LEAST_GAP} min");
+        reader.warn(cron.place, message, help);
+    }
+    Some(Located::new(schedule, cron.place))
+}
+
+/// An IANA name. One that is not known would never start anything, and nobody would be told.
+fn timezone(reader: &Reader<'_>, node: &Node) -> Option<String> {
+    let name = reader.plain(node, "timezone")?;
+    if jiff::tz::TimeZone::get(&name).is_err() {
+        let message = format!("unknown time zone {}", quoted(&name));
+        let known: Vec<String> = jiff::tz::db()
+            .available()
+            .map(|name| name.as_str().to_owned())
+            .collect();
+        let help = reader
+            .meant(&name, known.iter().map(String::as_str))
+            .map_or_else(
+                || "an IANA name, for example `Europe/Berlin`".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+        reader.error_help(node.place, message, help);
+    }
+    Some(name)
 }
 
 /// `$cron-daily`, `$default-branch`: what a collection of templates leaves to be filled in.

@@ -58,6 +58,37 @@ impl Node {
         }
     }
 
+    /// The entry of a mapping's key.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        match &self.data {
+            NodeData::Map(entries) => entries.iter().find(|entry| entry.key == key),
+            _ => None,
+        }
+    }
+
+    /// The text of a scalar that is one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.data {
+            NodeData::Scalar {
+                text,
+                value: Value::Text(_),
+            } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The elements of a list; of a scalar the scalar itself, of nothing nothing.
+    pub(crate) fn items(&self) -> Vec<&Node> {
+        match &self.data {
+            NodeData::List(values) => values.iter().map(|value| &**value).collect(),
+            NodeData::Scalar {
+                value: Value::Null, ..
+            }
+            | NodeData::Map(_) => Vec::new(),
+            NodeData::Scalar { .. } => vec![self],
+        }
+    }
+
     /// Whether it is nothing (an empty value, `~`, `null`).
     pub(crate) fn is_null(&self) -> bool {
         matches!(

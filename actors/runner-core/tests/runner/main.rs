@@ -4,6 +4,7 @@ mod attacks;
 mod checks;
 mod corpora;
 mod documentation;
+mod findings;
 mod masking;
 mod mistakes;
 mod model;

@@ -1,0 +1,73 @@
+//! `uses`: what a step or a job may name (page "Workflow syntax", `jobs.<job_id>.steps[*].uses`, `jobs.<job_id>.uses`).
+
+use config_core::quoted;
+
+use super::reader::Reader;
+use crate::expr::Template;
+use crate::place::Place;
+
+/// `owner/name[/path]@ref`, `./path`, `docker://image`, or (as Forgejo has it) an address.
+pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: Place) {
+    if uses.trim().is_empty() {
+        let help = "for example `actions/checkout@v4`";
+        reader.error_help(place, "`uses` is empty", help);
+        return;
+    }
+    if is_local(uses) || uses.starts_with("docker://") {
+        return;
+    }
+    let (name, version) = uses.split_once('@').unwrap_or((uses, ""));
+    if version.is_empty() {
+        let message = format!("{} names no version", quoted(uses));
+        reader.error_help(place, message, format!("for example `{name}@v4`"));
+        return;
+    }
+    let name = name.split_once("://").map_or(name, |(_, rest)| rest);
+    let segments = name.split(['/', '\\']).filter(|part| !part.is_empty());
+    if segments.count() < 2 {
+        let message = format!("{} is no action", quoted(uses));
+        reader.error_help(place, message, "`owner/name@version`, or `./path`");
+    }
+}
+
+/// `./path` of the same commit, or `owner/name/path@ref`.
+pub(super) fn check_called(reader: &Reader<'_>, uses: &str, place: Place) {
+    if uses.trim().is_empty() {
+        reader.error_help(
+            place,
+            "`uses` is empty",
+            "for example `./.github/workflows/build.yml`",
+        );
+        return;
+    }
+    let Some((path, _)) = uses.split_once('@').filter(|_| is_local(uses)) else {
+        return;
+    };
+    let message = "a workflow of the same repository has no version: it is that of the commit";
+    reader.error_help(place, message, format!("write `{path}`"));
+}
+
+/// The inputs without which an action that is done here fails.
+pub(super) fn check_inputs(
+    reader: &Reader<'_>,
+    uses: &str,
+    with: &[(String, Template)],
+    place: Place,
+) {
+    for input in crate::plan::required_inputs(uses) {
+        let given = with.iter().any(|(name, value)| {
+            name.eq_ignore_ascii_case(input) && !value.source.trim().is_empty()
+        });
+        if !given {
+            let message = format!("{uses} needs the input `{input}`: the step would fail");
+            reader.warn(place, message, format!("give it by `with: {{{input}: …}}`"));
+        }
+    }
+}
+
+fn is_local(uses: &str) -> bool {
+    // `$/` is the repository of the file itself.
+    ["./", ".\\", "$/"]
+        .iter()
+        .any(|start| uses.starts_with(start))
+}

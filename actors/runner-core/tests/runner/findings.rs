@@ -1,0 +1,258 @@
+//! What `check` finds: for each mistake its place and what is said; for what is right, nothing.
+//!
+//! The pages named are GitHub's. What GitHub refuses is an error, what it takes and what then does
+//! something else than it says is a warning.
+
+use config_core::Severity;
+use runner_core::report::check;
+
+const JOB: &str = "jobs:\n  a:\n    runs-on: x\n    steps: [{run: y}]\n";
+
+/// `error 3:5: what` for every finding.
+fn findings(text: &str) -> Vec<String> {
+    let report = check("ci.yml", text.as_bytes(), &|_| None);
+    let shown = report.diagnostics.iter().map(|found| {
+        let severity = match found.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let (line, col) = (found.line.unwrap_or(0), found.col.unwrap_or(0));
+        format!("{severity} {line}:{col}: {}", found.message)
+    });
+    shown.collect()
+}
+
+/// Every text with what is found in it: all of it, in order.
+#[track_caller]
+pub(crate) fn found(cases: &[(&str, &[&str])]) {
+    for (text, expected) in cases {
+        assert_eq!(findings(text), *expected, "{text}");
+    }
+}
+
+fn on(event: &str) -> String {
+    format!("on:\n  {event}\n{JOB}")
+}
+
+#[track_caller]
+fn found_on(cases: &[(&str, &[&str])]) {
+    for (event, expected) in cases {
+        let text = on(event);
+        assert_eq!(findings(&text), *expected, "{text}");
+    }
+}
+
+fn steps(steps: &str) -> String {
+    format!("on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - {steps}\n")
+}
+
+#[track_caller]
+fn found_in_step(cases: &[(&str, &[&str])]) {
+    for (step, expected) in cases {
+        let text = steps(step);
+        assert_eq!(findings(&text), *expected, "{text}");
+    }
+}
+
+/// Page "Events that trigger workflows", `schedule`.
+#[test]
+fn schedules_that_start_nothing_are_found() {
+    found_on(&[
+        (
+            "schedule: []",
+            &["error 2:13: schedule has no `cron` entries"],
+        ),
+        (
+            "schedule: [{cron: '0 4 * * *', timezone: Mars/Olympus}]",
+            &["error 2:44: unknown time zone `Mars/Olympus`"],
+        ),
+        (
+            "schedule: [{cron: '0 4 * * *', timezone: ''}]",
+            &["error 2:44: unknown time zone ``"],
+        ),
+        (
+            "schedule: [{cron: '0 4 * * *', timezone: Europe/Berlin}]",
+            &[],
+        ),
+        (
+            "schedule: [{cron: '*/2 * * * *'}]",
+            &["warning 2:21: this schedule comes every 2 min"],
+        ),
+        ("schedule: [{cron: '*/5 * * * *'}]", &[]),
+    ]);
+}
+
+/// Page "Workflow syntax", `on.workflow_dispatch.inputs`, `on.workflow_call.inputs`.
+#[test]
+fn inputs_whose_default_cannot_be_given_are_found() {
+    found_on(&[
+        (
+            "workflow_dispatch: {inputs: {a: {type: boolean, default: maybe}}}",
+            &["error 2:60: the input `a` is `maybe`, expected true or false"],
+        ),
+        (
+            "workflow_dispatch: {inputs: {a: {type: boolean, default: 'true'}}}",
+            &[],
+        ),
+        (
+            "workflow_dispatch: {inputs: {a: {type: number, default: ten}}}",
+            &["error 2:59: the input `a` is `ten`, expected a number"],
+        ),
+        (
+            "workflow_dispatch: {inputs: {a: {type: number, default: 10}}}",
+            &[],
+        ),
+        (
+            "workflow_call: {inputs: {a: {type: boolean, default: 7}}}",
+            &["error 2:56: the input `a` is `7`, expected true or false"],
+        ),
+        (
+            "workflow_call: {inputs: {a: {type: string, default: '${{ github.ref }}'}}}",
+            &[],
+        ),
+        (
+            "workflow_call: {inputs: {a: {type: string, required: true, default: x}}}",
+            &["warning 2:71: `a` must be given: its default is never used"],
+        ),
+        (
+            "workflow_call: {inputs: {a: }}",
+            &["error 2:28: the input `a` has no `type`"],
+        ),
+        (
+            "workflow_dispatch: {inputs: {a: {type: choice}}}",
+            &["error 2:32: the choice `a` has no `options`"],
+        ),
+        (
+            "workflow_dispatch: {inputs: {a: {type: choice, options: []}}}",
+            &["error 2:32: the choice `a` has no `options`"],
+        ),
+        (
+            "workflow_dispatch: {inputs: {a: {type: choice, options: [b, c, b]}}}",
+            &["warning 2:66: the option `b` is there twice"],
+        ),
+        (
+            "workflow_dispatch: {inputs: {a: {type: choice, options: [b], default: c}}}",
+            &["warning 2:73: the input `a` is `c`, expected b"],
+        ),
+        (
+            "workflow_dispatch: {inputs: {a: {type: string, options: [b]}}}",
+            &["error 2:50: the input `a` has `options`, but is no choice"],
+        ),
+    ]);
+}
+
+/// Page "Workflow syntax", `jobs.<job_id>.runs-on`.
+#[test]
+fn a_job_without_a_label_is_found() {
+    for (labels, place) in [
+        ("[]", "4:14"),
+        ("''", "4:14"),
+        ("[x, '']", "4:18"),
+        ("{labels: []}", "4:23"),
+        ("{}", "4:14"),
+    ] {
+        let text =
+            format!("on: push\njobs:\n  a:\n    runs-on: {labels}\n    steps: [{{run: y}}]\n");
+        let expected = format!("error {place}: runs-on gives no label");
+        assert_eq!(findings(&text), [expected], "{text}");
+    }
+}
+
+/// Page "Workflow syntax", `jobs.<job_id>.steps[*].uses`, `.run`; the actions' own pages.
+#[test]
+fn steps_that_could_only_fail_are_found() {
+    found_in_step(&[
+        ("run: ''", &["warning 6:9: the script is empty"]),
+        ("uses: ''", &["error 6:15: `uses` is empty"]),
+        (
+            "uses: actions/checkout",
+            &["error 6:15: `actions/checkout` names no version"],
+        ),
+        (
+            "uses: checkout@v4",
+            &["error 6:15: `checkout@v4` is no action"],
+        ),
+        ("uses: https://code.forgejo.org/actions/checkout@v4", &[]),
+        (
+            "uses: actions/cache@v4\n        with: {path: x}",
+            &["warning 6:15: actions/cache@v4 needs the input `key`: the step would fail"],
+        ),
+        (
+            "uses: actions/upload-artifact@v4",
+            &[
+                "warning 6:15: actions/upload-artifact@v4 needs the input `path`: the step would fail",
+            ],
+        ),
+        (
+            "uses: actions/cache@v4\n        with: {path: x, key: y}",
+            &[],
+        ),
+    ]);
+    found(&[(
+        "on: push\njobs:\n  a:\n    uses: ./.github/workflows/x.yml@main\n",
+        &["error 4:11: a workflow of the same repository has no version: it is that of the commit"],
+    )]);
+}
+
+/// Page "Events that trigger workflows".
+#[test]
+fn options_that_an_event_does_not_have_are_found() {
+    found_on(&[
+        (
+            "pull_request: {tags: [v1]}",
+            &["warning 2:18: pull requests have no tags: this filter does nothing"],
+        ),
+        (
+            "issues: {branches: [x]}",
+            &["warning 2:12: issues has no option `branches`"],
+        ),
+        (
+            "issues: {types: [opend]}",
+            &["warning 2:20: issues has no type `opend`"],
+        ),
+        (
+            "create: {branches: [x]}",
+            &["warning 2:12: create has no option `branches`"],
+        ),
+        (
+            "merge_group: {types: opened, paths: [x], branches: [a], branches-ignore: [b]}",
+            &[
+                "warning 2:24: merge_group has no type `opened`",
+                "warning 2:32: merge_group has no option `paths`",
+                "warning 2:59: `branches` and `branches-ignore` exclude each other",
+            ],
+        ),
+        (
+            "workflow_run:",
+            &["warning 2:3: workflow_run names no `workflows`"],
+        ),
+        (
+            "workflow_run: {workflows: []}",
+            &["warning 2:29: workflows is empty"],
+        ),
+        ("workflow_run: {workflows: [CI], types: [completed]}", &[]),
+        ("repository_dispatch: {types: [anything]}", &[]),
+        (
+            "image_version: {names: [a], versions: [1.*], types: [ready]}",
+            &[],
+        ),
+    ]);
+}
+
+/// Page "Workflow syntax", `permissions`.
+#[test]
+fn levels_that_a_permission_does_not_have_are_found() {
+    for (permission, expected) in [
+        ("id-token: read", Some("id-token has no level `read`")),
+        ("models: write", Some("models has no level `write`")),
+        ("models: read", None),
+        ("contents: write", None),
+    ] {
+        let text = format!("on: push\npermissions: {{{permission}}}\n{JOB}");
+        let found = findings(&text);
+        assert_eq!(found.len(), usize::from(expected.is_some()), "{found:?}");
+        if let Some(expected) = expected {
+            assert!(found[0].ends_with(expected), "{found:?}");
+        }
+    }
+}
