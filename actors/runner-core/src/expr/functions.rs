@@ -109,6 +109,17 @@ impl Function {
         Ok(())
     }
 
+    /// Whether `format` can fill in a pattern with so many values.
+    pub(crate) fn check_format(pattern: &str, values: usize) -> Result<(), EvalError> {
+        let values = vec![Value::Null; values];
+        format(pattern, &values).map(drop)
+    }
+
+    /// What `fromJSON` makes of a text.
+    pub(crate) fn read_json(text: &str) -> Result<Value, EvalError> {
+        from_json(text)
+    }
+
     /// Calls it.
     pub(super) fn call(self, arguments: &[Value], scope: &Scope<'_>) -> Result<Value, EvalError> {
         let text = |index: usize| arguments.get(index).map(Value::as_text).unwrap_or_default();

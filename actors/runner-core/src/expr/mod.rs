@@ -3,10 +3,12 @@
 //! Rules: GitHub's pages "Evaluate expressions in workflows and actions" and "Contexts reference".
 
 mod ast;
+mod chain;
 mod contexts;
 mod eval;
 mod functions;
 mod json;
+mod kind;
 mod lexer;
 mod object;
 mod parser;
@@ -14,8 +16,10 @@ mod template;
 mod value;
 
 pub use ast::{Expr, Operator};
+pub use chain::Chain;
 pub use contexts::{Context, Contexts, HashFiles, Scope, Status};
 pub use functions::Function;
+pub use kind::Kind;
 pub use object::Object;
 pub use template::{Condition, Data, Template};
 pub use value::{Value, same_text};

@@ -88,6 +88,11 @@ impl Template {
         })
     }
 
+    /// Whether it is nothing but one expression.
+    pub fn is_one_expression(&self) -> bool {
+        matches!(self.parts.as_slice(), [Part::Expr(_)])
+    }
+
     /// Whether an expression in it refers to `context`.
     pub fn refers_to(&self, context: Context) -> bool {
         self.expressions().any(|expr| expr.refers_to(context))

@@ -2,8 +2,9 @@
 
 use config_core::quoted;
 
+use super::fields::Fields;
 use super::filters::{patterns, same_for_both};
-use super::reader::{Fields, Reader};
+use super::reader::Reader;
 use crate::place::Place;
 use crate::yaml::Node;
 

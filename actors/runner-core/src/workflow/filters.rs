@@ -1,6 +1,7 @@
 //! Filters of events: branches, tags and paths.
 
-use super::reader::{Fields, Reader};
+use super::fields::Fields;
+use super::reader::Reader;
 use super::types::Filter;
 use crate::glob::Pattern;
 use crate::yaml::Node;

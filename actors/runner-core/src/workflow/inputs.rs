@@ -2,7 +2,8 @@
 
 use config_core::quoted;
 
-use super::reader::{Fields, Reader};
+use super::fields::Fields;
+use super::reader::Reader;
 use super::slots::{CALL_DEFAULT, CALL_OUTPUT};
 use super::types::{CallTrigger, InputKind, InputSpec, SecretSpec};
 use crate::yaml::{Entry, Node};
@@ -76,7 +77,13 @@ fn inputs(reader: &Reader<'_>, node: &Node, dispatch: bool) -> Vec<InputSpec> {
     let entries = reader.entries(node, "inputs").unwrap_or_default();
     entries
         .iter()
-        .filter_map(|entry| reader.within(&entry.key, || input(reader, entry, dispatch)))
+        .filter_map(|entry| {
+            let input = reader.within(&entry.key, || input(reader, entry, dispatch));
+            if input.is_none() {
+                reader.lose();
+            }
+            input
+        })
         .collect()
 }
 

@@ -2,10 +2,11 @@
 
 use config_core::quoted;
 
+use super::fields::Fields;
 use super::needs::check_needs;
 use super::parse::{concurrency, defaults, env};
 use super::permissions::permissions;
-use super::reader::{Fields, Reader};
+use super::reader::Reader;
 use super::slots;
 use super::step;
 use super::types::{CallSecrets, Job, JobWork, Refusal};
@@ -68,7 +69,13 @@ pub(super) fn read_all(reader: &Reader<'_>, file: &str, node: &Node) -> Vec<Job>
         );
         return Vec::new();
     }
-    let read = |entry: &Entry| reader.within(&entry.key, || job(reader, file, entry));
+    let read = |entry: &Entry| {
+        let job = reader.within(&entry.key, || job(reader, file, entry));
+        if job.is_none() {
+            reader.lose();
+        }
+        job
+    };
     let mut jobs: Vec<Job> = entries.iter().filter_map(read).collect();
     check_needs(reader, &mut jobs, entries);
     jobs

@@ -2,19 +2,25 @@
 
 mod action;
 mod events;
+mod fields;
 mod filters;
 mod inputs;
 mod job;
+mod known;
 mod needs;
 mod parse;
 mod permissions;
+mod places;
 mod reader;
+mod references;
+mod sites;
 mod slots;
 mod step;
 mod strategy;
 mod triggers;
 mod types;
 mod uses;
+mod values;
 
 pub use action::{Action, ActionRuns, parse_action};
 pub use parse::{Parsed, parse};

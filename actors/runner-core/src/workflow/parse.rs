@@ -102,7 +102,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
             Vec::new()
         }
     };
-    Some(Workflow {
+    let workflow = Workflow {
         file: file.into(),
         name: fields.read(reader, "name", |node| reader.plain(node, "name")),
         run_name: fields.read(reader, "run-name", |node| {
@@ -116,7 +116,10 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         }),
         jobs,
         refusals,
-    })
+    };
+    super::values::check(reader, &workflow);
+    super::references::check(reader, &workflow);
+    Some(workflow)
 }
 
 /// `env`: names and values, or one expression.

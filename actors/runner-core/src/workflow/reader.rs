@@ -1,9 +1,10 @@
 //! Reading the tree: every mistake is noted with its place and path, and reading goes on.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use config_core::{Diagnostic, Diagnostics, Severity, SourceText, quoted, suggestion};
 
+use super::fields::Fields;
 use super::slots::Slot;
 use crate::expr::{Condition, Data, Expr, ExprError, Template, Value};
 use crate::limits::MAX_FINDINGS;
@@ -23,9 +24,13 @@ struct Finding {
 
 /// Reads one file.
 pub(crate) struct Reader<'a> {
-    source: &'a SourceText,
+    pub(super) source: &'a SourceText,
     findings: RefCell<Vec<Finding>>,
     path: RefCell<Vec<String>>,
+    /// How many errors and how many warnings were noted.
+    noted: Cell<[usize; 2]>,
+    /// Paths below which something could not be read, so that what it would hold is not known.
+    lost: RefCell<Vec<String>>,
 }
 
 impl<'a> Reader<'a> {
@@ -34,6 +39,8 @@ impl<'a> Reader<'a> {
             source,
             findings: RefCell::default(),
             path: RefCell::default(),
+            noted: Cell::default(),
+            lost: RefCell::default(),
         }
     }
 
@@ -43,7 +50,10 @@ impl<'a> Reader<'a> {
         findings.sort();
         // What is written once and aliased twice is wrong once.
         findings.dedup_by(|a, b| (a.start, &a.message) == (b.start, &b.message));
+        // Not so many warnings that an error is not shown.
+        findings.sort_by_key(|finding| finding.warning);
         findings.truncate(MAX_FINDINGS);
+        findings.sort();
         findings
             .iter()
             .map(|finding| shown(self.source, finding))
@@ -69,7 +79,10 @@ impl<'a> Reader<'a> {
 
     fn note(&self, place: Place, warning: bool, message: String, help: Option<String>) {
         let mut findings = self.findings.borrow_mut();
-        if findings.len() < MAX_FINDINGS * 4 {
+        let mut noted = self.noted.get();
+        let count = &mut noted[usize::from(warning)];
+        *count += 1;
+        if *count < MAX_FINDINGS * 2 {
             let path = self.path.borrow().join(".");
             findings.push(Finding {
                 start: place.start,
@@ -80,6 +93,30 @@ impl<'a> Reader<'a> {
                 path,
             });
         }
+        self.noted.set(noted);
+    }
+
+    /// Whether an error was found within a place.
+    pub(crate) fn is_wrong(&self, place: Place) -> bool {
+        let within = |finding: &Finding| {
+            !finding.warning && (place.start..=place.end).contains(&finding.start)
+        };
+        self.findings.borrow().iter().any(within)
+    }
+
+    /// Something below the path could not be read.
+    pub(crate) fn lose(&self) {
+        let path = self.path.borrow().join(".");
+        self.lost.borrow_mut().push(path);
+    }
+
+    /// Whether something at or below `path` could not be read.
+    pub(crate) fn is_lost(&self, path: &str) -> bool {
+        let below = |lost: &String| {
+            lost.strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.lost.borrow().iter().any(below)
     }
 
     /// The name among `known` that was meant; not looked for once enough is wrong.
@@ -293,30 +330,6 @@ impl<'a> Reader<'a> {
         self.note(place, false, error.message.clone(), error.help.clone());
         None
     }
-
-    /// Where in the file the byte `at` of a scalar's text was written: found by counting the `${{`
-    /// before it, since quotes, folding and indentation have moved it.
-    fn expression_place(&self, place: Place, text: &str, at: usize) -> Place {
-        let source = self.source.text();
-        let raw = source.get(place.bytes()).unwrap_or_default();
-        let upto = text.floor_char_boundary((at + 3).min(text.len()));
-        let found = match text[..upto].rfind("${{") {
-            Some(open) => {
-                let nth = text[..open].matches("${{").count();
-                raw.match_indices("${{")
-                    .nth(nth)
-                    .map(|(start, _)| start + at.saturating_sub(open))
-            }
-            None => raw.find(text).map(|start| start + at),
-        };
-        let offset = found.unwrap_or(0).min(raw.len());
-        let start = place.start + u32::try_from(offset).unwrap_or(0);
-        Place {
-            start,
-            end: start + 1,
-            ..place
-        }
-    }
 }
 
 fn shown(source: &SourceText, finding: &Finding) -> Diagnostic {
@@ -333,46 +346,4 @@ fn shown(source: &SourceText, finding: &Finding) -> Diagnostic {
         finding.help.as_deref(),
         &finding.path,
     )
-}
-
-/// The values of a mapping by their keys.
-#[derive(Clone, Copy)]
-pub(crate) struct Fields<'n> {
-    entries: &'n [Entry],
-}
-
-impl<'n> Fields<'n> {
-    /// Those of a value that is a mapping.
-    pub(crate) fn of(node: &'n Node) -> Option<Self> {
-        match &node.data {
-            NodeData::Map(entries) => Some(Self { entries }),
-            _ => None,
-        }
-    }
-
-    /// All of them, in order.
-    pub(crate) fn entries(&self) -> &'n [Entry] {
-        self.entries
-    }
-
-    /// The entry of a key.
-    pub(crate) fn entry(&self, key: &str) -> Option<&'n Entry> {
-        self.entries.iter().find(|entry| entry.key == key)
-    }
-
-    /// The value of a key that is there.
-    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
-        self.entry(key).map(|entry| &*entry.value)
-    }
-
-    /// Reads the value of a key that is there and not empty.
-    pub(crate) fn read<T>(
-        &self,
-        reader: &Reader<'_>,
-        key: &str,
-        read: impl FnOnce(&'n Node) -> Option<T>,
-    ) -> Option<T> {
-        let node = self.get(key).filter(|node| !node.is_null())?;
-        reader.within(key, || read(node))
-    }
 }

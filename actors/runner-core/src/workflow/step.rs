@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use config_core::quoted;
 
+use super::fields::Fields;
 use super::job::{check_id, checked_bool, checked_minutes};
 use super::parse::env;
-use super::reader::{Fields, Reader};
+use super::reader::Reader;
 use super::slots::{self, Slot};
 use super::types::{Step, StepWork};
 use crate::limits::MAX_STEPS;
@@ -79,6 +80,7 @@ pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<V
     let mut steps = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
         let Some(step) = reader.within(&index.to_string(), || step(reader, node, kind)) else {
+            reader.lose();
             continue;
         };
         if let Some(id) = &step.id

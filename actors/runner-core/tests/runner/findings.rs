@@ -30,6 +30,23 @@ pub(crate) fn found(cases: &[(&str, &[&str])]) {
     }
 }
 
+/// At most one finding, at the `¦` of the text.
+#[track_caller]
+pub(crate) fn found_at(text: &str, expected: Option<&str>) {
+    let Some(at) = text.find('¦') else {
+        assert_eq!(findings(text), [] as [&str; 0], "{text}");
+        assert_eq!(expected, None, "{text}");
+        return;
+    };
+    let line = text[..at].matches('\n').count() + 1;
+    let col = at - text[..at].rfind('\n').map_or(0, |found| found + 1) + 1;
+    let (severity, message) = expected
+        .and_then(|expected| expected.split_once(' '))
+        .expect("what is found at the mark");
+    let shown = format!("{severity} {line}:{col}: {message}");
+    assert_eq!(findings(&text.replace('¦', "")), [shown], "{text}");
+}
+
 fn on(event: &str) -> String {
     format!("on:\n  {event}\n{JOB}")
 }

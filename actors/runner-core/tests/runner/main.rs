@@ -10,4 +10,6 @@ mod mistakes;
 mod model;
 mod plans;
 mod properties;
+mod references;
+mod values;
 mod webhooks;

@@ -1,0 +1,305 @@
+//! References to what cannot be there: GitHub takes them, and gives nothing for them.
+//!
+//! They are warnings, therefore; what is missing because it could not be read itself is not said again.
+
+use config_core::quoted;
+
+use super::known;
+use super::reader::Reader;
+use super::sites::{Site, Walk};
+use super::types::{Job, JobWork, Step, StepWork, Workflow};
+use crate::expr::{Chain, Context, Data};
+
+/// A name that is not there.
+struct Missing {
+    /// Which name of the chain.
+    index: usize,
+    message: String,
+    help: String,
+}
+
+/// Warns of every reference to what is not there.
+pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
+    let file = File { reader, workflow };
+    Walk::workflow(reader, workflow, &mut |site| {
+        if reader.is_wrong(site.place) {
+            return;
+        }
+        for (nth, expr) in site.expressions.iter().enumerate() {
+            expr.chains(&mut |chain| {
+                if let Some(missing) = file.missing(site, chain) {
+                    let place =
+                        reader.chain_place(site.place, site.source, nth, chain, missing.index);
+                    reader.warn(place, missing.message, missing.help);
+                }
+            });
+        }
+    });
+}
+
+struct File<'f, 'a> {
+    reader: &'f Reader<'a>,
+    workflow: &'f Workflow,
+}
+
+impl File<'_, '_> {
+    fn missing(&self, site: &Site<'_>, chain: &Chain<'_>) -> Option<Missing> {
+        let name = chain.name(0)?;
+        match chain.context {
+            Context::Needs => self.need(site.job?, chain, name),
+            Context::Jobs => self.job(chain, name),
+            Context::Steps => self.step(site, chain, name),
+            Context::Matrix => self.row(site.job?, name),
+            Context::Inputs => self.input(0, name),
+            Context::Github if name.eq_ignore_ascii_case("event") => self.event(chain),
+            Context::Secrets => self.secret(name),
+            Context::Env | Context::Vars => None,
+            context => {
+                let known = known::properties(context)?;
+                let what = format!("the context `{}`", context.name());
+                self.among(0, &what, "property", name, known.iter().copied())
+            }
+        }
+    }
+
+    /// Nothing when `name` is among `known`.
+    fn among<'k>(
+        &self,
+        index: usize,
+        what: &str,
+        kind: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Option<Missing> {
+        let known: Vec<&str> = known.into_iter().collect();
+        if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            return None;
+        }
+        let help = match self.reader.meant(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => "it is always empty".to_owned(),
+            None => format!("there are: {}", known.join(", ")),
+        };
+        let message = format!("{what} has no {kind} {}", quoted(name));
+        Some(Missing {
+            index,
+            message,
+            help,
+        })
+    }
+
+    fn need(&self, job: &Job, chain: &Chain<'_>, name: &str) -> Option<Missing> {
+        let mut needs = job.needs.iter().map(|need| need.value.as_str());
+        if !needs.clone().any(|need| need.eq_ignore_ascii_case(name)) {
+            let message = format!("{} does not need {}", quoted(&job.id), quoted(name));
+            let help = match self.reader.meant(name, needs.by_ref()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "add it to `needs` of this job; without that it is always empty".to_owned(),
+            };
+            return Some(Missing {
+                index: 0,
+                message,
+                help,
+            });
+        }
+        self.ended(chain, name)
+    }
+
+    fn job(&self, chain: &Chain<'_>, name: &str) -> Option<Missing> {
+        if self.reader.is_lost("jobs") {
+            return None;
+        }
+        let jobs = self.workflow.jobs.iter().map(|job| job.id.as_str());
+        self.among(0, "the workflow", "job", name, jobs)
+            .or_else(|| self.ended(chain, name))
+    }
+
+    /// What is asked of a job that has ended.
+    fn ended(&self, chain: &Chain<'_>, name: &str) -> Option<Missing> {
+        let asked = chain.name(1)?;
+        let what = format!("the job {}", quoted(name));
+        let wrong = self.among(
+            1,
+            &what,
+            "property",
+            asked,
+            known::ENDED_JOB.iter().copied(),
+        );
+        if wrong.is_some() || !asked.eq_ignore_ascii_case("outputs") {
+            return wrong;
+        }
+        let jobs = &self.workflow.jobs;
+        let job = jobs.iter().find(|job| job.id.eq_ignore_ascii_case(name))?;
+        if matches!(job.work, JobWork::Call { .. }) || self.reader.is_lost(&format!("jobs.{name}"))
+        {
+            return None;
+        }
+        let outputs = job.outputs.iter().map(|(name, _)| name.as_str());
+        self.among(2, &what, "output", chain.name(2)?, outputs)
+    }
+
+    fn step(&self, site: &Site<'_>, chain: &Chain<'_>, name: &str) -> Option<Missing> {
+        let job = site.job?;
+        let has = |step: &&Step| {
+            step.id
+                .as_ref()
+                .is_some_and(|id| id.eq_ignore_ascii_case(name))
+        };
+        let Some(step) = site.before.iter().find(has) else {
+            if self.reader.is_lost(&format!("jobs.{}.steps", job.id)) {
+                return None;
+            }
+            return Some(self.no_step(site, job, name));
+        };
+        let asked = chain.name(1)?;
+        let what = format!("the step {}", quoted(name));
+        let wrong = self.among(1, &what, "property", asked, known::STEP.iter().copied());
+        if wrong.is_some() || !asked.eq_ignore_ascii_case("outputs") {
+            return wrong;
+        }
+        let StepWork::Uses { uses, .. } = &step.work else {
+            return None;
+        };
+        let outputs = crate::plan::native_outputs(&uses.value)?;
+        self.among(
+            2,
+            &uses.value,
+            "output",
+            chain.name(2)?,
+            outputs.iter().copied(),
+        )
+    }
+
+    fn no_step(&self, site: &Site<'_>, job: &Job, name: &str) -> Missing {
+        let has = |job: &Job| ids(job).any(|id| id.eq_ignore_ascii_case(name));
+        let other = self.workflow.jobs.iter().find(|job| has(job));
+        let known = site.before.iter().filter_map(|step| step.id.as_deref());
+        let (message, help) = if has(job) {
+            let message = format!("the step {} has not run by then", quoted(name));
+            (
+                message,
+                "only earlier steps have outputs and outcomes".to_owned(),
+            )
+        } else if let Some(near) = self.reader.meant(name, known) {
+            let message = format!("no step before has the id {}", quoted(name));
+            (message, format!("did you mean `{near}`?"))
+        } else if let Some(other) = other {
+            let message = format!(
+                "the step {} is one of the job {}",
+                quoted(name),
+                quoted(&other.id)
+            );
+            (
+                message,
+                "hand it over by `outputs` of that job and `needs`".to_owned(),
+            )
+        } else {
+            let message = format!("no step before has the id {}", quoted(name));
+            (
+                message,
+                "give the step an `id`; without that it is always empty".to_owned(),
+            )
+        };
+        Missing {
+            index: 0,
+            message,
+            help,
+        }
+    }
+
+    fn row(&self, job: &Job, name: &str) -> Option<Missing> {
+        let what = format!("the matrix of {}", quoted(&job.id));
+        let strategy = job.strategy.as_ref();
+        match strategy.and_then(|strategy| strategy.matrix.as_ref()) {
+            Some(matrix) => self.among(0, &what, "key", name, keys(matrix)?),
+            // One that could not be read has been spoken of.
+            None if strategy.is_some() => None,
+            None => Some(Missing {
+                index: 0,
+                message: format!("{} has no matrix", quoted(&job.id)),
+                help: "without `strategy.matrix` it is always empty".to_owned(),
+            }),
+        }
+    }
+
+    /// `inputs.x`; events that hand over nothing leave it empty.
+    fn input(&self, index: usize, name: &str) -> Option<Missing> {
+        let on = &self.workflow.on;
+        if self.reader.is_lost("on") {
+            return None;
+        }
+        let called = on.workflow_call.iter().flat_map(|call| &call.inputs);
+        let started = on.workflow_dispatch.iter().flatten();
+        let names = started.chain(called).map(|input| input.name.as_str());
+        self.among(index, "the workflow", "input", name, names)
+    }
+
+    /// `github.event.inputs.x`: a called workflow sees the event of its caller.
+    fn event(&self, chain: &Chain<'_>) -> Option<Missing> {
+        let on = &self.workflow.on;
+        let of_inputs = chain.name(1)?.eq_ignore_ascii_case("inputs");
+        if !of_inputs || on.workflow_call.is_some() || on.workflow_dispatch.is_none() {
+            return None;
+        }
+        self.input(2, chain.name(2)?)
+    }
+
+    /// Secrets of a workflow that is only called, and says which it takes.
+    fn secret(&self, name: &str) -> Option<Missing> {
+        let on = &self.workflow.on;
+        let call = on.workflow_call.as_ref()?;
+        let others = on.push.is_some()
+            || on.pull_request.is_some()
+            || on.workflow_dispatch.is_some()
+            || !on.schedule.is_empty()
+            || !on.others.is_empty();
+        let given = ["GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN"];
+        if others
+            || call.secrets.is_empty()
+            || given.iter().any(|own| own.eq_ignore_ascii_case(name))
+        {
+            return None;
+        }
+        let names = call.secrets.iter().map(|secret| secret.name.as_str());
+        let mut missing = self.among(0, "workflow_call", "secret", name, names)?;
+        missing.help += " (only a caller with `secrets: inherit` gives others)";
+        Some(missing)
+    }
+}
+
+fn ids(job: &Job) -> impl Iterator<Item = &str> {
+    let steps = match &job.work {
+        JobWork::Steps { steps, .. } => steps.as_slice(),
+        JobWork::Call { .. } => &[],
+    };
+    steps.iter().filter_map(|step| step.id.as_deref())
+}
+
+/// The keys a matrix gives to its combinations; nothing when only the run knows them.
+fn keys(matrix: &Data) -> Option<Vec<&str>> {
+    let Data::Map(entries) = matrix else {
+        return None;
+    };
+    let mut keys = Vec::new();
+    for (key, value) in entries {
+        match key.as_str() {
+            "exclude" => {}
+            "include" => {
+                let Data::List(values) = value else {
+                    return None;
+                };
+                for value in values {
+                    let Data::Map(entries) = value else {
+                        return None;
+                    };
+                    keys.extend(entries.iter().map(|(key, _)| key.as_str()));
+                }
+            }
+            key => keys.push(key),
+        }
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    // An empty key is a mistake of its own.
+    (!keys.contains(&"")).then_some(keys)
+}

@@ -1,0 +1,216 @@
+//! Every place of a workflow at which expressions stand, with what is known there.
+
+use super::reader::Reader;
+use super::types::{Concurrency, Env, Job, JobWork, RunDefaults, Step, StepWork, Workflow};
+use crate::expr::{Condition, Data, Expr, Template};
+use crate::place::Place;
+
+/// What a place makes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// A text: lists and objects lose what they hold.
+    Text,
+    /// Names and values.
+    Object,
+    /// Whatever it is, it keeps its kind.
+    Any,
+}
+
+/// A text with expressions.
+pub(super) struct Site<'w> {
+    /// As written.
+    pub(super) source: &'w str,
+    /// Where.
+    pub(super) place: Place,
+    /// Its expressions.
+    pub(super) expressions: Vec<&'w Expr>,
+    /// Whether it is nothing but one expression.
+    pub(super) alone: bool,
+    /// What is made of its value.
+    pub(super) wanted: Wanted,
+    /// The job it stands in.
+    pub(super) job: Option<&'w Job>,
+    /// The steps of that job that have ended by then.
+    pub(super) before: &'w [Step],
+}
+
+/// Goes through a workflow; the path in messages is that of the place.
+pub(super) struct Walk<'r, 'a, 'w> {
+    reader: &'r Reader<'a>,
+    visit: &'r mut dyn FnMut(&Site<'w>),
+    job: Option<&'w Job>,
+    before: &'w [Step],
+}
+
+impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
+    /// Calls `visit` for every place.
+    pub(super) fn workflow(
+        reader: &'r Reader<'a>,
+        workflow: &'w Workflow,
+        visit: &'r mut dyn FnMut(&Site<'w>),
+    ) {
+        let mut walk = Self {
+            reader,
+            visit,
+            job: None,
+            before: &[],
+        };
+        walk.texts([workflow.run_name.as_ref()]);
+        walk.env(&workflow.env);
+        walk.defaults(&workflow.defaults);
+        walk.concurrency(workflow.concurrency.as_ref());
+        if let Some(call) = &workflow.on.workflow_call {
+            call.outputs.iter().for_each(|(_, value)| walk.text(value));
+            let defaults = call
+                .inputs
+                .iter()
+                .filter_map(|input| input.default.as_ref());
+            defaults.for_each(|default| walk.template(default, Wanted::Any));
+        }
+        for job in &workflow.jobs {
+            walk.job = Some(job);
+            reader.within("jobs", || reader.within(&job.id, || walk.of_job(job)));
+            walk.before = &[];
+        }
+    }
+
+    fn of_job(&mut self, job: &'w Job) {
+        self.texts([job.name.as_ref()]);
+        self.condition(job.condition.as_ref());
+        if let Some(strategy) = &job.strategy {
+            if let Some(matrix) = &strategy.matrix {
+                self.data(matrix);
+            }
+            self.settings([&strategy.fail_fast, &strategy.max_parallel]);
+        }
+        self.env(&job.env);
+        self.defaults(&job.defaults);
+        self.concurrency(job.concurrency.as_ref());
+        self.settings([&job.continue_on_error, &job.timeout_minutes]);
+        match &job.work {
+            JobWork::Call { with, secrets, .. } => {
+                with.iter()
+                    .for_each(|(_, value)| self.template(value, Wanted::Any));
+                if let super::CallSecrets::Only(secrets) = secrets {
+                    secrets.iter().for_each(|(_, value)| self.text(value));
+                }
+            }
+            JobWork::Steps { runs_on, steps } => {
+                self.data(runs_on);
+                let reader = self.reader;
+                for (index, step) in steps.iter().enumerate() {
+                    self.before = &steps[..index];
+                    reader.within("steps", || {
+                        reader.within(&index.to_string(), || self.step(step));
+                    });
+                }
+                self.before = steps;
+            }
+        }
+        job.outputs.iter().for_each(|(_, value)| self.text(value));
+    }
+
+    fn step(&mut self, step: &'w Step) {
+        self.texts([step.name.as_ref()]);
+        self.condition(step.condition.as_ref());
+        self.env(&step.env);
+        self.settings([&step.continue_on_error, &step.timeout_minutes]);
+        match &step.work {
+            StepWork::Run {
+                script,
+                shell,
+                working_directory,
+            } => self.texts([Some(script), shell.as_ref(), working_directory.as_ref()]),
+            StepWork::Uses { with, .. } => with.iter().for_each(|(_, value)| self.text(value)),
+        }
+    }
+
+    fn env(&mut self, env: &'w Env) {
+        match env {
+            Env::Map(entries) => entries.iter().for_each(|(name, value)| {
+                self.text(name);
+                self.text(value);
+            }),
+            Env::Expr(template) => self.template(template, Wanted::Object),
+        }
+    }
+
+    fn defaults(&mut self, defaults: &'w RunDefaults) {
+        self.texts([defaults.shell.as_ref(), defaults.working_directory.as_ref()]);
+    }
+
+    fn concurrency(&mut self, concurrency: Option<&'w Concurrency>) {
+        if let Some(concurrency) = concurrency {
+            self.text(&concurrency.group);
+            self.settings([&concurrency.cancel_in_progress]);
+        }
+    }
+
+    fn data(&mut self, data: &'w Data) {
+        match data {
+            Data::Scalar(template) => self.template(template, Wanted::Any),
+            Data::List(values) => values.iter().for_each(|value| self.data(value)),
+            Data::Map(entries) => entries.iter().for_each(|(_, value)| self.data(value)),
+        }
+    }
+
+    fn texts<const N: usize>(&mut self, templates: [Option<&'w Template>; N]) {
+        templates
+            .into_iter()
+            .flatten()
+            .for_each(|template| self.text(template));
+    }
+
+    /// Booleans and numbers.
+    fn settings<const N: usize>(&mut self, templates: [&'w Option<Template>; N]) {
+        templates
+            .into_iter()
+            .flatten()
+            .for_each(|template| self.template(template, Wanted::Any));
+    }
+
+    fn text(&mut self, template: &'w Template) {
+        self.template(template, Wanted::Text);
+    }
+
+    fn template(&mut self, template: &'w Template, wanted: Wanted) {
+        let expressions: Vec<&Expr> = template.expressions().collect();
+        // A literal is no expression of the file.
+        if template.source.contains("${{") && !expressions.is_empty() {
+            let alone = template.is_one_expression();
+            self.site(&template.source, template.place, expressions, alone, wanted);
+        }
+    }
+
+    fn condition(&mut self, condition: Option<&'w Condition>) {
+        if let Some(condition) = condition {
+            let expressions = vec![condition.expr()];
+            self.site(
+                &condition.source,
+                condition.place,
+                expressions,
+                true,
+                Wanted::Any,
+            );
+        }
+    }
+
+    fn site(
+        &mut self,
+        source: &'w str,
+        place: Place,
+        expressions: Vec<&'w Expr>,
+        alone: bool,
+        wanted: Wanted,
+    ) {
+        (self.visit)(&Site {
+            source,
+            place,
+            expressions,
+            alone,
+            wanted,
+            job: self.job,
+            before: self.before,
+        });
+    }
+}

@@ -1,0 +1,95 @@
+//! Values that can be told before anything runs (page "Evaluate expressions in workflows and actions").
+
+use super::findings::found;
+
+fn step(run: &str) -> String {
+    format!(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: echo ${{{{ {run} }}}}\n"
+    )
+}
+
+/// `format`, `fromJSON`.
+#[test]
+fn calls_that_fail_are_found() {
+    for (run, expected) in [
+        ("format('{0} {1}', 'a', 'b')", None),
+        ("format('{{{0}}}', 'a')", None),
+        (
+            "format('{0} {1}', 'a')",
+            Some("error 6:19: format refers to {1}, but has 1 values"),
+        ),
+        (
+            "format('{0', 'a')",
+            Some("error 6:19: format cannot read `{0`: braces stand around a number, or twice"),
+        ),
+        (
+            "format('a}', 'a')",
+            Some("error 6:19: format cannot read `a}`: braces stand around a number, or twice"),
+        ),
+        ("fromJSON('7')", None),
+        (
+            "fromJSON('')",
+            Some("warning 6:19: fromJSON cannot read its text: it is empty"),
+        ),
+        (
+            "fromJSON('{a}')",
+            Some(
+                "warning 6:19: fromJSON cannot read its text: key must be a string at line 1 column 2",
+            ),
+        ),
+    ] {
+        found(&[(&step(run), expected.as_slice())]);
+    }
+}
+
+/// Lists and objects in texts, comparisons (page section "Operators"), properties of texts.
+#[test]
+fn kinds_that_are_lost_are_found() {
+    for (run, expected) in [
+        ("toJSON(github)", None),
+        (
+            "github.event",
+            Some("warning 6:19: an object in a text says only `Object`"),
+        ),
+        (
+            "github.event.*",
+            Some("warning 6:19: a list in a text says only `Array`"),
+        ),
+        (
+            "null",
+            Some("warning 6:19: an empty value leaves nothing in a text"),
+        ),
+        (
+            "env == 'x'",
+            Some("warning 6:19: an object compared with a text is always false"),
+        ),
+        (
+            "runner != 'x'",
+            Some("warning 6:19: an object compared with a text is always true"),
+        ),
+        ("env.A == 1", None),
+        ("github.event == github.event", None),
+        (
+            "github.repository.owner",
+            Some("warning 6:19: a text has no property `owner`"),
+        ),
+    ] {
+        found(&[(&step(run), expected.as_slice())]);
+    }
+}
+
+/// Page "Workflow syntax", `env`.
+#[test]
+fn an_env_that_is_no_mapping_is_found() {
+    let text = |env: &str| {
+        format!("on: push\njobs:\n  a:\n    runs-on: x\n    env: {env}\n    steps: [{{run: y}}]\n")
+    };
+    found(&[
+        (&text("${{ fromJSON(vars.E) }}"), &[]),
+        (&text("${{ fromJSON('{}') }}"), &[]),
+        (
+            &text("${{ github.ref }}"),
+            &["warning 5:10: env is a text, expected an object"],
+        ),
+    ]);
+}
