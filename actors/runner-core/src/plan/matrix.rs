@@ -125,7 +125,8 @@ fn matches(combination: &Object, exclude: &Object) -> bool {
     })
 }
 
-fn includes(value: &Value, wanted: &Value) -> bool {
+/// Whether a value of a row is one that `exclude` names; of objects a part is enough.
+pub(crate) fn includes(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
         (Value::Object(object), Value::Object(wanted)) => matches(object, wanted),
         (Value::List(values), Value::List(wanted)) => {

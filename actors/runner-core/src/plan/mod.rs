@@ -15,6 +15,7 @@ pub use build::{Files, PlanError, PlanInput, plan};
 pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand};
 pub(crate) use inputs::typed as typed_input;
 pub use matrix::combinations;
+pub(crate) use matrix::includes as excludes;
 pub use native::{NativeAction, SetupTool, native_actions, native_inputs};
 pub(crate) use native::{native_outputs, required_inputs};
 pub use types::{

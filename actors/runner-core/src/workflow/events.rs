@@ -198,7 +198,7 @@ pub(super) fn check_other(reader: &Reader<'_>, name: &str, place: Place, options
     let Some(event) = EVENTS.iter().find(|event| event.name == name) else {
         return;
     };
-    if name == "workflow_run" && !options.is_some_and(|node| node.entry("workflows").is_some()) {
+    if name == "workflow_run" && options.is_none_or(|node| node.entry("workflows").is_none()) {
         let help = "name the workflows it follows, for example `workflows: [CI]`";
         reader.warn(place, "workflow_run names no `workflows`", help);
     }

@@ -62,7 +62,12 @@ pub(super) fn patterns(reader: &Reader<'_>, node: &Node, what: &str) -> Option<V
     let read = |node: &Node| {
         let text = reader.plain(node, what)?;
         match Pattern::parse(&text) {
-            Ok(pattern) => Some(pattern),
+            Ok(pattern) => {
+                if let Some((message, help)) = never_matches(&text, what.starts_with("paths")) {
+                    reader.warn(node.place, message, help);
+                }
+                Some(pattern)
+            }
             Err(error) => {
                 reader.error(node.place, error);
                 None
@@ -76,4 +81,69 @@ pub(super) fn patterns(reader: &Reader<'_>, node: &Node, what: &str) -> Option<V
             .filter_map(read)
             .collect(),
     )
+}
+
+/// Why a pattern matches nothing, or not what was meant, and what to do (page "Workflow syntax",
+/// "Filter pattern cheat sheet"; names of branches and tags as `git check-ref-format` has them).
+fn never_matches(pattern: &str, paths: bool) -> Option<(String, &'static str)> {
+    let body = pattern.strip_prefix('!').unwrap_or(pattern);
+    let special = |c: char| matches!(c, '*' | '+' | '?');
+    let after = body.char_indices().zip(body.chars().skip(1));
+    let mut twice = after.filter(|((_, before), mark)| special(*before) && "+?".contains(*mark));
+    if let Some(((at, _), mark)) = twice.find(|((at, _), _)| !body[..*at].ends_with('\\')) {
+        let message = format!(
+            "`{mark}` stands after `{}`, which it cannot repeat",
+            &body[at..=at]
+        );
+        return Some((
+            message,
+            "patterns are no regular expressions; `+` and `?` repeat a character",
+        ));
+    }
+    if paths {
+        return never_a_path(body);
+    }
+    let wrong = |c: char| matches!(c, ' ' | '~' | '^' | ':') || c.is_control();
+    if let Some(found) = outside_sets(body).find(|c| wrong(*c)) {
+        let message = format!(
+            "no name of a branch or tag holds `{}`",
+            found.escape_debug()
+        );
+        return Some((
+            message,
+            "this pattern matches nothing; it is no regular expression",
+        ));
+    }
+    let slash = body.starts_with('/') || body.ends_with('/');
+    slash.then(|| {
+        let message = "no name of a branch or tag begins or ends with `/`".to_owned();
+        (message, "this pattern matches nothing")
+    })
+}
+
+fn never_a_path(body: &str) -> Option<(String, &'static str)> {
+    if body.trim() != body {
+        let message = "the pattern begins or ends with a space".to_owned();
+        return Some((message, "take it away, if no path has one there"));
+    }
+    if body.starts_with('/') || body.split('/').any(|part| matches!(part, "." | "..")) {
+        let message = "no path begins with `/`, or holds `.` or `..` as a folder".to_owned();
+        return Some((
+            message,
+            "paths are those of git, from the root of the repository",
+        ));
+    }
+    None
+}
+
+/// The characters that do not stand in `[…]` and are not escaped.
+fn outside_sets(body: &str) -> impl Iterator<Item = char> {
+    let mut inside = false;
+    let mut escaped = false;
+    body.chars().filter(move |c| {
+        let plain = !inside && !escaped;
+        escaped = !escaped && *c == '\\';
+        inside = *c == '[' || inside && *c != ']';
+        plain
+    })
 }

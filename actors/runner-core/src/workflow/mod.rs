@@ -7,6 +7,7 @@ mod filters;
 mod inputs;
 mod job;
 mod known;
+mod matrix;
 mod needs;
 mod parse;
 mod permissions;

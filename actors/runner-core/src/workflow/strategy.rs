@@ -3,11 +3,12 @@
 use config_core::quoted;
 
 use super::job::checked_bool;
+use super::matrix::check_matrix;
 use super::reader::Reader;
 use super::slots;
 use super::types::Strategy;
 use crate::expr::Template;
-use crate::yaml::{Entry, Node, NodeData};
+use crate::yaml::Node;
 
 /// Reads `strategy`.
 pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<Strategy> {
@@ -27,52 +28,6 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<Strategy> {
         fail_fast: checked_bool(reader, template("fail-fast"), "fail-fast"),
         max_parallel: checked_count(reader, template("max-parallel")),
     })
-}
-
-/// What can be said of a matrix before its expressions have values.
-fn check_matrix(reader: &Reader<'_>, node: &Node) {
-    let NodeData::Map(entries) = &node.data else {
-        match &node.data {
-            NodeData::Scalar { text, .. } if text.contains("${{") => {}
-            NodeData::Scalar { text, .. } if super::triggers::is_placeholder(text) => {
-                let message = format!("{} is a template's placeholder, no matrix", quoted(text));
-                reader.warn(node.place, message, "put a mapping there");
-            }
-            _ => {
-                let _: Option<()> = reader.wrong_kind(node, "matrix", "a mapping or an expression");
-            }
-        }
-        return;
-    };
-    for Entry {
-        key,
-        key_place,
-        value,
-    } in entries
-    {
-        let expression =
-            matches!(&value.data, NodeData::Scalar { text, .. } if text.contains("${{"));
-        match &value.data {
-            _ if expression => {}
-            NodeData::List(values)
-                if values.is_empty() && !["include", "exclude"].contains(&key.as_str()) =>
-            {
-                reader.error(
-                    *key_place,
-                    format!("{} of the matrix has no values", quoted(key)),
-                );
-            }
-            NodeData::List(_) => {}
-            _ => reader.error(
-                *key_place,
-                format!(
-                    "{} of the matrix is {}, expected a list",
-                    quoted(key),
-                    value.kind()
-                ),
-            ),
-        }
-    }
 }
 
 /// A template that, if it is fixed, is a whole number above 0.

@@ -273,3 +273,77 @@ fn levels_that_a_permission_does_not_have_are_found() {
         }
     }
 }
+
+/// Page "Workflow syntax", "Filter pattern cheat sheet".
+#[test]
+fn patterns_that_match_nothing_are_found() {
+    for (filter, expected) in [
+        (
+            "branches: ['^main$']",
+            "no name of a branch or tag holds `^`",
+        ),
+        ("branches: ['a b']", "no name of a branch or tag holds ` `"),
+        (
+            "tags: ['/v\\d+/']",
+            "no name of a branch or tag begins or ends with `/`",
+        ),
+        (
+            "branches: ['v*+']",
+            "`+` stands after `*`, which it cannot repeat",
+        ),
+        (
+            "branches: ['[^ ]*', 'v[0-9]+', '**', 'a/**/b', '*.*.*', 'a\\+?']",
+            "",
+        ),
+        (
+            "paths: [./docs/**]",
+            "no path begins with `/`, or holds `.` or `..` as a folder",
+        ),
+        (
+            "paths: ['docs ']",
+            "the pattern begins or ends with a space",
+        ),
+        ("paths: ['**/a b.md', .github/**, '!docs/**']", ""),
+    ] {
+        let found = findings(&on(&format!("push: {{{filter}}}")));
+        let said: Vec<&str> = found
+            .iter()
+            .filter_map(|found| Some(found.strip_prefix("warning ")?.split_once(": ")?.1))
+            .collect();
+        let expected: Vec<&str> = [expected]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect();
+        assert_eq!(said, expected, "{filter}");
+        assert_eq!(said.len(), found.len(), "{found:?}");
+    }
+}
+
+/// Page "Running variations of jobs in a workflow", "Excluding matrix configurations".
+#[test]
+fn an_exclude_that_takes_nothing_away_is_found() {
+    let text = |exclude: &str| {
+        format!(
+            "on: push\njobs:\n  a:\n    runs-on: x\n    steps: [{{run: y}}]\n    strategy:\n      matrix:\n        os: [a, {{name: b, v: 1}}]\n        v: ['${{{{ github.ref }}}}']\n        exclude: [{{{exclude}}}]\n"
+        )
+    };
+    for (exclude, expected) in [
+        ("os: a", None),
+        ("os: {name: b}", None),
+        ("v: 7", None),
+        (
+            "os: ¦c",
+            Some("warning no value of `os` in the matrix is excluded by this"),
+        ),
+        (
+            "os: ¦{name: c}",
+            Some("warning no value of `os` in the matrix is excluded by this"),
+        ),
+        (
+            "¦so: a",
+            Some("warning the matrix has no key `so` to exclude"),
+        ),
+    ] {
+        found_at(&text(exclude), expected);
+    }
+}
