@@ -36,13 +36,16 @@ pub(super) fn read_file<T>(
 ) -> Result<Parsed<T>, Diagnostics> {
     // Only `\n` ends a line for everything that follows.
     let text = SourceText::read(file, bytes)?;
-    let root = yaml::load(&text).map_err(|error| {
+    let loaded = yaml::load(&text).map_err(|error| {
         let place = error.place.bytes();
         let help = error.help.as_deref();
         Diagnostics::from(text.diagnostic(Severity::Error, place, &error.message, help, ""))
     })?;
     let reader = Reader::new(&text);
-    let value = read(&reader, &root);
+    for mistake in loaded.mistakes {
+        reader.note(mistake.place, false, mistake.message, mistake.help);
+    }
+    let value = read(&reader, &loaded.root);
     let found = reader.finish();
     match value {
         Some(value) if !found.has_errors() => Ok(Parsed {

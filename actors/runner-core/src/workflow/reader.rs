@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         self.note(place, true, message.into(), Some(help.into()));
     }
 
-    fn note(&self, place: Place, warning: bool, message: String, help: Option<String>) {
+    pub(super) fn note(&self, place: Place, warning: bool, message: String, help: Option<String>) {
         let mut findings = self.findings.borrow_mut();
         let mut noted = self.noted.get();
         let count = &mut noted[usize::from(warning)];

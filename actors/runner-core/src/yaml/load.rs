@@ -1,15 +1,17 @@
 //! Parser events to the tree. Everything is counted while it is read: nothing is built first and refused later.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use config_core::{SourceText, quoted};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 
+use super::indent::Moved;
+use super::keys::{Key, new_key, twice};
 use super::{Entry, Node, NodeData, resolve};
 use crate::expr::Value;
-use crate::limits::{MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_NODES};
+use crate::limits::{MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_FINDINGS, MAX_NODES};
 use crate::place::Place;
 
 /// Why a text is not a YAML file that is read here, and where.
@@ -21,7 +23,7 @@ pub(crate) struct LoadError {
 }
 
 impl LoadError {
-    fn new(place: Place, message: impl Into<String>) -> Self {
+    pub(super) fn new(place: Place, message: impl Into<String>) -> Self {
         Self {
             place,
             message: message.into(),
@@ -29,23 +31,46 @@ impl LoadError {
         }
     }
 
-    fn help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 }
 
+/// The one document of a text.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// Its value, without the entries whose keys are there twice.
+    pub(crate) root: Arc<Node>,
+    /// What is wrong with it, though the rest can be read.
+    pub(crate) mistakes: Vec<LoadError>,
+}
+
 /// Reads the one document of a text.
-pub(crate) fn load(source: &SourceText) -> Result<Arc<Node>, LoadError> {
-    let mut loader = Loader::new(source);
-    let mut parser = Parser::new_from_str(source.text());
-    while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| loader.wrong_syntax(&error))?;
-        loader.take(event, span)?;
+pub(crate) fn load(source: &SourceText) -> Result<Loaded, LoadError> {
+    let mut moved = Moved::default();
+    loop {
+        let text = moved.apply(source.text());
+        let mut loader = Loader::new(source, &moved);
+        match loader.read(&text) {
+            Ok(()) => return loader.finish(),
+            Err(Failure::Here(error)) => return Err(error),
+            Err(Failure::Syntax(error)) => {
+                let wrong = loader.wrong_syntax(&error);
+                if !moved.mend(source.text(), &error) {
+                    return Err(wrong);
+                }
+            }
+        }
     }
-    loader
-        .root
-        .ok_or_else(|| LoadError::new(Place::default(), "the file holds no value"))
+}
+
+/// Why reading stopped.
+enum Failure {
+    /// The parser says so.
+    Syntax(saphyr_parser::ScanError),
+    /// What it read is not taken here.
+    Here(LoadError),
 }
 
 /// A list or mapping that is still open.
@@ -62,8 +87,8 @@ enum Inside {
     List(Vec<Arc<Node>>),
     Map {
         entries: Vec<Entry>,
-        seen: HashSet<String>,
-        key: Option<(String, Place)>,
+        seen: HashMap<String, u32>,
+        key: Option<Key>,
     },
 }
 
@@ -76,27 +101,48 @@ struct Weight {
 
 struct Loader<'a> {
     source: &'a SourceText,
+    moved: &'a Moved,
     lines: Vec<usize>,
     open: Vec<Open>,
     anchors: HashMap<usize, (Arc<Node>, Weight)>,
     root: Option<Arc<Node>>,
     documents: usize,
+    mistakes: Vec<LoadError>,
     /// Line, column and byte of the marker that was asked for last.
     last: Cell<(usize, usize, usize)>,
 }
 
 impl<'a> Loader<'a> {
-    fn new(source: &'a SourceText) -> Self {
+    fn new(source: &'a SourceText, moved: &'a Moved) -> Self {
         let text = source.text();
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
         Self {
             source,
+            moved,
             lines: std::iter::once(0).chain(starts).collect(),
             open: Vec::new(),
             anchors: HashMap::new(),
             root: None,
             documents: 0,
+            mistakes: Vec::new(),
             last: Cell::new((0, 0, 0)),
+        }
+    }
+
+    fn read(&mut self, text: &str) -> Result<(), Failure> {
+        let mut parser = Parser::new_from_str(text);
+        while let Some(event) = parser.next_event() {
+            let (event, span) = event.map_err(Failure::Syntax)?;
+            self.take(event, span).map_err(Failure::Here)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Loaded, LoadError> {
+        let mistakes = self.mistakes;
+        match self.root {
+            Some(root) => Ok(Loaded { root, mistakes }),
+            None => Err(LoadError::new(Place::default(), "the file holds no value")),
         }
     }
 
@@ -109,15 +155,16 @@ impl<'a> Loader<'a> {
             return text.len();
         };
         let (last_line, last_col, last_byte) = self.last.get();
-        let (col, byte) = if last_line == line && last_col <= marker.col() {
+        let column = self.moved.column(marker);
+        let (col, byte) = if last_line == line && last_col <= column {
             (last_col, last_byte)
         } else {
             (0, *start)
         };
         let mut rest = text[byte..].char_indices();
-        let found = rest.nth(marker.col() - col);
+        let found = rest.nth(column - col);
         let offset = found.map_or(text.len(), |(at, _)| byte + at);
-        self.last.set((line, marker.col(), offset));
+        self.last.set((line, column, offset));
         offset
     }
 
@@ -131,7 +178,7 @@ impl<'a> Loader<'a> {
         let counted = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Place {
             line: counted(start.line().max(1)),
-            col: counted(start.col() + 1),
+            col: counted(self.moved.column(start) + 1),
             start: counted(from),
             end: counted(to.max(from)),
         }
@@ -191,7 +238,7 @@ impl<'a> Loader<'a> {
                 self.check_tag(tag.as_deref(), span)?;
                 let inside = Inside::Map {
                     entries: Vec::new(),
-                    seen: HashSet::new(),
+                    seen: HashMap::new(),
                     key: None,
                 };
                 self.begin(span, anchor, inside)?;
@@ -301,56 +348,22 @@ impl<'a> Loader<'a> {
         match &mut parent.inside {
             Inside::List(values) => values.push(node),
             Inside::Map { entries, seen, key } => match key.take() {
-                None => *key = Some(new_key(&node, seen, entries)?),
-                Some((key, key_place)) => entries.push(Entry {
-                    key,
-                    key_place,
-                    value: node,
-                }),
+                None => *key = Some(new_key(&node, seen)?),
+                Some(key) => match key.before {
+                    Some(line) if self.mistakes.len() < MAX_FINDINGS => {
+                        self.mistakes.push(twice(&key, line));
+                    }
+                    Some(_) => {}
+                    None => entries.push(Entry {
+                        key: key.text,
+                        key_place: key.place,
+                        value: node,
+                    }),
+                },
             },
         }
         Ok(())
     }
-}
-
-/// A key, if it is a scalar that has not been there before.
-fn new_key(
-    node: &Node,
-    seen: &mut HashSet<String>,
-    entries: &[Entry],
-) -> Result<(String, Place), LoadError> {
-    let NodeData::Scalar { text, value } = &node.data else {
-        let error = LoadError::new(
-            node.place,
-            format!("a key is {}, expected a text", node.kind()),
-        );
-        return Err(match node.data {
-            // `{{ name }}`
-            NodeData::Map(_) => {
-                error.help("a text with braces, or a template's placeholder, stands between quotes")
-            }
-            _ => error,
-        });
-    };
-    // A quoted `<<` is a text like any other, but nobody means one.
-    if text == "<<" {
-        let error = LoadError::new(node.place, "merge keys (`<<`) are not part of YAML 1.2");
-        return Err(error.help("write the entries out, or alias the whole mapping"));
-    }
-    let key = match value {
-        Value::Null => String::new(),
-        _ => text.clone(),
-    };
-    if !seen.insert(key.to_lowercase()) {
-        let before = entries
-            .iter()
-            .find(|entry| entry.key.to_lowercase() == key.to_lowercase());
-        let line = before.map_or(node.place.line, |entry| entry.key_place.line);
-        let message = format!("{} is there twice, first on line {line}", quoted(&key));
-        let error = LoadError::new(node.place, message);
-        return Err(error.help("keys that differ only in case are the same key"));
-    }
-    Ok((key, node.place))
 }
 
 fn unknown_tag(tag: &Tag, place: Place) -> LoadError {

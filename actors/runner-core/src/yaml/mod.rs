@@ -1,5 +1,7 @@
 //! YAML 1.2 to a tree with places: one document, no duplicate keys, bounded in every direction.
 
+mod indent;
+mod keys;
 mod load;
 mod scalar;
 

@@ -79,8 +79,11 @@ fn r07_wide_files_end_in_a_bounded_list_of_mistakes() {
 
 #[test]
 fn r07_duplicate_keys_name_the_first() {
-    let said = refused(b"on: push\njobs:\n  a: {}\n  b: {}\n  A: {}\n");
-    assert_eq!(said, "ci.yml:5:3: `A` is there twice, first on line 3");
+    let said = all(b"on: push\njobs:\n  a: {}\n  b: {}\n  A: {}\n");
+    assert!(
+        said.contains("ci.yml:5:3: `A` is there twice, first on line 3"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -13,3 +13,4 @@ mod properties;
 mod references;
 mod values;
 mod webhooks;
+mod yaml;
