@@ -198,7 +198,8 @@ impl Condition {
     /// What is wrong with it.
     pub fn parse(source: &str, place: Place) -> Result<Self, ExprError> {
         let (expr, always_true) = if source.contains("${{") {
-            let template = Template::parse(source.trim(), place)?;
+            // Spaces and line breaks around it are text too: GitHub's reader takes none away.
+            let template = Template::parse(source, place)?;
             match template.parts.as_slice() {
                 [Part::Expr(expr)] => (expr.clone(), false),
                 _ => (concatenation(&template), true),

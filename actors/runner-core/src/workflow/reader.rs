@@ -253,11 +253,13 @@ impl<'a> Reader<'a> {
                 if condition.always_true {
                     let message =
                         "this condition always holds: text around `${{ }}` makes a text of it";
-                    self.warn(
-                        node.place,
-                        message,
-                        "put the whole condition inside `${{ }}`",
-                    );
+                    let trimmed = Condition::parse(text.trim(), node.place);
+                    let help = if trimmed.is_ok_and(|condition| !condition.always_true) {
+                        "take away the spaces and line breaks around it (`|-` instead of `|`), or the `${{ }}`"
+                    } else {
+                        "put the whole condition inside `${{ }}`"
+                    };
+                    self.warn(node.place, message, help);
                 }
                 Some(condition)
             }

@@ -51,6 +51,10 @@ pub(crate) const CASES: &[(&str, &str, Status, bool)] = &[
     (IF, "'false'", Status::SUCCESS, true),
     (IF, "${{ false }} || true", Status::SUCCESS, true),
     (IF, "${{ false }}", Status::SUCCESS, false),
+    (IF, "${{ false }}\n", Status::SUCCESS, true),
+    (IF, " ${{ false }}", Status::SUCCESS, true),
+    (IF, " ${{ false }}", Status::FAILURE, false),
+    (IF, "false\n", Status::SUCCESS, false),
 ];
 
 #[test]
@@ -72,9 +76,13 @@ fn text_around_an_expression_is_pointed_at() {
             .unwrap()
             .always_true
     );
-    assert!(
-        !Condition::parse(" ${{ false }} ", Place::default())
-            .unwrap()
-            .always_true
-    );
+    // GitHub's reader of files takes no spaces away: they are text as well.
+    for text in [" ${{ false }}", "${{ false }} ", "${{ false }}\n"] {
+        let condition = Condition::parse(text, Place::default()).unwrap();
+        assert!(condition.always_true, "{text:?}");
+    }
+    for text in ["${{ false }}", " false ", "false\n"] {
+        let condition = Condition::parse(text, Place::default()).unwrap();
+        assert!(!condition.always_true, "{text:?}");
+    }
 }
