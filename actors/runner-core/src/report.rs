@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use config_core::{Colours, Diagnostics};
+use config_core::{Colours, Diagnostics, Severity, SourceText, quoted};
 use serde::Serialize;
 
 use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
-use crate::plan::{Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, plan};
+use crate::plan::{
+    Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, never_expands, plan,
+};
 use crate::prepare::default_name;
 use crate::workflow::{Filter, Refusal, Workflow, parse};
 
@@ -181,30 +183,45 @@ pub fn check(file: &str, bytes: &[u8], files: Files<'_>) -> FileReport {
             files,
         },
     ) {
-        Ok(plan) => fill(&mut report, &plan),
+        Ok(plan) => {
+            report.diagnostics.extend(failures(&plan, file, bytes));
+            fill(&mut report, &plan);
+        }
         Err(PlanError::File(diagnostics)) => report.diagnostics.extend(diagnostics),
         Err(PlanError::Workflow {
             file,
             place,
             message,
         }) => {
-            let text = config_core::SourceText::read(&file, bytes);
+            let text = SourceText::read(&file, bytes);
             report.diagnostics.extend(text.map_or_else(
                 |diagnostics| diagnostics,
                 |text| {
-                    text.diagnostic(
-                        config_core::Severity::Error,
-                        place.bytes(),
-                        &message,
-                        None,
-                        "",
-                    )
-                    .into()
+                    text.diagnostic(Severity::Error, place.bytes(), &message, None, "")
+                        .into()
                 },
             ));
         }
     }
     report
+}
+
+/// A warning for each job of the file itself that fails in every run.
+fn failures(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
+    let Ok(text) = SourceText::read(file, bytes) else {
+        return Diagnostics::default();
+    };
+    let own = plan
+        .jobs
+        .iter()
+        .filter(|job| job.workflow == 0 && job.refusals.is_empty());
+    let warning = |job: &PlannedJob| {
+        let error = never_expands(&job.job)?;
+        let message = format!("the job {} would fail: {error}", quoted(job.id()));
+        let place = job.job.place.bytes();
+        Some(text.diagnostic(Severity::Warning, place, &message, None, ""))
+    };
+    own.filter_map(warning).collect()
 }
 
 fn fill(report: &mut FileReport, plan: &Plan) {

@@ -2,7 +2,7 @@
 
 use super::matrix::{combinations, suffix};
 use super::types::{Group, JobInstance};
-use crate::expr::{Context, Contexts, EvalError, Scope, Template, Value};
+use crate::expr::{Context, Contexts, Data, EvalError, Scope, Template, Value};
 use crate::workflow::{Concurrency, Job, JobWork};
 
 /// Minutes after which a job is ended when it does not say (GitHub's default).
@@ -58,6 +58,49 @@ pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, Expand
         .enumerate()
         .map(|(index, matrix)| instance(job, contexts, matrix, index, total))
         .collect()
+}
+
+/// Why a job fails in every run before it starts: nothing of what its copies are made of depends on
+/// the run.
+pub fn never_expands(job: &Job) -> Option<ExpandError> {
+    const OF_THE_RUN: [Context; 4] = [
+        Context::Github,
+        Context::Needs,
+        Context::Inputs,
+        Context::Vars,
+    ];
+    let runs_on = match &job.work {
+        JobWork::Steps { runs_on, .. } => Some(runs_on),
+        JobWork::Call { .. } => None,
+    };
+    let strategy = job.strategy.as_ref();
+    let values = [
+        strategy.and_then(|strategy| strategy.matrix.as_ref()),
+        runs_on,
+    ];
+    let group = job.concurrency.as_ref();
+    let texts = [
+        job.name.as_ref(),
+        job.timeout_minutes.as_ref(),
+        job.continue_on_error.as_ref(),
+        strategy.and_then(|strategy| strategy.fail_fast.as_ref()),
+        strategy.and_then(|strategy| strategy.max_parallel.as_ref()),
+        group.map(|group| &group.group),
+        group.and_then(|group| group.cancel_in_progress.as_ref()),
+    ];
+    let depends = |context| {
+        values
+            .iter()
+            .flatten()
+            .any(|value| value.refers_to(context))
+            || texts.iter().flatten().any(|text| text.refers_to(context))
+    };
+    // A matrix that is one text is a template's placeholder.
+    let placeholder = matches!(values[0], Some(Data::Scalar(text)) if text.fixed().is_some());
+    if placeholder || OF_THE_RUN.into_iter().any(depends) {
+        return None;
+    }
+    expand(job, &Contexts::default()).err()
 }
 
 fn instance(

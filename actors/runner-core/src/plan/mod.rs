@@ -12,7 +12,7 @@ mod types;
 
 pub use board::{Action, Board};
 pub use build::{Files, PlanError, PlanInput, plan};
-pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand};
+pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, never_expands};
 pub(crate) use inputs::typed as typed_input;
 pub use matrix::combinations;
 pub(crate) use matrix::includes as excludes;

@@ -20,6 +20,14 @@ pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore
             Filter::All
         }
         (Some(patterns), None) => {
+            if let Some(entry) = fields.entry(only).filter(|entry| entry.value.is_empty()) {
+                let message = format!("`{only}` names nothing, so nothing passes");
+                reader.warn(
+                    entry.key_place,
+                    message,
+                    "leave it out to let everything pass",
+                );
+            }
             if !patterns.is_empty() && patterns.iter().all(|pattern| pattern.negative) {
                 let place = fields
                     .entry(only)

@@ -10,7 +10,7 @@ use super::reader::Reader;
 use super::slots;
 use super::step;
 use super::types::{CallSecrets, Job, JobWork, Refusal};
-use crate::expr::{Data, Template};
+use crate::expr::{Data, Template, Value};
 use crate::limits::MAX_JOBS;
 use crate::place::{Located, Place};
 use crate::yaml::{Entry, Node, NodeData};
@@ -296,6 +296,9 @@ pub(super) fn check_id(reader: &Reader<'_>, what: &str, id: &str, place: Place) 
             message,
             "a letter or `_`, then letters, digits, `-` and `_`, 100 at most",
         );
+    } else if id.starts_with("__") {
+        let message = format!("{} is not an id of {what}", quoted(id));
+        reader.error_help(place, message, "ids that begin with `__` are reserved");
     }
 }
 
@@ -324,10 +327,10 @@ pub(super) fn checked_bool(
 /// A template that, if it is fixed, is a number above 0.
 pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
     let template = template?;
-    if template
-        .fixed()
-        .is_some_and(|value| value.number().is_nan() || value.number() <= 0.0)
-    {
+    if template.fixed().is_some_and(|value| {
+        let number = value.number();
+        matches!(value, Value::Bool(_)) || number.is_nan() || number <= 0.0
+    }) {
         let message = format!(
             "timeout-minutes is {}, expected a number above 0",
             quoted(&template.source)

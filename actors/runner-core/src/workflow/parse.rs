@@ -190,6 +190,7 @@ pub(super) fn defaults(reader: &Reader<'_>, node: Option<&Node>, slot: Slot) -> 
 pub(super) fn concurrency(reader: &Reader<'_>, node: &Node, slot: Slot) -> Option<Concurrency> {
     if !matches!(node.data, NodeData::Map(_)) {
         let group = reader.template(node, "concurrency", slot)?;
+        check_group(reader, &group);
         return Some(Concurrency {
             group,
             cancel_in_progress: None,
@@ -201,8 +202,23 @@ pub(super) fn concurrency(reader: &Reader<'_>, node: &Node, slot: Slot) -> Optio
         reader.error(node.place, "concurrency has no `group`");
         return None;
     };
+    check_group(reader, &group);
     Some(Concurrency {
         group,
         cancel_in_progress: template("cancel-in-progress"),
     })
+}
+
+/// A group has a name, of fewer than 400 characters.
+fn check_group(reader: &Reader<'_>, group: &Template) {
+    let Some(name) = group.fixed().map(|name| name.as_text()) else {
+        return;
+    };
+    if name.is_empty() {
+        let help = "for example `${{ github.workflow }}-${{ github.ref }}`";
+        reader.error_help(group.place, "the group of concurrency has no name", help);
+    } else if name.chars().count() >= 400 {
+        let message = "the name of the concurrency group has 400 characters or more";
+        reader.error(group.place, message);
+    }
 }

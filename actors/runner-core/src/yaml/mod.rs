@@ -91,6 +91,11 @@ impl Node {
         }
     }
 
+    /// Whether it is a list without elements.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(&self.data, NodeData::List(values) if values.is_empty())
+    }
+
     /// Whether it is nothing (an empty value, `~`, `null`).
     pub(crate) fn is_null(&self) -> bool {
         matches!(

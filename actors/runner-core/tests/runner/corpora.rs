@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 
 use runner_core::report::{Standing, check};
 
+/// Starter workflows of code scanning with an unquoted `{{ groupId }}`: a mapping as a key, which
+/// PyYAML's safe loader refuses as well.
+const WRONG: [&str; 2] = ["nowsecure.yml", "nowsecure-mobile-sbom.yml"];
+
 fn folder(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from)
 }
@@ -28,6 +32,11 @@ fn every_file_is_understood(folder: &Path) {
             .to_string_lossy()
             .into_owned();
         let report = check(&name, &bytes, &|path| std::fs::read(folder.join(path)).ok());
+        if WRONG.contains(&name.as_str()) {
+            let said = report.diagnostics.to_string();
+            assert!(said.contains("a key is a mapping"), "{name}: {said}");
+            continue;
+        }
         assert_ne!(
             report.standing(),
             Standing::Wrong,

@@ -347,3 +347,37 @@ fn an_exclude_that_takes_nothing_away_is_found() {
         found_at(&text(exclude), expected);
     }
 }
+
+/// Page "Workflow syntax", `concurrency`, `timeout-minutes`, `jobs.<job_id>`, `on.push.branches`.
+#[test]
+fn what_github_refuses_or_never_starts_is_found() {
+    let job = "runs-on: x, steps: [{run: y}]";
+    for (text, expected) in [
+        (
+            format!("on: push\nconcurrency: ¦''\njobs: {{a: {{{job}}}}}\n"),
+            "error the group of concurrency has no name",
+        ),
+        (
+            format!("on: push\njobs: {{a: {{{job}, timeout-minutes: ¦true}}}}\n"),
+            "error timeout-minutes is `true`, expected a number above 0",
+        ),
+        (
+            format!("on: push\njobs: {{¦__a: {{{job}}}}}\n"),
+            "error `__a` is not an id of a job",
+        ),
+        (
+            format!("on: {{push: {{¦branches: []}}}}\njobs: {{a: {{{job}}}}}\n"),
+            "warning `branches` names nothing, so nothing passes",
+        ),
+        (
+            "on: push\njobs:\n  ¦a:\n    runs-on: '${{ matrix.x }}'\n    steps: [{run: y}]\n    strategy: {matrix: {x: [{a: b}]}}\n".to_owned(),
+            "warning the job `a` would fail: runs-on gives no label",
+        ),
+        (
+            "on: push\njobs:\n  ¦a:\n    runs-on: x\n    steps: [{run: y}]\n    strategy: {matrix: {x: [b], exclude: [{x: b}]}}\n".to_owned(),
+            "warning the job `a` would fail: the matrix has no combinations",
+        ),
+    ] {
+        found_at(&text, Some(expected));
+    }
+}

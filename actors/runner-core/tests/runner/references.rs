@@ -98,7 +98,7 @@ fn steps_that_have_not_run_are_found() {
 fn keys_no_matrix_gives_are_found() {
     let text = |strategy: &str, os: &str| {
         format!(
-            "on: push\njobs:\n  a:\n    runs-on: ${{{{ matrix.{os} }}}}\n{strategy}    steps: [{{run: y}}]\n"
+            "on: push\njobs:\n  a:\n    runs-on: x-${{{{ matrix.{os} }}}}\n{strategy}    steps: [{{run: y}}]\n"
         )
     };
     for (strategy, expected) in [
