@@ -11,7 +11,8 @@
 //!                     └── advance ──▶ Start, Cancel, Ended ──────────┘          command, mask
 //! ```
 //!
-//! Nothing here reads a file, a clock or the environment; files of the commit come through a function.
+//! Nothing here reads a file, a clock or the environment, but for the machine's list of time zones; files of the
+//! commit come through a function.
 
 pub mod command;
 pub mod context;

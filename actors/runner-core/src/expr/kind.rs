@@ -41,7 +41,8 @@ impl Kind {
         }
     }
 
-    fn of(value: &Value) -> Self {
+    /// That of a value.
+    pub fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(_) => Self::Bool,
@@ -53,9 +54,12 @@ impl Kind {
     }
 }
 
+/// The kinds of names that a file gives to a context: `matrix.os`, `inputs.debug`.
+pub type KindOfName<'k> = &'k dyn Fn(Context, &str) -> Option<Kind>;
+
 impl Expr {
     /// The kind of its value, where every run gives it the same one (or nothing).
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self, named: KindOfName<'_>) -> Option<Kind> {
         match self {
             Self::Literal(value) => Some(Kind::of(value)),
             // Of a job without one `matrix` is empty.
@@ -64,24 +68,33 @@ impl Expr {
             Self::Star(_) => Some(Kind::List),
             Self::Not(_) => Some(Kind::Bool),
             Self::Binary(Operator::And | Operator::Or, left, right) => {
-                left.kind().filter(|kind| right.kind() == Some(*kind))
+                let kind = left.kind(named);
+                kind.filter(|kind| right.kind(named) == Some(*kind))
             }
             Self::Binary(..) => Some(Kind::Bool),
             Self::Call(function, arguments) => called(*function, arguments),
-            Self::Index(inner, _) => match inner.kind() {
-                Some(Kind::List) | None => None,
-                Some(_) => self.property(),
+            Self::Index(inner, _) => match **inner {
+                Self::Context(_) => self.property(named),
+                _ => inner
+                    .kind(named)
+                    .filter(|kind| *kind != Kind::List)
+                    .and_then(|_| self.property(named)),
             },
         }
     }
 
     /// Names behind contexts whose kinds are documented (page "Contexts reference").
-    fn property(&self) -> Option<Kind> {
+    fn property(&self, named: KindOfName<'_>) -> Option<Kind> {
         let mut found = None;
         let mut first = true;
         self.chains(&mut |chain| {
             if std::mem::take(&mut first) {
-                found = behind(chain.context, &chain.names);
+                found = match (chain.context, chain.names.as_slice()) {
+                    (context @ (Context::Matrix | Context::Inputs), [Some(name)]) => {
+                        named(context, name)
+                    }
+                    (context, names) => behind(context, names),
+                };
             }
         });
         found
@@ -149,6 +162,8 @@ mod tests {
             ("github.event.*.id", None),
             ("matrix", None),
             ("matrix.os", None),
+            ("matrix.known", Some(Kind::Number)),
+            ("matrix.known.more", None),
             ("steps.a", Some(Kind::Object)),
             ("steps.a.outputs.b", Some(Kind::Text)),
             ("env.A && 'b'", Some(Kind::Text)),
@@ -159,7 +174,9 @@ mod tests {
             ("fromJSON('[1]')[0]", None),
             ("env.A == 'b'", Some(Kind::Bool)),
         ] {
-            assert_eq!(Expr::parse(text).unwrap().kind(), expected, "{text}");
+            let expr = Expr::parse(text).unwrap();
+            let named = |_, name: &str| (name == "known").then_some(Kind::Number);
+            assert_eq!(expr.kind(&named), expected, "{text}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub use ast::{Expr, Operator};
 pub use chain::Chain;
 pub use contexts::{Context, Contexts, HashFiles, Scope, Status};
 pub use functions::Function;
-pub use kind::Kind;
+pub use kind::{Kind, KindOfName};
 pub use object::Object;
 pub use template::{Condition, Data, Template};
 pub use value::{Value, same_text};

@@ -6,6 +6,7 @@ mod fields;
 mod filters;
 mod inputs;
 mod job;
+mod kinds;
 mod known;
 mod matrix;
 mod needs;

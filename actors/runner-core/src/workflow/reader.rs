@@ -104,10 +104,23 @@ impl<'a> Reader<'a> {
         self.findings.borrow().iter().any(within)
     }
 
+    /// Whether no more warnings are taken: what only warns need not look further.
+    pub(crate) fn is_full(&self) -> bool {
+        self.noted.get()[1] >= MAX_FINDINGS * 2
+    }
+
+    /// Whether no more errors are taken.
+    pub(crate) fn is_full_of_errors(&self) -> bool {
+        self.noted.get()[0] >= MAX_FINDINGS * 2
+    }
+
     /// Something below the path could not be read.
     pub(crate) fn lose(&self) {
         let path = self.path.borrow().join(".");
-        self.lost.borrow_mut().push(path);
+        let mut lost = self.lost.borrow_mut();
+        if lost.last() != Some(&path) {
+            lost.push(path);
+        }
     }
 
     /// Whether something at or below `path` could not be read.

@@ -2,6 +2,8 @@
 //!
 //! They are warnings, therefore; what is missing because it could not be read itself is not said again.
 
+use std::cell::Cell;
+
 use config_core::quoted;
 
 use super::known;
@@ -20,13 +22,20 @@ struct Missing {
 
 /// Warns of every reference to what is not there.
 pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
-    let file = File { reader, workflow };
+    let file = File {
+        reader,
+        workflow,
+        looks: Cell::new(MOST_LOOKS),
+    };
     Walk::workflow(reader, workflow, &mut |site| {
-        if reader.is_wrong(site.place) {
+        if reader.is_full() || reader.is_wrong(site.place) {
             return;
         }
         for (nth, expr) in site.expressions.iter().enumerate() {
             expr.chains(&mut |chain| {
+                if reader.is_full() {
+                    return;
+                }
                 if let Some(missing) = file.missing(site, chain) {
                     let place =
                         reader.chain_place(site.place, site.source, nth, chain, missing.index);
@@ -37,9 +46,15 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
     });
 }
 
+/// How many names are looked at for one file; a file with more is not one that people wrote.
+const MOST_LOOKS: usize = 2_000_000;
+/// Among how many names one that was meant is looked for.
+const MOST_MEANT: usize = 500;
+
 struct File<'f, 'a> {
     reader: &'f Reader<'a>,
     workflow: &'f Workflow,
+    looks: Cell<usize>,
 }
 
 impl File<'_, '_> {
@@ -71,14 +86,17 @@ impl File<'_, '_> {
         name: &str,
         known: impl IntoIterator<Item = &'k str>,
     ) -> Option<Missing> {
-        let known: Vec<&str> = known.into_iter().collect();
-        if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        let known: Vec<&str> = known.into_iter().take(self.looks.get()).collect();
+        self.looks
+            .set(self.looks.get().saturating_sub(known.len() + 1));
+        if self.looks.get() == 0 || known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return None;
         }
-        let help = match self.reader.meant(name, known.iter().copied()) {
+        let near = known.iter().copied().take(MOST_MEANT);
+        let help = match self.reader.meant(name, near) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() => "it is always empty".to_owned(),
-            None => format!("there are: {}", known.join(", ")),
+            None => format!("there are: {}", shown(&known)),
         };
         let message = format!("{what} has no {kind} {}", quoted(name));
         Some(Missing {
@@ -208,10 +226,15 @@ impl File<'_, '_> {
     }
 
     fn row(&self, job: &Job, name: &str) -> Option<Missing> {
+        self.looks.get().checked_sub(1)?;
         let what = format!("the matrix of {}", quoted(&job.id));
         let strategy = job.strategy.as_ref();
         match strategy.and_then(|strategy| strategy.matrix.as_ref()) {
-            Some(matrix) => self.among(0, &what, "key", name, keys(matrix)?),
+            Some(matrix) => {
+                let (keys, looked) = keys(matrix)?;
+                self.looks.set(self.looks.get().saturating_sub(looked));
+                self.among(0, &what, "key", name, keys)
+            }
             // One that could not be read has been spoken of.
             None if strategy.is_some() => None,
             None => Some(Missing {
@@ -267,6 +290,14 @@ impl File<'_, '_> {
     }
 }
 
+/// Names, not too many of them.
+fn shown(names: &[&str]) -> String {
+    const MOST: usize = 20;
+    let more = if names.len() > MOST { ", …" } else { "" };
+    let first: Vec<&str> = names.iter().copied().take(MOST).collect();
+    format!("{}{more}", first.join(", "))
+}
+
 fn ids(job: &Job) -> impl Iterator<Item = &str> {
     let steps = match &job.work {
         JobWork::Steps { steps, .. } => steps.as_slice(),
@@ -275,8 +306,9 @@ fn ids(job: &Job) -> impl Iterator<Item = &str> {
     steps.iter().filter_map(|step| step.id.as_deref())
 }
 
-/// The keys a matrix gives to its combinations; nothing when only the run knows them.
-fn keys(matrix: &Data) -> Option<Vec<&str>> {
+/// The keys a matrix gives to its combinations, and how many were looked at; nothing when only the
+/// run knows them.
+fn keys(matrix: &Data) -> Option<(Vec<&str>, usize)> {
     let Data::Map(entries) = matrix else {
         return None;
     };
@@ -298,8 +330,9 @@ fn keys(matrix: &Data) -> Option<Vec<&str>> {
             key => keys.push(key),
         }
     }
+    let looked = keys.len();
     keys.sort_unstable();
     keys.dedup();
     // An empty key is a mistake of its own.
-    (!keys.contains(&"")).then_some(keys)
+    (!keys.contains(&"")).then_some((keys, looked))
 }

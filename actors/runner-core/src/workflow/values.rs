@@ -2,46 +2,93 @@
 
 use config_core::quoted;
 
+use super::kinds::{self, Kinds};
 use super::reader::Reader;
 use super::sites::{Site, Walk, Wanted};
 use super::types::Workflow;
-use crate::expr::{Expr, Function, Kind, Operator, Value};
+use crate::expr::{Context, Expr, Function, Kind, KindOfName, Operator, Value};
 use crate::place::Place;
 
 /// Errors where GitHub refuses the file, else warnings.
 pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
+    let inputs = kinds::of_inputs(workflow);
+    // Of the job that is being gone through.
+    let mut rows: (Option<&str>, Kinds) = Default::default();
     Walk::workflow(reader, workflow, &mut |site| {
         if reader.is_wrong(site.place) {
             return;
         }
+        let id = site.job.map(|job| job.id.as_str());
+        if rows.0 != id {
+            rows = (id, site.job.map(kinds::of_matrix).unwrap_or_default());
+        }
+        let named = |context, name: &str| {
+            let kinds = if context == Context::Inputs {
+                &inputs
+            } else {
+                &rows.1
+            };
+            kinds.get(&name.to_ascii_lowercase()).copied().flatten()
+        };
         for (nth, expr) in site.expressions.iter().enumerate() {
-            let place = reader.nth_place(site.place, site.source, nth);
-            expr.walk(&mut |expr| part(reader, expr, place));
-            whole(reader, site, expr, place);
+            let at = At { reader, site, nth };
+            expr.walk(&mut |expr| part(&at, expr, &named));
+            whole(&at, expr.kind(&named));
         }
     });
 }
 
+/// An expression's place, looked for only when there is something to say.
+struct At<'s, 'a, 'w> {
+    reader: &'s Reader<'a>,
+    site: &'s Site<'w>,
+    nth: usize,
+}
+
+impl At<'_, '_, '_> {
+    fn place(&self) -> Place {
+        self.reader
+            .nth_place(self.site.place, self.site.source, self.nth)
+    }
+
+    fn error(&self, message: String, help: &str) {
+        if !self.reader.is_full_of_errors() {
+            self.reader.error_help(self.place(), message, help);
+        }
+    }
+
+    fn warn(&self, message: impl Into<String>, help: &str) {
+        if !self.reader.is_full() {
+            self.reader.warn(self.place(), message, help);
+        }
+    }
+}
+
 /// One call, comparison or property.
-fn part(reader: &Reader<'_>, expr: &Expr, place: Place) {
+fn part(at: &At<'_, '_, '_>, expr: &Expr, named: KindOfName<'_>) {
     match expr {
         Expr::Call(Function::Format, arguments) => {
             let wrong = literal(arguments)
                 .and_then(|text| Function::check_format(text, arguments.len() - 1).err());
             if let Some(error) = wrong {
                 let help = "`{0}` is the first value; write braces twice";
-                reader.error_help(place, error.to_string(), help);
+                at.error(error.to_string(), help);
             }
         }
         Expr::Call(Function::FromJson, arguments) => {
             if let Some(error) = literal(arguments).and_then(|text| Function::read_json(text).err())
             {
                 let help = "without a value the step or the job fails";
-                reader.warn(place, error.to_string(), help);
+                at.warn(error.to_string(), help);
             }
         }
-        Expr::Binary(operator, left, right) => comparison(reader, *operator, left, right, place),
-        Expr::Index(inner, name) => property(reader, inner, name, place),
+        Expr::Binary(Operator::And | Operator::Or, ..) => {}
+        Expr::Binary(operator, left, right) => {
+            if let (Some(left), Some(right)) = (left.kind(named), right.kind(named)) {
+                comparison(at, *operator, left, right);
+            }
+        }
+        Expr::Index(inner, name) => property(at, inner.kind(named), name),
         _ => {}
     }
 }
@@ -56,15 +103,11 @@ fn literal(arguments: &[Expr]) -> Option<&str> {
 
 /// Two values of which one is a list or an object are equal only when they are the same one; those
 /// that are no numbers are never less or more.
-fn comparison(reader: &Reader<'_>, operator: Operator, left: &Expr, right: &Expr, place: Place) {
-    if matches!(operator, Operator::And | Operator::Or) {
-        return;
-    }
-    let (Some(left), Some(right)) = (left.kind(), right.kind()) else {
-        return;
-    };
+fn comparison(at: &At<'_, '_, '_>, operator: Operator, left: Kind, right: Kind) {
     let holds_many = |kind| matches!(kind, Kind::List | Kind::Object);
-    if !holds_many(left) && !holds_many(right) {
+    // What is there in one copy of a job may be nothing in another.
+    let nothing = left == Kind::Null || right == Kind::Null;
+    if nothing || !holds_many(left) && !holds_many(right) {
         return;
     }
     if left == right && matches!(operator, Operator::Equal | Operator::NotEqual) {
@@ -80,11 +123,11 @@ fn comparison(reader: &Reader<'_>, operator: Operator, left: &Expr, right: &Expr
         left.name(),
         right.name()
     );
-    reader.warn(place, message, "compare texts, numbers or booleans");
+    at.warn(message, "compare texts, numbers or booleans");
 }
 
-fn property(reader: &Reader<'_>, inner: &Expr, name: &Expr, place: Place) {
-    let Some(kind) = inner.kind() else {
+fn property(at: &At<'_, '_, '_>, kind: Option<Kind>, name: &Expr) {
+    let Some(kind) = kind else {
         return;
     };
     if matches!(kind, Kind::List | Kind::Object) {
@@ -95,30 +138,27 @@ fn property(reader: &Reader<'_>, inner: &Expr, name: &Expr, place: Place) {
         _ => "`[…]`".to_owned(),
     };
     let message = format!("{} has no property {name}", kind.name());
-    reader.warn(place, message, "it is always empty");
+    at.warn(message, "it is always empty");
 }
 
 /// What becomes of the value.
-fn whole(reader: &Reader<'_>, site: &Site<'_>, expr: &Expr, place: Place) {
-    let Some(kind) = expr.kind() else {
+fn whole(at: &At<'_, '_, '_>, kind: Option<Kind>) {
+    let Some(kind) = kind else {
         return;
     };
+    let site = at.site;
     match site.wanted {
         Wanted::Object if !site.alone || !matches!(kind, Kind::Object | Kind::Null) => {
             let found = if site.alone { kind.name() } else { "a text" };
             let message = format!("env is {found}, expected an object");
-            reader.warn(
-                place,
-                message,
-                "the step or the job would fail; write a mapping",
-            );
+            at.warn(message, "the step or the job would fail; write a mapping");
         }
         Wanted::Text if matches!(kind, Kind::List | Kind::Object | Kind::Null) => {
             let message = match kind {
                 Kind::Null => "an empty value leaves nothing in a text".to_owned(),
                 kind => format!("{} in a text says only `{}`", kind.name(), kind.in_text()),
             };
-            reader.warn(place, message, "`toJSON` writes out what it holds");
+            at.warn(message, "`toJSON` writes out what it holds");
         }
         _ => {}
     }

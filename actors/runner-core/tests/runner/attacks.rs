@@ -132,3 +132,24 @@ fn r07_one_long_line_is_walked_once() {
     let letters = format!("on: [{}]\n", "é, ".repeat(90_000));
     assert!(refused(letters.as_bytes()).contains("unknown event"));
 }
+
+#[test]
+fn r07_many_references_to_much_end_in_time() {
+    let rows: String = (0..12_000)
+        .map(|row| format!("          - {{k{row}: 1}}\n"))
+        .collect();
+    let uses: String = (0..10_000)
+        .map(|_| {
+            "        ${{ matrix.k }} ${{ needs.a.outputs.x }} ${{ format('{1}') }}\n".to_owned()
+        })
+        .collect();
+    let text = format!(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    strategy:\n      matrix:\n        include:\n{rows}    steps:\n    - run: |\n{uses}"
+    );
+    let started = std::time::Instant::now();
+    let read = runner_core::workflow::parse("ci.yml", text.as_bytes()).expect_err("formats");
+    assert!(read.len() > 10);
+    let lines = "x: [\n'a',\n".to_owned() + &"'b',\n".repeat(200_000);
+    let _ = runner_core::workflow::parse("ci.yml", lines.as_bytes());
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+}

@@ -1,6 +1,6 @@
 //! Values that can be told before anything runs (page "Evaluate expressions in workflows and actions").
 
-use super::findings::found;
+use super::findings::{found, found_at};
 
 fn step(run: &str) -> String {
     format!(
@@ -92,4 +92,34 @@ fn an_env_that_is_no_mapping_is_found() {
             &["warning 5:10: env is a text, expected an object"],
         ),
     ]);
+}
+
+/// `matrix` and `inputs` have the kinds that the file gives them.
+#[test]
+fn kinds_of_the_file_s_own_names_are_known() {
+    let text = |run: &str| {
+        format!(
+            "on: {{workflow_dispatch: {{inputs: {{flag: {{type: boolean}}}}}}}}\njobs:\n  a:\n    runs-on: x\n    strategy:\n      matrix:\n        o: [{{a: b}}]\n        t: [a]\n        mixed: [a, 1]\n        include: [{{o: {{a: c}}, t: a, more: [1]}}]\n    steps:\n      - run: echo ¦${{{{ {run} }}}}\n"
+        )
+    };
+    for (run, expected) in [
+        ("matrix.o", "warning an object in a text says only `Object`"),
+        ("matrix.t.x", "warning a text has no property `x`"),
+        ("inputs.flag.x", "warning a boolean has no property `x`"),
+        (
+            "matrix.o == 'x'",
+            "warning an object compared with a text is always false",
+        ),
+    ] {
+        found_at(&text(run), Some(expected));
+    }
+    for run in [
+        "matrix.t",
+        "matrix.mixed.x",
+        "matrix.more",
+        "matrix.o == null",
+        "matrix.o.a",
+    ] {
+        found_at(&text(run).replace('¦', ""), None);
+    }
 }

@@ -1,0 +1,92 @@
+//! Kinds of the values that a file gives to `matrix` and `inputs`.
+
+use std::collections::HashMap;
+
+use super::types::{InputKind, InputSpec, Job, Workflow};
+use crate::expr::{Data, Kind};
+
+/// Names in lower case with the kind of their values; nothing where they are of several, or where
+/// only the run knows.
+pub(super) type Kinds = HashMap<String, Option<Kind>>;
+
+/// Those of a job's matrix, what `include` adds among them.
+pub(super) fn of_matrix(job: &Job) -> Kinds {
+    let mut kinds = Kinds::new();
+    let strategy = job.strategy.as_ref();
+    let Some(Data::Map(rows)) = strategy.and_then(|strategy| strategy.matrix.as_ref()) else {
+        return kinds;
+    };
+    for (key, values) in rows {
+        match (key.as_str(), values) {
+            ("include" | "exclude", _) => {}
+            (key, Data::List(values)) => {
+                values
+                    .iter()
+                    .for_each(|value| add(&mut kinds, key, of(value)));
+            }
+            (key, _) => add(&mut kinds, key, None),
+        }
+    }
+    let include = rows.iter().find(|(key, _)| key == "include");
+    match include {
+        None => kinds,
+        Some((_, Data::List(values))) => {
+            let kinds = values
+                .iter()
+                .try_fold(kinds, |kinds, value| included(kinds, value));
+            kinds.unwrap_or_default()
+        }
+        // An expression may add anything.
+        Some(_) => Kinds::new(),
+    }
+}
+
+/// With what an element of `include` adds. A key that no row has is nothing in the other copies.
+fn included(mut kinds: Kinds, value: &Data) -> Option<Kinds> {
+    let Data::Map(entries) = value else {
+        return None;
+    };
+    for (key, value) in entries {
+        let known = kinds.contains_key(&key.to_ascii_lowercase());
+        add(&mut kinds, key, of(value).filter(|_| known));
+    }
+    Some(kinds)
+}
+
+/// Those of the inputs of `workflow_dispatch` and `workflow_call`.
+pub(super) fn of_inputs(workflow: &Workflow) -> Kinds {
+    let mut kinds = Kinds::new();
+    let on = &workflow.on;
+    let called = on.workflow_call.iter().flat_map(|call| &call.inputs);
+    for InputSpec { name, kind, .. } in on.workflow_dispatch.iter().flatten().chain(called) {
+        let kind = match kind {
+            InputKind::Boolean => Kind::Bool,
+            InputKind::Number => Kind::Number,
+            InputKind::Text | InputKind::Choice(_) | InputKind::Environment => Kind::Text,
+        };
+        add(&mut kinds, name, Some(kind));
+    }
+    kinds
+}
+
+fn add(kinds: &mut Kinds, name: &str, kind: Option<Kind>) {
+    let known = kinds.entry(name.to_ascii_lowercase()).or_insert(kind);
+    if *known != kind {
+        *known = None;
+    }
+}
+
+fn of(value: &Data) -> Option<Kind> {
+    match value {
+        Data::List(_) => Some(Kind::List),
+        Data::Map(_) => Some(Kind::Object),
+        Data::Scalar(template) => match template.fixed() {
+            Some(value) => Some(Kind::of(&value)),
+            None if template.is_one_expression() => {
+                let mut expressions = template.expressions();
+                expressions.next()?.kind(&|_, _| None)
+            }
+            None => Some(Kind::Text),
+        },
+    }
+}
