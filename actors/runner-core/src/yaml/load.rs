@@ -275,7 +275,9 @@ impl<'a> Loader<'a> {
         match tag.suffix.as_str() {
             "str" if core => Ok(Value::text(text)),
             "int" | "float" | "bool" | "null" if core => Ok(resolve(text)),
+            // A lone `!`: whatever it looks like, it is a text.
             "" if tag.handle == "!" => Ok(Value::text(text)),
+            "!" if tag.handle.is_empty() => Ok(Value::text(text)),
             _ => Err(unknown_tag(tag, place)),
         }
     }

@@ -86,3 +86,12 @@ fn a_key_that_is_there_twice_hides_no_other_mistake() {
         ],
     )]);
 }
+
+/// YAML 1.2, 6.9.1: a lone `!` says that a scalar is a text.
+#[test]
+fn a_lone_exclamation_mark_makes_a_text() {
+    let text = "on: push\nenv:\n  A: !\n  B: ! 7\njobs: {a: {runs-on: x, steps: [{run: y}]}}\n";
+    let workflow = parse("ci.yml", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let env = serde_json::to_value(&workflow.value.env).unwrap();
+    assert_eq!(env.to_string(), r#"[["A",""],["B","7"]]"#);
+}
