@@ -31,9 +31,7 @@ pub(super) fn of_matrix(job: &Job) -> Kinds {
     match include {
         None => kinds,
         Some((_, Data::List(values))) => {
-            let kinds = values
-                .iter()
-                .try_fold(kinds, |kinds, value| included(kinds, value));
+            let kinds = values.iter().try_fold(kinds, included);
             kinds.unwrap_or_default()
         }
         // An expression may add anything.

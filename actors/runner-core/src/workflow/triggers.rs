@@ -226,12 +226,11 @@ fn timezone(reader: &Reader<'_>, node: &Node) -> Option<String> {
             .available()
             .map(|name| name.as_str().to_owned())
             .collect();
-        let help = reader
-            .meant(&name, known.iter().map(String::as_str))
-            .map_or_else(
-                || "an IANA name, for example `Europe/Berlin`".to_owned(),
-                |near| format!("did you mean `{near}`?"),
-            );
+        let help = match reader.meant(&name, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => "this machine has no list of time zones".to_owned(),
+            None => "an IANA name, for example `Europe/Berlin`".to_owned(),
+        };
         reader.error_help(node.place, message, help);
     }
     Some(name)
