@@ -13,7 +13,7 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 const DENY: HeaderValue = HeaderValue::from_static("DENY");
 
-/// Adds the security headers. A policy that a handler set itself stays.
+/// Adds the security headers. The policies that a handler set itself stay.
 pub(crate) fn secure(headers: &mut HeaderMap, csp: &HeaderValue) {
     // One growth instead of three: the map is filled for every answer.
     headers.reserve(8);
@@ -22,7 +22,9 @@ pub(crate) fn secure(headers: &mut HeaderMap, csp: &HeaderValue) {
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     headers.insert(header::X_FRAME_OPTIONS, DENY);
-    headers.insert(header::REFERRER_POLICY, NO_REFERRER);
+    if !headers.contains_key(header::REFERRER_POLICY) {
+        headers.insert(header::REFERRER_POLICY, NO_REFERRER);
+    }
     headers.insert(COOP, SAME_ORIGIN);
     headers.insert(CORP, SAME_ORIGIN);
 }

@@ -32,6 +32,7 @@ mod range;
 mod request_id;
 mod routes;
 mod serve;
+mod sign_in;
 mod signed;
 mod strict;
 
@@ -54,4 +55,5 @@ pub use range::{ByteRange, byte_range};
 pub use request_id::RequestId;
 pub use routes::Routes;
 pub use serve::{BindError, START_PATIENCE, ServeOptions, bind, serve, shutdown_signal};
+pub use sign_in::SignIn;
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};

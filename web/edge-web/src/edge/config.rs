@@ -11,6 +11,7 @@ use crate::guard::{
 use crate::headers::STRICT_CSP;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::sign_in::SignIn;
 
 /// What the edge of one server allows.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct EdgeConfig {
     pub origins: OriginPolicy,
     /// The token it wants; `None` on loopback (see [`exposure`](crate::guard::exposure)).
     pub token: Option<ApiToken>,
+    /// How browsers get a session in place of the token; `None`: they do not.
+    pub sign_in: Option<SignIn>,
     /// What needs no token.
     pub public: PublicPaths,
     /// Where it counts.
@@ -36,6 +39,7 @@ impl EdgeConfig {
             hosts,
             origins: OriginPolicy::default(),
             token: None,
+            sign_in: None,
             public: PublicPaths::default(),
             metrics: metrics.clone(),
             content_security_policy: HeaderValue::from_static(STRICT_CSP),
@@ -49,6 +53,8 @@ pub(super) enum Admission {
     Pass(Option<HeaderValue>),
     /// A preflight of a granted origin: answered here.
     Preflight(HeaderValue),
+    /// A browser without a session: the form in place of the page.
+    SignIn(HttpResponse),
 }
 
 impl EdgeConfig {
@@ -76,13 +82,22 @@ impl EdgeConfig {
         {
             let given = head.headers().get(header::AUTHORIZATION);
             let given = given.is_some_and(|value| token.matches(value.as_bytes()));
-            if !given && !has_protocol_token(head, token) {
+            if !given && !has_protocol_token(head, token) && !self.has_session(head, &grant) {
+                if let Some(form) = self.sign_in.as_ref().and_then(|it| it.instead(head)) {
+                    return Ok(Admission::SignIn(form));
+                }
                 return Err(Problem::unauthorized(
                     "this server wants Authorization: Bearer <token>",
                 ));
             }
         }
         Ok(Admission::Pass(grant))
+    }
+
+    /// Whether a browser has signed in, or is about to; pages of other origins cannot use a session.
+    fn has_session(&self, head: &RequestHead, grant: &Option<HeaderValue>) -> bool {
+        let sign_in = self.sign_in.as_ref().filter(|_| grant.is_none());
+        sign_in.is_some_and(|it| SignIn::is_at(head.uri.path()) || it.admits(head))
     }
 }
 

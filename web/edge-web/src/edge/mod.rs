@@ -92,6 +92,9 @@ where
                     outcome: Some(Ok(request.into_response(preflight()))),
                 }
             }
+            Ok(Admission::SignIn(form)) => State::Done {
+                outcome: Some(Ok(request.into_response(form))),
+            },
             Err(problem) => {
                 let answer = problem.respond(Some(&exchange.id));
                 State::Done {

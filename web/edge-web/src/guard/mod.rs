@@ -3,6 +3,7 @@
 mod exposure;
 mod host;
 mod origin;
+pub(crate) mod session;
 mod token;
 
 pub use exposure::{Exposure, ExposureError, exposure};

@@ -25,9 +25,15 @@ impl ApiToken {
         Self(Arc::new(move || hash_of(&current()?)))
     }
 
-    fn is(&self, token: &[u8]) -> bool {
+    /// Whether it is this one.
+    pub(crate) fn is(&self, token: &[u8]) -> bool {
         // `blake3::Hash` compares in constant time.
-        (self.0)().is_some_and(|hash| blake3::hash(token) == hash)
+        self.hash().is_some_and(|hash| blake3::hash(token) == hash)
+    }
+
+    /// The hash of the token in force.
+    pub(crate) fn hash(&self) -> Option<blake3::Hash> {
+        (self.0)()
     }
 
     /// Whether a `Sec-WebSocket-Protocol` header carries the token as `bearer.<token in base64url without padding>`: a page

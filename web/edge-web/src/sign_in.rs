@@ -1,0 +1,232 @@
+//! Signing in with a browser, for servers that want a token and have pages.
+//!
+//! ```text
+//! GET a page ──no session──▶ 401, a form ──POST /sign-in──▶ cookie, 303 back to the page
+//! POST /sign-out ──▶ the cookie is taken away
+//! ```
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use actix_web::dev::RequestHead;
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+
+use crate::assets::Asset;
+use crate::guard::ApiToken;
+use crate::guard::session::{self, SESSION_S};
+use crate::problem::Problem;
+use crate::routes::Routes;
+
+/// Where the form is.
+const SIGN_IN: &str = "/sign-in";
+const SCRIPT: &str = "/sign-in.js";
+
+/// How browsers sign in to a server.
+#[derive(Debug, Clone)]
+pub struct SignIn {
+    /// The token that is asked for.
+    pub token: ApiToken,
+    /// The cookie's name: another one for each program, since cookies do not know ports.
+    pub cookie: &'static str,
+    /// What people are asked for, as markup of the program's own: `the API token of this server`.
+    pub asks_for: &'static str,
+    /// The page's style sheet, which needs no token.
+    pub style: &'static str,
+    /// The server is reached by https, so that the cookie must be.
+    pub secure: bool,
+}
+
+#[derive(Deserialize)]
+struct Form {
+    token: String,
+    #[serde(default)]
+    next: String,
+}
+
+impl SignIn {
+    /// Adds the form, its script, and the way out.
+    #[must_use]
+    pub fn routes(self, routes: Routes) -> Routes {
+        let script = Asset::new(
+            include_str!("sign_in.js").as_bytes(),
+            "text/javascript; charset=utf-8",
+        );
+        let (looks, enters, leaves) = (self.clone(), self.clone(), self);
+        routes
+            .asset(SCRIPT, script)
+            .get(SIGN_IN, move |request: HttpRequest| {
+                let answer = looks.look(request.head());
+                async move { answer }
+            })
+            .post(
+                SIGN_IN,
+                move |request: HttpRequest, form: web::Form<Form>| {
+                    let answer = enters.enter(request.head(), &form);
+                    async move { answer }
+                },
+            )
+            .post("/sign-out", move || {
+                let answer = leaves.leave();
+                async move { answer }
+            })
+    }
+
+    /// Whether a path belongs to signing in, and so needs no token.
+    pub(crate) fn is_at(path: &str) -> bool {
+        path == SIGN_IN || path == SCRIPT
+    }
+
+    /// Whether a request comes with a session. One that changes something must also say that a page of this server sent it:
+    /// browsers do, and `SameSite` alone lets in other ports of the same host.
+    pub(crate) fn admits(&self, head: &RequestHead) -> bool {
+        let reads = matches!(head.method, Method::GET | Method::HEAD);
+        let site = head.headers().get("sec-fetch-site");
+        let is_own = head.headers().contains_key(header::ORIGIN)
+            || site.is_some_and(|site| site.as_bytes() == b"same-origin");
+        (reads || is_own) && self.has_session(head)
+    }
+
+    fn has_session(&self, head: &RequestHead) -> bool {
+        let cookies = session::cookies(head, self.cookie);
+        let now = now_s();
+        cookies
+            .iter()
+            .any(|value| session::holds(&self.token, self.cookie, value, now))
+    }
+
+    /// The form in place of a page, for a browser; programs get the problem.
+    pub(crate) fn instead(&self, head: &RequestHead) -> Option<HttpResponse> {
+        let is_page = matches!(head.method, Method::GET | Method::HEAD) && wants_html(head);
+        let next = head
+            .uri
+            .path_and_query()
+            .map_or("/", |target| target.as_str());
+        is_page.then(|| self.page(next, None))
+    }
+
+    fn look(&self, head: &RequestHead) -> Result<HttpResponse, Problem> {
+        if wants_html(head) {
+            return Ok(self.page("/", None));
+        }
+        if self.has_session(head) {
+            return Ok(HttpResponse::NoContent()
+                .insert_header((header::CACHE_CONTROL, "no-store"))
+                .finish());
+        }
+        Err(Problem::unauthorized("there is no session"))
+    }
+
+    fn enter(&self, head: &RequestHead, form: &Form) -> HttpResponse {
+        let next = own_path(&form.next);
+        if !self.token.is(form.token.trim().as_bytes()) {
+            tracing::warn!(event = "http.sign_in_refused", "a wrong token was given");
+            return self.page(next, Some("This is not the token."));
+        }
+        let Some(value) = session::issue(&self.token, self.cookie, now_s() + SESSION_S) else {
+            return self.page(next, Some("There is no token to sign in with."));
+        };
+        let secure = self.secure || is_https(head.headers());
+        self.lead(next, &value, SESSION_S, secure)
+    }
+
+    fn leave(&self) -> HttpResponse {
+        self.lead(SIGN_IN, "", 0, self.secure)
+    }
+
+    fn lead(&self, next: &str, value: &str, age_s: u64, secure: bool) -> HttpResponse {
+        let secure = if secure { "; Secure" } else { "" };
+        let cookie = format!(
+            "{}={value}; Path=/; Max-Age={age_s}; HttpOnly; SameSite=Strict{secure}",
+            self.cookie
+        );
+        HttpResponse::SeeOther()
+            .insert_header((header::LOCATION, next))
+            .insert_header((header::SET_COOKIE, cookie))
+            .insert_header((header::CACHE_CONTROL, "no-store"))
+            .finish()
+    }
+
+    fn page(&self, next: &str, wrong: Option<&str>) -> HttpResponse {
+        let wrong = wrong.map_or_else(String::new, |text| {
+            format!("<p role=\"alert\" class=\"wrong\">{text}</p>")
+        });
+        let body = format!(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+             <title>Sign in</title><link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"{style}\"></head><body><main class=\"sign-in\"><h1>Sign in</h1>{wrong}\
+             <form method=\"post\" action=\"{SIGN_IN}\"><input type=\"hidden\" name=\"next\" value=\"{next}\">\
+             <p><label for=\"token\">Enter {asks}</label></p><p><input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required autofocus> <button>Sign in</button></p></form>\
+             <p><a id=\"on\" href=\"{next}\">I have signed in already</a></p></main><script src=\"{SCRIPT}\"></script></body></html>\n",
+            style = self.style,
+            asks = self.asks_for,
+            next = escaped(next),
+        );
+        HttpResponse::build(StatusCode::UNAUTHORIZED)
+            .content_type("text/html; charset=utf-8")
+            .insert_header((header::WWW_AUTHENTICATE, "Bearer"))
+            .insert_header((header::CACHE_CONTROL, "no-store"))
+            // With `no-referrer` a browser would send the form with the origin `null`.
+            .insert_header((header::REFERRER_POLICY, "same-origin"))
+            .body(body)
+    }
+}
+
+/// A path of this server; anything that could lead elsewhere is the start page.
+fn own_path(next: &str) -> &str {
+    let own = next.starts_with('/')
+        && !next.starts_with("//")
+        && next
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if own { next } else { "/" }
+}
+
+/// Whether a browser says that it came by https.
+fn is_https(headers: &HeaderMap) -> bool {
+    let starts = |value: Option<&HeaderValue>, with: &[u8]| {
+        value.is_some_and(|value| value.as_bytes().starts_with(with))
+    };
+    starts(headers.get(header::ORIGIN), b"https://")
+        || starts(headers.get("x-forwarded-proto"), b"https")
+}
+
+/// People's browsers name HTML; programs do not.
+fn wants_html(head: &RequestHead) -> bool {
+    let accept = head.headers().get(header::ACCEPT);
+    accept
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/html"))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+fn now_s() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_signing_in_only_paths_of_this_server_are_gone_to() {
+        assert_eq!(own_path("/runs/1?x=2"), "/runs/1?x=2");
+        for foreign in [
+            "",
+            "runs",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "/a\r\nb",
+        ] {
+            assert_eq!(own_path(foreign), "/", "{foreign:?}");
+        }
+    }
+}
