@@ -39,7 +39,11 @@ impl Actor for Caretaker {
             let every = shared.settings.caretaker_every.unwrap_or(EVERY);
             loop {
                 tokio::time::sleep(every).await;
-                if let Err(error) = look(&shared).await {
+                let looked = look(&shared).await;
+                shared
+                    .trouble
+                    .set(looked.as_ref().err().map(ToString::to_string));
+                if let Err(error) = looked {
                     tracing::debug!(event = "run.caretaker_failed", %error, "the VM manager's VMs cannot be looked at now");
                 }
                 verify_statuses(&shared).await;

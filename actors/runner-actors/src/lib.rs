@@ -42,6 +42,7 @@ mod service;
 mod settings;
 mod source;
 mod takeup;
+mod view;
 
 pub use desk::RunDesk;
 pub use event::StoredEvent;
@@ -51,5 +52,6 @@ pub use job::{Stored, Stores};
 pub use log::{LineKind, LogLine, Logs};
 pub use payload::Payload;
 pub use records::{JobEnd, JobRecord, RunRecord, StepRecord};
-pub use service::{RunnerService, RunnerView};
+pub use service::RunnerService;
 pub use settings::{ModelServer, RunnerSettings, ScheduleTime};
+pub use view::RunnerView;

@@ -23,7 +23,7 @@ use outbound::forge::ForgeClient;
 use outbound::http::{HttpClient, HttpOptions};
 use outbound::vmm::VmmClient;
 use parking_lot::Mutex;
-use store::{Store, StoreError};
+use store::Store;
 use supervision::{ChildRef, ChildSpec, SupervisorSpec};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -32,14 +32,13 @@ use crate::desk::{Arrived, RunDesk, RunEnded};
 use crate::figures::Figures;
 use crate::groups::Groups;
 use crate::intake::RunnerIntake;
-use crate::job::{Stored, Stores};
+use crate::job::Stores;
 use crate::log::Logs;
-use crate::records::RunRecord;
-use crate::rows;
 use crate::run::WorkflowRun;
 use crate::schedule_clock::ScheduleClock;
 use crate::settings::RunnerSettings;
 use crate::source;
+use crate::view::RunnerView;
 
 /// What all of the runner shares.
 pub(crate) struct Shared {
@@ -54,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) changed: watch::Sender<u64>,
     pub(crate) figures: Figures,
     pub(crate) leaks: Leaks,
+    pub(crate) trouble: VmmTrouble,
     /// Runs under way: here, so that a desk that is restarted knows them.
     pub(crate) started: Mutex<HashMap<String, ChildRef<WorkflowRun>>>,
     /// Stored runs that the desk does not know yet.
@@ -84,6 +84,20 @@ impl Leaks {
 
     pub(crate) fn clear(&self) {
         self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Why the VM manager gives no VMs now, as it was last seen.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct VmmTrouble(Arc<Mutex<Option<String>>>);
+
+impl VmmTrouble {
+    pub(crate) fn set(&self, reason: Option<String>) {
+        *self.0.lock() = reason;
+    }
+
+    pub(crate) fn reason(&self) -> Option<String> {
+        self.0.lock().clone()
     }
 }
 
@@ -210,6 +224,7 @@ impl RunnerService {
             changed: watch::channel(0).0,
             figures: Figures::default(),
             leaks: Leaks::default(),
+            trouble: VmmTrouble::default(),
             started: Mutex::default(),
             arrived: Mutex::default(),
             preparing: Semaphore::new(PREPARING),
@@ -306,78 +321,4 @@ impl Accounts for Account {
 pub(crate) fn vmm_client(settings: &RunnerSettings) -> VmmClient {
     let http = HttpClient::new(HttpOptions::default());
     VmmClient::new(http, settings.vmm_url.clone(), settings.vmm_token.clone())
-}
-
-/// What can be read of runs: records, logs, artifacts.
-#[derive(Clone)]
-pub struct RunnerView {
-    shared: Arc<Shared>,
-}
-
-impl RunnerView {
-    /// One run.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn run(&self, id: &str) -> Result<Option<RunRecord>, StoreError> {
-        let id = id.to_owned();
-        self.shared
-            .store
-            .read(move |rows| rows::run(rows, &id))
-            .await
-    }
-
-    /// The newest runs first, at most `limit`, of one repository when it is named.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn runs(
-        &self,
-        repository: Option<String>,
-        limit: usize,
-    ) -> Result<Vec<RunRecord>, StoreError> {
-        let mut runs = self.shared.store.read(|rows| rows::all(rows)).await?;
-        runs.reverse();
-        if let Some(repository) = repository {
-            runs.retain(|run| run.repository.eq_ignore_ascii_case(&repository));
-        }
-        runs.truncate(limit);
-        Ok(runs)
-    }
-
-    /// The logs.
-    #[must_use]
-    pub fn logs(&self) -> &Logs {
-        &self.shared.logs
-    }
-
-    /// A run's artifacts.
-    #[must_use]
-    pub fn artifacts(&self, run: &str) -> Vec<Stored> {
-        self.shared.stores.list_artifacts(run)
-    }
-
-    /// The tar of an artifact.
-    #[must_use]
-    pub fn artifact(&self, run: &str, name: &str) -> Option<std::path::PathBuf> {
-        self.shared.stores.artifact(run, name)
-    }
-
-    /// Counts changes of records.
-    #[must_use]
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.shared.changed.subscribe()
-    }
-
-    /// What is counted.
-    #[must_use]
-    pub fn figures(&self) -> &Figures {
-        &self.shared.figures
-    }
-
-    /// Whether the store takes writes.
-    #[must_use]
-    pub fn store_health(&self) -> store::Health {
-        self.shared.store.health()
-    }
 }

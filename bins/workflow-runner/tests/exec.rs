@@ -4,6 +4,7 @@
     reason = "a test that fails here should say where"
 )]
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -69,6 +70,34 @@ fn contains(bytes: &[u8], part: &str) -> bool {
     bytes
         .windows(part.len())
         .any(|window| window == part.as_bytes())
+}
+
+#[test]
+fn a_manager_that_cannot_be_reached_is_named_while_it_is_waited_for() {
+    let tree = tree(WORKFLOW);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+    command
+        .current_dir(tree.path())
+        .args([
+            "exec",
+            ".github/workflows/ci.yml",
+            "--vmm",
+            "http://127.0.0.1:1/",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let said = lines
+        .map_while(Result::ok)
+        .find(|line| line.contains("waiting for a VM"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = said.expect("it says what it waits for");
+    assert!(
+        said.starts_with("[build] warning: ") && said.contains("127.0.0.1:1"),
+        "{said}"
+    );
 }
 
 #[test]

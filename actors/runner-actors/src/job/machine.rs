@@ -7,7 +7,9 @@ use std::time::Duration;
 use outbound::vmm::{Isolation, NewVm, VmmClient, VmmError};
 use tokio::time::sleep;
 
-use crate::service::Leaks;
+use super::Voice;
+use crate::log::LineKind;
+use crate::service::{Leaks, VmmTrouble};
 
 /// A lease is asked for this long and extended three times in it.
 const LEASE: Duration = Duration::from_secs(300);
@@ -34,24 +36,39 @@ pub(crate) struct Wish {
     pub(crate) patience: Duration,
     /// Told when the VM could not be given back.
     pub(crate) leaks: Leaks,
+    /// Told why there is none.
+    pub(crate) trouble: VmmTrouble,
 }
 
 impl Machine {
-    /// Asks for a VM until there is one, or the patience is over.
+    /// Asks for a VM until there is one, or the patience is over; says why there is none, once for each reason.
     ///
     /// # Errors
     /// What the manager said last.
-    pub(crate) async fn allocate(vmm: VmmClient, wish: Wish) -> Result<Self, VmmError> {
+    pub(crate) async fn allocate(
+        vmm: VmmClient,
+        wish: Wish,
+        voice: &Voice,
+    ) -> Result<Self, VmmError> {
         let deadline = tokio::time::Instant::now() + wish.patience;
         let vm = NewVm {
             lease_s: Some(LEASE.as_secs()),
-            ..wish.vm
+            ..wish.vm.clone()
         };
         let mut pause = Duration::from_millis(500);
+        let mut said = String::new();
         let allocated = loop {
             match vmm.create(&wish.key, &vm, ORDER).await {
                 Ok(allocated) => break allocated,
                 Err(error) if error.is_temporary() && tokio::time::Instant::now() < deadline => {
+                    let reason = error.to_string();
+                    if !matches!(error, VmmError::Full { .. }) {
+                        wish.trouble.set(Some(reason.clone()));
+                    }
+                    if reason != said {
+                        waits(voice, &wish, &error).await;
+                        said = reason;
+                    }
                     let asked = match &error {
                         VmmError::Full { after, .. } => *after,
                         _ => None,
@@ -62,6 +79,7 @@ impl Machine {
                 Err(error) => return Err(error),
             }
         };
+        wish.trouble.set(None);
         let (client, id) = (vmm.clone(), allocated.id.clone());
         let keeper = actix_rt::spawn(async move {
             loop {
@@ -88,6 +106,18 @@ impl Machine {
             tracing::warn!(event = "run.vm_not_returned", vm = %self.id, %error, "a VM could not be given back; its lease ends it");
         }
     }
+}
+
+/// Says why a job has no VM yet: in the run's log, and to the operator. A manager that is full is no fault.
+async fn waits(voice: &Voice, wish: &Wish, error: &VmmError) {
+    let most = config_core::format_duration(wish.patience);
+    let text = format!("waiting for a VM, {most} at most: {error}");
+    voice.line(0, LineKind::Warning, &text).await;
+    if let VmmError::Full { .. } = error {
+        tracing::info!(event = "run.vm_waited_for", order = %wish.key, %error, "a job waits for room at the VM manager");
+        return;
+    }
+    tracing::warn!(event = "run.vm_waited_for", order = %wish.key, %error, "a job waits for a VM; VMM_API_URL and VMM_AUTH_TOKEN say which manager is asked");
 }
 
 impl Drop for Machine {

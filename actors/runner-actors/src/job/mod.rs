@@ -34,7 +34,7 @@ use tokio::sync::watch;
 
 use crate::log::Logs;
 use crate::records::{JobEnd, StepRecord};
-use crate::service::Leaks;
+use crate::service::{Leaks, VmmTrouble};
 pub use stores::{Stored, Stores};
 
 /// Everything a job needs to run.
@@ -60,6 +60,7 @@ pub(crate) struct JobOrder {
     pub(crate) patience: Duration,
     pub(crate) stores: Stores,
     pub(crate) leaks: Leaks,
+    pub(crate) trouble: VmmTrouble,
 }
 
 /// What a job tells while it runs.
@@ -131,9 +132,10 @@ pub(crate) async fn run_job(
         vm: order.vm.clone(),
         patience: order.patience,
         leaks: order.leaks.clone(),
+        trouble: order.trouble.clone(),
     };
     let machine = tokio::select! {
-        machine = machine::Machine::allocate(vmm, wish) => machine,
+        machine = machine::Machine::allocate(vmm, wish, &say) => machine,
         _ = cancel.wait_for(|cancelled| *cancelled) => return cancelled(),
     };
     let machine = match machine {

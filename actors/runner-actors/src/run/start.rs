@@ -211,6 +211,7 @@ impl Driver {
             patience: settings.vm_patience,
             stores: ledger.shared.stores.clone(),
             leaks: ledger.shared.leaks.clone(),
+            trouble: ledger.shared.trouble.clone(),
         }
     }
 }
