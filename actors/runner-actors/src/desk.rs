@@ -21,8 +21,9 @@ use supervision::{ChildRef, ChildSpec, Restart, Supervisor};
 
 use crate::clock::now_ms;
 use crate::event::StoredEvent;
-use crate::messages::{CancelRun, Dispatch, NotDispatched, StartEvent};
+use crate::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, RepeatRun, StartEvent};
 use crate::records::RunRecord;
+use crate::repeat::repeat;
 use crate::rows::{self, NewRun};
 use crate::run::{End, Ledger, WorkflowRun};
 use crate::service::Shared;
@@ -243,6 +244,11 @@ pub(crate) fn received(event: &StoredEvent, delivery: String) -> RunRecord {
         only_job: None,
         number: 0,
         attempt: 1,
+        taken_up: 0,
+        repeats: None,
+        repeated_by: None,
+        repository_url: event.html_url.clone(),
+        job_order: Vec::new(),
         created_at: now_ms(),
         started_at: None,
         ended_at: None,
@@ -297,6 +303,24 @@ fn event_of(
     let event = known.event(EventKind::WorkflowDispatch, branch);
     let event = event.ok_or(NotDispatched::Branch)?;
     Ok(event.dispatched(&order.actor, order.inputs.clone()))
+}
+
+impl Handler<RepeatRun> for RunDesk {
+    type Result = ResponseActFuture<Self, Result<Result<String, NotRepeated>, StoreError>>;
+
+    fn handle(&mut self, RepeatRun { run }: RepeatRun, _: &mut Self::Context) -> Self::Result {
+        let next = new_id();
+        let stored = self
+            .shared
+            .store
+            .write(move |rows| repeat(rows, &run, &next));
+        Box::pin(stored.into_actor(self).map(|stored, desk, ctx| {
+            if let Ok(Ok(id)) = &stored {
+                desk.queue(id.clone(), ctx);
+            }
+            stored
+        }))
+    }
 }
 
 impl Handler<CancelRun> for RunDesk {

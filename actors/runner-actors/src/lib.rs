@@ -35,6 +35,7 @@ pub mod messages;
 mod parser;
 mod payload;
 mod records;
+mod repeat;
 mod rows;
 mod run;
 mod schedule_clock;

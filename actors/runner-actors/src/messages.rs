@@ -46,6 +46,25 @@ pub enum NotDispatched {
     Branch,
 }
 
+/// Runs an ended run again, from its stored event; gives the new run's id. Sent by the HTTP edge, handled by [`crate::RunDesk`].
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Result<String, NotRepeated>, StoreError>")]
+pub struct RepeatRun {
+    /// Its id.
+    pub run: String,
+}
+
+/// Why a run was not started again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotRepeated {
+    /// It is not known, or its event is not.
+    #[error("there is no run with this id")]
+    Unknown,
+    /// It runs, or the last attempt of it does.
+    #[error("the run {0} has not ended")]
+    Runs(String),
+}
+
 /// Ends a run. Sent by the HTTP edge, handled by [`crate::RunDesk`]; the reply says whether the run was under way.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]

@@ -40,8 +40,23 @@ pub struct RunRecord {
     pub only_job: Option<String>,
     /// Which run of this workflow it is, from 1; 0 until that is known.
     pub number: u64,
-    /// How often it was taken up (1: the first time).
+    /// Which attempt of this number it is, from 1: each re-run is one more, and each time the runner took it up again.
     pub attempt: u64,
+    /// How often the runner took it up again after a restart.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub taken_up: u64,
+    /// The run it repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<String>,
+    /// The run that repeats it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeated_by: Option<String>,
+    /// The repository's page, as its forge sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository_url: Option<String>,
+    /// Keys of the planned jobs in the order of the workflow's file, once they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub job_order: Vec<String>,
     /// Milliseconds since the Unix epoch, as the other times.
     pub created_at: u64,
     /// When its first job began.
@@ -52,6 +67,11 @@ pub struct RunRecord {
     pub ended_at: Option<u64>,
     /// Its jobs' copies, in the order they began or were left out.
     pub jobs: Vec<JobRecord>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One copy of a job.

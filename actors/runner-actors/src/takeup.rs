@@ -12,8 +12,8 @@ use crate::rows;
 use crate::run::{Ledger, job_status};
 use crate::service::Shared;
 
-/// A run is taken up so often; one that brings its actor down each time is lost then.
-const ATTEMPTS: u64 = 4;
+/// A run is taken up again so often; one that brings its actor down each time is lost then.
+const AGAIN: u64 = 3;
 const WHY: &str = "the runner was restarted while it ran";
 
 /// Looks at every run that has not ended; gives those to be started again.
@@ -60,7 +60,8 @@ async fn take_up_one(shared: &Arc<Shared>, record: RunRecord) -> Option<String> 
         .collect();
     give_back(shared, vms);
     ledger.record.attempt += 1;
-    if ledger.record.attempt > ATTEMPTS {
+    ledger.record.taken_up += 1;
+    if ledger.record.taken_up > AGAIN {
         tracing::warn!(event = "run.lost", run = %id, "a run was taken up as often as it may be");
         ledger.end(RunState::Lost, Some(WHY.to_owned())).await;
         return None;

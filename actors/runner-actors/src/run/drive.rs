@@ -98,6 +98,8 @@ async fn run(
         tracing::info!(event = "run.preparing", run = %ledger.record.id, "{text}");
         ledger.say(LineKind::Info, text).await;
     }
+    let keys = planned.plan.jobs.iter().map(|job| job.key.clone());
+    ledger.record.job_order = keys.collect();
     let (sender, receiver) = mpsc::unbounded_channel();
     let driver = Driver {
         former: std::mem::take(&mut ledger.record.jobs),

@@ -209,6 +209,7 @@ async fn sibling(ledger: &Ledger, file: &str) {
     record.state = RunState::Received;
     record.workflow_file = Some(file.to_owned());
     record.number = 0;
+    record.repeats = None;
     record.jobs.clear();
     let id = record.id.clone();
     let new = NewRun::of(&record, &ledger.event);

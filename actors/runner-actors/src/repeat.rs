@@ -1,0 +1,60 @@
+//! A run that is run again: a run of its own with the same event, workflow and number, one attempt later.
+
+use runner_core::state::RunState;
+use store::{StoreError, WriteTxn};
+
+use crate::clock::now_ms;
+use crate::messages::NotRepeated;
+use crate::records::RunRecord;
+use crate::rows::{self, NewRun};
+
+/// Stores the next attempt of a run: in one transaction, so that two who ask at once start one.
+pub(crate) fn repeat(
+    rows: &mut WriteTxn<'_>,
+    id: &str,
+    next: &str,
+) -> Result<Result<String, NotRepeated>, StoreError> {
+    let Some(mut last) = last_attempt(rows, id)? else {
+        return Ok(Err(NotRepeated::Unknown));
+    };
+    if !last.state.is_terminal() {
+        return Ok(Err(NotRepeated::Runs(last.id)));
+    }
+    let Some(event) = rows::event(rows, &last.id)? else {
+        return Ok(Err(NotRepeated::Unknown));
+    };
+    NewRun::of(&next_attempt(&last, next), &event).put(rows)?;
+    last.repeated_by = Some(next.to_owned());
+    rows::put_run(rows, &last)?;
+    Ok(Ok(next.to_owned()))
+}
+
+/// The newest attempt of a run's number; attempts are newer than what they repeat, so none is forgotten before it.
+fn last_attempt(rows: &mut WriteTxn<'_>, id: &str) -> Result<Option<RunRecord>, StoreError> {
+    let mut last = rows::run(rows, id)?;
+    while let Some(next) = last.as_ref().and_then(|run| run.repeated_by.clone()) {
+        match rows::run(rows, &next)? {
+            Some(run) => last = Some(run),
+            None => break,
+        }
+    }
+    Ok(last)
+}
+
+fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
+    RunRecord {
+        id: id.to_owned(),
+        state: RunState::Received,
+        reason: None,
+        attempt: last.attempt + 1,
+        taken_up: 0,
+        repeats: Some(last.id.clone()),
+        repeated_by: None,
+        created_at: now_ms(),
+        started_at: None,
+        ended_at: None,
+        jobs: Vec::new(),
+        job_order: Vec::new(),
+        ..last.clone()
+    }
+}
