@@ -176,6 +176,7 @@ impl Runs {
         let listener = edge_web::bind(config.listen, "listen in [runner], or PORT and HOST")?;
         let bound = listener.local_addr()?;
         runs::link_to(&mut config, bound);
+        runs::warn(&config);
         let token = runs::token(&config, bound, || uuid::Uuid::new_v4().to_string());
         let options = runner_web::ServerOptions {
             secrets: config.secrets,

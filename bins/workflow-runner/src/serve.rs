@@ -76,6 +76,7 @@ fn serve(config: RunnerConfig, environment: &Environment) -> anyhow::Result<()> 
     let store = Store::open(&config.runner.data, &Options::new("workflow-runner"))?;
     let listener = edge_web::bind(config.listen, "PORT and HOST, or --listen")?;
     let bound = listener.local_addr()?;
+    boot::warn(&config);
     let token = boot::token(&config, bound, || uuid::Uuid::new_v4().to_string());
     let service = RunnerService::new(config.runner, store.clone())?;
     let options = ServerOptions {

@@ -5,7 +5,17 @@ use std::net::SocketAddr;
 use config_core::Secret;
 use url::Url;
 
-use crate::config::RunnerConfig;
+use crate::config::{GOOD_SECRET, RunnerConfig};
+
+/// Tells the operator what works and should not stay so. The contract names no least length of a secret: a short one is no error.
+pub fn warn(config: &RunnerConfig) {
+    if config.short_secret {
+        tracing::warn!(
+            event = "config.short_secret",
+            "FORGE_WEBHOOK_SECRET has fewer than {GOOD_SECRET} characters and could be guessed; make one with `openssl rand -hex 32`"
+        );
+    }
+}
 
 /// The token that everything but webhooks needs, on this address. Beyond the loopback address there is always one:
 /// without a configured one it is `unknown`, which nobody knows.

@@ -2,6 +2,7 @@
 //! that over the file.
 
 mod file;
+mod machine;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,9 @@ const ISOLATIONS: &Choices<Isolation> = &[
     ("hardware-vm", Isolation::HardwareVm),
 ];
 
+/// Characters that a webhook's secret should have at least: shorter ones can be guessed from one delivery that was seen.
+pub const GOOD_SECRET: usize = 16;
+
 /// What flags of the command line say.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
@@ -52,6 +56,8 @@ pub struct RunnerConfig {
     pub secrets: SecretBook,
     /// Further names it answers for.
     pub hosts: Vec<String>,
+    /// The secret is shorter than [`GOOD_SECRET`].
+    pub short_secret: bool,
     /// Needed beyond the loopback address, by everything but webhooks.
     pub token: Option<Secret<String>>,
     /// The actors' settings.
@@ -170,6 +176,7 @@ impl Reader<'_> {
             listen,
             log_level: level?,
             secrets: secrets?,
+            short_secret: self.has_short_secret(),
             hosts: file.hosts,
             token,
             runner,
@@ -275,6 +282,12 @@ impl Reader<'_> {
             None => secrets,
         };
         Some(SecretBook::shared(secrets))
+    }
+
+    fn has_short_secret(&self) -> bool {
+        let names = ["FORGE_WEBHOOK_SECRET", "FORGE_WEBHOOK_SECRET_PREVIOUS"];
+        let mut given = names.into_iter().filter_map(|name| self.text(name));
+        given.any(|secret| secret.trim().len() < GOOD_SECRET)
     }
 
     /// The model, when `USE_LLM_PARSER` is `true`: the local one, else the hosted one.

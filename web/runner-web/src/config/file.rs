@@ -10,7 +10,8 @@ use outbound::http::Place;
 use outbound::vmm::NewVm;
 use url::Url;
 
-use super::{FORGES, ISOLATIONS, address};
+use super::machine::machine;
+use super::{FORGES, address};
 
 /// What a file says: `workflow-runner.toml`, or a table of another file.
 #[derive(Debug, Default)]
@@ -95,7 +96,7 @@ fn table(item: &Item<'_>, base: &Path) -> Option<File> {
             vm_wait: fields.optional("vm_wait", Item::duration),
             keep_runs: fields.optional("keep_runs", count),
             machines: fields
-                .optional("machines", |item| item.entries(|_, item| machine(item)))
+                .optional("machines", |item| item.entries(machine))
                 .unwrap_or_default(),
             vars: fields
                 .optional("vars", |item| item.entries(|_, item| item.string()))
@@ -111,51 +112,5 @@ fn place(item: &Item<'_>) -> Option<Place> {
     item.parsed(|text| {
         text.parse::<Place>()
             .map_err(|error| ValueError::new(error.to_string()))
-    })
-}
-
-/// What a machine may reach, in the words of the VM manager.
-fn reachable(item: &Item<'_>) -> Option<String> {
-    item.parsed(|text| {
-        text.parse::<vm_core::network::Place>()
-            .map(String::from)
-            .map_err(|error| ValueError::new(error.to_string()))
-    })
-}
-
-fn machine(item: &Item<'_>) -> Option<NewVm> {
-    const KEYS: [&str; 7] = [
-        "image",
-        "vcpus",
-        "memory",
-        "disk",
-        "network",
-        "allow",
-        "isolation_min",
-    ];
-    item.fields("a machine", &KEYS, |fields| {
-        let mib = |item: &Item<'_>| {
-            item.byte_size()
-                .and_then(|size| u32::try_from(size.bytes() >> 20).ok())
-        };
-        let network = fields.optional("network", Item::string);
-        let allow = fields.optional("allow", |item| item.list(reachable));
-        if allow.is_some() && network.as_deref() != Some("user") {
-            let error = "`allow` needs `network = \"user\"`";
-            fields.error_at("allow", ValueError::new(error));
-        }
-        Some(NewVm {
-            image: fields.optional("image", Item::string),
-            vcpus: fields
-                .optional("vcpus", |item| item.integer(1..=256))
-                .and_then(|number| u32::try_from(number).ok()),
-            mem_mib: fields.optional("memory", mib),
-            disk_mib: fields.optional("disk", mib),
-            network,
-            allow,
-            isolation_min: fields
-                .optional("isolation_min", |item| item.choice("isolation", ISOLATIONS)),
-            ..NewVm::default()
-        })
     })
 }

@@ -119,3 +119,44 @@ fn a_machines_network_is_read_and_its_mistakes_are_shown_where_they_are() {
         "{alone}"
     );
 }
+
+#[test]
+fn what_no_manager_would_take_of_a_machine_is_a_mistake_with_its_place() {
+    let secret = [("FORGE_WEBHOOK_SECRET", "x")];
+    for (line, place, said) in [
+        ("image = \"My Image\"", "2:9", "vm-manager image"),
+        ("network = \"bridge\"", "2:11", "user"),
+        ("memory = \"64MiB\"", "2:10", "128MiB"),
+        ("memory = \"2TiB\"", "2:10", "1TiB"),
+        ("disk = \"1MiB\"", "2:8", "256MiB"),
+        ("vcpus = 0", "2:9", "1"),
+        ("vcpus = 256", "2:9", "255"),
+    ] {
+        let file = format!("[machines.a]\n{line}\n");
+        let wrong = parse(&secret, &file).expect_err(line).to_string();
+        let place = format!("runner.toml:{place}");
+        assert!(
+            wrong.contains(&place) && wrong.contains(said),
+            "{line}: {wrong}"
+        );
+    }
+    let label = parse(&secret, "[machines.\"a b\"]\nvcpus = 1\n").expect_err("a label");
+    assert!(label.to_string().contains("is no label"), "{label}");
+    let right =
+        "[machines.a]\nimage = \"default\"\nnetwork = \"none\"\nmemory = \"128MiB\"\nvcpus = 255\n";
+    assert_eq!(
+        parse(&secret, right).unwrap().runner.machines[0].1.mem_mib,
+        Some(128)
+    );
+}
+
+#[test]
+fn a_short_secret_works_and_is_warned_of() {
+    let is_short = |secret| {
+        parse(&[("FORGE_WEBHOOK_SECRET", secret)], "")
+            .unwrap()
+            .short_secret
+    };
+    assert!(is_short("fifteen-letters"));
+    assert!(!is_short("sixteen--letters"));
+}
