@@ -9,7 +9,7 @@ use crate::{dispatch, handlers, log};
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(handlers::webhook, handlers::runs, handlers::run, log::log, dispatch::dispatch, handlers::cancel, handlers::artifact, handlers::health),
+    paths(handlers::webhook, handlers::runs, handlers::run, log::log, dispatch::dispatch, handlers::cancel, handlers::rerun, handlers::artifact, handlers::health),
     components(schemas(handlers::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
@@ -38,8 +38,10 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/runs/{id}", handlers::run)
         .get("/runs/{id}/log", log::log)
         .post("/runs/{id}/cancel", handlers::cancel)
+        .post("/runs/{id}/rerun", handlers::rerun)
         .get("/runs/{id}/artifacts/{name}", handlers::artifact)
         .get("/assets/{name}", handlers::asset)
+        .get("/favicon.ico", handlers::icon)
         .get("/health", handlers::health)
         .get("/livez", livez)
         .get("/readyz", readyz)

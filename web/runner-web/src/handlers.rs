@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, DispositionType};
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
-use runner_actors::messages::CancelRun;
+use runner_actors::messages::{CancelRun, NotRepeated, RepeatRun};
 use runner_actors::{
     Accepted, NewDelivery, NotAccepted, Payload, RunRecord, RunnerView, StoredEvent,
 };
@@ -13,8 +13,9 @@ use store::StoreError;
 use supervision::{ActorTree, AskError};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::dispatch::Dispatched;
 use crate::log::{Chunks, whole};
-use crate::page;
+use crate::page::{self, RunLog, RunPage};
 use crate::state::RunnerState;
 
 type State = web::Data<RunnerState>;
@@ -154,7 +155,7 @@ pub(crate) async fn runs(
         .await
         .map_err(|error| of_store(&error))?;
     if wants_page(&request) {
-        return Ok(page::html(page::list(&runs)));
+        return Ok(page::html(page::list(&runs, state.has_token)));
     }
     Ok(HttpResponse::Ok().json(runs))
 }
@@ -169,10 +170,35 @@ pub(crate) async fn run(
 ) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
     if wants_page(&request) {
-        let artifacts = state.view.artifacts(&record.id);
-        return Ok(page::html(page::run(&record, &artifacts)));
+        return run_page(&state, record, request.query_string() != "log=none").await;
     }
     Ok(HttpResponse::Ok().json(record))
+}
+
+/// The page of a run; without the lines of its log for the script of a page that has it already.
+async fn run_page(
+    state: &RunnerState,
+    record: RunRecord,
+    with_lines: bool,
+) -> Result<HttpResponse, Problem> {
+    let (view, can_sign_out) = (&state.view, state.has_token);
+    let (path, artifacts) = (view.logs().path(&record.id), view.artifacts(&record.id));
+    let made = tokio::task::spawn_blocking(move || {
+        let log = RunLog::read(&path)?;
+        let page = RunPage {
+            run: &record,
+            artifacts: &artifacts,
+            log: &log,
+            with_lines,
+            can_sign_out,
+        };
+        Ok::<_, std::io::Error>(page::run(&page))
+    });
+    let made = made.await.map_err(std::io::Error::other).flatten();
+    made.map(page::html).map_err(|error| {
+        tracing::error!(event = "run.log_failed", %error, "the log of a run cannot be read");
+        Problem::internal()
+    })
 }
 
 pub(crate) async fn find(view: &RunnerView, id: &str) -> Result<RunRecord, Problem> {
@@ -192,13 +218,17 @@ fn wants_page(request: &HttpRequest) -> bool {
 /// Ends a run.
 #[utoipa::path(post, path = "/runs/{id}/cancel", tag = "runs", params(("id" = String, Path, description = "The run's id")),
     responses((status = 202, description = "It will end"), (status = 404, description = "No such run"), (status = 409, description = "It has ended already")))]
-pub(crate) async fn cancel(state: State, id: web::Path<String>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn cancel(
+    request: HttpRequest,
+    state: State,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
     if record.state.is_terminal() {
         return Err(Problem::conflict("the run has ended already"));
     }
     let order = CancelRun {
-        run: record.id,
+        run: record.id.clone(),
         reason: "somebody asked for it".to_owned(),
     };
     let under_way = state
@@ -206,11 +236,44 @@ pub(crate) async fn cancel(state: State, id: web::Path<String>) -> Result<HttpRe
         .ask(order)
         .await
         .map_err(|error| of_ask(&error))?;
-    if under_way {
+    if under_way && wants_page(&request) {
+        Ok(to_run(&record.id))
+    } else if under_way {
         Ok(HttpResponse::Accepted().json(serde_json::json!({ "status": "ending" })))
     } else {
         Err(Problem::unavailable("the run is being started", 1))
     }
+}
+
+/// Runs an ended run again: a new run of the same event and number, one attempt later.
+#[utoipa::path(post, path = "/runs/{id}/rerun", tag = "runs", params(("id" = String, Path, description = "The run's id")),
+    responses((status = 202, body = Dispatched, description = "Stored; the new run starts"), (status = 404, description = "No such run"), (status = 409, description = "It has not ended, or its newest attempt has not")))]
+pub(crate) async fn rerun(
+    request: HttpRequest,
+    state: State,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let order = RepeatRun {
+        run: id.into_inner(),
+    };
+    let stored = state.desk.ask(order).await;
+    let stored = stored.map_err(|error| of_ask(&error))?;
+    let run = match stored.map_err(|error| of_store(&error))? {
+        Ok(run) => run,
+        Err(error @ NotRepeated::Unknown) => return Err(Problem::not_found(error.to_string())),
+        Err(error @ NotRepeated::Runs(_)) => return Err(Problem::conflict(error.to_string())),
+    };
+    if wants_page(&request) {
+        return Ok(to_run(&run));
+    }
+    Ok(HttpResponse::Accepted().json(Dispatched { run }))
+}
+
+/// Leads a browser that sent a form to a run's page.
+fn to_run(id: &str) -> HttpResponse {
+    HttpResponse::SeeOther()
+        .insert_header(("location", format!("/runs/{id}")))
+        .finish()
 }
 
 /// An artifact, as the tar it is stored as.
@@ -262,6 +325,8 @@ pub(crate) struct RunnerHealth {
 pub(crate) async fn health(state: State) -> HttpResponse {
     let store = state.view.store_health().state;
     let reason = (store != store::State::Ready).then(|| format!("the store is {store:?}"));
+    let no_vms = || state.view.vmm_trouble().map(|why| format!("no VMs: {why}"));
+    let reason = reason.or_else(no_vms);
     HttpResponse::Ok().json(RunnerHealth {
         status: if reason.is_some() { "degraded" } else { "ok" },
         version: env!("CARGO_PKG_VERSION"),
@@ -277,6 +342,11 @@ pub(crate) async fn actors(tree: web::Data<ActorTree>) -> Result<HttpResponse, P
 /// The page's style and script.
 pub(crate) async fn asset(name: web::Path<String>) -> Result<HttpResponse, Problem> {
     page::asset(&name).ok_or_else(|| Problem::not_found("there is no such file"))
+}
+
+/// For browsers that show something else than a page, and ask by themselves.
+pub(crate) async fn icon() -> Result<HttpResponse, Problem> {
+    page::asset("icon.svg").ok_or_else(|| Problem::not_found("there is no such file"))
 }
 
 /// The start page leads to the runs.

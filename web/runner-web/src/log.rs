@@ -3,11 +3,11 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::time::Duration;
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use edge_web::Problem;
 use futures_util::Stream;
-use runner_actors::RunnerView;
+use runner_actors::{RunRecord, RunnerView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -22,19 +22,25 @@ type State = web::Data<RunnerState>;
 pub(crate) struct LogQuery {
     /// `1`: as server-sent events, until the run has ended.
     pub follow: Option<u8>,
+    /// Followed: from this byte on. A client that comes again says so with `Last-Event-ID`.
+    pub from: Option<u64>,
 }
 
 /// A run's log: JSON Lines, or server-sent events with `follow=1`.
 #[utoipa::path(get, path = "/runs/{id}/log", tag = "runs", params(("id" = String, Path, description = "The run's id"), LogQuery),
-    responses((status = 200, description = "A JSON object a line; followed: an event a line, then the event `end` with the run's state"), (status = 404, description = "No such run")))]
+    responses((status = 200, description = "A JSON object a line; followed: an event a line, its id the bytes so far, `changed` when the run's record did, then the event `end` with the run's state"), (status = 404, description = "No such run")))]
 pub(crate) async fn log(
+    request: HttpRequest,
     state: State,
     id: web::Path<String>,
     query: web::Query<LogQuery>,
 ) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
     if query.follow == Some(1) {
-        let events = follow(state.view.clone(), record.id);
+        let last = request.headers().get("last-event-id");
+        let last = last.and_then(|id| id.to_str().ok()?.parse().ok());
+        let from = last.or(query.from);
+        let events = follow(state.view.clone(), record.id, from);
         return Ok(HttpResponse::Ok()
             .content_type("text/event-stream")
             .insert_header(("cache-control", "no-store"))
@@ -91,6 +97,13 @@ struct Follow {
     run: String,
     chunks: Chunks,
     length: tokio::sync::watch::Receiver<u64>,
+    /// The record that its follower knows of, as JSON.
+    known: Option<String>,
+    /// A page of an unknown age was shown before: its record may have changed since.
+    has_page: bool,
+    changes: tokio::sync::watch::Receiver<u64>,
+    /// Bytes that were handed on.
+    told: u64,
     rest: Vec<u8>,
     ended: bool,
 }
@@ -98,13 +111,22 @@ struct Follow {
 /// A sign of life, so that proxies keep the connection.
 const ALIVE: Duration = Duration::from_secs(15);
 
-fn follow(view: RunnerView, run: String) -> impl Stream<Item = std::io::Result<Bytes>> {
+fn follow(
+    view: RunnerView,
+    run: String,
+    from: Option<u64>,
+) -> impl Stream<Item = std::io::Result<Bytes>> {
+    let at = from.unwrap_or(0);
     let follow = Follow {
         chunks: Chunks {
             path: view.logs().path(&run),
-            at: 0,
+            at,
         },
         length: view.logs().watch(&run),
+        known: None,
+        has_page: from.is_some(),
+        changes: view.changes(),
+        told: at,
         view,
         run,
         rest: Vec::new(),
@@ -124,7 +146,11 @@ impl Follow {
     async fn next(&mut self) -> std::io::Result<Bytes> {
         loop {
             // Looked at before the file is read: what an ended run wrote is all there.
+            self.changes.mark_unchanged();
             let record = self.view.run(&self.run).await.ok().flatten();
+            if record.as_ref().is_some_and(|record| self.is_news(record)) {
+                return Ok(Bytes::from_static(b"event: changed\ndata: {}\n\n"));
+            }
             let state = record
                 .filter(|record| record.state.is_terminal())
                 .map(|record| record.state);
@@ -149,9 +175,20 @@ impl Follow {
                     // The run's log was closed: its record tells next.
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 },
+                // Never closed while there is a view.
+                _ = self.changes.changed() => {}
                 () = tokio::time::sleep(ALIVE) => return Ok(Bytes::from_static(b": alive\n\n")),
             }
         }
+    }
+
+    /// Whether the record is another one than the follower knows of.
+    fn is_news(&mut self, record: &RunRecord) -> bool {
+        let now = serde_json::to_string(record).ok();
+        let first = self.known.is_none();
+        let changed = self.known != now;
+        self.known = now;
+        changed && (!first || self.has_page)
     }
 
     /// Whole lines as events; the rest waits.
@@ -162,10 +199,15 @@ impl Follow {
         };
         let whole: Vec<u8> = self.rest.drain(..=end).collect();
         let mut events = Vec::with_capacity(whole.len() + 64);
-        for line in whole
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
+        for (end, line) in whole
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(|line| {
+                self.told += line.len() as u64;
+                (self.told, line.trim_ascii_end())
+            })
+            .filter(|(_, line)| !line.is_empty())
         {
+            events.extend_from_slice(format!("id: {end}\n").as_bytes());
             events.extend_from_slice(b"data: ");
             events.extend_from_slice(line);
             events.extend_from_slice(b"\n\n");

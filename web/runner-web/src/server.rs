@@ -8,8 +8,8 @@ use actix_web::{App, web};
 use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    BodyLimits, Edge, EdgeConfig, ForgeVerifier, Health, Metrics, ServeOptions, SignedBodyConfig,
-    serve,
+    BodyLimits, Edge, EdgeConfig, ForgeVerifier, Health, Metrics, ServeOptions, SignIn,
+    SignedBodyConfig, serve,
 };
 use forge_core::{ParseOptions, SecretBook};
 use runner_actors::{RunDesk, RunnerIntake, RunnerService, RunnerView};
@@ -131,14 +131,17 @@ impl RunnerServer {
         } = self;
         let hosts = options.hosts.iter().map(String::as_str);
         let hosts = HostPolicy::new(listener.local_addr()?, hosts);
+        let token = options.token.as_ref();
+        let token = token.and_then(|token| ApiToken::new(token.expose()));
+        let sign_in = token
+            .clone()
+            .map(|token| sign_in(token, state.view.public_url()));
         let edge = Edge::new(EdgeConfig {
             origins: OriginPolicy::default(),
-            token: options
-                .token
-                .as_ref()
-                .and_then(|token| ApiToken::new(token.expose())),
+            token,
+            sign_in: sign_in.clone(),
             // A forge signs what it sends.
-            public: PublicPaths::new(["/webhook", "/health", "/assets/*"]),
+            public: PublicPaths::new(["/webhook", "/health", "/assets/*", "/favicon.ico"]),
             ..EdgeConfig::new(hosts, &metrics)
         });
         let verifier = ForgeVerifier::new(options.secrets.clone(), ParseOptions::default());
@@ -149,6 +152,10 @@ impl RunnerServer {
         let ready = state.desk.clone();
         let factory = move || {
             let routes = api::routes(&metrics);
+            let routes = match &sign_in {
+                Some(sign_in) => sign_in.clone().routes(routes),
+                None => routes,
+            };
             App::new()
                 .wrap(edge.clone())
                 .app_data(signed.clone())
@@ -167,5 +174,16 @@ impl RunnerServer {
         ready.ready_within(edge_web::START_PATIENCE).await;
         serve(listener, factory, options.serve, ended).await?;
         actors.end().await.map_err(io::Error::other)
+    }
+}
+
+/// How people sign in to see runs: links in commit statuses carry no token.
+fn sign_in(token: ApiToken, public_url: Option<&url::Url>) -> SignIn {
+    SignIn {
+        token,
+        cookie: "workflow-runner-session",
+        asks_for: "the API token of this workflow runner (<code>WORKFLOW_RUNNER_API_TOKEN</code>)",
+        style: "/assets/style.css",
+        secure: public_url.is_some_and(|url| url.scheme() == "https"),
     }
 }

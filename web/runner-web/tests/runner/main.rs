@@ -5,11 +5,13 @@
 )]
 
 mod attacks;
+mod browser;
 mod client;
 mod harness;
 mod machines;
 mod model;
 mod operation;
+mod pages;
 mod real_model;
 mod receiver;
 mod restarts;
