@@ -160,7 +160,7 @@ impl SignIn {
              <p><a id=\"on\" href=\"{next}\">I have signed in already</a></p></main><script src=\"{SCRIPT}\"></script></body></html>\n",
             style = self.style,
             asks = self.asks_for,
-            next = escaped(next),
+            next = escaped(own_path(next)),
         );
         HttpResponse::build(StatusCode::UNAUTHORIZED)
             .content_type("text/html; charset=utf-8")
@@ -214,6 +214,24 @@ fn now_s() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_form_leads_to_no_other_server() {
+        let sign_in = SignIn {
+            token: ApiToken::new("the token of the test").unwrap(),
+            cookie: "test",
+            asks_for: "the token",
+            style: "/style.css",
+            secure: false,
+        };
+        let body = |next| {
+            let body = sign_in.page(next, None).into_body();
+            let bytes = actix_web::body::MessageBody::try_into_bytes(body).unwrap();
+            String::from_utf8(bytes.to_vec()).unwrap()
+        };
+        assert!(body("/runs/1").contains("href=\"/runs/1\""));
+        assert!(!body("//evil.example/x").contains("evil"));
+    }
 
     #[test]
     fn after_signing_in_only_paths_of_this_server_are_gone_to() {
