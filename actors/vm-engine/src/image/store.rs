@@ -368,14 +368,20 @@ mod tests {
         let digest = format!("blake3:{}", image.digest);
         assert!(store.remove(&name("one")).unwrap().is_empty());
         assert_eq!(store.resolve(&name("two")).unwrap(), image);
-        assert_eq!(store.remove(&name("two")).unwrap(), [digest.clone()]);
+        assert_eq!(
+            store.remove(&name("two")).unwrap(),
+            std::slice::from_ref(&digest)
+        );
         assert!(store.list().unwrap().is_empty());
         // By its digest with all names, and what has none any more.
         store.import_disk(&disk, &name("one"), &|_| {}).unwrap();
         ext4(&disk, 2);
         store.import_disk(&disk, &name("two"), &|_| {}).unwrap();
         store.import_disk(&disk, &name("one"), &|_| {}).unwrap();
-        assert_eq!(store.remove(&name(&digest)).unwrap(), [digest.clone()]);
+        assert_eq!(
+            store.remove(&name(&digest)).unwrap(),
+            std::slice::from_ref(&digest)
+        );
         assert_eq!(store.list().unwrap()[0].names, ["one", "two"]);
         assert!(matches!(
             store.remove(&name(&digest)),
