@@ -178,7 +178,7 @@ fn eight(template: &Arc<dyn Template>) {
     print_times("8 clones at once, all to first output", &mut times);
 }
 
-/// Eight that wait, as they come from the template and as they wait in a pool.
+/// Eight that wait: as they come from the template, ready for work, and warm as in a pool.
 fn waiting(template: &Arc<dyn Template>) {
     let eight = |make: &dyn Fn(&str) -> Arc<dyn Machine>| -> Vec<_> {
         (0..8)
@@ -186,6 +186,12 @@ fn waiting(template: &Arc<dyn Template>) {
             .collect()
     };
     memory("that was loaded", &eight(&|id| clone_of(template, id)));
+    let ready = |id: &str| {
+        let machine = clone_of(template, id);
+        machine.wake(&identity("ready"), PATIENCE).unwrap();
+        machine
+    };
+    memory("that is ready for its first command", &eight(&ready));
     memory(
         "that waits warm in a pool",
         &eight(&|id| warm_clone_of(template, id)),
