@@ -9,14 +9,14 @@ use crate::yaml::Node;
 /// The filter of two keys, `x` and `x-ignore`, of which one may be given.
 pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore: &str) -> Filter {
     let patterns = |key: &str| fields.read(reader, key, |node| patterns(reader, node, key));
+    let place = |key: &str| {
+        let entry = fields.entry(key);
+        entry.map(|entry| entry.key_place).unwrap_or_default()
+    };
     match (patterns(only), patterns(ignore)) {
         (Some(_), Some(_)) => {
-            let place = fields
-                .entry(ignore)
-                .map(|entry| entry.key_place)
-                .unwrap_or_default();
             let (message, help) = same_for_both(only, ignore);
-            reader.error_help(place, message, help);
+            reader.error_help(place(ignore), message, help);
             Filter::All
         }
         (Some(patterns), None) => {
@@ -29,12 +29,8 @@ pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore
                 );
             }
             if !patterns.is_empty() && patterns.iter().all(|pattern| pattern.negative) {
-                let place = fields
-                    .entry(only)
-                    .map(|entry| entry.key_place)
-                    .unwrap_or_default();
                 reader.error_help(
-                    place,
+                    place(only),
                     format!("`{only}` only takes away, so nothing is left"),
                     format!("use `{ignore}`"),
                 );
@@ -43,12 +39,8 @@ pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore
         }
         (None, Some(patterns)) => {
             if patterns.iter().any(|pattern| pattern.negative) {
-                let place = fields
-                    .entry(ignore)
-                    .map(|entry| entry.key_place)
-                    .unwrap_or_default();
                 reader.error_help(
-                    place,
+                    place(ignore),
                     format!("`{ignore}` takes no `!` patterns"),
                     format!("use `{only}`"),
                 );

@@ -298,7 +298,7 @@ impl Scratch {
 }
 
 /// Removes what programs left that were ended at work: the number in a name is that of a process which is no more.
-fn sweep(folder: &Path) {
+pub(super) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use vm_core::ImageRef;
 
-use super::kernel::Scratch;
+use super::kernel::{Scratch, sweep};
 use super::{DiskFormat, Image, ImageError, files};
 use crate::{Progress, qcow2};
 
@@ -52,11 +52,12 @@ pub struct ImageStore {
 }
 
 impl ImageStore {
-    /// The store in this folder, made when needed.
+    /// The store in this folder, made when needed; what a program left in it that was ended at work is removed.
     ///
     /// # Errors
     /// [`ImageError::Files`] when it cannot be made.
     pub fn open(folder: &Path) -> Result<Self, ImageError> {
+        sweep(folder);
         for part in ["blobs", "names"] {
             let path = folder.join(part);
             fs::create_dir_all(&path).map_err(files("making", &path))?;
