@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use forge_actors::deliveries::{Admission, Deliveries};
 use forge_core::{BodyDigest, DeliveryId};
-use store::StoreError;
+use store::{Piece, StoreError};
 
 use crate::clock::now_ms;
 use crate::desk::received;
 use crate::event::StoredEvent;
-use crate::payload::Payload;
 use crate::rows::{self, NewRun};
 use crate::service::Shared;
 
@@ -38,7 +37,7 @@ pub struct NewDelivery {
     /// What it starts.
     pub event: StoredEvent,
     /// The body itself.
-    pub payload: Payload,
+    pub body: Piece,
 }
 
 /// What became of a delivery.
@@ -89,13 +88,13 @@ async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, 
         id: delivery,
         digest,
         event,
-        payload,
+        body,
     } = delivery;
     let record = received(&event, delivery.to_string());
     let id = record.id.clone();
     let keep = shared.settings.keep_runs;
     let subject = event.subject();
-    let new = NewRun::delivered(&record, &event, payload);
+    let new = NewRun::delivered(&record, &event, body);
     let stored = shared.store.write(move |rows| {
         let admission = Deliveries::default().admit(rows, &delivery, &digest, now_ms())?;
         if admission == Admission::SameIdOtherBody {

@@ -51,7 +51,6 @@ pub use figures::{BUCKETS, Durations, Figures};
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job::{Stored, Stores};
 pub use log::{LineKind, LogLine, Logs};
-pub use payload::Payload;
 pub use records::{JobEnd, JobRecord, RunRecord, StepRecord};
 pub use service::RunnerService;
 pub use settings::{ModelServer, RunnerSettings, ScheduleTime};

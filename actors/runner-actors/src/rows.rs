@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use store::{Blob, ReadRows, Row, StoreError, Table, WriteTxn};
+use store::{Blob, Extent, Piece, ReadRows, Row, StoreError, Table, WriteTxn};
 
 use crate::event::StoredEvent;
 use crate::json_row::JsonRow;
 use crate::known::Known;
-use crate::payload::Payload;
+use crate::payload;
 use crate::records::RunRecord;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,11 +19,24 @@ impl Row for Counter {
 }
 
 const RUNS: Table<String, JsonRow<RunRecord>> = Table::new("runner_runs");
-const EVENTS: Table<String, JsonRow<StoredEvent>> = Table::new("runner_events");
-/// Payloads of webhooks: see [`Payload`].
-const PAYLOADS: Table<String, Blob> = Table::new("runner_payloads");
+const ARRIVALS: Table<String, Arrival> = Table::new("runner_arrivals");
+/// Events and bodies of former versions.
+const FORMER_EVENTS: Table<String, JsonRow<StoredEvent>> = Table::new("runner_events");
+const FORMER_PAYLOADS: Table<String, Blob> = Table::new("runner_payloads");
 const KNOWN: Table<String, JsonRow<Known>> = Table::new("runner_repositories");
 const NUMBERS: Table<String, Counter> = Table::new("runner_numbers");
+
+/// What a run was started by.
+#[derive(Debug, Serialize, Deserialize)]
+struct Arrival {
+    /// JSON, byte for byte as it came.
+    body: Extent,
+    event: JsonRow<StoredEvent>,
+}
+
+impl Row for Arrival {
+    const SCHEMA: u16 = 1;
+}
 
 /// Stores a run.
 pub(crate) fn put_run(rows: &mut WriteTxn<'_>, run: &RunRecord) -> Result<(), StoreError> {
@@ -35,28 +48,32 @@ pub(crate) struct NewRun {
     id: String,
     run: JsonRow<RunRecord>,
     event: JsonRow<StoredEvent>,
-    payload: Blob,
+    body: Piece,
 }
 
 impl NewRun {
     pub(crate) fn of(run: &RunRecord, event: &StoredEvent) -> Self {
-        Self::delivered(run, event, Payload::pack(event.payload.as_bytes()))
+        let body = Piece::new(event.payload.clone().into());
+        Self::delivered(run, event, body)
     }
 
     /// With the body that came with the event.
-    pub(crate) fn delivered(run: &RunRecord, event: &StoredEvent, payload: Payload) -> Self {
+    pub(crate) fn delivered(run: &RunRecord, event: &StoredEvent, body: Piece) -> Self {
         Self {
             id: run.id.clone(),
             run: JsonRow::of(run),
             event: JsonRow::of(event),
-            payload: payload.0,
+            body,
         }
     }
 
-    pub(crate) fn put(&self, rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
+    pub(crate) fn put(self, rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
         rows.put(&RUNS, &self.id, &self.run)?;
-        rows.put(&EVENTS, &self.id, &self.event)?;
-        rows.put(&PAYLOADS, &self.id, &self.payload)
+        let arrival = Arrival {
+            body: rows.append(&self.body)?,
+            event: self.event,
+        };
+        rows.put(&ARRIVALS, &self.id, &arrival)
     }
 }
 
@@ -69,12 +86,25 @@ pub(crate) fn run(rows: &mut impl ReadRows, id: &str) -> Result<Option<RunRecord
 /// The event of a run.
 pub(crate) fn event(rows: &mut impl ReadRows, id: &str) -> Result<Option<StoredEvent>, StoreError> {
     let id = id.to_owned();
-    let Some(mut event) = rows.get(&EVENTS, &id)?.and_then(JsonRow::value) else {
+    let Some(Arrival { body, event }) = rows.get(&ARRIVALS, &id)? else {
+        return former_event(rows, &id);
+    };
+    let Some(mut event) = event.value() else {
         return Ok(None);
     };
-    let payload = rows.get(&PAYLOADS, &id)?.unwrap_or_default();
+    let body = rows.piece(&body)?.unwrap_or_default();
     // What is no UTF-8 was never JSON: nothing of it is used.
-    event.payload = Payload::unpack(payload).unwrap_or_default();
+    event.payload = String::from_utf8(body).unwrap_or_default();
+    Ok(Some(event))
+}
+
+/// The event of a run that a former version took in.
+fn former_event(rows: &mut impl ReadRows, id: &String) -> Result<Option<StoredEvent>, StoreError> {
+    let Some(mut event) = rows.get(&FORMER_EVENTS, id)?.and_then(JsonRow::value) else {
+        return Ok(None);
+    };
+    let stored = rows.get(&FORMER_PAYLOADS, id)?.unwrap_or_default();
+    event.payload = payload::of_former_version(stored).unwrap_or_default();
     Ok(Some(event))
 }
 
@@ -104,9 +134,14 @@ pub(crate) fn next_number(
 
 /// Forgets a run.
 pub(crate) fn forget(rows: &mut WriteTxn<'_>, id: &str) -> Result<(), StoreError> {
-    rows.delete(&RUNS, &id.to_owned())?;
-    rows.delete(&EVENTS, &id.to_owned())?;
-    rows.delete(&PAYLOADS, &id.to_owned())?;
+    let id = id.to_owned();
+    rows.delete(&RUNS, &id)?;
+    if let Some(Arrival { body, .. }) = rows.get(&ARRIVALS, &id)? {
+        rows.release(&body);
+    }
+    rows.delete(&ARRIVALS, &id)?;
+    rows.delete(&FORMER_EVENTS, &id)?;
+    rows.delete(&FORMER_PAYLOADS, &id)?;
     Ok(())
 }
 
@@ -160,4 +195,56 @@ pub(crate) fn all_known(rows: &mut impl ReadRows) -> Result<Vec<Known>, StoreErr
         ControlFlow::Continue(())
     })?;
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forge_core::{GitRef, RepoName};
+    use runner_core::event::EventKind;
+    use store::{Options, Store};
+
+    const BODY: &str = r#"{"ref":"refs/heads/main","note":"é"}"#;
+
+    fn started() -> (RunRecord, StoredEvent) {
+        let repository: RepoName = "acme/rocket".parse().unwrap();
+        let reference: GitRef = "refs/heads/main".parse().unwrap();
+        let sha = "1".repeat(40);
+        let mut event = StoredEvent::local(EventKind::Push, &repository, &reference, &sha, "u");
+        event.payload = BODY.to_owned();
+        (crate::desk::received(&event, "d-1".to_owned()), event)
+    }
+
+    fn read(store: &Store, id: &str) -> Option<StoredEvent> {
+        let id = id.to_owned();
+        store.read_blocking(move |rows| event(rows, &id)).unwrap()
+    }
+
+    #[test]
+    fn an_event_comes_back_with_its_body_until_its_run_is_forgotten() {
+        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let (record, event) = started();
+        let new = NewRun::of(&record, &event);
+        store.write_blocking(move |rows| new.put(rows)).unwrap();
+        assert_eq!(read(&store, &record.id), Some(event));
+        let id = record.id.clone();
+        store.write_blocking(move |rows| forget(rows, &id)).unwrap();
+        assert_eq!(read(&store, &record.id), None);
+    }
+
+    #[test]
+    fn an_event_of_a_former_version_comes_back_with_its_body() {
+        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let (record, event) = started();
+        let (id, row) = (record.id.clone(), JsonRow::of(&event));
+        let put = store.write_blocking(move |rows| {
+            rows.put(&FORMER_EVENTS, &id, &row)?;
+            rows.put(&FORMER_PAYLOADS, &id, &Blob(BODY.into()))
+        });
+        put.unwrap();
+        assert_eq!(read(&store, &record.id), Some(event));
+        let id = record.id.clone();
+        store.write_blocking(move |rows| forget(rows, &id)).unwrap();
+        assert_eq!(read(&store, &record.id), None);
+    }
 }

@@ -5,6 +5,9 @@
 //! reopening the number tells which. See docs/adr/0003 for why that is safe in spite of `fsync`'s
 //! manners.
 
+mod pieces;
+
+use crate::appended::{Appends, Head, SegmentStorage};
 use crate::backend::Place;
 use crate::error::{OpenError, StoreError};
 use crate::health::{Counters, State};
@@ -14,7 +17,7 @@ use crate::options::Options;
 use crate::quarantine::QUARANTINE;
 use crate::read::ReadTxn;
 use crate::rows::raw::RawRead;
-use crate::write::{BALLAST, GROUP, META, Sealed, WriteTxn, panic_text};
+use crate::write::{BALLAST, GROUP, HEAD, META, Sealed, WriteTxn, panic_text};
 use parking_lot::RwLock;
 use redb::{CommitError, Database, WriteTransaction};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) place: String,
     /// The database; empty while it cannot be opened, and after closing.
     pub(crate) db: RwLock<Option<Database>>,
+    /// What was appended beside the rows.
+    pub(crate) segments: Arc<dyn SegmentStorage>,
     pub(crate) state: watch::Sender<State>,
     pub(crate) counters: Counters,
 }
@@ -62,6 +67,9 @@ pub(crate) struct Engine {
     cache_bytes: usize,
     /// Number of the last committed group.
     last_group: u64,
+    /// Where its pieces end.
+    head: Head,
+    segment_bytes: u64,
     /// What the group that failed wanted to write: what the probe tries.
     probe_bytes: usize,
     probe_every: Duration,
@@ -88,6 +96,7 @@ impl Engine {
     /// Opens the store and brings its schema up to date.
     pub(crate) fn open(
         place: Place,
+        segments: Arc<dyn SegmentStorage>,
         lock: Option<FolderLock>,
         options: &Options,
     ) -> Result<Self, OpenError> {
@@ -95,6 +104,7 @@ impl Engine {
         let shared = Shared {
             place: place.to_string(),
             db: RwLock::new(Some(db)),
+            segments,
             state: watch::Sender::new(State::Ready),
             counters: Counters::default(),
         };
@@ -103,12 +113,15 @@ impl Engine {
             place,
             cache_bytes: options.cache_bytes,
             last_group: 0,
+            head: Head::default(),
+            segment_bytes: options.segment_bytes,
             probe_bytes: *PROBE_BYTES.start(),
             probe_every: options.probe_every,
             next_probe: Instant::now(),
             _lock: lock,
         };
         engine.read_numbers()?;
+        engine.sweep()?;
         migrate(&mut engine, options.migrations)?;
         Ok(engine)
     }
@@ -167,7 +180,11 @@ impl Engine {
     fn transaction(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<Outcome, Failure> {
         let txn = self.begin().map_err(Failure::before)?;
         let number = self.last_group + 1;
-        let mut rows = WriteTxn::new(&txn, &self.shared.place, number);
+        let appends = Appends::after(self.head, self.segment_bytes);
+        let Shared {
+            place, segments, ..
+        } = &*self.shared;
+        let mut rows = WriteTxn::new(&txn, place, number, appends, &**segments);
         body(&mut rows);
         let sealed = rows.seal().map_err(Failure::before)?;
         if !sealed.changed {
@@ -176,8 +193,9 @@ impl Engine {
             return Ok(Outcome::Unchanged);
         }
         let began = Instant::now();
+        self.write_pieces(&sealed.appends)?;
         txn.commit().map_err(|e| self.commit_failure(e))?;
-        self.note_commit(number, sealed, began.elapsed());
+        self.note_commit(number, &sealed, began.elapsed());
         Ok(Outcome::Committed)
     }
 
@@ -200,8 +218,10 @@ impl Engine {
         Ok(txn)
     }
 
-    fn note_commit(&mut self, number: u64, sealed: Sealed, took: Duration) {
+    fn note_commit(&mut self, number: u64, sealed: &Sealed, took: Duration) {
         self.last_group = number;
+        self.head = sealed.appends.head();
+        self.remove_segments(&sealed.emptied);
         let counters = &self.shared.counters;
         counters.groups.add(1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -295,9 +315,13 @@ impl Engine {
     fn read_numbers(&mut self) -> Result<(), StoreError> {
         let slot = self.shared.db.read_recursive();
         let db = slot.as_ref().ok_or_else(|| self.shared.refusal())?;
-        let mut rows = ReadTxn::new(db, &self.shared.place)?;
+        let mut rows = ReadTxn::new(db, &self.shared.place, &*self.shared.segments)?;
         let number = rows.raw_get(META, GROUP)?.and_then(|n| n.try_into().ok());
         self.last_group = number.map_or(0, u64::from_be_bytes);
+        let head = rows.raw_get(META, HEAD)?;
+        self.head = head
+            .and_then(|row| Head::from_bytes(&row))
+            .unwrap_or_default();
         let quarantined = rows.raw_len(QUARANTINE.name())?;
         self.shared.counters.quarantined.set(quarantined);
         Ok(())

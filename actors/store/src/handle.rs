@@ -1,5 +1,6 @@
 //! The store as its users see it: a handle to clone, with an asynchronous and a blocking front.
 
+use crate::appended::{SegmentFolder, SegmentStorage, SegmentsInMemory};
 use crate::backend::{BackendFactory, Memory, Place};
 use crate::engine::{Engine, Shared};
 use crate::error::{OpenError, StoreError};
@@ -22,6 +23,9 @@ use tokio::sync::{oneshot, watch};
 
 /// The store's file within its folder.
 const FILE: &str = "store.redb";
+
+/// The folder of what is appended beside it.
+const PIECES: &str = "pieces";
 
 /// A durable store. Clones are handles to the same one; with the last of them it finishes what
 /// waits, closes, and gives the folder free.
@@ -54,7 +58,8 @@ impl Store {
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
         let lock = FolderLock::take(folder, &options.program)?;
         let place = Place::File(folder.join(FILE));
-        Self::start(Engine::open(place, Some(lock), options)?, options)
+        let segments = Arc::new(SegmentFolder::new(folder.join(PIECES)));
+        Self::start(Engine::open(place, segments, Some(lock), options)?, options)
     }
 
     /// A store in memory, gone with its last handle: for tests and dry runs.
@@ -66,7 +71,7 @@ impl Store {
     }
 
     /// A store over storage of the caller's making, named `name` in messages. There is no lock on
-    /// a folder: the storage must see to it that it is opened once.
+    /// a folder: the storage must see to it that it is opened once. Appended pieces are kept in memory.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -75,8 +80,21 @@ impl Store {
         storage: BackendFactory,
         options: &Options,
     ) -> Result<Self, OpenError> {
+        let segments = Arc::<SegmentsInMemory>::default();
+        Self::open_over(name, (storage, segments), options)
+    }
+
+    /// [`Store::open_with`], with storage for appended pieces as well.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_over(
+        name: &str,
+        (storage, segments): (BackendFactory, Arc<dyn SegmentStorage>),
+        options: &Options,
+    ) -> Result<Self, OpenError> {
         let place = Place::Custom(name.to_owned(), storage);
-        Self::start(Engine::open(place, None, options)?, options)
+        Self::start(Engine::open(place, segments, None, options)?, options)
     }
 
     fn start(engine: Engine, options: &Options) -> Result<Self, OpenError> {
@@ -318,7 +336,7 @@ fn snapshot<T, E: From<StoreError>>(
     // Recursive, because `work` may read again while a reopening waits for the lock.
     let db = shared.db.read_recursive();
     let rows = match db.as_ref() {
-        Some(db) => ReadTxn::new(db, &shared.place),
+        Some(db) => ReadTxn::new(db, &shared.place, &*shared.segments),
         None => Err(shared.refusal()),
     };
     let mut rows = match rows {

@@ -23,6 +23,8 @@
 //!   recovers by itself; [`Store::health`] tells meanwhile.
 //! - **One process.** A second one on the same folder is refused, and told who is there
 //!   ([`LockError::Held`]).
+//! - **Large pieces beside the rows.** [`WriteTxn::append`] puts bytes behind each other in files of their own; the row
+//!   that holds their [`Extent`] is durable only after they are, and a group that fails leaves none.
 //! - **Unreadable rows do not stop anything.** They are moved to quarantine, counted and kept.
 //!
 //! # Not promised
@@ -67,6 +69,7 @@
 //! # }
 //! ```
 
+mod appended;
 mod backend;
 mod codec;
 mod engine;
@@ -87,6 +90,7 @@ mod table;
 mod write;
 mod writer;
 
+pub use appended::{Extent, Piece, SegmentFolder, SegmentStorage, SegmentsInMemory};
 pub use backend::{BackendFactory, StorageBackend};
 pub use codec::{Blob, Row, Unreadable, decode_row, encode_row};
 pub use error::{OpenError, StoreError};

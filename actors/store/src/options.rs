@@ -16,6 +16,8 @@ pub struct Options {
     pub group_requests: usize,
     /// A group is closed once its requests have written this many bytes: bounds memory and delay.
     pub group_bytes: usize,
+    /// Size at which a segment of appended pieces is left for the next one: it is kept as long as any of its pieces.
+    pub segment_bytes: u64,
     /// Longest wait for requests that are expected back after the last group's answers.
     /// Never waits for a lone writer.
     pub linger: Duration,
@@ -36,6 +38,7 @@ impl Options {
             queue: 1024,
             group_requests: 512,
             group_bytes: 16 * 1024 * 1024,
+            segment_bytes: 64 * 1024 * 1024,
             linger: Duration::from_micros(500),
             cache_bytes: 64 * 1024 * 1024,
             readers: 2,

@@ -1,5 +1,6 @@
 //! The rows of a read: a snapshot of what is committed.
 
+use crate::appended::{Extent, SegmentStorage};
 use crate::error::StoreError;
 use crate::rows::raw::{Found, RawRead, RawRow, Stretch};
 use crate::write::{page, raw_table};
@@ -16,6 +17,7 @@ pub struct ReadTxn<'db> {
     txn: ReadTransaction,
     /// The store's file, for messages.
     place: &'db str,
+    segments: &'db dyn SegmentStorage,
     /// Tables opened so far; `None` for those without a row ever.
     open: HashMap<&'static str, Option<RawTable>>,
     /// Rows that did not decode: the writer moves them to quarantine afterwards.
@@ -23,11 +25,16 @@ pub struct ReadTxn<'db> {
 }
 
 impl<'db> ReadTxn<'db> {
-    pub(crate) fn new(db: &Database, place: &'db str) -> Result<Self, StoreError> {
+    pub(crate) fn new(
+        db: &Database,
+        place: &'db str,
+        segments: &'db dyn SegmentStorage,
+    ) -> Result<Self, StoreError> {
         let txn = db.begin_read();
         Ok(Self {
             txn: txn.map_err(|e| StoreError::from_redb(place, &e.into()))?,
             place,
+            segments,
             open: HashMap::new(),
             found: Vec::new(),
         })
@@ -90,5 +97,10 @@ impl RawRead for ReadTxn<'_> {
     fn found_unreadable(&mut self, found: Found) -> Result<(), StoreError> {
         self.found.push(found);
         Ok(())
+    }
+
+    fn raw_piece(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+        let read = extent.read_from(self.segments);
+        read.map_err(|e| StoreError::from_redb(self.place, &redb::Error::Io(e)))
     }
 }

@@ -1,5 +1,6 @@
 //! Reading typed rows, the same within a write and within a read.
 
+use crate::appended::Extent;
 use crate::codec::{Row, Unreadable};
 use crate::error::StoreError;
 use crate::key::{Key, StartsWith, after_prefix};
@@ -11,7 +12,7 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 const PAGE: usize = 256;
 
 pub(crate) mod raw {
-    use super::{Bound, StoreError, Unreadable};
+    use super::{Bound, Extent, StoreError, Unreadable};
 
     /// One end of a range of encoded keys.
     pub(crate) type Edge = Bound<Vec<u8>>;
@@ -93,6 +94,8 @@ pub(crate) mod raw {
         fn raw_len(&mut self, table: &'static str) -> Result<u64, StoreError>;
         /// Sees to a row that did not decode.
         fn found_unreadable(&mut self, found: Found) -> Result<(), StoreError>;
+        /// The bytes of a piece.
+        fn raw_piece(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError>;
     }
 }
 
@@ -127,6 +130,11 @@ pub trait ReadRows: RawRead {
         let bytes = key.to_bytes();
         Ok(self.raw_get(table.name(), &bytes)?.is_some()
             || self.is_quarantined(table.name(), &bytes)?)
+    }
+
+    /// The bytes that were appended there; `None` if they were released meanwhile, or are damaged, which is logged.
+    fn piece(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+        self.raw_piece(extent)
     }
 
     /// Number of rows, those in quarantine not among them.

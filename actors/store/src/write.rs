@@ -3,6 +3,7 @@
 //! redb undoes whole transactions only, and a group's requests share one. So each change leaves a
 //! note of what was there before, and a request that fails is undone by its notes alone.
 
+use crate::appended::{Appends, Extent, Piece, SEGMENTS, SegmentStorage, segment_key};
 use crate::codec::{Row, encode_row};
 use crate::error::StoreError;
 use crate::job::inside;
@@ -28,6 +29,9 @@ pub struct WriteTxn<'db> {
     place: &'db str,
     /// Tables opened by this group: opening one twice is an error in redb, and not free.
     open: HashMap<&'static str, RawTable<'db>>,
+    /// Pieces appended and released by the group.
+    appends: Appends,
+    segments: &'db dyn SegmentStorage,
     /// How to undo the request under way, oldest first.
     notes: Vec<Note>,
     /// The number this group will have once committed.
@@ -49,19 +53,31 @@ struct Note {
 }
 
 /// What a group that may be committed did.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) changed: bool,
     pub(crate) quarantined: Option<u64>,
+    /// To be written before the commit.
+    pub(crate) appends: Appends,
+    /// Segments that no row needs once this is committed.
+    pub(crate) emptied: Vec<u32>,
 }
 
 impl<'db> WriteTxn<'db> {
-    pub(crate) fn new(txn: &'db WriteTransaction, place: &'db str, group: u64) -> Self {
+    pub(crate) fn new(
+        txn: &'db WriteTransaction,
+        place: &'db str,
+        group: u64,
+        appends: Appends,
+        segments: &'db dyn SegmentStorage,
+    ) -> Self {
         Self {
             txn,
             place,
             group,
             open: HashMap::new(),
+            appends,
+            segments,
             notes: Vec::new(),
             written: 0,
             changed: false,
@@ -100,6 +116,22 @@ impl<'db> WriteTxn<'db> {
         self.raw_delete(table.name(), key.to_bytes())
     }
 
+    /// Appends a piece, which is durable no later than the rows of this request. Its extent belongs into one of them.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`].
+    pub fn append(&mut self, piece: &Piece) -> Result<Extent, StoreError> {
+        let bytes = piece.bytes().len();
+        check("_segments", "piece", bytes, MAX_ROW_BYTES)?;
+        self.written += bytes;
+        Ok(self.appends.append(piece))
+    }
+
+    /// Forgets a piece, once: with the row that holds its extent.
+    pub fn release(&mut self, extent: &Extent) {
+        self.appends.release(extent);
+    }
+
     /// The number of the commit these rows will be part of: one more than that of the last.
     /// Requests that waited together share it; a group that changes nothing does not use it up.
     pub fn group(&self) -> u64 {
@@ -111,6 +143,7 @@ impl<'db> WriteTxn<'db> {
         &mut self,
         work: impl FnOnce(&mut WriteTxn<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let mark = self.appends.mark();
         let outcome = inside::run(|| catch_unwind(AssertUnwindSafe(|| work(self))));
         let result = outcome.unwrap_or_else(|panic| {
             let message = panic_text(panic.as_ref());
@@ -118,6 +151,7 @@ impl<'db> WriteTxn<'db> {
         });
         if result.is_err() {
             self.undo();
+            self.appends.back_to(mark);
         }
         self.changed |= !self.notes.is_empty();
         self.notes.clear();
@@ -206,10 +240,12 @@ impl<'db> WriteTxn<'db> {
 
     /// Ends the group: all its tables are closed, and its number is written if it changed rows.
     pub(crate) fn seal(mut self) -> Result<Sealed, StoreError> {
+        let mut emptied = Vec::new();
         if self.changed && self.failed.is_none() {
             let number = self.group.to_be_bytes();
             // A failure is noted in `failed`, like any other.
             let _ = self.insert(META, GROUP, &number);
+            emptied = self.book_pieces().unwrap_or_default();
         }
         let quarantined = match self.open.contains_key(QUARANTINE.name()) {
             true => self.raw_len(QUARANTINE.name()).ok(),
@@ -220,8 +256,32 @@ impl<'db> WriteTxn<'db> {
             None => Ok(Sealed {
                 changed: self.changed,
                 quarantined,
+                appends: self.appends,
+                emptied,
             }),
         }
+    }
+}
+
+impl WriteTxn<'_> {
+    /// Books what was appended and released; the segments that are no longer needed. A failure is noted.
+    fn book_pieces(&mut self) -> Result<Vec<u32>, StoreError> {
+        let head = self.appends.head();
+        let mut emptied = Vec::new();
+        for (segment, by) in self.appends.changes() {
+            let key = segment_key(segment);
+            let row = self.raw_get(SEGMENTS, &key)?;
+            let used = row.and_then(|row| row.try_into().ok());
+            let used = used.map_or(0, u64::from_be_bytes).saturating_add_signed(by);
+            if used == 0 && segment != head.segment {
+                self.remove(SEGMENTS, &key)?;
+                emptied.push(segment);
+            } else {
+                self.insert(SEGMENTS, &key, &used.to_be_bytes())?;
+            }
+        }
+        self.insert(META, HEAD, &head.to_bytes())?;
+        Ok(emptied)
     }
 }
 
@@ -229,6 +289,8 @@ impl<'db> WriteTxn<'db> {
 pub(crate) const META: &str = "_meta";
 /// In [`META`]: the number of the last committed group.
 pub(crate) const GROUP: &[u8] = b"group";
+/// In [`META`]: where the committed pieces end.
+pub(crate) const HEAD: &[u8] = b"pieces";
 /// In [`META`]: the schema's version.
 pub(crate) const SCHEMA: &[u8] = b"schema";
 /// In [`META`]: bytes written to try a disk that was full.
@@ -259,6 +321,15 @@ impl RawRead for WriteTxn<'_> {
 
     fn found_unreadable(&mut self, found: Found) -> Result<(), StoreError> {
         self.quarantine(&found)
+    }
+
+    fn raw_piece(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+        if let Some(bytes) = self.appends.get(extent) {
+            return Ok(Some(bytes.as_ref().to_vec()));
+        }
+        let read = extent.read_from(self.segments);
+        // The rows are not concerned: this request fails, not its group.
+        read.map_err(|e| StoreError::from_redb(self.place, &redb::Error::Io(e)))
     }
 }
 

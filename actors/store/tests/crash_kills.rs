@@ -12,10 +12,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
-use store::{Blob, Options, ReadRows, Store, StoreError, Table};
+use store::{Blob, Extent, Options, Piece, ReadRows, Store, StoreError, Table};
 
-/// Two tables that each request writes to: found in one only would be half a request.
+/// Tables that each request writes to: found in one only would be half a request.
 const BODIES: Table<u64, Blob> = Table::new("bodies");
+/// Where the same bytes are appended.
+const EXTENTS: Table<u64, Extent> = Table::new("extents");
 const INDEX: Table<(u64, u64), u64> = Table::new("index");
 
 const CHILD: &str = "ORRERY_STORE_CHILD";
@@ -50,6 +52,8 @@ fn write_for_ever(store: &Store, first: u64) {
     for id in (first..).step_by(WRITERS as usize) {
         let written = store.write_blocking(move |txn| {
             txn.put(&INDEX, &(id % 7, id), &txn.group())?;
+            let extent = txn.append(&Piece::new(body(id).0.into()))?;
+            txn.put(&EXTENTS, &id, &extent)?;
             txn.put(&BODIES, &id, &body(id))
         });
         let _: Result<(), StoreError> = written.clone();
@@ -144,6 +148,14 @@ fn check(folder: &Path, acked: &mut BTreeSet<u64>, round: u64) {
     let (bodies, index) = store
         .read_blocking(|rows| {
             let bodies = rows.range(&BODIES, .., usize::MAX)?;
+            for (id, extent) in rows.range(&EXTENTS, .., usize::MAX)? {
+                let piece = rows.piece(&extent)?.map(Blob);
+                assert!(
+                    piece == Some(body(id)),
+                    "round {round}: another piece for {id}"
+                );
+            }
+            assert_eq!(rows.len(&EXTENTS)?, bodies.len() as u64, "round {round}");
             Ok::<_, StoreError>((bodies, rows.range(&INDEX, .., usize::MAX)?))
         })
         .unwrap();
@@ -170,6 +182,10 @@ fn prune(store: &Store, found: BTreeSet<u64>) {
     let pruned = store.write_blocking(move |txn| {
         for id in found {
             txn.delete(&BODIES, &id)?;
+            if let Some(extent) = txn.get(&EXTENTS, &id)? {
+                txn.release(&extent);
+            }
+            txn.delete(&EXTENTS, &id)?;
             txn.delete(&INDEX, &(id % 7, id))?;
         }
         Ok::<_, StoreError>(())

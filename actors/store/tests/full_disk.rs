@@ -17,17 +17,20 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use store::{Blob, Options, ReadRows, State, Store, StoreError, Table};
+use store::{Blob, Extent, Options, Piece, ReadRows, State, Store, StoreError, Table};
 
 const ROWS: Table<u64, Blob> = Table::new("rows");
+/// The same bytes, appended.
+const EXTENTS: Table<u64, Extent> = Table::new("extents");
 const ROUNDS: usize = 200;
 const ROUNDS_PER_FILE: usize = 10;
-const ROW_BYTES: usize = 200_000;
+const ROW_BYTES: usize = 100_000;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 fn options() -> Options {
     let mut options = Options::new("test");
     options.probe_every = Duration::from_millis(5);
+    options.segment_bytes = 500_000;
     options
 }
 
@@ -53,7 +56,11 @@ impl Ledger {
         let id = self.next;
         self.next += 1;
         let row = Blob(vec![id as u8; ROW_BYTES]);
-        let answer = store.write_blocking(move |txn| txn.put(&ROWS, &id, &row));
+        let answer = store.write_blocking(move |txn| {
+            let extent = txn.append(&Piece::new(row.0.clone().into()))?;
+            txn.put(&EXTENTS, &id, &extent)?;
+            txn.put(&ROWS, &id, &row)
+        });
         match &answer {
             Ok(()) => drop(self.stored.insert(id)),
             Err(StoreError::Unknown { .. }) => drop(self.unknown.insert(id)),
@@ -70,10 +77,16 @@ impl Ledger {
         self.stored.extend(self.unknown.intersection(&found));
         self.unknown.clear();
         assert_eq!(found, self.stored);
-        assert!(
-            rows.iter()
-                .all(|(id, row)| row.0 == vec![*id as u8; ROW_BYTES])
-        );
+        let bytes = |id: u64| vec![id as u8; ROW_BYTES];
+        assert!(rows.iter().all(|(id, row)| row.0 == bytes(*id)));
+        let pieces = store.read_blocking(|rows| {
+            let extents = rows.range(&EXTENTS, .., usize::MAX)?;
+            let piece = |(id, extent)| Ok((id, rows.piece(&extent)?));
+            extents.into_iter().map(piece).collect()
+        });
+        let pieces: Vec<_> = pieces.unwrap_or_else(|e: StoreError| panic!("{e}"));
+        assert_eq!(pieces.len(), rows.len());
+        assert!(pieces.iter().all(|(id, piece)| *piece == Some(bytes(*id))));
     }
 
     /// What was stored is there after a power cut.
@@ -93,8 +106,13 @@ impl Ledger {
         let gone = std::mem::take(&mut self.stored);
         self.stored.extend(keep);
         let pruned = store.write_blocking(move |txn| {
-            gone.iter()
-                .try_for_each(|id| txn.delete(&ROWS, id).map(drop))
+            gone.iter().try_for_each(|id| {
+                if let Some(extent) = txn.get(&EXTENTS, id)? {
+                    txn.release(&extent);
+                }
+                txn.delete(&EXTENTS, id)?;
+                txn.delete(&ROWS, id).map(drop)
+            })
         });
         pruned.unwrap_or_else(|e: StoreError| panic!("{e}"));
     }

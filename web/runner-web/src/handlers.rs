@@ -5,11 +5,9 @@ use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, Disp
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
 use runner_actors::messages::{CancelRun, NotRepeated, RepeatRun};
-use runner_actors::{
-    Accepted, NewDelivery, NotAccepted, Payload, RunRecord, RunnerView, StoredEvent,
-};
+use runner_actors::{Accepted, NewDelivery, NotAccepted, RunRecord, RunnerView, StoredEvent};
 use serde::{Deserialize, Serialize};
-use store::StoreError;
+use store::{Piece, StoreError};
 use supervision::{ActorTree, AskError};
 use utoipa::{IntoParams, ToSchema};
 
@@ -68,7 +66,7 @@ pub(crate) async fn webhook(
         id: delivery.id,
         digest: delivery.body,
         event,
-        payload: Payload::pack(&raw),
+        body: Piece::new(raw),
     };
     let accepted = state.intake.accept(delivery).await;
     Ok(match accepted.map_err(|error| of_intake(&error))? {

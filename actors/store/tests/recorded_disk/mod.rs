@@ -9,11 +9,16 @@ use store::StorageBackend;
 const SECTOR: usize = 512;
 
 /// What happened to the disk, and what was promised meanwhile.
+#[allow(dead_code, reason = "not each test records each")]
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
     Write(usize, Vec<u8>),
     Resize(usize),
     Sync,
+    /// Bytes of a segment, and their sync.
+    Piece(u32, usize, Vec<u8>),
+    PieceSync(u32),
+    Removed(u32),
     /// A request of this group ran: from now on the group may be found.
     Began(u64),
     /// A request of this group was answered: from now on the group must be found.
@@ -121,7 +126,7 @@ pub(crate) fn cut(durable: &[u8], pending: &[Event], dice: &mut Dice) -> (Vec<u8
 }
 
 /// Writes `data`, or each of its sectors with even odds; beyond the end nothing lands.
-fn land(image: &mut [u8], at: usize, data: &[u8], whole: bool, dice: &mut Dice) {
+pub(crate) fn land(image: &mut [u8], at: usize, data: &[u8], whole: bool, dice: &mut Dice) {
     for sector in sectors(at..at + data.len()) {
         if sector.end <= image.len() && (whole || dice.chance(50)) {
             image[sector.clone()].copy_from_slice(&data[sector.start - at..sector.end - at]);

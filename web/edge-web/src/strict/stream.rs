@@ -93,8 +93,8 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let room = buffer.remaining().min(HELPING);
-        let mut fresh = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        let mut fresh = buffer.take(HELPING);
+        let place = fresh.filled().as_ptr();
         match Pin::new(&mut self.inner).poll_read(cx, &mut fresh) {
             Poll::Pending => {
                 self.helping = 0;
@@ -110,6 +110,19 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
                 self.helping += count;
                 self.scanner.scan(fresh);
                 self.connection.note_body(self.scanner.is_inside_body(), cx);
+                assert_eq!(
+                    fresh.as_ptr(),
+                    place,
+                    "a reader may not exchange its buffer"
+                );
+                // SAFETY: `fresh` is the first part of what was unfilled here, and so many of its bytes are filled.
+                #[allow(
+                    unsafe_code,
+                    reason = "zeroing the buffer before each read took 5 µs a webhook"
+                )]
+                unsafe {
+                    buffer.assume_init(count);
+                }
                 buffer.advance(count);
                 Poll::Ready(outcome)
             }

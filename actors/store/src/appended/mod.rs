@@ -1,0 +1,107 @@
+//! Large pieces beside the rows: bytes that are written once, read seldom and forgotten whole, such as a webhook's body.
+//!
+//! A row of 28 kB costs the database a page of 32 kB, its checksum, its place in a cache and in the list of free pages. A
+//! piece costs one gathered write for all that were appended together. See docs/adr/0013.
+//!
+//! ```text
+//! append(piece) ─▶ Extent, kept in a row ─┐
+//!                                         ├─▶ pieces of the group: one write, one fsync ─▶ commit of its rows
+//! append(piece) ─▶ Extent, kept in a row ─┘
+//! ```
+//!
+//! # What holds
+//!
+//! - The commit of the rows decides. What was written for a group that was not committed is not reachable, and the next
+//!   group overwrites it: where the pieces end is a row itself.
+//! - A row that holds an [`Extent`] is durable only after the piece is: it is synchronised before the commit begins.
+//! - No page of a segment holds pieces of two groups, so that writing one never touches another's.
+//! - A segment is removed once all its pieces were released and the commit that released the last is durable.
+
+mod book;
+mod memory;
+mod segments;
+
+use crate::codec::Row;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use book::{Appends, Head, SEGMENTS, segment_key};
+pub use memory::SegmentsInMemory;
+pub use segments::{SegmentFolder, SegmentStorage};
+
+/// Groups begin at multiples of this: the page of the page cache and of most disks.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// Bytes to append, with their checksum: made before the writer is asked, because it serves all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    bytes: Bytes,
+    crc: u32,
+}
+
+impl Piece {
+    /// A piece of these bytes, which are not copied.
+    #[must_use]
+    pub fn new(bytes: Bytes) -> Self {
+        let crc = crc32fast::hash(&bytes);
+        Self { bytes, crc }
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+/// Where an appended piece lies. Belongs into a row: what no row remembers cannot be released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    pub(crate) segment: u32,
+    pub(crate) offset: u32,
+    pub(crate) len: u32,
+    /// CRC-32 of the bytes.
+    pub(crate) crc: u32,
+}
+
+impl Row for Extent {
+    const SCHEMA: u16 = 1;
+}
+
+impl Extent {
+    /// Length of the piece in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.len)
+    }
+
+    /// Reads the piece; `None` if its segment is gone or holds something else there, which happens to a reader that
+    /// learnt of the extent before it was released.
+    pub(crate) fn read_from(
+        &self,
+        segments: &dyn SegmentStorage,
+    ) -> std::io::Result<Option<Vec<u8>>> {
+        use std::io::ErrorKind::{NotFound, UnexpectedEof};
+        if self.len == 0 {
+            return Ok(Some(Vec::new()));
+        }
+        let mut bytes = vec![0; self.len as usize];
+        match segments.read(self.segment, u64::from(self.offset), &mut bytes) {
+            Ok(()) if crc32fast::hash(&bytes) == self.crc => Ok(Some(bytes)),
+            Ok(()) => {
+                tracing::warn!(
+                    event = "store.piece_damaged",
+                    segment = self.segment,
+                    offset = self.offset,
+                    "checksum differs"
+                );
+                Ok(None)
+            }
+            Err(error) if matches!(error.kind(), NotFound | UnexpectedEof) => {
+                tracing::warn!(event = "store.piece_missing", segment = self.segment, offset = self.offset, %error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What was appended beside the rows: written before their commit, removed after it.
+
+use super::{Engine, Failure};
+use crate::appended::{Appends, SEGMENTS};
+use crate::error::{OpenError, StoreError};
+use crate::read::ReadTxn;
+use crate::rows::raw::{RawRead, Stretch};
+use std::collections::HashSet;
+use std::ops::Bound;
+
+impl Engine {
+    /// Before the rows that tell of them are committed.
+    pub(super) fn write_pieces(&self, appends: &Appends) -> Result<(), Failure> {
+        let written = appends.write_to(&*self.shared.segments);
+        written.map_err(|e| Failure::before(self.failure(redb::Error::Io(e))))
+    }
+
+    /// Removes segments that no row needs: a former life ended before it could.
+    pub(super) fn sweep(&self) -> Result<(), OpenError> {
+        let listed = self.shared.segments.list();
+        let listed = listed.map_err(|e| self.failure(redb::Error::Io(e)))?;
+        if listed.is_empty() {
+            return Ok(());
+        }
+        let used = self.used_segments()?;
+        let unused = |segment: &u32| *segment != self.head.segment && !used.contains(segment);
+        self.remove_segments(&listed.into_iter().filter(unused).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    fn used_segments(&self) -> Result<HashSet<u32>, StoreError> {
+        let slot = self.shared.db.read_recursive();
+        let db = slot.as_ref().ok_or_else(|| self.shared.refusal())?;
+        let mut rows = ReadTxn::new(db, &self.shared.place, &*self.shared.segments)?;
+        let all = Stretch {
+            from: Bound::Unbounded,
+            to: Bound::Unbounded,
+            backward: false,
+        };
+        let rows = rows.raw_scan(SEGMENTS, &all, usize::MAX)?;
+        let number = |(key, _): (Vec<u8>, Vec<u8>)| key.try_into().ok().map(u32::from_be_bytes);
+        Ok(rows.into_iter().filter_map(number).collect())
+    }
+
+    /// What cannot be removed is tried again at the next start.
+    pub(super) fn remove_segments(&self, segments: &[u32]) {
+        for segment in segments {
+            if let Err(error) = self.shared.segments.remove(*segment) {
+                let place = &self.shared.place;
+                tracing::warn!(event = "store.segment_left", %place, segment, %error);
+            }
+        }
+    }
+}
