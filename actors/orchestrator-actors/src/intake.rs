@@ -53,6 +53,7 @@ impl Intake {
         let (dispatcher, poster) = (self.dispatcher.clone(), self.poster.clone());
         let (config, own, now) = (shared.config(), shared.own_logins(), shared.now());
         let wake = config.wake_on_dispatch;
+        let deliveries = shared.deliveries().clone();
         let admitted = shared.store().write(move |rows| {
             let book = Book::new(rows, &config, now);
             let delivery = delivery.as_deref();
@@ -60,7 +61,7 @@ impl Intake {
                 .as_deref()
                 .or_else(|| delivery.map(|delivery| &delivery.event));
             let event = event.expect("an event comes alone or with its delivery");
-            ledger::admit(book, delivery, event, &own)
+            ledger::admit(book, &deliveries, delivery, event, &own)
         });
         Box::pin(async move {
             let admitted: Admitted = admitted.await?;

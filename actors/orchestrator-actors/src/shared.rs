@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use config_core::{Diagnostic, Diagnostics, Environment};
+use forge_actors::deliveries::{Bounds, Deliveries};
 use forge_core::{Login, RunId};
 use git_engine::Git;
 use orchestrator_core::Millis;
@@ -30,6 +31,7 @@ pub struct Shared(Arc<Inner>);
 
 struct Inner {
     store: Store,
+    deliveries: Deliveries,
     config: RwLock<Arc<Config>>,
     config_path: PathBuf,
     environment: Environment,
@@ -76,8 +78,11 @@ pub struct Parts {
 }
 
 impl Shared {
-    /// Puts it together.
-    pub fn new(parts: Parts) -> Self {
+    /// Puts it together. Blocks for the store.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn new(parts: Parts) -> Result<Self, StoreError> {
         let now = (parts.clock)();
         let standing = Standing {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -87,7 +92,8 @@ impl Shared {
             ..Standing::default()
         };
         let own = parts.config.own_logins.iter().cloned().collect();
-        Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Inner {
+            deliveries: Deliveries::open(&parts.store, Bounds::default())?,
             store: parts.store,
             config: RwLock::new(Arc::new(parts.config)),
             config_path: parts.config_path,
@@ -103,12 +109,17 @@ impl Shared {
             ended: Mutex::default(),
             mirror: Arc::default(),
             news: tokio::sync::watch::channel(0).0,
-        }))
+        })))
     }
 
     /// Durable state.
     pub fn store(&self) -> &Store {
         &self.0.store
+    }
+
+    /// The deliveries seen already.
+    pub(crate) fn deliveries(&self) -> &Deliveries {
+        &self.0.deliveries
     }
 
     /// The configuration in force.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config_core::{Environment, UnknownKeys};
+use forge_actors::deliveries::{Bounds, Deliveries};
 use forge_actors::outbox::{self, EntryState};
 use forge_core::{CommitState, Event, ObjectFormats, RunId, WebhookHeaders};
 use orchestrator_actors::OwnLogins;
@@ -105,6 +106,7 @@ fn config() -> Config {
 
 struct World {
     store: Store,
+    deliveries: Deliveries,
     config: Config,
     now: Millis,
     /// Runs with a keeper in this life.
@@ -119,10 +121,16 @@ struct World {
     mirror: Mirror,
 }
 
+fn open(store: &Store) -> Deliveries {
+    Deliveries::open(store, Bounds::default()).expect("memory does not fail")
+}
+
 impl World {
     fn new() -> Self {
+        let store = Store::in_memory(&Options::new("model")).expect("a store");
         Self {
-            store: Store::in_memory(&Options::new("model")).expect("a store"),
+            deliveries: open(&store),
+            store,
             config: config(),
             now: 1_795_255_200_000,
             kept: BTreeSet::new(),
@@ -149,9 +157,11 @@ impl World {
         let bytes = serde_json::to_vec(body).expect("JSON");
         let event = Event::parse(&headers, &bytes, ObjectFormats::Sha1).expect("an event");
         let (config, now) = (self.config.clone(), self.now);
+        let deliveries = self.deliveries.clone();
         let admitted = self.store.write_blocking(move |rows| {
             ledger::admit(
                 Book::new(rows, &config, now),
+                &deliveries,
                 None,
                 &event,
                 &OwnLogins::new(),
@@ -320,6 +330,7 @@ impl World {
                 self.kept.clear();
                 self.processes.clear();
                 self.mirror = Mirror::default();
+                self.deliveries = open(&self.store);
             }
         }
     }

@@ -116,7 +116,7 @@ fn shared(folder: &Path, agents: &str, now: u64) -> (Arc<AtomicU64>, Shared) {
         confinement: Confinement::detect("orchestrator-service-test"),
         warnings: Vec::new(),
     });
-    (clock, shared)
+    (clock, shared.expect("a store"))
 }
 
 const NIGHTLY: &str = "[[agents]]\nproject = \"main\"\nname = \"nightly\"\ncli = \"sh\"\nscript = \"echo done\"\n\

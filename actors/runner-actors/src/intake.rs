@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forge_actors::deliveries::{Admission, Deliveries};
+use forge_actors::deliveries::{Admission, Arrival};
 use forge_core::{BodyDigest, DeliveryId};
-use store::{Piece, StoreError};
+use store::{Piece, StoreError, WriteTxn};
 
 use crate::clock::now_ms;
 use crate::desk::received;
@@ -46,7 +46,10 @@ pub enum Accepted {
     /// It started this run.
     Run(String),
     /// It was seen before; nothing was done.
-    Duplicate,
+    Duplicate {
+        /// The run it had started, if that is still kept.
+        run: Option<String>,
+    },
     /// As many runs wait as may; nothing was stored.
     Full,
 }
@@ -83,6 +86,14 @@ impl RunnerIntake {
     }
 }
 
+/// What the store made of a delivery.
+enum Stored {
+    /// It is new; these runs were forgotten for its own.
+    New(Vec<String>),
+    /// It was seen before, and started this run.
+    Seen(Option<String>),
+}
+
 async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, StoreError> {
     let NewDelivery {
         id: delivery,
@@ -95,32 +106,40 @@ async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, 
     let keep = shared.settings.keep_runs;
     let subject = event.subject();
     let new = NewRun::delivered(&record, &event, body);
+    let (deliveries, run) = (shared.deliveries.clone(), id.clone());
     let stored = shared.store.write(move |rows| {
-        let admission = Deliveries::default().admit(rows, &delivery, &digest, now_ms())?;
+        let arrival = Arrival {
+            id: &delivery,
+            body: &digest,
+            subject: subject.as_deref(),
+            leads_to: Some(&run),
+        };
+        let admission = deliveries.admit(rows, &arrival, now_ms())?;
         if admission == Admission::SameIdOtherBody {
             tracing::warn!(event = "webhook.same_id", %delivery, "a delivery's id came with another body");
         }
-        if !admission.is_new() {
-            return Ok::<_, StoreError>((false, Vec::new()));
-        }
-        if let Some(subject) = subject
-            && !Deliveries::default().admit_subject(rows, &subject, now_ms())?
-        {
-            return Ok((false, Vec::new()));
+        if let Admission::Duplicate { led_to } = admission {
+            return Ok(Stored::Seen(kept(rows, led_to)?));
         }
         new.put(rows)?;
-        let gone = rows::forget_oldest(rows, keep)?;
-        Ok((true, gone))
+        Ok::<_, StoreError>(Stored::New(rows::forget_oldest(rows, keep)?))
     });
-    let (is_new, gone) = stored.await?;
+    let stored = stored.await?;
+    shared.figures.delivery(matches!(stored, Stored::New(_)));
+    let gone = match stored {
+        Stored::New(gone) => gone,
+        Stored::Seen(run) => return Ok(Accepted::Duplicate { run }),
+    };
     for run in gone {
         shared.remove_files(&run);
-    }
-    shared.figures.delivery(is_new);
-    if !is_new {
-        return Ok(Accepted::Duplicate);
     }
     tracing::info!(event = "webhook.accepted", run = %id, "webhook received");
     shared.start(id.clone());
     Ok(Accepted::Run(id))
+}
+
+/// The run, unless it was forgotten meanwhile.
+fn kept(rows: &mut WriteTxn<'_>, run: Option<String>) -> Result<Option<String>, StoreError> {
+    let Some(run) = run else { return Ok(None) };
+    Ok(rows::run(rows, &run)?.map(|_| run))
 }

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use forge_actors::deliveries::{Bounds, Deliveries};
 use forge_actors::{Accounts, ForgePoster, PosterOptions};
 use forge_core::Forge;
 use git_engine::Mirrors;
@@ -44,6 +45,8 @@ use crate::view::RunnerView;
 pub(crate) struct Shared {
     pub(crate) settings: Arc<RunnerSettings>,
     pub(crate) store: Store,
+    /// Those seen already.
+    pub(crate) deliveries: Deliveries,
     pub(crate) logs: Logs,
     pub(crate) stores: Stores,
     pub(crate) groups: Groups,
@@ -198,10 +201,10 @@ pub struct RunnerService {
 }
 
 impl RunnerService {
-    /// Puts the runner together. Blocks for its folders.
+    /// Puts the runner together. Blocks for its folders and its store.
     ///
     /// # Errors
-    /// When a folder cannot be made.
+    /// When a folder cannot be made, or the store cannot be read.
     pub fn new(settings: RunnerSettings, store: Store) -> std::io::Result<Self> {
         let settings = Arc::new(settings);
         for folder in [&settings.data, &settings.repositories] {
@@ -209,6 +212,8 @@ impl RunnerService {
         }
         // Checkouts of a former life.
         let _ = std::fs::remove_dir_all(settings.data.join("checkouts"));
+        let deliveries = Deliveries::open(&store, Bounds::default());
+        let deliveries = deliveries.map_err(std::io::Error::other)?;
         let poster = settings
             .forge_token
             .is_some()
@@ -234,6 +239,7 @@ impl RunnerService {
             running: Arc::default(),
             settings,
             store,
+            deliveries,
         });
         let desk = desk_spec(&shared, &runs, &jobs);
         let reference = desk.reference();

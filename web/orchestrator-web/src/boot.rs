@@ -86,6 +86,7 @@ pub fn shared(
         confinement,
         warnings,
     });
+    let shared = shared.map_err(OpenError::from)?;
     Ok((shared, listening))
 }
 

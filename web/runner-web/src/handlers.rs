@@ -25,7 +25,7 @@ pub(crate) struct WebhookAnswer {
     pub delivery: String,
     /// `accepted`, `duplicate` or `ignored`.
     pub status: &'static str,
-    /// The run it started.
+    /// The run it started, now or when it came first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// Why it was ignored.
@@ -35,7 +35,7 @@ pub(crate) struct WebhookAnswer {
 
 /// Takes a signed webhook of a forge.
 #[utoipa::path(post, path = "/webhook", tag = "webhooks", request_body(content = WebhookBody, description = "The forge's JSON, signed (`X-Hub-Signature-256` or the forge's own header)"),
-    responses((status = 202, body = WebhookAnswer, description = "Stored; a run was started"), (status = 200, body = WebhookAnswer, description = "Seen before, or starts nothing"),
+    responses((status = 202, body = WebhookAnswer, description = "Stored; a run was started"), (status = 200, body = WebhookAnswer, description = "Seen before, with the run it started then if that is still kept; or starts nothing"),
         (status = 403, description = "The signature does not hold"), (status = 400, description = "No readable event"), (status = 413, description = "Too large"), (status = 503, description = "Full, or the store takes no writes")))]
 pub(crate) async fn webhook(
     state: State,
@@ -71,7 +71,7 @@ pub(crate) async fn webhook(
     let accepted = state.intake.accept(delivery).await;
     Ok(match accepted.map_err(|error| of_intake(&error))? {
         Accepted::Run(run) => answer(StatusCode::ACCEPTED, id, "accepted", Some(run), None),
-        Accepted::Duplicate => answer(StatusCode::OK, id, "duplicate", None, None),
+        Accepted::Duplicate { run } => answer(StatusCode::OK, id, "duplicate", run, None),
         Accepted::Full => {
             return Err(Problem::unavailable(
                 "as many runs wait as the runner takes",

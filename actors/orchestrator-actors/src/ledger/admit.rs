@@ -1,6 +1,6 @@
 //! Taking an event in: the delivery, the runs, the statuses and the journal in one transaction.
 
-use forge_actors::deliveries::{Admission, Deliveries};
+use forge_actors::deliveries::{Admission, Arrival, Deliveries};
 use forge_core::{Delivery, Event, IssueNumber, RepoName, RunId};
 use orchestrator_core::admin::{AcceptedView, Outcome, RejectedView, WebhookReply};
 use orchestrator_core::health::{Usage, month};
@@ -43,6 +43,7 @@ pub struct Admitted {
 /// The store's.
 pub fn admit(
     mut book: Book<'_, '_>,
+    deliveries: &Deliveries,
     delivery: Option<&Delivery>,
     event: &Event,
     own: &OwnLogins,
@@ -61,8 +62,8 @@ pub fn admit(
         id_reused: false,
     };
     if let Some(delivery) = delivery {
-        let seen =
-            Deliveries::default().admit(book.rows, &delivery.id, &delivery.body, book.now)?;
+        let arrival = Arrival::new(&delivery.id, &delivery.body);
+        let seen = deliveries.admit(book.rows, &arrival, book.now)?;
         admitted.id_reused = seen == Admission::SameIdOtherBody;
         if !seen.is_new() {
             book.tell(Entry::plain(Happened::DedupHit("delivery".to_owned()), ""))?;
@@ -74,7 +75,7 @@ pub fn admit(
         Decision::Ignored(_) => admitted.reply.outcome = Outcome::Ignored,
         Decision::Dispatch(dispatch) => {
             let pull = matches!(event, Event::PullRequest(_));
-            store(&mut book, *dispatch, pull, &mut admitted)?;
+            store(&mut book, deliveries, *dispatch, pull, &mut admitted)?;
         }
     }
     admitted.entries = book.entries();
@@ -159,12 +160,13 @@ fn issue_key(repository: &RepoName, issue: IssueNumber) -> (String, u64) {
 
 fn store(
     book: &mut Book<'_, '_>,
+    deliveries: &Deliveries,
     dispatch: Dispatch,
     pull: bool,
     admitted: &mut Admitted,
 ) -> Result<(), StoreError> {
     if let Some(mark) = &dispatch.mark
-        && is_known(book, mark, &dispatch)?
+        && is_known(book, deliveries, mark, &dispatch)?
     {
         return book.tell(Entry::plain(Happened::DedupHit(mark.key.clone()), ""));
     }
@@ -210,13 +212,18 @@ fn store(
 }
 
 /// Whether the event was seen before; remembers it.
-fn is_known(book: &mut Book<'_, '_>, mark: &Mark, dispatch: &Dispatch) -> Result<bool, StoreError> {
+fn is_known(
+    book: &mut Book<'_, '_>,
+    deliveries: &Deliveries,
+    mark: &Mark,
+    dispatch: &Dispatch,
+) -> Result<bool, StoreError> {
     let keep = dispatch
         .ends
         .as_ref()
         .and_then(|ends| Some((ends, ends.keep.as_ref()?)));
     let Some((ends, sha)) = keep else {
-        return Ok(!Deliveries::default().admit_subject(book.rows, &mark.key, book.now)?);
+        return Ok(!deliveries.admit_subject(book.rows, &mark.key, book.now)?);
     };
     let key = (folded(&ends.repository), ends.number.get(), sha.to_string());
     let seen = book.rows.contains(&PULL_HEADS, &key)?;

@@ -122,4 +122,5 @@ fn shared(folder: &Path) -> Shared {
         confinement: Confinement::detect("orchestrator-bench"),
         warnings: Vec::new(),
     })
+    .expect("a store")
 }

@@ -14,6 +14,7 @@ mod operation;
 mod pages;
 mod real_model;
 mod receiver;
+mod repeated;
 mod restarts;
 mod schedules;
 mod secrets;

@@ -231,43 +231,6 @@ fn w11_framing_that_can_be_read_in_two_ways_is_refused() {
 }
 
 #[test]
-fn w13_w14_w15_a_delivery_is_worked_on_once() {
-    let site = Site::new();
-    let runner = site.start();
-    let first = push("https://forge.invalid/a/b.git", &"1".repeat(40));
-    let other = push("https://forge.invalid/a/b.git", &"2".repeat(40));
-    assert_eq!(runner.deliver("push", "d-1", &first).code, 202);
-    let again = runner.deliver("push", "d-1", &first);
-    assert_eq!(
-        (again.code, again.json()["status"].as_str()),
-        (200, Some("duplicate")),
-        "w13"
-    );
-    let renamed = runner.deliver("push", "d-2", &first);
-    assert_eq!(
-        (renamed.code, renamed.json()["status"].as_str()),
-        (200, Some("duplicate")),
-        "w14"
-    );
-    assert_eq!(runner.runs().len(), 1);
-    assert_eq!(
-        runner.deliver("push", "d-1", &other).code,
-        202,
-        "w15: the id is known, the body is not"
-    );
-    assert_eq!(runner.deliver("push", "d-1", &other).code, 200);
-    assert_eq!(runner.runs().len(), 2);
-    runner.stop();
-    let runner = site.start();
-    assert_eq!(
-        runner.deliver("push", "d-1", &first).code,
-        200,
-        "after a restart too"
-    );
-    assert_eq!(runner.runs().len(), 2);
-}
-
-#[test]
 fn w16_w21_other_events_and_swapped_names_start_nothing() {
     let site = Site::new();
     let runner = site.start();

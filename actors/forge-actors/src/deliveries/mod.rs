@@ -1,0 +1,274 @@
+//! Which webhook deliveries were seen already.
+//!
+//! A delivery is known by its id and by the digest of its body: forges repeat an id when somebody
+//! redelivers, and send one event under several ids when several hooks lead here.
+//!
+//! Each is one row, and keys rise with time: rows come in at the end of their table and leave it
+//! at the front. What finds them by id, body or subject is an index in memory, made from the rows
+//! at start.
+
+mod former;
+mod index;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forge_core::{BodyDigest, DeliveryId};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use store::{ReadRows, Row, Store, StoreError, Table, WriteTxn};
+
+use self::index::{Index, time_of};
+
+/// What becomes of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admission {
+    /// It is new.
+    Fresh,
+    /// It was seen: same id and body, same body under another id, or another delivery about the
+    /// same. Nothing is to be done.
+    Duplicate {
+        /// What the first one led to, if that was said.
+        led_to: Option<String>,
+    },
+    /// Its id was seen with another body. It is new, and somebody should look at it.
+    SameIdOtherBody,
+}
+
+impl Admission {
+    /// Whether it is to be worked on.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        !matches!(self, Self::Duplicate { .. })
+    }
+}
+
+/// A delivery that asks to be admitted.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival<'a> {
+    /// Its id.
+    pub id: &'a DeliveryId,
+    /// The digest of its body.
+    pub body: &'a BodyDigest,
+    /// What it is about, if that is to be worked on once: see [`Deliveries::admit_subject`].
+    pub subject: Option<&'a str>,
+    /// What comes of it if it is new: told to whoever sends it again.
+    pub leads_to: Option<&'a str>,
+}
+
+impl<'a> Arrival<'a> {
+    /// A delivery that is known by its id and body alone.
+    #[must_use]
+    pub fn new(id: &'a DeliveryId, body: &'a BodyDigest) -> Self {
+        Self {
+            id,
+            body,
+            subject: None,
+            leads_to: None,
+        }
+    }
+}
+
+/// How long deliveries are remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// At most so many: deliveries, and subjects that were admitted by themselves.
+    pub max_entries: u64,
+    /// None older than this.
+    pub max_age: Duration,
+}
+
+impl Default for Bounds {
+    /// 150,000 deliveries, 30 days.
+    fn default() -> Self {
+        Self {
+            max_entries: 150_000,
+            max_age: Duration::from_secs(30 * 24 * 3600),
+        }
+    }
+}
+
+/// What was seen, and is remembered in one row. Its key says when: see [`index::Index::next_key`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    id: Option<String>,
+    /// The digest of the body. An id without one came with a body that cannot be compared any
+    /// more, and decides alone.
+    body: Option<[u8; 32]>,
+    subject: Option<String>,
+    led_to: Option<String>,
+}
+
+impl Row for Seen {
+    const SCHEMA: u16 = 1;
+}
+
+const SEEN: Table<u64, Seen> = Table::new("forge_deliveries");
+
+/// What a row is found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Mark<'a> {
+    Id(&'a str),
+    Body(&'a [u8; 32]),
+    Subject(&'a str),
+}
+
+impl Seen {
+    fn marks(&self) -> impl Iterator<Item = Mark<'_>> {
+        let id = self.id.as_deref().map(Mark::Id);
+        let body = self.body.as_ref().map(Mark::Body);
+        let subject = self.subject.as_deref().map(Mark::Subject);
+        [id, body, subject].into_iter().flatten()
+    }
+}
+
+/// Most rows removed beside one admission.
+const PRUNED: usize = 16;
+
+/// The deliveries seen by one service. Clones are the same; it is opened once over a store, since
+/// two would not know of each other's rows.
+#[derive(Clone)]
+pub struct Deliveries(Arc<Inner>);
+
+struct Inner {
+    bounds: Bounds,
+    /// Used by the store's writer alone, so nobody waits for it.
+    index: Mutex<Index>,
+}
+
+impl Deliveries {
+    /// Reads what the store remembers; rows of former versions are moved first. Blocks.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn open(store: &Store, bounds: Bounds) -> Result<Self, StoreError> {
+        Self::open_with(store, bounds, Index::default())
+    }
+
+    fn open_with(store: &Store, bounds: Bounds, mut index: Index) -> Result<Self, StoreError> {
+        former::move_over(store)?;
+        store.read_blocking(|rows| {
+            rows.for_each(&SEEN, .., |key, seen| {
+                index.add(key, &seen);
+                ControlFlow::Continue(())
+            })
+        })?;
+        let index = Mutex::new(index);
+        Ok(Self(Arc::new(Inner { bounds, index })))
+    }
+
+    /// Admits a delivery, within the transaction that stores what comes of it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn admit(
+        &self,
+        rows: &mut WriteTxn<'_>,
+        arrival: &Arrival<'_>,
+        now: u64,
+    ) -> Result<Admission, StoreError> {
+        let index = &mut *self.0.index.lock();
+        let body = arrival.body.as_bytes();
+        if let Some(Seen { led_to, .. }) = index.find(rows, Mark::Body(body))? {
+            return Ok(Admission::Duplicate { led_to });
+        }
+        let same_id = index.find(rows, Mark::Id(arrival.id.as_str()))?;
+        if let Some(Seen { body: None, .. }) = same_id {
+            return Ok(Admission::Duplicate { led_to: None });
+        }
+        let first = match arrival.subject {
+            Some(subject) => index.find(rows, Mark::Subject(subject))?,
+            None => None,
+        };
+        let is_first = first.is_none();
+        let seen = Seen {
+            id: Some(arrival.id.to_string()),
+            body: Some(*body),
+            subject: arrival.subject.filter(|_| is_first).map(str::to_owned),
+            led_to: first.map_or_else(|| arrival.leads_to.map(str::to_owned), |seen| seen.led_to),
+        };
+        self.remember(index, rows, &seen, now)?;
+        Ok(match (is_first, same_id) {
+            (false, _) => Admission::Duplicate {
+                led_to: seen.led_to,
+            },
+            (true, Some(_)) => Admission::SameIdOtherBody,
+            (true, None) => Admission::Fresh,
+        })
+    }
+
+    /// Admits what a delivery is about, where that can come in different bodies: a comment's id,
+    /// sent by the hook of a repository and by that of its owner. `false`: it was seen.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn admit_subject(
+        &self,
+        rows: &mut WriteTxn<'_>,
+        subject: &str,
+        now: u64,
+    ) -> Result<bool, StoreError> {
+        let index = &mut *self.0.index.lock();
+        if index.find(rows, Mark::Subject(subject))?.is_some() {
+            return Ok(false);
+        }
+        let seen = Seen {
+            id: None,
+            body: None,
+            subject: Some(subject.to_owned()),
+            led_to: None,
+        };
+        self.remember(index, rows, &seen, now)?;
+        Ok(true)
+    }
+
+    fn remember(
+        &self,
+        index: &mut Index,
+        rows: &mut WriteTxn<'_>,
+        seen: &Seen,
+        now: u64,
+    ) -> Result<(), StoreError> {
+        let key = index.next_key(now);
+        // The index first: it may know too much, never too little.
+        index.add(key, seen);
+        rows.put(&SEEN, &key, seen)?;
+        self.prune(index, rows, now)
+    }
+
+    /// Removes the oldest rows beyond the bounds, a few at a time.
+    fn prune(
+        &self,
+        index: &mut Index,
+        rows: &mut WriteTxn<'_>,
+        now: u64,
+    ) -> Result<(), StoreError> {
+        let Bounds {
+            max_entries,
+            max_age,
+        } = self.0.bounds;
+        let age = u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX);
+        let oldest = now.saturating_sub(age);
+        let excess = rows.len(&SEEN)?.saturating_sub(max_entries);
+        let excess = usize::try_from(excess).map_or(PRUNED, |excess| excess.min(PRUNED));
+        let is_any_old = time_of(index.no_row_before()) < oldest;
+        let looked_at = if is_any_old { PRUNED } else { excess };
+        let page = rows.range(&SEEN, .., looked_at)?;
+        if let Some((first, _)) = page.first() {
+            index.first_row_is(*first, rows.group());
+        }
+        for (nth, (key, _)) in page.into_iter().enumerate() {
+            if nth >= excess && time_of(key) >= oldest {
+                break;
+            }
+            index.removes_rows(rows.group());
+            rows.delete(&SEEN, &key)?;
+        }
+        Ok(())
+    }
+}

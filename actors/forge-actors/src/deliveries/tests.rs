@@ -1,0 +1,266 @@
+//! Tests of what is admitted.
+
+use store::Options;
+
+use super::former::{BODY, ID, OTHER_DIGEST, SUBJECT, left, remember};
+use super::*;
+
+const DAY: u64 = 24 * 3600 * 1000;
+
+fn store() -> Store {
+    Store::in_memory(&Options::new("test")).unwrap()
+}
+
+fn open(store: &Store) -> Deliveries {
+    Deliveries::open(store, Bounds::default()).unwrap()
+}
+
+fn opened() -> (Store, Deliveries) {
+    let store = store();
+    let keep = open(&store);
+    (store, keep)
+}
+
+const DUPLICATE: Admission = Admission::Duplicate { led_to: None };
+
+fn led_to(what: &str) -> Admission {
+    Admission::Duplicate {
+        led_to: Some(what.to_owned()),
+    }
+}
+
+/// A delivery and what it is about and leads to.
+fn admit_all(
+    (store, keep): (&Store, &Deliveries),
+    (id, body): (&str, &str),
+    (subject, leads_to): (Option<&'static str>, Option<&'static str>),
+    now: u64,
+) -> Admission {
+    let id: DeliveryId = id.parse().unwrap();
+    let body = BodyDigest::of(body.as_bytes());
+    let keep = keep.clone();
+    let admitted = store.write_blocking(move |rows| {
+        let arrival = Arrival {
+            subject,
+            leads_to,
+            ..Arrival::new(&id, &body)
+        };
+        keep.admit(rows, &arrival, now)
+    });
+    admitted.unwrap()
+}
+
+fn admit(store: &Store, keep: &Deliveries, id: &str, body: &str, now: u64) -> Admission {
+    admit_all((store, keep), (id, body), (None, None), now)
+}
+
+fn admit_subject(store: &Store, keep: &Deliveries, subject: &'static str) -> bool {
+    let keep = keep.clone();
+    let admitted = store.write_blocking(move |rows| keep.admit_subject(rows, subject, 1));
+    admitted.unwrap()
+}
+
+/// Admits, and fails afterwards.
+fn fail(store: &Store, keep: &Deliveries, id: &'static str, body: &'static str, now: u64) {
+    let keep = keep.clone();
+    let failed: Result<(), StoreError> = store.write_blocking(move |rows| {
+        let id = id.parse().expect("an id");
+        let body = BodyDigest::of(body.as_bytes());
+        keep.admit(rows, &Arrival::new(&id, &body), now)?;
+        Err(StoreError::Closed)
+    });
+    assert_eq!(failed, Err(StoreError::Closed));
+}
+
+fn rows(store: &Store) -> u64 {
+    store.read_blocking(|rows| rows.len(&SEEN)).unwrap()
+}
+
+/// W13 to W15, in this order.
+const SEQUENCE: [(&str, &str, Admission); 7] = [
+    ("a", "1", Admission::Fresh),
+    ("a", "1", DUPLICATE),
+    ("b", "1", DUPLICATE),
+    ("a", "2", Admission::SameIdOtherBody),
+    ("a", "2", DUPLICATE),
+    ("a", "1", DUPLICATE),
+    ("c", "3", Admission::Fresh),
+];
+
+#[test]
+fn w13_w14_w15_ids_and_bodies_are_known_again() {
+    let (store, keep) = opened();
+    for (now, (id, body, expected)) in (1..).zip(SEQUENCE) {
+        assert_eq!(admit(&store, &keep, id, body, now), expected, "{id} {body}");
+    }
+    assert_eq!(rows(&store), 3, "one row a delivery");
+}
+
+#[test]
+fn w13_w14_w15_hold_if_all_hashes_are_the_same() {
+    for mask in [0, 1] {
+        let store = store();
+        let index = Index::sized(mask, 6);
+        let keep = Deliveries::open_with(&store, Bounds::default(), index).unwrap();
+        for (now, (id, body, expected)) in (1..).zip(SEQUENCE) {
+            assert_eq!(admit(&store, &keep, id, body, now), expected, "{id} {body}");
+        }
+    }
+}
+
+#[test]
+fn w13_w14_w15_hold_over_restarts() {
+    let store = store();
+    for (now, (id, body, expected)) in (1..).zip(SEQUENCE) {
+        let keep = open(&store);
+        assert_eq!(admit(&store, &keep, id, body, now), expected, "{id} {body}");
+    }
+}
+
+#[test]
+fn a_duplicate_tells_what_the_first_one_led_to() {
+    let (store, keep) = opened();
+    let of = (Some("pull 1"), Some("run 1"));
+    assert_eq!(
+        admit_all((&store, &keep), ("a", "1"), of, 1),
+        Admission::Fresh
+    );
+    for keep in [&keep, &open(&store)] {
+        assert_eq!(admit(&store, keep, "b", "1", 2), led_to("run 1"));
+    }
+    let of = (Some("pull 1"), Some("run 2"));
+    let admitted = admit_all((&store, &keep), ("a", "2"), of, 3);
+    assert_eq!(admitted, led_to("run 1"), "another delivery about the same");
+    assert_eq!(admit(&store, &keep, "c", "2", 4), led_to("run 1"));
+    assert!(!admit_subject(&store, &keep, "pull 1"));
+    assert_eq!(rows(&store), 2);
+}
+
+#[test]
+fn a_delivery_of_an_earlier_version_is_known_by_its_id() {
+    let store = store();
+    let former = store.write_blocking(|rows| {
+        let digest = [7; 32];
+        remember(rows, 1, (ID, b"a"), Some(digest))?;
+        remember(rows, 1, (OTHER_DIGEST, &digest), None)
+    });
+    former.unwrap();
+    let keep = open(&store);
+    assert_eq!(admit(&store, &keep, "a", "1", 2), DUPLICATE);
+    assert_eq!(admit(&store, &keep, "b", "1", 3), Admission::Fresh);
+    for id in ["c", "a"] {
+        assert_eq!(admit(&store, &keep, id, id, 31 * DAY), Admission::Fresh);
+    }
+    assert_eq!(rows(&store), 2, "the former rows are gone");
+}
+
+#[test]
+fn entries_of_earlier_versions_become_one_row_a_delivery() {
+    const MANY: u64 = 1200;
+    let store = store();
+    let former = store.write_blocking(|rows| {
+        for n in 0..MANY {
+            let digest = *BodyDigest::of(n.to_string().as_bytes()).as_bytes();
+            remember(rows, n, (ID, n.to_string().as_bytes()), Some(digest))?;
+            remember(rows, n, (BODY, &digest), None)?;
+        }
+        let alone = *BodyDigest::of(b"alone").as_bytes();
+        remember(rows, MANY, (BODY, &alone), None)?;
+        remember(rows, MANY, (SUBJECT, b"comment"), None)
+    });
+    former.unwrap();
+    let keep = open(&store);
+    assert_eq!(left(&store), [0, 0]);
+    assert_eq!(rows(&store), MANY + 2);
+    for n in 0..MANY {
+        let n = n.to_string();
+        assert_eq!(admit(&store, &keep, "other", &n, MANY), DUPLICATE);
+    }
+    let again = admit(&store, &keep, "17", "another", MANY);
+    assert_eq!(again, Admission::SameIdOtherBody);
+    assert_eq!(admit(&store, &keep, "other", "alone", MANY), DUPLICATE);
+    assert!(!admit_subject(&store, &keep, "comment"));
+    let first = store
+        .read_blocking(|rows| rows.range(&SEEN, .., 3))
+        .unwrap();
+    let first: Vec<_> = first
+        .iter()
+        .map(|(key, seen)| (time_of(*key), seen.id.as_deref()))
+        .collect();
+    assert_eq!(first, [(0, Some("0")), (1, Some("1")), (2, Some("2"))]);
+}
+
+#[test]
+fn w19_an_error_after_the_admission_leaves_the_delivery_new() {
+    let (store, keep) = opened();
+    for now in 1..4 {
+        fail(&store, &keep, "a", "1", now);
+    }
+    assert_eq!(rows(&store), 0);
+    assert_eq!(admit(&store, &keep, "a", "1", 5), Admission::Fresh);
+    assert_eq!(admit(&store, &keep, "a", "1", 6), DUPLICATE);
+    fail(&store, &keep, "a", "2", 7);
+    assert_eq!(
+        admit(&store, &keep, "a", "3", 8),
+        Admission::SameIdOtherBody,
+        "the row before the one that was undone is found"
+    );
+}
+
+#[test]
+fn w20_a_subject_is_admitted_once() {
+    let (store, keep) = opened();
+    let comment = "comment/acme/site/17";
+    let admit = |subject| admit_subject(&store, &keep, subject);
+    assert_eq!([admit(comment), admit(comment)], [true, false]);
+    assert!(admit("comment/acme/site/18"));
+    assert!(!admit_subject(&store, &open(&store), comment));
+}
+
+#[test]
+fn the_oldest_are_forgotten_by_age_and_by_number() {
+    let bounds = Bounds {
+        max_entries: 3,
+        max_age: Duration::from_secs(10 * 24 * 3600),
+    };
+    let store = store();
+    let keep = Deliveries::open(&store, bounds).unwrap();
+    for (now, id) in (0..).zip(["a", "b", "c"]) {
+        assert_eq!(admit(&store, &keep, id, id, now), Admission::Fresh);
+    }
+    assert_eq!(admit(&store, &keep, "a", "a", 4), DUPLICATE);
+    assert_eq!(admit(&store, &keep, "d", "d", 5), Admission::Fresh);
+    assert_eq!(
+        admit(&store, &keep, "a", "a", 6),
+        Admission::Fresh,
+        "pushed out"
+    );
+    assert_eq!(admit(&store, &keep, "d", "d", 7), DUPLICATE);
+    assert_eq!(admit(&store, &keep, "e", "e", 11 * DAY), Admission::Fresh);
+    assert_eq!(
+        admit(&store, &keep, "d", "d", 11 * DAY),
+        Admission::Fresh,
+        "too old"
+    );
+    assert_eq!(rows(&store), 2);
+}
+
+#[test]
+fn what_was_removed_by_a_request_that_failed_is_still_known() {
+    let bounds = Bounds {
+        max_entries: 2,
+        ..Bounds::default()
+    };
+    let store = store();
+    let keep = Deliveries::open(&store, bounds).unwrap();
+    for (now, id) in (1..).zip(["a", "b"]) {
+        assert_eq!(admit(&store, &keep, id, id, now), Admission::Fresh);
+    }
+    for now in 3..6 {
+        fail(&store, &keep, "c", "c", now);
+        assert_eq!(admit(&store, &keep, "a", "a", now), DUPLICATE);
+    }
+    assert_eq!(admit(&store, &keep, "c", "c", 7), Admission::Fresh);
+    assert_eq!(admit(&store, &keep, "b", "b", 8), DUPLICATE);
+    assert_eq!(admit(&store, &keep, "a", "a", 9), Admission::Fresh);
+}
