@@ -7,7 +7,7 @@
 //!
 //! Every server is a process of its own with 2 workers; the client has one thread. Beside the rates stand the server's processor time
 //! and what it gave to the disk, a request: these hardly depend on what else the machine does. The runner's events name a forge that never
-//! answers: their runs wait, so what is measured is the receiver.
+//! answers: their runs wait, so what is measured is the receiver. Each has the allocator of the program it stands for.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,6 +15,7 @@
     reason = "a benchmark fails by panicking and prints"
 )]
 
+mod allocator;
 mod client;
 mod servers;
 
@@ -39,7 +40,11 @@ struct Server {
 impl Server {
     fn start(kind: &str) -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        if kind == "runner" {
+            command.env(allocator::ASK, "1");
+        }
+        let mut child = command
             .args(["--serve", kind])
             .arg(folder.path())
             .stdout(Stdio::piped())
