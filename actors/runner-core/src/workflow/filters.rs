@@ -4,6 +4,7 @@ use super::fields::Fields;
 use super::reader::Reader;
 use super::types::Filter;
 use crate::glob::Pattern;
+use crate::place::Place;
 use crate::yaml::Node;
 
 /// The filter of two keys, `x` and `x-ignore`, of which one may be given.
@@ -38,17 +39,34 @@ pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore
             Filter::Only(patterns)
         }
         (None, Some(patterns)) => {
-            if patterns.iter().any(|pattern| pattern.negative) {
-                reader.error_help(
-                    place(ignore),
-                    format!("`{ignore}` takes no `!` patterns"),
-                    format!("use `{only}`"),
-                );
-            }
+            warn_of_negatives(reader, place(ignore), &patterns, only, ignore);
             Filter::Ignore(patterns)
         }
         (None, None) => Filter::All,
     }
+}
+
+/// `!` in `x-ignore`: the sheet says of every filter that it negates the patterns before it, the pages of
+/// `x-ignore` do not mention it, and GitHub takes it.
+fn warn_of_negatives(
+    reader: &Reader<'_>,
+    place: Place,
+    patterns: &[Pattern],
+    only: &str,
+    ignore: &str,
+) {
+    let Some(first) = patterns.iter().position(|pattern| pattern.negative) else {
+        return;
+    };
+    let message = if patterns.iter().all(|pattern| pattern.negative) {
+        format!("`{ignore}` has only `!` patterns, so nothing is ignored")
+    } else if first == 0 {
+        format!("a `!` pattern of `{ignore}` stands before what it would take away")
+    } else {
+        format!("a `!` pattern of `{ignore}` takes away from what is ignored: that starts runs")
+    };
+    let help = format!("GitHub takes it, but documents `!` for `{only}` only; say it there");
+    reader.warn(place, message, help);
 }
 
 /// What is wrong with `x` beside `x-ignore`, and what to do.

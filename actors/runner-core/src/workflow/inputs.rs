@@ -109,7 +109,11 @@ fn input(reader: &Reader<'_>, entry: &Entry, dispatch: bool) -> Option<InputSpec
         "options",
         "deprecationMessage",
     ];
-    let fields = reader.fields(&entry.value, "an input", &known)?;
+    let fields = if dispatch {
+        reader.loose_fields(&entry.value, "an input", &known)?
+    } else {
+        reader.fields(&entry.value, "an input", &known)?
+    };
     spec.kind = kind(reader, entry, fields, dispatch);
     let required = fields.read(reader, "required", |node| reader.boolean(node, "required"));
     spec.required = required.unwrap_or(false);
@@ -140,7 +144,13 @@ fn kind(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>, dispatch: bool) 
             "the input {} has `options`, but is no choice",
             quoted(&entry.key)
         );
-        reader.error_help(options.key_place, message, "its `type` is `choice`");
+        let help = "its `type` is `choice`";
+        if dispatch {
+            let help = format!("{help}; GitHub lets anything be given");
+            reader.warn(options.key_place, message, help);
+        } else {
+            reader.error_help(options.key_place, message, help);
+        }
     }
     match written {
         None => {

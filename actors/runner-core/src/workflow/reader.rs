@@ -169,24 +169,36 @@ impl<'a> Reader<'a> {
         known: &[&str],
     ) -> Option<Fields<'n>> {
         let entries = self.entries(node, what)?;
-        // Each is compared with every known key: not more of them than are shown.
-        let unknown = entries
-            .iter()
-            .filter(|entry| !known.contains(&entry.key.as_str()));
-        for entry in unknown.take(MAX_FINDINGS) {
+        for entry in unknown(entries, known) {
             let message = format!("unknown key {} in {what}", quoted(&entry.key));
-            match self.meant(&entry.key, known.iter().copied()) {
-                Some(near) => {
-                    self.error_help(entry.key_place, message, format!("did you mean `{near}`?"));
-                }
-                None => self.error_help(
-                    entry.key_place,
-                    message,
-                    format!("known are: {}", known.join(", ")),
-                ),
-            }
+            let help = self.near(&entry.key, known, "known are");
+            self.error_help(entry.key_place, message, help);
         }
         Some(Fields { entries })
+    }
+
+    /// The same where GitHub does not look at other keys: they are warnings.
+    pub(crate) fn loose_fields<'n>(
+        &self,
+        node: &'n Node,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Fields<'n>> {
+        let entries = self.entries(node, what)?;
+        for entry in unknown(entries, known) {
+            let message = format!("{what} has no option {}", quoted(&entry.key));
+            let help = self.near(&entry.key, known, "GitHub ignores it; there are");
+            self.warn(entry.key_place, message, help);
+        }
+        Some(Fields { entries })
+    }
+
+    /// What was meant, or all there is.
+    fn near(&self, written: &str, known: &[&str], all: &str) -> String {
+        self.meant(written, known.iter().copied()).map_or_else(
+            || format!("{all}: {}", known.join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        )
     }
 
     pub(crate) fn wrong_kind<T>(&self, node: &Node, what: &str, wanted: &str) -> Option<T> {
@@ -345,6 +357,12 @@ impl<'a> Reader<'a> {
         self.note(place, false, error.message.clone(), error.help.clone());
         None
     }
+}
+
+/// The entries whose keys are not `known`. Each is compared with every known key: not more of them than are shown.
+fn unknown<'n>(entries: &'n [Entry], known: &[&str]) -> impl Iterator<Item = &'n Entry> {
+    let unknown = |entry: &&Entry| !known.contains(&entry.key.as_str());
+    entries.iter().filter(unknown).take(MAX_FINDINGS)
 }
 
 fn shown(source: &SourceText, finding: &Finding) -> Diagnostic {

@@ -68,8 +68,8 @@ fn add(
                 Some(options.map_or_else(Default::default, |node| pull_request(reader, node)));
         }
         "workflow_dispatch" => {
-            let inputs =
-                options.and_then(|node| reader.fields(node, "workflow_dispatch", &["inputs"]));
+            let inputs = options
+                .and_then(|node| reader.loose_fields(node, "workflow_dispatch", &["inputs"]));
             let inputs = inputs.and_then(|fields| {
                 fields.read(reader, "inputs", |node| {
                     Some(super::inputs::dispatch(reader, node))

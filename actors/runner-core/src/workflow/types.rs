@@ -133,7 +133,7 @@ pub enum Filter {
     All,
     /// Only what matches; `!` takes away again.
     Only(Vec<crate::glob::Pattern>),
-    /// All but what matches.
+    /// All but what matches; `!` takes away from what is ignored.
     Ignore(Vec<crate::glob::Pattern>),
 }
 

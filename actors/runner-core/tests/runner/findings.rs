@@ -9,7 +9,7 @@ use runner_core::report::check;
 const JOB: &str = "jobs:\n  a:\n    runs-on: x\n    steps: [{run: y}]\n";
 
 /// `error 3:5: what` for every finding.
-fn findings(text: &str) -> Vec<String> {
+pub(crate) fn findings(text: &str) -> Vec<String> {
     let report = check("ci.yml", text.as_bytes(), &|_| None);
     let shown = report.diagnostics.iter().map(|found| {
         let severity = match found.severity {
@@ -47,12 +47,12 @@ pub(crate) fn found_at(text: &str, expected: Option<&str>) {
     assert_eq!(findings(&text.replace('¦', "")), [shown], "{text}");
 }
 
-fn on(event: &str) -> String {
+pub(crate) fn on(event: &str) -> String {
     format!("on:\n  {event}\n{JOB}")
 }
 
 #[track_caller]
-fn found_on(cases: &[(&str, &[&str])]) {
+pub(crate) fn found_on(cases: &[(&str, &[&str])]) {
     for (event, expected) in cases {
         let text = on(event);
         assert_eq!(findings(&text), *expected, "{text}");
@@ -69,93 +69,6 @@ fn found_in_step(cases: &[(&str, &[&str])]) {
         let text = steps(step);
         assert_eq!(findings(&text), *expected, "{text}");
     }
-}
-
-/// Page "Events that trigger workflows", `schedule`.
-#[test]
-fn schedules_that_start_nothing_are_found() {
-    found_on(&[
-        (
-            "schedule: []",
-            &["error 2:13: schedule has no `cron` entries"],
-        ),
-        (
-            "schedule: [{cron: '0 4 * * *', timezone: Mars/Olympus}]",
-            &["error 2:44: unknown time zone `Mars/Olympus`"],
-        ),
-        (
-            "schedule: [{cron: '0 4 * * *', timezone: ''}]",
-            &["error 2:44: unknown time zone ``"],
-        ),
-        (
-            "schedule: [{cron: '0 4 * * *', timezone: Europe/Berlin}]",
-            &[],
-        ),
-        (
-            "schedule: [{cron: '*/2 * * * *'}]",
-            &["warning 2:21: this schedule comes every 2 min"],
-        ),
-        ("schedule: [{cron: '*/5 * * * *'}]", &[]),
-    ]);
-}
-
-/// Page "Workflow syntax", `on.workflow_dispatch.inputs`, `on.workflow_call.inputs`.
-#[test]
-fn inputs_whose_default_cannot_be_given_are_found() {
-    found_on(&[
-        (
-            "workflow_dispatch: {inputs: {a: {type: boolean, default: maybe}}}",
-            &["error 2:60: the input `a` is `maybe`, expected true or false"],
-        ),
-        (
-            "workflow_dispatch: {inputs: {a: {type: boolean, default: 'true'}}}",
-            &[],
-        ),
-        (
-            "workflow_dispatch: {inputs: {a: {type: number, default: ten}}}",
-            &["error 2:59: the input `a` is `ten`, expected a number"],
-        ),
-        (
-            "workflow_dispatch: {inputs: {a: {type: number, default: 10}}}",
-            &[],
-        ),
-        (
-            "workflow_call: {inputs: {a: {type: boolean, default: 7}}}",
-            &["error 2:56: the input `a` is `7`, expected true or false"],
-        ),
-        (
-            "workflow_call: {inputs: {a: {type: string, default: '${{ github.ref }}'}}}",
-            &[],
-        ),
-        (
-            "workflow_call: {inputs: {a: {type: string, required: true, default: x}}}",
-            &["warning 2:71: `a` must be given: its default is never used"],
-        ),
-        (
-            "workflow_call: {inputs: {a: }}",
-            &["error 2:28: the input `a` has no `type`"],
-        ),
-        (
-            "workflow_dispatch: {inputs: {a: {type: choice}}}",
-            &["error 2:32: the choice `a` has no `options`"],
-        ),
-        (
-            "workflow_dispatch: {inputs: {a: {type: choice, options: []}}}",
-            &["error 2:32: the choice `a` has no `options`"],
-        ),
-        (
-            "workflow_dispatch: {inputs: {a: {type: choice, options: [b, c, b]}}}",
-            &["warning 2:66: the option `b` is there twice"],
-        ),
-        (
-            "workflow_dispatch: {inputs: {a: {type: choice, options: [b], default: c}}}",
-            &["warning 2:73: the input `a` is `c`, expected b"],
-        ),
-        (
-            "workflow_dispatch: {inputs: {a: {type: string, options: [b]}}}",
-            &["error 2:50: the input `a` has `options`, but is no choice"],
-        ),
-    ]);
 }
 
 /// Page "Workflow syntax", `jobs.<job_id>.runs-on`.
@@ -211,51 +124,6 @@ fn steps_that_could_only_fail_are_found() {
     )]);
 }
 
-/// Page "Events that trigger workflows".
-#[test]
-fn options_that_an_event_does_not_have_are_found() {
-    found_on(&[
-        (
-            "pull_request: {tags: [v1]}",
-            &["warning 2:18: pull requests have no tags: this filter does nothing"],
-        ),
-        (
-            "issues: {branches: [x]}",
-            &["warning 2:12: issues has no option `branches`"],
-        ),
-        (
-            "issues: {types: [opend]}",
-            &["warning 2:20: issues has no type `opend`"],
-        ),
-        (
-            "create: {branches: [x]}",
-            &["warning 2:12: create has no option `branches`"],
-        ),
-        (
-            "merge_group: {types: opened, paths: [x], branches: [a], branches-ignore: [b]}",
-            &[
-                "warning 2:24: merge_group has no type `opened`",
-                "warning 2:32: merge_group has no option `paths`",
-                "warning 2:59: `branches` and `branches-ignore` exclude each other",
-            ],
-        ),
-        (
-            "workflow_run:",
-            &["warning 2:3: workflow_run names no `workflows`"],
-        ),
-        (
-            "workflow_run: {workflows: []}",
-            &["warning 2:29: workflows is empty"],
-        ),
-        ("workflow_run: {workflows: [CI], types: [completed]}", &[]),
-        ("repository_dispatch: {types: [anything]}", &[]),
-        (
-            "image_version: {names: [a], versions: [1.*], types: [ready]}",
-            &[],
-        ),
-    ]);
-}
-
 /// Page "Workflow syntax", `permissions`.
 #[test]
 fn levels_that_a_permission_does_not_have_are_found() {
@@ -271,51 +139,6 @@ fn levels_that_a_permission_does_not_have_are_found() {
         if let Some(expected) = expected {
             assert!(found[0].ends_with(expected), "{found:?}");
         }
-    }
-}
-
-/// Page "Workflow syntax", "Filter pattern cheat sheet".
-#[test]
-fn patterns_that_match_nothing_are_found() {
-    for (filter, expected) in [
-        (
-            "branches: ['^main$']",
-            "no name of a branch or tag holds `^`",
-        ),
-        ("branches: ['a b']", "no name of a branch or tag holds ` `"),
-        (
-            "tags: ['/v\\d+/']",
-            "no name of a branch or tag begins or ends with `/`",
-        ),
-        (
-            "branches: ['v*+']",
-            "`+` stands after `*`, which it cannot repeat",
-        ),
-        (
-            "branches: ['[^ ]*', 'v[0-9]+', '**', 'a/**/b', '*.*.*', 'a\\+?']",
-            "",
-        ),
-        (
-            "paths: [./docs/**]",
-            "no path begins with `/`, or holds `.` or `..` as a folder",
-        ),
-        (
-            "paths: ['docs ']",
-            "the pattern begins or ends with a space",
-        ),
-        ("paths: ['**/a b.md', .github/**, '!docs/**']", ""),
-    ] {
-        let found = findings(&on(&format!("push: {{{filter}}}")));
-        let said: Vec<&str> = found
-            .iter()
-            .filter_map(|found| Some(found.strip_prefix("warning ")?.split_once(": ")?.1))
-            .collect();
-        let expected: Vec<&str> = [expected]
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect();
-        assert_eq!(said, expected, "{filter}");
-        assert_eq!(said.len(), found.len(), "{found:?}");
     }
 }
 

@@ -11,6 +11,7 @@ mod model;
 mod plans;
 mod properties;
 mod references;
+mod triggers;
 mod values;
 mod webhooks;
 mod yaml;

@@ -142,6 +142,36 @@ pub(crate) const TRIGGERS: &[(&str, &str, &str, &str)] = &[
         "skip",
     ),
     (
+        SHEET,
+        "{push: {paths-ignore: ['docs/**', '!docs/a']}}",
+        "push heads/main docs/a docs/b",
+        "start",
+    ),
+    (
+        SHEET,
+        "{push: {paths-ignore: ['docs/**', '!docs/a']}}",
+        "push heads/main docs/b",
+        "skip",
+    ),
+    (
+        SHEET,
+        "{push: {paths-ignore: ['!docs/**']}}",
+        "push heads/main docs/b",
+        "start",
+    ),
+    (
+        SHEET,
+        "{push: {branches-ignore: ['x/**', '!x/y']}}",
+        "push heads/x/y",
+        "start",
+    ),
+    (
+        SHEET,
+        "{push: {branches-ignore: ['x/**', '!x/y']}}",
+        "push heads/x/z",
+        "skip",
+    ),
+    (
         PATHS,
         "{push: {paths: ['sub/**', '!sub/docs/**']}}",
         "push heads/main sub/docs/x",
