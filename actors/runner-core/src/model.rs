@@ -192,6 +192,8 @@ fn difference(work: &StepWork, model: &ModelStep) -> Option<&'static str> {
             (None, Some(_)) => Some("its action is not the file's"),
             _ => Some("it uses an action, the model says otherwise"),
         },
+        // Refused: nothing of it runs.
+        StepWork::Background(_) => None,
     }
 }
 

@@ -11,6 +11,10 @@ use crate::place::Place;
 use crate::shell;
 use crate::workflow::{ActionRuns, Env, Refusal, Step, StepWork, parse_action};
 
+/// Why steps in the background and beside each other are refused.
+const ONE_AFTER_THE_OTHER: &str =
+    "the steps of a job run one after the other; make it a job of its own, or use `&` in a script";
+
 /// Plans the steps of one job.
 pub(super) struct Steps<'a> {
     files: Files<'a>,
@@ -61,6 +65,9 @@ impl<'a> Steps<'a> {
                 check_token(value, &self.file, self.refusals);
             }
         }
+        for key in &step.refused {
+            self.refuse(&key.value, ONE_AFTER_THE_OTHER, key.place);
+        }
         let work = match &step.work {
             StepWork::Run {
                 script,
@@ -76,6 +83,12 @@ impl<'a> Steps<'a> {
                 }
             }
             StepWork::Uses { uses, with } => self.uses(&uses.value, uses.place, with)?,
+            StepWork::Background(key) => {
+                self.refuse(&key.value, ONE_AFTER_THE_OTHER, key.place);
+                StepKind::Refused {
+                    uses: key.value.clone(),
+                }
+            }
         };
         Ok(PlannedStep {
             id: step.id.clone(),

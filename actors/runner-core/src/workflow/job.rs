@@ -123,7 +123,7 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
         env: env(reader, fields.get("env"), slots::JOB_ENVIRONMENT),
         defaults: defaults(reader, fields.get("defaults"), slots::JOB_DEFAULTS),
         concurrency: fields.read(reader, "concurrency", |node| {
-            concurrency(reader, node, slots::JOB_CONCURRENCY)
+            concurrency(reader, file, node, slots::JOB_CONCURRENCY, &mut refusals)
         }),
         continue_on_error: checked_bool(
             reader,

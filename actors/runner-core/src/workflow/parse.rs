@@ -2,10 +2,11 @@
 
 use config_core::{Diagnostics, Severity, SourceText, quoted};
 
+use super::fields::Fields;
 use super::permissions::permissions;
 use super::reader::Reader;
 use super::slots::{self, Slot};
-use super::types::{Concurrency, Env, RunDefaults, Triggers, Workflow};
+use super::types::{Concurrency, Env, Refusal, RunDefaults, Triggers, Workflow};
 use super::{job, triggers};
 use crate::expr::Template;
 use crate::place::Place;
@@ -115,7 +116,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         env: env(reader, fields.get("env"), slots::WORKFLOW_ENV),
         defaults: defaults(reader, fields.get("defaults"), slots::WORKFLOW_DEFAULTS),
         concurrency: fields.read(reader, "concurrency", |node| {
-            concurrency(reader, node, slots::CONCURRENCY)
+            concurrency(reader, file, node, slots::CONCURRENCY, &mut refusals)
         }),
         jobs,
         refusals,
@@ -186,8 +187,14 @@ pub(super) fn defaults(reader: &Reader<'_>, node: Option<&Node>, slot: Slot) -> 
     run.unwrap_or_default()
 }
 
-/// `concurrency`: a group, or a group and whether to end what runs.
-pub(super) fn concurrency(reader: &Reader<'_>, node: &Node, slot: Slot) -> Option<Concurrency> {
+/// `concurrency`: a group, or a group, whether to end what runs, and how many wait.
+pub(super) fn concurrency(
+    reader: &Reader<'_>,
+    file: &str,
+    node: &Node,
+    slot: Slot,
+    refusals: &mut Vec<Refusal>,
+) -> Option<Concurrency> {
     if !matches!(node.data, NodeData::Map(_)) {
         let group = reader.template(node, "concurrency", slot)?;
         check_group(reader, &group);
@@ -196,7 +203,9 @@ pub(super) fn concurrency(reader: &Reader<'_>, node: &Node, slot: Slot) -> Optio
             cancel_in_progress: None,
         });
     }
-    let fields = reader.fields(node, "concurrency", &["group", "cancel-in-progress"])?;
+    let known = ["group", "cancel-in-progress", "queue"];
+    let fields = reader.fields(node, "concurrency", &known)?;
+    refusals.extend(queue(reader, file, fields));
     let template = |key| fields.read(reader, key, |node| reader.template(node, key, slot));
     let Some(group) = template("group") else {
         reader.error(node.place, "concurrency has no `group`");
@@ -206,6 +215,28 @@ pub(super) fn concurrency(reader: &Reader<'_>, node: &Node, slot: Slot) -> Optio
     Some(Concurrency {
         group,
         cancel_in_progress: template("cancel-in-progress"),
+    })
+}
+
+/// `queue: single`, the default, is what is done; `max` is refused.
+fn queue(reader: &Reader<'_>, file: &str, fields: Fields<'_>) -> Option<Refusal> {
+    let written = fields.read(reader, "queue", |node| {
+        let mode = reader.plain(node, "queue")?;
+        if !["single", "max"].contains(&mode.as_str()) {
+            let message = format!("queue is {}, expected single or max", quoted(&mode));
+            reader.error(node.place, message);
+        }
+        Some(mode)
+    });
+    let entry = fields
+        .entry("queue")
+        .filter(|_| written.as_deref() == Some("max"))?;
+    Some(Refusal {
+        feature: "concurrency.queue: max".to_owned(),
+        reason: "one run or job of a group waits, a newer one takes its place; leave `queue` out"
+            .to_owned(),
+        file: file.into(),
+        place: entry.key_place,
     })
 }
 

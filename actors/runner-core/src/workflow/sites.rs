@@ -122,6 +122,7 @@ impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
                 working_directory,
             } => self.texts([Some(script), shell.as_ref(), working_directory.as_ref()]),
             StepWork::Uses { with, .. } => with.iter().for_each(|(_, value)| self.text(value)),
+            StepWork::Background(_) => {}
         }
     }
 

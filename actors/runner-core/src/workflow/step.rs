@@ -44,7 +44,7 @@ impl Kind {
             "env",
             "continue-on-error",
         ];
-        const JOB: [&str; 11] = [
+        const JOB: [&str; 16] = [
             "id",
             "if",
             "name",
@@ -56,6 +56,11 @@ impl Kind {
             "env",
             "continue-on-error",
             "timeout-minutes",
+            "background",
+            "wait",
+            "wait-all",
+            "cancel",
+            "parallel",
         ];
         match self {
             Self::OfJob => &JOB,
@@ -79,17 +84,32 @@ pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<V
     let mut ids = HashSet::new();
     let mut steps = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
-        let Some(step) = reader.within(&index.to_string(), || step(reader, node, kind)) else {
+        let Some(read) = reader.within(&index.to_string(), || one_or_group(reader, node, kind))
+        else {
             reader.lose();
             continue;
         };
-        if let Some(id) = &step.id
-            && !ids.insert(id.to_lowercase())
-        {
-            reader.error(node.place, format!("two steps have the id {}", quoted(id)));
+        for step in read {
+            if let Some(id) = &step.id
+                && !ids.insert(id.to_lowercase())
+            {
+                reader.error(step.place, format!("two steps have the id {}", quoted(id)));
+            }
+            steps.push(step);
         }
-        steps.push(step);
     }
+    Some(steps)
+}
+
+/// A step, or those of a `parallel`, which is refused: one after the other, so that all of them are checked.
+fn one_or_group(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Vec<Step>> {
+    let Some(entry) = node.entry("parallel").filter(|_| kind == Kind::OfJob) else {
+        return Some(vec![step(reader, node, kind)?]);
+    };
+    reader.fields(node, "a group of steps", &["parallel"])?;
+    let mut steps = reader.within("parallel", || read_all(reader, &entry.value, kind))?;
+    let refused = Located::new(entry.key.clone(), entry.key_place);
+    steps.first_mut()?.refused.push(refused);
     Some(steps)
 }
 
@@ -110,8 +130,18 @@ fn step(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Step> {
         env: env(reader, fields.get("env"), slot),
         continue_on_error: checked_bool(reader, template("continue-on-error"), "continue-on-error"),
         timeout_minutes: checked_minutes(reader, template("timeout-minutes")),
+        refused: background(reader, fields).into_iter().collect(),
         work: work(reader, node, fields, kind)?,
     })
+}
+
+/// `background: true`; false is the default.
+fn background(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Located<String>> {
+    let entry = fields.entry("background")?;
+    let asked = fields.read(reader, "background", |node| {
+        reader.boolean(node, "background")
+    })?;
+    asked.then(|| Located::new(entry.key.clone(), entry.key_place))
 }
 
 fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: Kind) -> Option<StepWork> {
@@ -127,6 +157,15 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: Kind) -> Opt
             );
         }
     };
+    let control = |key: &&str| fields.entry(key);
+    if let Some(entry) = ["wait", "wait-all", "cancel"].iter().find_map(control) {
+        without(
+            &["run", "uses", "background"],
+            &format!("with `{}`", entry.key),
+        );
+        let key = Located::new(entry.key.clone(), entry.key_place);
+        return Some(StepWork::Background(key));
+    }
     match (fields.get("run"), fields.get("uses")) {
         (Some(_), Some(_)) => {
             reader.error(

@@ -317,6 +317,8 @@ pub struct Step {
     pub continue_on_error: Option<Template>,
     /// After how many minutes it is ended.
     pub timeout_minutes: Option<Template>,
+    /// Keys that are not done here: `background`, or the `parallel` that begins with it.
+    pub refused: Vec<Located<String>>,
     /// What it does.
     pub work: StepWork,
 }
@@ -341,4 +343,6 @@ pub enum StepWork {
         /// Its inputs.
         with: Vec<(String, Template)>,
     },
+    /// `wait`, `wait-all` or `cancel`, which are about background steps: not done here.
+    Background(Located<String>),
 }

@@ -204,3 +204,39 @@ fn what_github_refuses_or_never_starts_is_found() {
         found_at(&text, Some(expected));
     }
 }
+
+/// Page "Workflow syntax", `concurrency`, `jobs.<job_id>.steps[*].background`, `.wait`, `.parallel`.
+#[test]
+fn mistakes_in_newer_keys_are_found() {
+    for (text, expected) in [
+        (
+            format!("on: push\nconcurrency: {{group: g, queue: ¦all}}\n{JOB}"),
+            "error queue is `all`, expected single or max",
+        ),
+        (
+            steps("{run: x, background: ¦maybe}"),
+            "error background is a text, expected true or false",
+        ),
+        (
+            steps("{wait: x, ¦run: y}"),
+            "error a step with `wait` has no `run`",
+        ),
+        (
+            steps("{parallel: [{run: x}], ¦name: y}"),
+            "error unknown key `name` in a group of steps",
+        ),
+        (
+            steps("{parallel: [{¦rnu: x, run: x}]}"),
+            "error unknown key `rnu` in a step",
+        ),
+        (
+            format!(
+                "{}      - ¦{{run: y, id: a}}\n",
+                steps("{parallel: [{run: x, id: a}]}")
+            ),
+            "error two steps have the id `a`",
+        ),
+    ] {
+        found_at(&text, Some(expected));
+    }
+}

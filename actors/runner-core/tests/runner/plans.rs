@@ -120,6 +120,13 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("    container: debian\n"), "container", 7),
         (job("    environment: production\n"), "environment", 7),
         (job("    snapshot: x\n"), "snapshot", 7),
+        (job("    concurrency: {group: g, queue: max}\n"), "concurrency.queue: max", 7),
+        (job("      - {run: x, background: true}\n"), "background", 7),
+        (job("      - wait: server\n"), "wait", 7),
+        (job("      - {name: all, wait-all: }\n"), "wait-all", 7),
+        (job("      - cancel: server\n"), "cancel", 7),
+        (job("      - parallel:\n          - {id: b, run: x}\n          - run: echo ${{ steps.b.outcome }}\n"), "parallel", 7),
+        (job("      - parallel: [{run: x, background: true}]\n"), "background", 7),
         (job("    permissions: {id-token: write}\n"), "id-token: write", 7),
         (job("      - uses: docker://alpine\n"), "uses: docker://alpine", 7),
         (job("      - uses: owner/action@v1\n"), "uses: owner/action@v1", 7),
@@ -149,6 +156,23 @@ fn what_is_not_done_is_refused_with_its_place() {
     }
     let whole = planned(&format!("permissions: {{id-token: write}}\n{}", job(""))).unwrap();
     assert_eq!(whole.refusals.len(), 1, "the whole run is refused");
+    let queued = planned(&format!(
+        "concurrency: {{group: g, queue: max}}\n{}",
+        job("")
+    ))
+    .unwrap();
+    assert_eq!(queued.refusals.len(), 1, "the whole run is refused");
+}
+
+#[test]
+fn newer_keys_that_ask_for_what_is_done_are_not_refused() {
+    for text in [
+        job("      - {run: x, background: false}\n"),
+        job("    concurrency: {group: g, queue: single}\n"),
+    ] {
+        let plan = planned(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(plan.jobs[0].refusals.is_empty(), "{text}");
+    }
 }
 
 #[test]
