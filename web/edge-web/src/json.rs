@@ -1,5 +1,8 @@
 //! JSON bodies of the API.
 
+mod shape;
+
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -16,7 +19,8 @@ use crate::problem::{FieldError, Problem};
 ///
 /// The content type must be `application/json`: a page of another site can send that only after a
 /// preflight, which is not granted. Depth is bounded to 128 levels, size and time by [`BodyLimits`].
-/// Whether unknown fields are refused is up to `T` (`#[serde(deny_unknown_fields)]`).
+/// Whether unknown fields are refused is up to `T` (`#[serde(deny_unknown_fields)]`). A list is no order for a
+/// `T` with named fields, though serde would take their values in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiJson<T>(pub T);
 
@@ -87,7 +91,27 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Parses, and on failure says where and why.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    if let Some(at) = shape::list_for_object::<T>(body) {
+        return Err(list(&body[..at]));
+    }
     serde_json::from_slice(body).map_err(|error| explain::<T>(body, &error))
+}
+
+/// The problem of a list where an object belongs; `before` is the blank space in front of it.
+fn list(before: &[u8]) -> Problem {
+    let lines = before.split(|byte| *byte == b'\n');
+    let column = lines.clone().next_back().map_or(0, <[u8]>::len) + 1;
+    invalid(
+        "the JSON body does not have the expected form: it is a list, an object is expected",
+        FieldError {
+            field: String::new(),
+            detail: "it is a list, an object is expected".to_owned(),
+            line: Some(lines.count()),
+            column: Some(column),
+            pointer: None,
+            position: None,
+        },
+    )
 }
 
 /// The problem of a body that does not parse. The field's path costs a second pass, paid only here.
@@ -110,6 +134,10 @@ fn explain<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> Probl
         pointer: None,
         position: None,
     };
+    invalid(detail, fault)
+}
+
+fn invalid(detail: impl Into<Cow<'static, str>>, fault: FieldError) -> Problem {
     Problem::bad_request(detail)
         .kind("invalid-json", "Invalid JSON body")
         .errors(vec![fault])

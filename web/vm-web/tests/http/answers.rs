@@ -211,6 +211,13 @@ fn what_cannot_be_had_is_said_with_its_status() {
         assert_eq!(refused.json()["errors"][0]["field"], field);
     }
     assert_eq!(server.call("POST /vms", r#"{"memory":5}"#).status, 400);
+    for list in ["[]", " [\"default\", 1]"] {
+        let refused = server.call("POST /vms", list);
+        assert_eq!(refused.status, 400, "{refused:?}");
+        let said = refused.json()["detail"].to_string();
+        assert!(said.contains("an object is expected"), "{said}");
+    }
+    assert_eq!(server.call("GET /vms", "").json(), serde_json::json!([]));
     server.lab.next(Next::Dies);
     let died = server.call("POST /vms", "{}");
     assert_eq!(
