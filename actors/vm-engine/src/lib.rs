@@ -31,3 +31,4 @@ pub use driver::{
     MachineEvent, OnMachineEvent, ProcessRecord, Progress, StartOrder, Template,
 };
 pub use process::{Leftover, disk_is_full, end_leftovers};
+pub use program::installed;

@@ -23,6 +23,16 @@ pub(crate) fn find(program: &Path) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// The file of a program that may be started, by its path or by its name in `PATH`. It is not run.
+pub fn installed(program: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let may_run = |file: &PathBuf| {
+        file.metadata()
+            .is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+    };
+    find(program).filter(may_run)
+}
+
 /// The file of a program that VMs need, which can be started and says its version.
 pub(crate) fn usable(program: &Path, hint: &'static str) -> Result<PathBuf, DriverError> {
     let failed = |source| DriverError::Program {

@@ -48,7 +48,7 @@ pub(crate) struct Common {
     /// The agent that VMs run, a static program; found beside this program unless said.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) agent: Option<PathBuf>,
-    /// Check the configuration, say everything that is wrong with it, and end.
+    /// Check the configuration, and that the agent and the driver's program are there; say everything that is wrong, and end.
     #[arg(long, global = true)]
     pub(crate) check: bool,
 }

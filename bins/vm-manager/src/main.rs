@@ -11,10 +11,10 @@ use clap::Parser;
 use config_core::Environment;
 use vm_actors::wall;
 use vm_core::token::{Claims, Scope};
-use vm_web::boot::Folders;
+use vm_web::boot::{self, Folders};
 use vm_web::config::ManagerConfig;
 
-use crate::arguments::{Arguments, Command, Common, TokenArguments, print, say};
+use crate::arguments::{Arguments, Command, Common, ConfigError, TokenArguments, print, say};
 
 /// Exit code when the configuration is wrong or what was asked for failed.
 const FAILED: u8 = 1;
@@ -27,13 +27,7 @@ fn main() -> ExitCode {
         Err(error) => return error.report(),
     };
     if arguments.common.check {
-        print(&format!(
-            "the configuration is valid: {} on {}, data in {}",
-            config.driver,
-            config.listen.value,
-            config.data.value.display()
-        ));
-        return ExitCode::SUCCESS;
+        return check(&arguments.common, &config);
     }
     match run(arguments.command, &arguments.common, &config, &environment) {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,6 +36,22 @@ fn main() -> ExitCode {
             ExitCode::from(FAILED)
         }
     }
+}
+
+/// Says whether a manager with this configuration can have VMs; nothing is made or started.
+fn check(common: &Common, config: &ManagerConfig) -> ExitCode {
+    let agent = agent::find(common, config).ok();
+    let missing = boot::missing(config, agent.as_deref());
+    if missing.has_errors() {
+        return ConfigError::Wrong(missing).report();
+    }
+    print(&format!(
+        "the configuration is valid: {} on {}, data in {}",
+        config.driver,
+        config.listen.value,
+        config.data.value.display()
+    ));
+    ExitCode::SUCCESS
 }
 
 fn run(

@@ -9,6 +9,7 @@
 //! ```
 
 mod drivers;
+mod needs;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -23,6 +24,8 @@ use vm_core::token::{TokenKey, WeakKey};
 use vm_engine::image::{ImageError, ImageStore};
 
 use crate::config::ManagerConfig;
+
+pub use needs::missing;
 
 /// Bytes of a new token key.
 const KEY_BYTES: usize = 32;

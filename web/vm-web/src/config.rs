@@ -213,7 +213,8 @@ fn table(item: &Item<'_>, base: &Path) -> Option<FileValues> {
         fields.optional("output", |item| tables::output(item, &mut settings));
         // After the limits, which its VMs must keep.
         fields.optional("pool", |item| tables::pool(item, &mut settings));
-        if let Some(wrong) = tables::beyond_limits(&settings) {
+        let beyond = tables::beyond_limits(&settings);
+        if let Some(wrong) = beyond.or_else(|| tables::beyond_capacity(&settings)) {
             fields.error_at("pool", wrong);
         }
         let qemu = fields.optional("qemu", |item| tables::qemu(item, base));

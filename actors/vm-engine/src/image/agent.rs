@@ -24,9 +24,12 @@ pub fn find(configured: Option<&Path>, program: &Path) -> Option<PathBuf> {
             .join(FILE_NAME),
     ];
     // The one beside a debug build of the manager is dynamic: no use in a VM.
-    let fits =
-        |path: &PathBuf| std::fs::read(path).is_ok_and(|bytes| super::kernel::is_static(&bytes));
-    places.into_iter().find(fits)
+    places.into_iter().find(|path| is_static(path))
+}
+
+/// Whether a file is a program that needs no loader, as an agent must be that runs in a VM.
+pub fn is_static(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| super::kernel::is_static(&bytes))
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ fn it_says_its_version_and_what_is_wrong_with_its_settings() {
         (output.status.code(), text(&output))
     };
     let path = file.to_str().unwrap();
+    let agent = home.path().join("vm-guest");
+    executable(&agent, STATIC);
+    let agent = agent.to_str().unwrap();
     let (code, said) = check(&["--config", path, "--check"]);
     assert_eq!(code, Some(1));
     assert!(
@@ -29,8 +32,10 @@ fn it_says_its_version_and_what_is_wrong_with_its_settings() {
         "{said}"
     );
     assert!(said.contains("did you mean `vms`?"), "{said}");
-    std::fs::write(&file, "[capacity]\nvms = 3\n").unwrap();
-    let (code, said) = check(&["--config", path, "--check"]);
+    let qemu = home.path().join("qemu");
+    executable(&qemu, b"#!/bin/false\n");
+    std::fs::write(&file, "[capacity]\nvms = 3\n[qemu]\nprogram = \"./qemu\"\n").unwrap();
+    let (code, said) = check(&["--config", path, "--agent", agent, "--check"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("qemu on 127.0.0.1:0"), "{said}");
     assert!(
@@ -40,6 +45,84 @@ fn it_says_its_version_and_what_is_wrong_with_its_settings() {
     assert_eq!(check(&["--config", "missing.toml", "--check"]).0, Some(1));
     assert_eq!(check(&["--listen", "here", "--check"]).0, Some(1));
     assert_eq!(check(&["--no-such-flag"]).0, Some(2));
+}
+
+/// The beginning of an ELF program without program headers: no loader is asked for.
+const STATIC: &[u8; 64] = &{
+    let mut bytes = [0; 64];
+    (bytes[0], bytes[1], bytes[2], bytes[3]) = (0x7f, b'E', b'L', b'F');
+    bytes
+};
+
+fn executable(path: &std::path::Path, bytes: &[u8]) {
+    std::fs::write(path, bytes).expect("it can be written");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, mode).expect("it is ours");
+}
+
+#[test]
+fn a_check_says_what_is_missing_and_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("vm-manager.toml");
+    let check = |settings: &str| {
+        std::fs::write(&file, settings).unwrap();
+        let mut command = program(home.path());
+        command.env("PATH", "").arg("--config").arg(&file);
+        let output = command.arg("--check").output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{settings}");
+        text(&output)
+    };
+    let said = check("agent = \"absent\"\n");
+    let agent = home.path().join("absent").display().to_string();
+    for part in [
+        "qemu.program: there is no program qemu-system-x86_64",
+        "install Debian's qemu-system-x86",
+        &format!("agent: there is no program {agent}"),
+        "install vm-guest beside this program",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    std::fs::write(home.path().join("plain"), STATIC).unwrap();
+    let said =
+        check("agent = \"plain\"\ndriver = \"firecracker\"\n[firecracker]\nprogram = \"bin/fc\"\n");
+    assert!(said.contains("bin/fc") && said.contains("/plain"), "{said}");
+    executable(&home.path().join("script"), b"#!/bin/sh\n");
+    let said = check("agent = \"script\"\n");
+    assert!(said.contains("is not a static program"), "{said}");
+    let said = check("driver = \"namespace-sandbox\"\n");
+    assert!(said.contains("install Debian's bubblewrap"), "{said}");
+    assert!(
+        !home.path().join("data").exists(),
+        "a check changes nothing"
+    );
+}
+
+#[test]
+fn a_pool_that_does_not_fit_into_the_capacity_is_refused_with_both_numbers() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("vm-manager.toml");
+    for (settings, part) in [
+        (
+            "[capacity]\nvms = 3\n[pool]\nclones = 2\nwarm = [{}, {memory = \"512MiB\"}]\n",
+            "4 VMs would wait (2 in pool.warm, each pool.clones = 2 times), but capacity.vms is 3",
+        ),
+        (
+            "[pool]\nclones = 3\nwarm = [{vcpus = 2}]\n",
+            "VMs with 6 processors would wait (1 in pool.warm, each pool.clones = 3 times), but capacity.vcpus is 4",
+        ),
+        (
+            "[pool]\nwarm = [{memory = \"2GiB\"}]\n",
+            "VMs with 4096 MiB memory would wait (1 in pool.warm, each pool.clones = 2 times), but capacity.memory is 2048 MiB",
+        ),
+    ] {
+        std::fs::write(&file, settings).unwrap();
+        let mut command = program(home.path());
+        let output = command.arg("--config").arg(&file).arg("--check").output();
+        let output = output.unwrap();
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(part), "{said}");
+    }
 }
 
 #[test]

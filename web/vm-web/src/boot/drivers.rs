@@ -16,6 +16,9 @@ use vm_engine::{Driver, Identity, StartOrder};
 use super::Folders;
 use crate::config::ManagerConfig;
 
+/// The program of the namespace sandbox, found in `PATH`.
+pub(super) const BUBBLEWRAP: &str = "bwrap";
+
 /// How long Firecracker's canary may take.
 const CANARY: Duration = Duration::from_secs(10);
 
@@ -126,7 +129,7 @@ impl Wanted {
     /// No VM: whoever configured it by its name knows. Orders still have to ask for it.
     fn bubblewrap(&self) -> Prepared {
         let driver = BubblewrapDriver {
-            program: "bwrap".into(),
+            program: BUBBLEWRAP.into(),
             agent: self.agent.clone(),
             runtime: self.folders.runtime(),
         };

@@ -232,6 +232,36 @@ pub(super) fn beyond_limits(settings: &VmSettings) -> Option<ValueError> {
     )))
 }
 
+/// What is wrong with more VMs that wait than there may be at once.
+pub(super) fn beyond_capacity(settings: &VmSettings) -> Option<ValueError> {
+    let (capacity, warm) = (&settings.capacity, &settings.warm);
+    let clones = settings.pool.clones as u64;
+    let all = |of: fn(&TemplateKey) -> u64| warm.iter().map(of).sum::<u64>() * clones;
+    let vms = all(|_| 1);
+    let vcpus = all(|key| u64::from(key.vcpus));
+    let memory = all(|key| u64::from(key.mem_mib));
+    let (what, most) = if vms > u64::from(capacity.vms) {
+        (
+            format!("{vms} VMs"),
+            format!("capacity.vms is {}", capacity.vms),
+        )
+    } else if vcpus > u64::from(capacity.vcpus) {
+        let most = format!("capacity.vcpus is {}", capacity.vcpus);
+        (format!("VMs with {vcpus} processors"), most)
+    } else if memory > capacity.mem_mib {
+        let most = format!("capacity.memory is {} MiB", capacity.mem_mib);
+        (format!("VMs with {memory} MiB memory"), most)
+    } else {
+        return None;
+    };
+    let times = format!(
+        "{} in pool.warm, each pool.clones = {clones} times",
+        warm.len()
+    );
+    let error = ValueError::new(format!("{what} would wait ({times}), but {most}"));
+    Some(error.help("make the pool smaller, or [capacity] larger"))
+}
+
 /// One kind of VM that waits; what is left out is as in an order.
 fn warm(item: &Item<'_>) -> Option<TemplateKey> {
     item.fields(
