@@ -2,10 +2,14 @@
 //!
 //! ```text
 //! GET a page ──no session──▶ 401, a form ──POST /sign-in──▶ cookie, 303 back to the page
+//!                                              └─too many wrong tokens──▶ 429, the form
 //! POST /sign-out ──▶ the cookie is taken away
 //! ```
 
-use std::time::{SystemTime, UNIX_EPOCH};
+mod attempts;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use actix_web::dev::RequestHead;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
@@ -18,6 +22,7 @@ use crate::guard::ApiToken;
 use crate::guard::session::{self, SESSION_S};
 use crate::problem::Problem;
 use crate::routes::Routes;
+use attempts::{Attempts, Verdict};
 
 /// Where the form is.
 const SIGN_IN: &str = "/sign-in";
@@ -54,6 +59,7 @@ impl SignIn {
             "text/javascript; charset=utf-8",
         );
         let (looks, enters, leaves) = (self.clone(), self.clone(), self);
+        let attempts = Arc::new(Attempts::new());
         routes
             .asset(SCRIPT, script)
             .get(SIGN_IN, move |request: HttpRequest| {
@@ -63,7 +69,7 @@ impl SignIn {
             .post(
                 SIGN_IN,
                 move |request: HttpRequest, form: web::Form<Form>| {
-                    let answer = enters.enter(request.head(), &form);
+                    let answer = enters.enter(&attempts, request.head(), &form);
                     async move { answer }
                 },
             )
@@ -118,17 +124,40 @@ impl SignIn {
         Err(Problem::unauthorized("there is no session"))
     }
 
-    fn enter(&self, head: &RequestHead, form: &Form) -> HttpResponse {
+    fn enter(&self, attempts: &Attempts, head: &RequestHead, form: &Form) -> HttpResponse {
         let next = own_path(&form.next);
-        if !self.token.is(form.token.trim().as_bytes()) {
-            tracing::warn!(event = "http.sign_in_refused", "a wrong token was given");
-            return self.page(next, Some("This is not the token."));
+        let peer = head.peer_addr.map(|peer| peer.ip());
+        let is_right = || self.token.is(form.token.trim().as_bytes());
+        match attempts.attempt(peer, is_right) {
+            Verdict::Right => self.entered(head, next),
+            Verdict::Wrong => {
+                tracing::warn!(event = "http.sign_in_refused", "a wrong token was given");
+                self.page(next, Some("This is not the token."))
+            }
+            Verdict::Later(wait) => self.later(next, wait),
         }
+    }
+
+    fn entered(&self, head: &RequestHead, next: &str) -> HttpResponse {
         let Some(value) = session::issue(&self.token, self.cookie, now_s() + SESSION_S) else {
             return self.page(next, Some("There is no token to sign in with."));
         };
         let secure = self.secure || is_https(head.headers());
         self.lead(next, &value, SESSION_S, secure)
+    }
+
+    /// Whatever the token is: who guesses must not learn that one was right.
+    fn later(&self, next: &str, wait: Duration) -> HttpResponse {
+        let seconds = wait.as_secs() + 1;
+        let wrong = format!(
+            "There were too many wrong tokens. Even the right one is not taken now: try again in {seconds} s."
+        );
+        let mut answer = self.page(next, Some(&wrong));
+        *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+        let headers = answer.headers_mut();
+        headers.remove(header::WWW_AUTHENTICATE);
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        answer
     }
 
     fn leave(&self) -> HttpResponse {

@@ -128,6 +128,34 @@ fn a_browser_signs_in_and_a_program_does_not() {
 }
 
 #[test]
+fn wrong_tokens_are_limited_in_number_and_the_right_one_is_not_let_through_then() {
+    let site = Site::playing(plays);
+    let runner = site.start_with(setup());
+    let before = sign_in(&runner, TOKEN, &[OWN]);
+    let cookie = header(&before, "set-cookie").to_owned();
+    let session = ("Cookie", cookie.split(';').next().unwrap());
+    for _ in 0..10 {
+        assert_eq!(sign_in(&runner, "wrong", &[OWN]).code, 401);
+    }
+    let (wrong, right) = (
+        sign_in(&runner, "wrong", &[OWN]),
+        sign_in(&runner, TOKEN, &[OWN]),
+    );
+    for refused in [&wrong, &right] {
+        assert_eq!(refused.code, 429, "{refused:?}");
+        let seconds: u64 = header(refused, "retry-after").parse().unwrap();
+        assert!((1..=60).contains(&seconds), "{refused:?}");
+        assert_eq!(header(refused, "set-cookie"), "");
+        assert!(
+            refused.body.contains("too many wrong tokens"),
+            "{refused:?}"
+        );
+        assert!(refused.body.contains("name=\"token\""), "the form is there");
+    }
+    assert_eq!(runner.ask("GET", "/runs", &[HTML, session], b"").code, 200);
+}
+
+#[test]
 fn a_session_is_a_cookie_that_scripts_and_other_sites_do_not_get() {
     let site = Site::playing(plays);
     let runner = site.start_with(setup());
