@@ -5,6 +5,7 @@ mod ansi;
 mod job;
 mod list;
 mod log;
+mod markdown;
 mod run;
 mod text;
 

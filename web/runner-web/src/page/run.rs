@@ -223,9 +223,9 @@ fn summaries(run: &RunRecord) -> String {
         for summary in written {
             let _ = write!(
                 all,
-                "<h2>Summary of {}</h2><pre class=\"summary\">{}</pre>",
+                "<h2>Summary of {}</h2><div class=\"summary\">{}</div>",
                 escaped(&job.name),
-                escaped(summary)
+                super::markdown::markup(summary)
             );
         }
     }

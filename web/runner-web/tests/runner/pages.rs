@@ -213,7 +213,7 @@ fn a_run_s_page_shows_its_jobs_in_order_with_every_reason_and_the_log_without_a_
         "<span class=\"a32\">ok</span> a&lt;script&gt;",
         "Annotations",
         "a.rs:3: bad thing",
-        "# All *good*",
+        "<h3>All <em>good</em></h3>",
         "action=\"/runs/",
         ">Re-run</button>",
         "rel=\"icon\"",
