@@ -101,26 +101,28 @@ impl Actor for RunDesk {
 
 impl RunDesk {
     fn take_arrived(&mut self, ctx: &mut Context<Self>) {
-        if !self.took_up {
-            return;
-        }
-        let arrived = std::mem::take(&mut *self.shared.arrived.lock());
-        for run in arrived {
-            self.queue(run, ctx);
+        if self.took_up {
+            let arrived = std::mem::take(&mut self.shared.arrived.lock().runs);
+            arrived.into_iter().for_each(|run| self.enqueue(run));
+            self.start_next(ctx);
         }
     }
 
     fn queue(&mut self, id: String, ctx: &mut Context<Self>) {
+        self.enqueue(id);
+        self.start_next(ctx);
+    }
+
+    fn enqueue(&mut self, id: String) {
         let known = self.starting.contains(&id) || self.shared.started.lock().contains_key(&id);
         if !known && self.queued.insert(id.clone()) {
             self.waiting.push_back(id);
         }
-        self.start_next(ctx);
     }
 
     /// Starts those that wait, as far as there is room.
     fn start_next(&mut self, ctx: &mut Context<Self>) {
-        while self.starting.len() + self.shared.started.lock().len() < ACTIVE {
+        while self.has_room() {
             let Some(id) = self.waiting.pop_front() else {
                 break;
             };
@@ -130,6 +132,19 @@ impl RunDesk {
             }
         }
         self.shared.figures.waiting(self.queued.len());
+        let missed = {
+            let mut arrived = self.shared.arrived.lock();
+            arrived.no_room = !self.has_room();
+            !arrived.no_room && !arrived.runs.is_empty()
+        };
+        // They came while there was no room, and nobody told of them.
+        if missed {
+            self.take_arrived(ctx);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.starting.len() + self.shared.started.lock().len() < ACTIVE
     }
 
     fn start(&mut self, id: String, ctx: &mut Context<Self>) {
@@ -172,7 +187,6 @@ impl RunDesk {
             self.settle(id, ctx);
         }
         self.take_arrived(ctx);
-        self.start_next(ctx);
     }
 
     fn settle(&mut self, id: String, ctx: &mut Context<Self>) {
@@ -222,7 +236,7 @@ impl Handler<RunEnded> for RunDesk {
 
     fn handle(&mut self, RunEnded(id): RunEnded, ctx: &mut Self::Context) {
         self.shared.started.lock().remove(&id);
-        self.start_next(ctx);
+        self.take_arrived(ctx);
     }
 }
 
@@ -329,8 +343,9 @@ impl Handler<CancelRun> for RunDesk {
     fn handle(
         &mut self,
         CancelRun { run, reason }: CancelRun,
-        _: &mut Self::Context,
+        ctx: &mut Self::Context,
     ) -> Self::Result {
+        self.take_arrived(ctx);
         if self.queued.remove(&run) {
             self.waiting.retain(|waiting| *waiting != run);
             let shared = Arc::clone(&self.shared);

@@ -90,9 +90,9 @@ impl Figures {
             .map(|counter| counter.load(Ordering::Relaxed))
     }
 
-    /// Stored runs that wait to be started.
+    /// Stored runs that wait to be started, as far as the desk knows them.
     #[must_use]
-    pub fn runs_waiting(&self) -> u64 {
+    pub(crate) fn runs_waiting(&self) -> u64 {
         self.waiting.load(Ordering::Relaxed)
     }
 

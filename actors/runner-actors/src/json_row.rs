@@ -8,6 +8,9 @@ use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use store::Row;
 
+/// What most values need, in bytes.
+const USUAL: usize = 1024;
+
 /// A value on its way into the store, or out of it.
 #[derive(Debug)]
 pub(crate) enum JsonRow<T> {
@@ -20,7 +23,9 @@ pub(crate) enum JsonRow<T> {
 impl<T: Serialize> JsonRow<T> {
     /// To be written.
     pub(crate) fn of(value: &T) -> Self {
-        Self::Written(serde_json::to_vec(value).expect("records have text keys only"))
+        let mut json = Vec::with_capacity(USUAL);
+        serde_json::to_writer(&mut json, value).expect("records have text keys only");
+        Self::Written(json)
     }
 }
 

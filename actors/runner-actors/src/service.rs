@@ -41,6 +41,14 @@ use crate::settings::RunnerSettings;
 use crate::source;
 use crate::view::RunnerView;
 
+/// Stored runs that the desk has not taken yet.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    pub(crate) runs: Vec<String>,
+    /// The desk has as many runs as it takes. It is not woken then; it looks here when one of them ends.
+    pub(crate) no_room: bool,
+}
+
 /// What all of the runner shares.
 pub(crate) struct Shared {
     pub(crate) settings: Arc<RunnerSettings>,
@@ -60,7 +68,7 @@ pub(crate) struct Shared {
     /// Runs under way: here, so that a desk that is restarted knows them.
     pub(crate) started: Mutex<HashMap<String, ChildRef<WorkflowRun>>>,
     /// Stored runs that the desk does not know yet.
-    pub(crate) arrived: Mutex<Vec<String>>,
+    pub(crate) arrived: Mutex<Arrivals>,
     /// Commits that are fetched and planned at once.
     pub(crate) preparing: Semaphore,
     desk: OnceLock<ChildRef<RunDesk>>,
@@ -150,12 +158,12 @@ impl Shared {
 
     /// Has the desk start a stored run.
     pub(crate) fn start(&self, run: String) {
-        let first = {
+        let tell = {
             let mut arrived = self.arrived.lock();
-            arrived.push(run);
-            arrived.len() == 1
+            arrived.runs.push(run);
+            arrived.runs.len() == 1 && !arrived.no_room
         };
-        if first && let Some(desk) = self.desk.get() {
+        if tell && let Some(desk) = self.desk.get() {
             // A desk that hears nothing looks by itself.
             let _ = desk.tell(Arrived);
         }
@@ -164,7 +172,7 @@ impl Shared {
     /// Runs that are stored and not started.
     pub(crate) fn waiting(&self) -> usize {
         let known = usize::try_from(self.figures.runs_waiting()).unwrap_or(usize::MAX);
-        known.saturating_add(self.arrived.lock().len())
+        known.saturating_add(self.arrived.lock().runs.len())
     }
 
     /// Tells the desk that a run's actor has ended.

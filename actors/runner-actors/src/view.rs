@@ -79,6 +79,12 @@ impl RunnerView {
         &self.shared.figures
     }
 
+    /// Stored runs that wait to be started.
+    #[must_use]
+    pub fn runs_waiting(&self) -> usize {
+        self.shared.waiting()
+    }
+
     /// Where people read runs.
     #[must_use]
     pub fn public_url(&self) -> Option<&url::Url> {

@@ -44,7 +44,7 @@ impl Collector for RunnerMetrics {
                 "runner_runs_waiting",
                 "Stored runs that wait to be started.",
                 "",
-                [("", figures.runs_waiting() as f64)],
+                [("", self.0.runs_waiting() as f64)],
             ),
             counters(
                 "runner_vms_recovered_total",

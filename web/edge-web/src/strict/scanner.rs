@@ -60,6 +60,14 @@ impl Scanner {
         !matches!(self.state, State::Head | State::Opaque | State::Spoiled)
     }
 
+    /// How many bytes are left of a body that said its length.
+    pub(crate) fn rest_of_body(&self) -> Option<u64> {
+        match self.state {
+            State::Body(left) => Some(left),
+            _ => None,
+        }
+    }
+
     /// Looks at the next bytes, and spoils them if need be.
     pub(crate) fn scan(&mut self, bytes: &mut [u8]) {
         let mut at = 0;

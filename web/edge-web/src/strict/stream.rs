@@ -16,6 +16,10 @@ use super::{Connection, Scanner};
 /// buffer makes it double the buffer, for the rest of the connection.
 const HELPING: usize = 4 * 1024;
 
+/// Bodies that say they are no larger are handed over whole, as far as they are there: nobody has to put
+/// their pieces together. Most bodies of webhooks are.
+const WHOLE: u64 = 32 * 1024;
+
 /// How long the parts of a request that actix-http does not time may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StrictTimeouts {
@@ -61,6 +65,12 @@ impl<T> StrictStream<T> {
         self.connection.clone()
     }
 
+    /// Whether it is the parser's turn.
+    fn has_enough(&self) -> bool {
+        let rest = self.scanner.rest_of_body().unwrap_or(u64::MAX);
+        self.helping >= HELPING && rest.saturating_add(self.helping as u64) > WHOLE
+    }
+
     /// Whether time is up, for the head that has begun or for a connection that is ending. The
     /// parser's own timer knows only the first head.
     fn is_overdue(&mut self, cx: &mut Context<'_>) -> bool {
@@ -88,7 +98,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
         if self.connection.is_ending() && self.is_overdue(cx) {
             return Poll::Ready(Ok(()));
         }
-        if self.helping >= HELPING {
+        if self.has_enough() {
             self.helping = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
