@@ -1,8 +1,11 @@
 //! Where the bytes go: a file, memory, or what a test puts in between.
 
+use crate::appended::Gate;
 use crate::error::OpenError;
+use redb::backends::FileBackend;
 use redb::{BackendError, Builder, Database};
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -32,27 +35,29 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// Opens or creates the database.
-    pub(crate) fn open(&self, cache_bytes: usize) -> Result<Database, OpenError> {
+    /// Opens or creates the database. Its synchronisations pass `gate`.
+    pub(crate) fn open(&self, cache_bytes: usize, gate: &Gate) -> Result<Database, OpenError> {
         let mut builder = Builder::new();
         builder.set_cache_size(cache_bytes);
-        match self {
-            Self::File(path) => self.open_file(&builder, path),
-            Self::Custom(name, factory) => {
-                let storage = factory().map_err(|source| OpenError::Io {
-                    path: name.into(),
-                    source,
-                })?;
-                builder
-                    .create_with_backend(Boxed(storage))
-                    .map_err(|e| self.open_error(e))
-            }
-        }
+        let storage = match self {
+            Self::File(path) => self.open_file(&builder, path)?,
+            Self::Custom(name, factory) => factory().map_err(|source| OpenError::Io {
+                path: name.into(),
+                source,
+            })?,
+        };
+        let gate = gate.clone();
+        let opened = builder.create_with_backend(Gated { storage, gate });
+        opened.map_err(|e| self.open_error(e))
     }
 
     /// A new file gets its name only when it is whole: a power cut while redb lays it out would
     /// leave one that redb takes for foreign, and no later start would succeed.
-    fn open_file(&self, builder: &Builder, path: &Path) -> Result<Database, OpenError> {
+    fn open_file(
+        &self,
+        builder: &Builder,
+        path: &Path,
+    ) -> Result<Box<dyn StorageBackend>, OpenError> {
         if !path.exists() {
             let draft = path.with_extension("new");
             let failed = |source| OpenError::Io {
@@ -63,7 +68,13 @@ impl Place {
             drop(builder.create(&draft).map_err(|e| self.open_error(e))?);
             publish(&draft, path).map_err(failed)?;
         }
-        builder.create(path).map_err(|e| self.open_error(e))
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let file = file.map_err(|source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        let storage = FileBackend::new(file).map_err(|e| self.open_error(e))?;
+        Ok(Box::new(storage))
     }
 
     fn open_error(&self, error: redb::DatabaseError) -> OpenError {
@@ -98,48 +109,53 @@ fn publish(draft: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// redb takes a backend by type; the factory gives a box.
+/// A storage that is synchronised only together with what the rows of a commit tell of.
 #[derive(Debug)]
-struct Boxed(Box<dyn StorageBackend>);
+struct Gated {
+    storage: Box<dyn StorageBackend>,
+    gate: Gate,
+}
 
 type Answer<T> = Result<T, BackendError>;
 
-impl StorageBackend for Boxed {
+impl StorageBackend for Gated {
     fn len(&self) -> io::Result<u64> {
-        self.0.len()
+        self.storage.len()
     }
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, out)
+        self.storage.read(offset, out)
     }
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
+        self.storage.set_len(len)
     }
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
+        let synced = self.storage.sync_data();
+        // Always awaited: nothing may still be written when the next group is.
+        self.gate.pass().and(synced)
     }
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write(offset, data)
+        self.storage.write(offset, data)
     }
     fn close(&self) -> io::Result<()> {
-        self.0.close()
+        self.storage.close()
     }
     fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<bool> {
-        self.0.try_lock_range(start, end)
+        self.storage.try_lock_range(start, end)
     }
     fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<bool> {
-        self.0.try_lock_shared_range(start, end)
+        self.storage.try_lock_shared_range(start, end)
     }
     fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<()> {
-        self.0.lock_range(start, end)
+        self.storage.lock_range(start, end)
     }
     fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<()> {
-        self.0.lock_shared_range(start, end)
+        self.storage.lock_shared_range(start, end)
     }
     fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<()> {
-        self.0.unlock_range(start, end)
+        self.storage.unlock_range(start, end)
     }
     fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Answer<bool> {
-        self.0.query_lock_range(start, end)
+        self.storage.query_lock_range(start, end)
     }
 }
 
@@ -198,9 +214,9 @@ mod tests {
         let path = folder.path().join("store.redb");
         std::fs::write(path.with_extension("new"), vec![0; 5000]).unwrap();
         let place = Place::File(path.clone());
-        drop(place.open(1024 * 1024).unwrap());
+        drop(place.open(1024 * 1024, &Gate::default()).unwrap());
         assert!(!path.with_extension("new").exists());
-        drop(place.open(1024 * 1024).unwrap());
+        drop(place.open(1024 * 1024, &Gate::default()).unwrap());
     }
 
     #[test]
@@ -208,7 +224,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         std::fs::write(&path, "not a database, but somebody's thesis").unwrap();
-        let error = Place::File(path.clone()).open(1024 * 1024).unwrap_err();
+        let error = Place::File(path.clone()).open(1024 * 1024, &Gate::default()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("store.redb"), "{text}");
         let kept = std::fs::read_to_string(&path).unwrap();

@@ -7,7 +7,7 @@
 
 mod pieces;
 
-use crate::appended::{Appends, Head, SegmentStorage};
+use crate::appended::{Appends, Gate, Head, PieceWriter, SegmentStorage};
 use crate::backend::Place;
 use crate::error::{OpenError, StoreError};
 use crate::health::{Counters, State};
@@ -70,6 +70,8 @@ pub(crate) struct Engine {
     /// Where its pieces end.
     head: Head,
     segment_bytes: u64,
+    pieces: PieceWriter,
+    gate: Gate,
     /// What the group that failed wanted to write: what the probe tries.
     probe_bytes: usize,
     probe_every: Duration,
@@ -100,7 +102,13 @@ impl Engine {
         lock: Option<FolderLock>,
         options: &Options,
     ) -> Result<Self, OpenError> {
-        let db = open(&place, options.cache_bytes)?;
+        let gate = Gate::default();
+        let db = open(&place, options.cache_bytes, &gate)?;
+        let pieces = PieceWriter::start(Arc::clone(&segments), gate.clone());
+        let pieces = pieces.map_err(|source| OpenError::Io {
+            path: place.to_string().into(),
+            source,
+        })?;
         let shared = Shared {
             place: place.to_string(),
             db: RwLock::new(Some(db)),
@@ -115,6 +123,8 @@ impl Engine {
             last_group: 0,
             head: Head::default(),
             segment_bytes: options.segment_bytes,
+            pieces,
+            gate,
             probe_bytes: *PROBE_BYTES.start(),
             probe_every: options.probe_every,
             next_probe: Instant::now(),
@@ -186,14 +196,14 @@ impl Engine {
         } = &*self.shared;
         let mut rows = WriteTxn::new(&txn, place, number, appends, &**segments);
         body(&mut rows);
-        let sealed = rows.seal().map_err(Failure::before)?;
+        let mut sealed = rows.seal().map_err(Failure::before)?;
         if !sealed.changed {
             let ended = txn.abort();
             ended.map_err(|e| Failure::before(self.failure(e)))?;
             return Ok(Outcome::Unchanged);
         }
         let began = Instant::now();
-        self.write_pieces(&sealed.appends)?;
+        self.pieces.begin(std::mem::take(&mut sealed.parts));
         txn.commit().map_err(|e| self.commit_failure(e))?;
         self.note_commit(number, &sealed, began.elapsed());
         Ok(Outcome::Committed)
@@ -220,7 +230,7 @@ impl Engine {
 
     fn note_commit(&mut self, number: u64, sealed: &Sealed, took: Duration) {
         self.last_group = number;
-        self.head = sealed.appends.head();
+        self.head = sealed.head;
         self.remove_segments(&sealed.emptied);
         let counters = &self.shared.counters;
         counters.groups.add(1);
@@ -234,6 +244,8 @@ impl Engine {
     /// Reopens after a failure and finds out what became of the group.
     fn recover(&mut self, failure: Failure, written: usize) -> Result<(), StoreError> {
         let Failure { error, in_commit } = failure;
+        // A commit that failed early did not wait; what it left under way must not meet the next group.
+        let _ = self.gate.pass();
         self.probe_bytes = written.clamp(*PROBE_BYTES.start(), *PROBE_BYTES.end());
         self.halt(&error);
         let number = self.last_group + 1;
@@ -304,7 +316,7 @@ impl Engine {
     fn reopen(&mut self) -> Result<(), OpenError> {
         let mut slot = self.shared.db.write();
         *slot = None;
-        *slot = Some(open(&self.place, self.cache_bytes)?);
+        *slot = Some(open(&self.place, self.cache_bytes, &self.gate)?);
         drop(slot);
         self.shared.counters.reopened.add(1);
         self.read_numbers()?;
@@ -383,8 +395,8 @@ impl Engine {
 }
 
 /// Opens the database; a panic of redb's over damaged pages is an error like others.
-fn open(place: &Place, cache_bytes: usize) -> Result<Database, OpenError> {
-    let opened = catch_unwind(AssertUnwindSafe(|| place.open(cache_bytes)));
+fn open(place: &Place, cache_bytes: usize, gate: &Gate) -> Result<Database, OpenError> {
+    let opened = catch_unwind(AssertUnwindSafe(|| place.open(cache_bytes, gate)));
     opened.unwrap_or_else(|panic| {
         Err(OpenError::Damaged {
             place: place.to_string(),

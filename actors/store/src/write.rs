@@ -3,7 +3,7 @@
 //! redb undoes whole transactions only, and a group's requests share one. So each change leaves a
 //! note of what was there before, and a request that fails is undone by its notes alone.
 
-use crate::appended::{Appends, Extent, Piece, SEGMENTS, SegmentStorage, segment_key};
+use crate::appended::{Appends, Extent, Head, Parts, Piece, SEGMENTS, SegmentStorage, segment_key};
 use crate::codec::{Row, encode_row};
 use crate::error::StoreError;
 use crate::job::inside;
@@ -57,8 +57,10 @@ struct Note {
 pub(crate) struct Sealed {
     pub(crate) changed: bool,
     pub(crate) quarantined: Option<u64>,
-    /// To be written before the commit.
-    pub(crate) appends: Appends,
+    /// To be written before the commit names its root.
+    pub(crate) parts: Parts,
+    /// Where they end.
+    pub(crate) head: Head,
     /// Segments that no row needs once this is committed.
     pub(crate) emptied: Vec<u32>,
 }
@@ -256,7 +258,8 @@ impl<'db> WriteTxn<'db> {
             None => Ok(Sealed {
                 changed: self.changed,
                 quarantined,
-                appends: self.appends,
+                head: self.appends.head(),
+                parts: self.appends.into_parts(),
                 emptied,
             }),
         }

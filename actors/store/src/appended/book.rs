@@ -48,7 +48,7 @@ impl Head {
 pub(crate) struct Appends {
     before: Head,
     segment_bytes: u64,
-    parts: Vec<(Extent, Bytes)>,
+    parts: Parts,
     /// The segments of the pieces that are no longer needed, one entry each.
     released: Vec<u32>,
 }
@@ -63,14 +63,14 @@ impl Appends {
         Self {
             before,
             segment_bytes,
-            parts: Vec::new(),
+            parts: Parts::default(),
             released: Vec::new(),
         }
     }
 
     /// Where the group's pieces end so far.
     pub(crate) fn head(&self) -> Head {
-        let last = self.parts.last().map(|(extent, _)| Head {
+        let last = self.parts.0.last().map(|(extent, _)| Head {
             segment: extent.segment,
             end: u64::from(extent.offset) + extent.bytes(),
         });
@@ -80,7 +80,7 @@ impl Appends {
     /// Gives a piece its place; it is at most as large as a row may be.
     pub(crate) fn append(&mut self, piece: &Piece) -> Extent {
         let len = piece.bytes.len() as u64;
-        let mut place = match self.parts.is_empty() {
+        let mut place = match self.parts.0.is_empty() {
             true => self.before.next_page(),
             false => self.head(),
         };
@@ -96,7 +96,7 @@ impl Appends {
             len: u32::try_from(len).expect("rows and segments are smaller"),
             crc: piece.crc,
         };
-        self.parts.push((extent, piece.bytes.clone()));
+        self.parts.0.push((extent, piece.bytes.clone()));
         extent
     }
 
@@ -107,16 +107,16 @@ impl Appends {
     /// A piece that this group appended.
     pub(crate) fn get(&self, extent: &Extent) -> Option<&Bytes> {
         // The latest ones are asked for, if any.
-        let mut latest = self.parts.iter().rev();
+        let mut latest = self.parts.0.iter().rev();
         latest.find_map(|(known, bytes)| (known == extent).then_some(bytes))
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        Mark(self.parts.len(), self.released.len())
+        Mark(self.parts.0.len(), self.released.len())
     }
 
     pub(crate) fn back_to(&mut self, mark: Mark) {
-        self.parts.truncate(mark.0);
+        self.parts.0.truncate(mark.0);
         self.released.truncate(mark.1);
     }
 
@@ -126,7 +126,7 @@ impl Appends {
         if self.head().segment != self.before.segment {
             changes.insert(self.before.segment, 0);
         }
-        for (extent, _) in &self.parts {
+        for (extent, _) in &self.parts.0 {
             *changes.entry(extent.segment).or_default() += 1;
         }
         for segment in &self.released {
@@ -135,10 +135,25 @@ impl Appends {
         changes
     }
 
+    /// What is to be written.
+    pub(crate) fn into_parts(self) -> Parts {
+        self.parts
+    }
+}
+
+/// Pieces with their places, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Parts(Vec<(Extent, Bytes)>);
+
+impl Parts {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Writes the pieces; durable on `Ok`.
     pub(crate) fn write_to(&self, segments: &dyn SegmentStorage) -> io::Result<()> {
         let same = |(a, _): &(Extent, _), (b, _): &(Extent, _)| a.segment == b.segment;
-        for run in self.parts.chunk_by(same) {
+        for run in self.0.chunk_by(same) {
             let parts: Vec<&[u8]> = run.iter().map(|(_, bytes)| bytes.as_ref()).collect();
             let (first, _) = run[0];
             segments.write(first.segment, u64::from(first.offset), &parts)?;

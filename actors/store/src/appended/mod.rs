@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! append(piece) ─▶ Extent, kept in a row ─┐
-//!                                         ├─▶ pieces of the group: one write, one fsync ─▶ commit of its rows
+//!                                         ├─▶ pieces of the group: one write, one fsync ─▶ its rows are named
 //! append(piece) ─▶ Extent, kept in a row ─┘
 //! ```
 //!
@@ -13,11 +13,12 @@
 //!
 //! - The commit of the rows decides. What was written for a group that was not committed is not reachable, and the next
 //!   group overwrites it: where the pieces end is a row itself.
-//! - A row that holds an [`Extent`] is durable only after the piece is: it is synchronised before the commit begins.
+//! - A row that holds an [`Extent`] is durable only after the piece is: see [`gate`].
 //! - No page of a segment holds pieces of two groups, so that writing one never touches another's.
 //! - A segment is removed once all its pieces were released and the commit that released the last is durable.
 
 mod book;
+mod gate;
 mod memory;
 mod segments;
 
@@ -25,7 +26,8 @@ use crate::codec::Row;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use book::{Appends, Head, SEGMENTS, segment_key};
+pub(crate) use book::{Appends, Head, Parts, SEGMENTS, segment_key};
+pub(crate) use gate::{Gate, PieceWriter};
 pub use memory::SegmentsInMemory;
 pub use segments::{SegmentFolder, SegmentStorage};
 

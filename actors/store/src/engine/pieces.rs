@@ -1,7 +1,7 @@
-//! What was appended beside the rows: written before their commit, removed after it.
+//! Segments that no row needs any more.
 
-use super::{Engine, Failure};
-use crate::appended::{Appends, SEGMENTS};
+use super::Engine;
+use crate::appended::SEGMENTS;
 use crate::error::{OpenError, StoreError};
 use crate::read::ReadTxn;
 use crate::rows::raw::{RawRead, Stretch};
@@ -9,12 +9,6 @@ use std::collections::HashSet;
 use std::ops::Bound;
 
 impl Engine {
-    /// Before the rows that tell of them are committed.
-    pub(super) fn write_pieces(&self, appends: &Appends) -> Result<(), Failure> {
-        let written = appends.write_to(&*self.shared.segments);
-        written.map_err(|e| Failure::before(self.failure(redb::Error::Io(e))))
-    }
-
     /// Removes segments that no row needs: a former life ended before it could.
     pub(super) fn sweep(&self) -> Result<(), OpenError> {
         let listed = self.shared.segments.list();
