@@ -18,7 +18,7 @@ impl Row for Counter {
     const SCHEMA: u16 = 1;
 }
 
-const RUNS: Table<String, JsonRow<RunRecord>> = Table::new("runner_runs");
+const RUNS: Table<String, RunRow> = Table::new("runner_runs");
 const ARRIVALS: Table<String, Arrival> = Table::new("runner_arrivals");
 /// Events and bodies of former versions.
 const FORMER_EVENTS: Table<String, JsonRow<StoredEvent>> = Table::new("runner_events");
@@ -38,9 +38,41 @@ impl Row for Arrival {
     const SCHEMA: u16 = 1;
 }
 
+/// A run.
+#[derive(Debug, Serialize, Deserialize)]
+struct RunRow {
+    record: JsonRow<RunRecord>,
+    /// Until the run is stored again: a delivery costs one row then.
+    arrival: Option<Arrival>,
+}
+
+impl Row for RunRow {
+    const SCHEMA: u16 = 2;
+
+    fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
+        let record = (schema == 1).then(|| postcard::from_bytes(body).ok())??;
+        let arrival = None;
+        Some(Self { record, arrival })
+    }
+}
+
 /// Stores a run.
 pub(crate) fn put_run(rows: &mut WriteTxn<'_>, run: &RunRecord) -> Result<(), StoreError> {
-    rows.put(&RUNS, &run.id, &JsonRow::of(run))
+    let stored = rows.get(&RUNS, &run.id)?;
+    if let Some(arrival) = stored.and_then(|row| row.arrival) {
+        rows.put(&ARRIVALS, &run.id, &arrival)?;
+    }
+    let record = JsonRow::of(run);
+    let arrival = None;
+    rows.put(&RUNS, &run.id, &RunRow { record, arrival })
+}
+
+/// What a run was started by.
+fn arrival(rows: &mut impl ReadRows, id: &String) -> Result<Option<Arrival>, StoreError> {
+    match rows.get(&ARRIVALS, id)? {
+        None => Ok(rows.get(&RUNS, id)?.and_then(|row| row.arrival)),
+        stored => Ok(stored),
+    }
 }
 
 /// A new run and its event, turned into bytes before the store's writer is asked: it serves all, one after the other.
@@ -68,25 +100,28 @@ impl NewRun {
     }
 
     pub(crate) fn put(self, rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
-        rows.put(&RUNS, &self.id, &self.run)?;
         let arrival = Arrival {
             body: rows.append(&self.body)?,
             event: self.event,
         };
-        rows.put(&ARRIVALS, &self.id, &arrival)
+        let run = RunRow {
+            record: self.run,
+            arrival: Some(arrival),
+        };
+        rows.put(&RUNS, &self.id, &run)
     }
 }
 
 /// One run.
 pub(crate) fn run(rows: &mut impl ReadRows, id: &str) -> Result<Option<RunRecord>, StoreError> {
     let row = rows.get(&RUNS, &id.to_owned())?;
-    Ok(row.and_then(JsonRow::value))
+    Ok(row.and_then(|row| row.record.value()))
 }
 
 /// The event of a run.
 pub(crate) fn event(rows: &mut impl ReadRows, id: &str) -> Result<Option<StoredEvent>, StoreError> {
     let id = id.to_owned();
-    let Some(Arrival { body, event }) = rows.get(&ARRIVALS, &id)? else {
+    let Some(Arrival { body, event }) = arrival(rows, &id)? else {
         return former_event(rows, &id);
     };
     let Some(mut event) = event.value() else {
@@ -112,7 +147,7 @@ fn former_event(rows: &mut impl ReadRows, id: &String) -> Result<Option<StoredEv
 pub(crate) fn all(rows: &mut impl ReadRows) -> Result<Vec<RunRecord>, StoreError> {
     let mut runs = Vec::new();
     rows.for_each(&RUNS, .., |_, row| {
-        runs.extend(row.value());
+        runs.extend(row.record.value());
         ControlFlow::Continue(())
     })?;
     Ok(runs)
@@ -135,10 +170,10 @@ pub(crate) fn next_number(
 /// Forgets a run.
 pub(crate) fn forget(rows: &mut WriteTxn<'_>, id: &str) -> Result<(), StoreError> {
     let id = id.to_owned();
-    rows.delete(&RUNS, &id)?;
-    if let Some(Arrival { body, .. }) = rows.get(&ARRIVALS, &id)? {
+    if let Some(Arrival { body, .. }) = arrival(rows, &id)? {
         rows.release(&body);
     }
+    rows.delete(&RUNS, &id)?;
     rows.delete(&ARRIVALS, &id)?;
     rows.delete(&FORMER_EVENTS, &id)?;
     rows.delete(&FORMER_PAYLOADS, &id)?;
@@ -157,7 +192,7 @@ pub(crate) fn forget_oldest(
     }
     let mut oldest = Vec::new();
     rows.for_each(&RUNS, .., |id, row| {
-        if row.value().is_none_or(|run| run.state.is_terminal()) {
+        if row.record.value().is_none_or(|run| run.state.is_terminal()) {
             oldest.push(id);
         }
         if oldest.len() == most {
@@ -202,6 +237,7 @@ mod tests {
     use super::*;
     use forge_core::{GitRef, RepoName};
     use runner_core::event::EventKind;
+    use runner_core::state::RunState;
     use store::{Options, Store};
 
     const BODY: &str = r#"{"ref":"refs/heads/main","note":"é"}"#;
@@ -226,7 +262,18 @@ mod tests {
         let (record, event) = started();
         let new = NewRun::of(&record, &event);
         store.write_blocking(move |rows| new.put(rows)).unwrap();
-        assert_eq!(read(&store, &record.id), Some(event));
+        assert_eq!(read(&store, &record.id).as_ref(), Some(&event));
+        for state in [RunState::Running, RunState::Succeeded] {
+            let mut record = record.clone();
+            record.state = state;
+            let (id, changed) = (record.id.clone(), record.clone());
+            store
+                .write_blocking(move |rows| put_run(rows, &changed))
+                .unwrap();
+            let stored = store.read_blocking(|rows| run(rows, &id)).unwrap();
+            assert_eq!(stored.map(|run| run.state), Some(state));
+            assert_eq!(read(&store, &id).as_ref(), Some(&event));
+        }
         let id = record.id.clone();
         store.write_blocking(move |rows| forget(rows, &id)).unwrap();
         assert_eq!(read(&store, &record.id), None);
@@ -236,8 +283,10 @@ mod tests {
     fn an_event_of_a_former_version_comes_back_with_its_body() {
         let store = Store::in_memory(&Options::new("test")).unwrap();
         let (record, event) = started();
-        let (id, row) = (record.id.clone(), JsonRow::of(&event));
+        const FORMER_RUNS: Table<String, JsonRow<RunRecord>> = Table::new("runner_runs");
+        let (id, row, former) = (record.id.clone(), JsonRow::of(&event), JsonRow::of(&record));
         let put = store.write_blocking(move |rows| {
+            rows.put(&FORMER_RUNS, &id, &former)?;
             rows.put(&FORMER_EVENTS, &id, &row)?;
             rows.put(&FORMER_PAYLOADS, &id, &Blob(BODY.into()))
         });

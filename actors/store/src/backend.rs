@@ -224,7 +224,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         std::fs::write(&path, "not a database, but somebody's thesis").unwrap();
-        let error = Place::File(path.clone()).open(1024 * 1024, &Gate::default()).unwrap_err();
+        let error = Place::File(path.clone())
+            .open(1024 * 1024, &Gate::default())
+            .unwrap_err();
         let text = error.to_string();
         assert!(text.contains("store.redb"), "{text}");
         let kept = std::fs::read_to_string(&path).unwrap();

@@ -3,7 +3,7 @@
 //! redb undoes whole transactions only, and a group's requests share one. So each change leaves a
 //! note of what was there before, and a request that fails is undone by its notes alone.
 
-use crate::appended::{Appends, Extent, Head, Parts, Piece, SEGMENTS, SegmentStorage, segment_key};
+use crate::appended::{Appends, Extent, Head, Parts, Piece, SegmentStorage, segment_key};
 use crate::codec::{Row, encode_row};
 use crate::error::StoreError;
 use crate::job::inside;
@@ -124,7 +124,7 @@ impl<'db> WriteTxn<'db> {
     /// [`StoreError::TooLarge`].
     pub fn append(&mut self, piece: &Piece) -> Result<Extent, StoreError> {
         let bytes = piece.bytes().len();
-        check("_segments", "piece", bytes, MAX_ROW_BYTES)?;
+        check(META, "piece", bytes, MAX_ROW_BYTES)?;
         self.written += bytes;
         Ok(self.appends.append(piece))
     }
@@ -273,14 +273,14 @@ impl WriteTxn<'_> {
         let mut emptied = Vec::new();
         for (segment, by) in self.appends.changes() {
             let key = segment_key(segment);
-            let row = self.raw_get(SEGMENTS, &key)?;
+            let row = self.raw_get(META, &key)?;
             let used = row.and_then(|row| row.try_into().ok());
             let used = used.map_or(0, u64::from_be_bytes).saturating_add_signed(by);
             if used == 0 && segment != head.segment {
-                self.remove(SEGMENTS, &key)?;
+                self.remove(META, &key)?;
                 emptied.push(segment);
             } else {
-                self.insert(SEGMENTS, &key, &used.to_be_bytes())?;
+                self.insert(META, &key, &used.to_be_bytes())?;
             }
         }
         self.insert(META, HEAD, &head.to_bytes())?;

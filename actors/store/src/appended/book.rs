@@ -5,12 +5,18 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::io;
 
-/// How many pieces of a segment are in use: a row each segment.
-pub(crate) const SEGMENTS: &str = "_segments";
+/// Begins the keys of rows that tell how many pieces of a segment are in use, among the store's own numbers.
+const SEGMENT: &[u8] = b"segment ";
 
-/// The key of a segment in [`SEGMENTS`].
+/// The key of a segment's row.
 pub(crate) fn segment_key(segment: u32) -> Vec<u8> {
-    segment.to_be_bytes().to_vec()
+    [SEGMENT, &segment.to_be_bytes()].concat()
+}
+
+/// The segment that a key is of.
+pub(crate) fn segment_of_key(key: &[u8]) -> Option<u32> {
+    let number = key.strip_prefix(SEGMENT)?;
+    number.try_into().ok().map(u32::from_be_bytes)
 }
 
 /// Where the committed pieces end.

@@ -26,7 +26,7 @@ use crate::codec::Row;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use book::{Appends, Head, Parts, SEGMENTS, segment_key};
+pub(crate) use book::{Appends, Head, Parts, segment_key, segment_of_key};
 pub(crate) use gate::{Gate, PieceWriter};
 pub use memory::SegmentsInMemory;
 pub use segments::{SegmentFolder, SegmentStorage};

@@ -1,10 +1,11 @@
 //! Segments that no row needs any more.
 
 use super::Engine;
-use crate::appended::SEGMENTS;
+use crate::appended::segment_of_key;
 use crate::error::{OpenError, StoreError};
 use crate::read::ReadTxn;
 use crate::rows::raw::{RawRead, Stretch};
+use crate::write::META;
 use std::collections::HashSet;
 use std::ops::Bound;
 
@@ -31,9 +32,9 @@ impl Engine {
             to: Bound::Unbounded,
             backward: false,
         };
-        let rows = rows.raw_scan(SEGMENTS, &all, usize::MAX)?;
-        let number = |(key, _): (Vec<u8>, Vec<u8>)| key.try_into().ok().map(u32::from_be_bytes);
-        Ok(rows.into_iter().filter_map(number).collect())
+        let rows = rows.raw_scan(META, &all, usize::MAX)?;
+        let segments = rows.iter().filter_map(|(key, _)| segment_of_key(key));
+        Ok(segments.collect())
     }
 
     /// What cannot be removed is tried again at the next start.
