@@ -41,7 +41,13 @@ pub struct SignIn {
     pub style: &'static str,
     /// The server is reached by https, so that the cookie must be.
     pub secure: bool,
+    /// The wrong tokens that were given: one for all workers of a server.
+    pub attempts: SignInAttempts,
 }
+
+/// Counts wrong tokens; clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct SignInAttempts(Arc<Attempts>);
 
 #[derive(Deserialize)]
 struct Form {
@@ -59,7 +65,6 @@ impl SignIn {
             "text/javascript; charset=utf-8",
         );
         let (looks, enters, leaves) = (self.clone(), self.clone(), self);
-        let attempts = Arc::new(Attempts::new());
         routes
             .asset(SCRIPT, script)
             .get(SIGN_IN, move |request: HttpRequest| {
@@ -69,7 +74,7 @@ impl SignIn {
             .post(
                 SIGN_IN,
                 move |request: HttpRequest, form: web::Form<Form>| {
-                    let answer = enters.enter(&attempts, request.head(), &form);
+                    let answer = enters.enter(request.head(), &form);
                     async move { answer }
                 },
             )
@@ -124,11 +129,11 @@ impl SignIn {
         Err(Problem::unauthorized("there is no session"))
     }
 
-    fn enter(&self, attempts: &Attempts, head: &RequestHead, form: &Form) -> HttpResponse {
+    fn enter(&self, head: &RequestHead, form: &Form) -> HttpResponse {
         let next = own_path(&form.next);
         let peer = head.peer_addr.map(|peer| peer.ip());
         let is_right = || self.token.is(form.token.trim().as_bytes());
-        match attempts.attempt(peer, is_right) {
+        match self.attempts.0.attempt(peer, is_right) {
             Verdict::Right => self.entered(head, next),
             Verdict::Wrong => {
                 tracing::warn!(event = "http.sign_in_refused", "a wrong token was given");
@@ -252,6 +257,7 @@ mod tests {
             asks_for: "the token",
             style: "/style.css",
             secure: false,
+            attempts: SignInAttempts::default(),
         };
         let body = |next| {
             let body = sign_in.page(next, None).into_body();

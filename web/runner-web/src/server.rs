@@ -9,7 +9,7 @@ use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
     BodyLimits, Edge, EdgeConfig, ForgeVerifier, Health, Metrics, ServeOptions, SignIn,
-    SignedBodyConfig, serve,
+    SignInAttempts, SignedBodyConfig, serve,
 };
 use forge_core::{ParseOptions, SecretBook};
 use runner_actors::{RunDesk, RunnerIntake, RunnerService, RunnerView};
@@ -185,5 +185,6 @@ fn sign_in(token: ApiToken, public_url: Option<&url::Url>) -> SignIn {
         asks_for: "the API token of this workflow runner (<code>WORKFLOW_RUNNER_API_TOKEN</code>)",
         style: "/assets/style.css",
         secure: public_url.is_some_and(|url| url.scheme() == "https"),
+        attempts: SignInAttempts::default(),
     }
 }

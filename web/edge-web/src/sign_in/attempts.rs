@@ -31,14 +31,16 @@ pub(super) struct Attempts {
     wrong: Mutex<WrongTokens>,
 }
 
-impl Attempts {
-    pub(super) fn new() -> Self {
+impl Default for Attempts {
+    fn default() -> Self {
         Self {
             begun: Instant::now(),
             wrong: Mutex::default(),
         }
     }
+}
 
+impl Attempts {
     /// One attempt of a peer; `is_right` is asked only while there were not too many.
     pub(super) fn attempt(&self, peer: Option<IpAddr>, is_right: impl FnOnce() -> bool) -> Verdict {
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));

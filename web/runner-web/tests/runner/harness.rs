@@ -130,7 +130,7 @@ impl Site {
             hosts: Vec::new(),
             token: setup.token.map(|token| Secret::new(token.to_owned())),
             serve: ServeOptions {
-                workers: 1,
+                workers: 2,
                 ..ServeOptions::default()
             },
         };
