@@ -6,6 +6,7 @@
 //! manners.
 
 mod pieces;
+mod recovery;
 
 use crate::appended::{Appends, Gate, Head, PieceWriter, SegmentStorage};
 use crate::backend::Place;
@@ -17,16 +18,13 @@ use crate::options::Options;
 use crate::quarantine::QUARANTINE;
 use crate::read::ReadTxn;
 use crate::rows::raw::RawRead;
-use crate::write::{BALLAST, GROUP, HEAD, META, Sealed, WriteTxn, panic_text};
+use crate::write::{GROUP, HEAD, META, Sealed, WriteTxn, panic_text};
 use parking_lot::RwLock;
 use redb::{CommitError, Database, WriteTransaction};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-
-/// The least and the most a probe writes.
-const PROBE_BYTES: std::ops::RangeInclusive<usize> = 4096..=1024 * 1024;
 
 /// What the writer, the readers and the handles share.
 #[derive(Debug)]
@@ -125,7 +123,7 @@ impl Engine {
             segment_bytes: options.segment_bytes,
             pieces,
             gate,
-            probe_bytes: *PROBE_BYTES.start(),
+            probe_bytes: *recovery::PROBE_BYTES.start(),
             probe_every: options.probe_every,
             next_probe: Instant::now(),
             _lock: lock,
@@ -241,77 +239,6 @@ impl Engine {
         }
     }
 
-    /// Reopens after a failure and finds out what became of the group.
-    fn recover(&mut self, failure: Failure, written: usize) -> Result<(), StoreError> {
-        let Failure { error, in_commit } = failure;
-        // A commit that failed early did not wait; what it left under way must not meet the next group.
-        let _ = self.gate.pass();
-        self.probe_bytes = written.clamp(*PROBE_BYTES.start(), *PROBE_BYTES.end());
-        self.halt(&error);
-        let number = self.last_group + 1;
-        let reopened = self.reopen();
-        if !in_commit {
-            return Err(error);
-        }
-        match reopened {
-            Ok(()) if self.last_group < number => Err(error),
-            Ok(()) => self.confirm(&error),
-            Err(_) => Err(self.unknown(&error)),
-        }
-    }
-
-    /// The group is there, but perhaps in the page cache only: its pages are on disk since the
-    /// first phase, the header that names them may not be. A further commit writes the header
-    /// anew and synchronises it. (Opening does so as well in redb 4.4, but does not promise to.)
-    fn confirm(&mut self, error: &StoreError) -> Result<(), StoreError> {
-        if self.write_ballast(1).is_ok() {
-            self.set_state(&State::Ready);
-            return Ok(());
-        }
-        let _ = self.reopen();
-        Err(self.unknown(error))
-    }
-
-    fn unknown(&self, error: &StoreError) -> StoreError {
-        StoreError::Unknown {
-            place: self.place(),
-            reason: error.to_string(),
-        }
-    }
-
-    /// Tries a disk that was full or failing, if it is time to.
-    pub(crate) fn probe(&mut self) {
-        if self.is_ready() || Instant::now() < self.next_probe {
-            return;
-        }
-        self.next_probe = Instant::now() + self.probe_every;
-        let tried = self
-            .write_ballast(self.probe_bytes)
-            .and_then(|_| self.attempt(|txn| drop(txn.scope(remove_ballast))));
-        match tried {
-            Ok(_) => self.set_state(&State::Ready),
-            Err(failure) => {
-                self.halt(&failure.error);
-                // The next probe opens again if this fails.
-                let _ = self.reopen();
-            }
-        }
-    }
-
-    fn write_ballast(&mut self, bytes: usize) -> Result<Outcome, Failure> {
-        let ballast = vec![0x5A; bytes];
-        self.attempt(|txn| {
-            // A failure is noted in the transaction, and the attempt fails with it.
-            let _ = txn.scope(|txn| txn.raw_put(META, BALLAST.to_vec(), &ballast));
-        })
-    }
-
-    /// When the writer should look after the disk, if it must.
-    pub(crate) fn probe_in(&self) -> Option<Duration> {
-        let wait = || self.next_probe.saturating_duration_since(Instant::now());
-        (!self.is_ready()).then(wait)
-    }
-
     /// Closes the database, waiting for readers to end, and opens it again.
     fn reopen(&mut self) -> Result<(), OpenError> {
         let mut slot = self.shared.db.write();
@@ -403,10 +330,6 @@ fn open(place: &Place, cache_bytes: usize, gate: &Gate) -> Result<Database, Open
             reason: panic_text(panic.as_ref()),
         })
     })
-}
-
-fn remove_ballast(txn: &mut WriteTxn<'_>) -> Result<bool, StoreError> {
-    txn.raw_delete(META, BALLAST.to_vec())
 }
 
 impl Failure {
