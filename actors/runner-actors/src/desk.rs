@@ -102,7 +102,7 @@ impl Actor for RunDesk {
 impl RunDesk {
     fn take_arrived(&mut self, ctx: &mut Context<Self>) {
         if self.took_up {
-            let arrived = std::mem::take(&mut self.shared.arrived.lock().runs);
+            let arrived = self.shared.arrived.lock().take();
             arrived.into_iter().for_each(|run| self.enqueue(run));
             self.start_next(ctx);
         }
@@ -132,11 +132,8 @@ impl RunDesk {
             }
         }
         self.shared.figures.waiting(self.queued.len());
-        let missed = {
-            let mut arrived = self.shared.arrived.lock();
-            arrived.no_room = !self.has_room();
-            !arrived.no_room && !arrived.runs.is_empty()
-        };
+        let has_room = self.has_room();
+        let missed = self.shared.arrived.lock().note_room(has_room);
         // They came while there was no room, and nobody told of them.
         if missed {
             self.take_arrived(ctx);

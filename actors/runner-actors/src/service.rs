@@ -44,9 +44,28 @@ use crate::view::RunnerView;
 /// Stored runs that the desk has not taken yet.
 #[derive(Default)]
 pub(crate) struct Arrivals {
-    pub(crate) runs: Vec<String>,
+    runs: Vec<String>,
     /// The desk has as many runs as it takes. It is not woken then; it looks here when one of them ends.
-    pub(crate) no_room: bool,
+    no_room: bool,
+}
+
+impl Arrivals {
+    /// Adds a run; says whether the desk is to be told.
+    fn add(&mut self, run: String) -> bool {
+        self.runs.push(run);
+        self.runs.len() == 1 && !self.no_room
+    }
+
+    /// The runs, which are the desk's now.
+    pub(crate) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.runs)
+    }
+
+    /// The desk says whether it has room; says whether runs came meanwhile that nobody told of.
+    pub(crate) fn note_room(&mut self, has_room: bool) -> bool {
+        self.no_room = !has_room;
+        has_room && !self.runs.is_empty()
+    }
 }
 
 /// What all of the runner shares.
@@ -158,11 +177,7 @@ impl Shared {
 
     /// Has the desk start a stored run.
     pub(crate) fn start(&self, run: String) {
-        let tell = {
-            let mut arrived = self.arrived.lock();
-            arrived.runs.push(run);
-            arrived.runs.len() == 1 && !arrived.no_room
-        };
+        let tell = self.arrived.lock().add(run);
         if tell && let Some(desk) = self.desk.get() {
             // A desk that hears nothing looks by itself.
             let _ = desk.tell(Arrived);
@@ -335,4 +350,24 @@ impl Accounts for Account {
 pub(crate) fn vmm_client(settings: &RunnerSettings) -> VmmClient {
     let http = HttpClient::new(HttpOptions::default());
     VmmClient::new(http, settings.vmm_url.clone(), settings.vmm_token.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_desk_is_told_once_and_not_while_it_has_no_room_and_misses_nothing() {
+        let mut arrived = Arrivals::default();
+        assert!(arrived.add("a".to_owned()), "it sleeps");
+        assert!(!arrived.add("b".to_owned()), "it was told");
+        assert_eq!(arrived.take(), ["a", "b"]);
+        assert!(!arrived.note_room(false));
+        assert!(!arrived.add("c".to_owned()), "it has no room");
+        assert!(!arrived.note_room(false), "nor now");
+        assert!(arrived.note_room(true), "c came, and nobody told of it");
+        assert_eq!(arrived.take(), ["c"]);
+        assert!(!arrived.note_room(true));
+        assert!(arrived.add("d".to_owned()), "it sleeps again");
+    }
 }
