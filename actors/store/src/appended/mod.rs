@@ -18,6 +18,7 @@
 //! - A segment is removed once all its pieces were released and the commit that released the last is durable.
 
 mod book;
+mod direct;
 mod gate;
 mod memory;
 mod segments;

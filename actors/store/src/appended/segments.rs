@@ -1,5 +1,7 @@
 //! The files that pieces lie in.
 
+use super::PAGE_BYTES;
+use super::direct::{self, Gathered};
 use parking_lot::Mutex;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
@@ -9,7 +11,8 @@ use std::path::{Path, PathBuf};
 /// Numbered segments of bytes. One writer, any number of readers.
 pub trait SegmentStorage: Debug + Send + Sync {
     /// Writes `parts` one behind the other from `at`, whatever stood there, into a segment that need not exist; durable
-    /// on `Ok`. After an error anything may stand from `at` on, but nothing before it has changed.
+    /// on `Ok`. Up to the end of the last page of 4 KiB, zeros may follow them. After an error anything may stand from `at`
+    /// on, but nothing before it has changed.
     ///
     /// # Errors
     /// The disk's.
@@ -38,8 +41,23 @@ pub trait SegmentStorage: Debug + Send + Sync {
 #[derive(Debug)]
 pub struct SegmentFolder {
     folder: PathBuf,
+    writer: Mutex<Writer>,
+}
+
+/// What writing needs.
+#[derive(Debug, Default)]
+struct Writer {
     /// The segment written last. Forgotten after an error, so that the next write begins anew.
-    current: Mutex<Option<(u32, File)>>,
+    current: Option<(u32, SegmentFile)>,
+    gathered: Gathered,
+}
+
+/// A segment open for writing.
+#[derive(Debug)]
+struct SegmentFile {
+    file: File,
+    /// The same file for writes past the page cache, where its file system has such.
+    direct: Option<File>,
 }
 
 const ENDING: &str = ".pieces";
@@ -48,20 +66,26 @@ impl SegmentFolder {
     /// The segments in `folder`.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
-        let current = Mutex::new(None);
-        Self { folder, current }
+        let writer = Mutex::default();
+        Self { folder, writer }
     }
 
     fn path(&self, segment: u32) -> PathBuf {
         self.folder.join(format!("{segment:010}{ENDING}"))
     }
 
-    /// The segment's file. The name of a new one is made durable before anything is written to it.
-    fn open(&self, segment: u32) -> io::Result<File> {
+    fn open(&self, segment: u32) -> io::Result<SegmentFile> {
         let path = self.path(segment);
+        let file = self.open_or_create(&path)?;
+        let direct = direct::open(&path).ok();
+        Ok(SegmentFile { file, direct })
+    }
+
+    /// The name of a new file is made durable before anything is written to it.
+    fn open_or_create(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true);
-        match options.open(&path) {
+        match options.open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             known => return known,
         }
@@ -69,23 +93,38 @@ impl SegmentFolder {
             std::fs::create_dir_all(&self.folder)?;
             sync_folder(self.folder.parent().unwrap_or(Path::new(".")))?;
         }
-        let file = options.create(true).truncate(true).open(&path)?;
+        let file = options.create(true).truncate(true).open(path)?;
         sync_folder(&self.folder)?;
         Ok(file)
     }
 }
 
+impl SegmentFile {
+    fn write(&mut self, at: u64, parts: &[&[u8]], gathered: &mut Gathered) -> io::Result<()> {
+        if let Some(direct) = &self.direct
+            && at.is_multiple_of(PAGE_BYTES)
+        {
+            match gathered.write(direct, at, parts) {
+                // Its disk wants it otherwise.
+                Err(error) if error.kind() == ErrorKind::InvalidInput => self.direct = None,
+                written => return written,
+            }
+        }
+        self.file.seek(SeekFrom::Start(at))?;
+        write_all(&mut self.file, parts)
+    }
+}
+
 impl SegmentStorage for SegmentFolder {
     fn write(&self, segment: u32, at: u64, parts: &[&[u8]]) -> io::Result<()> {
-        let mut current = self.current.lock();
-        let mut file = match current.take() {
-            Some((number, file)) if number == segment => file,
+        let Writer { current, gathered } = &mut *self.writer.lock();
+        let mut open = match current.take() {
+            Some((number, open)) if number == segment => open,
             _ => self.open(segment)?,
         };
-        file.seek(SeekFrom::Start(at))?;
-        write_all(&mut file, parts)?;
-        file.sync_data()?;
-        *current = Some((segment, file));
+        open.write(at, parts, gathered)?;
+        open.file.sync_data()?;
+        *current = Some((segment, open));
         Ok(())
     }
 
@@ -156,13 +195,32 @@ mod tests {
         segments.write(7, 0, &[b"long ago"]).unwrap();
         segments.write(7, 4, &parts).unwrap();
         segments.write(8, 0, &[b"", b"next", b""]).unwrap();
-        segments.write(7, 0, &[b"here"]).unwrap();
         let mut out = vec![0; 4 + 12_000];
         segments.read(7, 0, &mut out).unwrap();
-        assert!(out == [b"here".to_vec(), many.concat()].concat());
+        assert!(out == [b"long".to_vec(), many.concat()].concat());
+        segments.write(7, 0, &[b"here"]).unwrap();
+        segments.read(7, 0, &mut out).unwrap();
+        assert!(out[..4] == *b"here" && out[4096..] == many.concat()[4092..]);
         let mut listed = segments.list().unwrap();
         listed.sort_unstable();
         assert_eq!(listed, [7, 8]);
+    }
+
+    #[test]
+    fn many_pages_come_back_even_if_the_cache_knew_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let segments = SegmentFolder::new(folder.path().join("pieces"));
+        let sizes = [0, 1, 4095, 4096, 28_000, 1_048_576, 3_000_000, 7];
+        let parts = sizes.map(|size| (0..size).map(|n| (n * 31 / 7) as u8).collect::<Vec<u8>>());
+        let all = parts.concat();
+        let mut out = vec![0; all.len()];
+        segments.write(0, 8192, &[&vec![1; all.len()]]).unwrap();
+        segments.read(0, 8192, &mut out).unwrap();
+        segments
+            .write(0, 8192, &parts.each_ref().map(Vec::as_slice))
+            .unwrap();
+        segments.read(0, 8192, &mut out).unwrap();
+        assert!(out == all);
     }
 
     #[test]
@@ -174,7 +232,7 @@ mod tests {
             let read = segments.read(segment, at, &mut [0; 2]);
             read.unwrap_err().kind()
         };
-        assert_eq!(kind(1, 2), ErrorKind::UnexpectedEof);
+        assert_eq!(kind(1, PAGE_BYTES - 1), ErrorKind::UnexpectedEof);
         assert_eq!(kind(2, 0), ErrorKind::NotFound);
         segments.remove(2).unwrap();
         segments.remove(1).unwrap();
