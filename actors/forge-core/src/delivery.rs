@@ -42,15 +42,15 @@ pub enum DeliveryError {
 }
 
 impl Delivery {
-    /// Reads a delivery. This does **not** verify a signature: receivers go through
+    /// Reads a delivery, whose body's digest is `body`. This does **not** verify a signature: receivers go through
     /// [`crate::SecretBook::verify`], whose result calls this and checks the repository.
     pub fn parse(
         headers: &WebhookHeaders,
         raw_body: &[u8],
+        body: BodyDigest,
         options: ParseOptions,
     ) -> Result<Self, EventError> {
         let event = Event::parse(headers, raw_body, options.object_formats)?;
-        let body = BodyDigest::of(raw_body);
         let id = headers
             .delivery_id()?
             .unwrap_or_else(|| id_of_body(raw_body));
@@ -70,22 +70,40 @@ fn id_of_body(raw_body: &[u8]) -> DeliveryId {
     DeliveryId::try_from(id).expect("71 visible characters are an id")
 }
 
-/// BLAKE3 of a raw body, by which the same event is known under another id. The body's HMAC is what authenticates it; this
-/// is a second hash of all of it, so it is one that costs little.
+/// By what the same event is known under another id: the name of a key, and the body's HMAC-SHA256 under it, cut to 24
+/// bytes (RFC 2104, section 5). The key is the webhook's current secret, so for nearly every body this is the tag that
+/// verified its signature, and costs nothing.
 ///
-/// Earlier versions stored SHA-256 here: a delivery of theirs is known by its id only.
+/// ```text
+/// ┌────────── 8 bytes ──────────┬────────── 24 bytes ──────────┐
+/// │ HMAC(secret, a fixed text)  │ HMAC(secret, body)           │
+/// └─────────────────────────────┴──────────────────────────────┘
+/// ```
+///
+/// Digests under two keys say nothing about each other: see [`BodyDigest::is_comparable_with`]. Earlier versions stored
+/// SHA-256 or BLAKE3 of the body here, which looks like another key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BodyDigest([u8; 32]);
 
+/// Length of a key's name, in bytes.
+const NAME_LEN: usize = 8;
+
 impl BodyDigest {
-    /// Digests a raw body.
-    pub fn of(raw_body: &[u8]) -> Self {
-        Self(*blake3::hash(raw_body).as_bytes())
+    /// From the HMAC of a fixed text, which names the key, and that of the body.
+    pub(crate) fn new(name: &[u8; 32], tag: &[u8; 32]) -> Self {
+        let mut digest = *name;
+        digest[NAME_LEN..].copy_from_slice(&tag[..32 - NAME_LEN]);
+        Self(digest)
     }
 
     /// The digest's bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// Whether that digest was made under the same key, so that it differs if and only if its body does.
+    pub fn is_comparable_with(&self, other: &[u8; 32]) -> bool {
+        self.0[..NAME_LEN] == other[..NAME_LEN]
     }
 }
 

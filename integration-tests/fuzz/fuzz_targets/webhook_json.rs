@@ -5,6 +5,7 @@
 
 use forge_core::{
     Delivery, Event, ObjectFormats, ParseOptions, PullRequestEvent, PushEvent, WebhookHeaders,
+    WebhookSecrets,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -30,9 +31,11 @@ fuzz_target!(|data: &[u8]| {
     } else {
         ObjectFormats::Sha1AndSha256
     };
+    let secrets = WebhookSecrets::new("a secret").expect("not empty");
     match Delivery::parse(
         &headers,
         body,
+        secrets.digest(body),
         ParseOptions {
             object_formats: formats,
         },

@@ -7,7 +7,7 @@ use super::index::key_after;
 use super::{SEEN, Seen};
 
 pub(super) const ID: u8 = 0;
-/// By SHA-256. It cannot be compared with today's digests, so the id it came with decides alone.
+/// By SHA-256, which later versions could not compare with their own digests.
 pub(super) const OTHER_DIGEST: u8 = 1;
 pub(super) const SUBJECT: u8 = 2;
 pub(super) const BODY: u8 = 3;

@@ -1,7 +1,8 @@
 //! Which webhook deliveries were seen already.
 //!
 //! A delivery is known by its id and by the digest of its body: forges repeat an id when somebody
-//! redelivers, and send one event under several ids when several hooks lead here.
+//! redelivers, and send one event under several ids when several hooks lead here. Digests are made
+//! under the webhook's secret: once that was changed, the ids of former deliveries decide alone.
 //!
 //! Each is one row, and keys rise with time: rows come in at the end of their table and leave it
 //! at the front. What finds them by id, body or subject is an index in memory, made from the rows
@@ -97,8 +98,7 @@ impl Default for Bounds {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen {
     id: Option<String>,
-    /// The digest of the body. An id without one came with a body that cannot be compared any
-    /// more, and decides alone.
+    /// The digest of the body, if there is one that can be compared.
     body: Option<[u8; 32]>,
     subject: Option<String>,
     led_to: Option<String>,
@@ -119,6 +119,12 @@ enum Mark<'a> {
 }
 
 impl Seen {
+    /// Whether its body can be told from that of the digest. If not, an id decides alone.
+    fn is_comparable_with(&self, digest: &BodyDigest) -> bool {
+        let body = self.body.as_ref();
+        body.is_some_and(|body| digest.is_comparable_with(body))
+    }
+
     fn marks(&self) -> impl Iterator<Item = Mark<'_>> {
         let id = self.id.as_deref().map(Mark::Id);
         let body = self.body.as_ref().map(Mark::Body);
@@ -178,8 +184,11 @@ impl Deliveries {
             return Ok(Admission::Duplicate { led_to });
         }
         let same_id = index.find(rows, Mark::Id(arrival.id.as_str()))?;
-        if let Some(Seen { body: None, .. }) = same_id {
-            return Ok(Admission::Duplicate { led_to: None });
+        if let Some(seen) = &same_id
+            && !seen.is_comparable_with(arrival.body)
+        {
+            let led_to = seen.led_to.clone();
+            return Ok(Admission::Duplicate { led_to });
         }
         let first = match arrival.subject {
             Some(subject) => index.find(rows, Mark::Subject(subject))?,

@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 use proptest::prelude::*;
 use store::{BackendFactory, Options, StorageBackend};
 
+use super::tests::digest_under;
 use super::*;
 
 const HOUR: u64 = 3600 * 1000;
@@ -26,6 +27,8 @@ enum Step {
     },
     Hours(u64),
     Restart,
+    /// The webhook has another secret from here on.
+    Rotation,
 }
 
 #[derive(Debug, Clone)]
@@ -61,7 +64,8 @@ fn step() -> impl Strategy<Value = Step> {
         requests,
         disk_fails,
     });
-    prop_oneof![8 => group, 2 => (0..30u64).prop_map(Step::Hours), 1 => Just(Step::Restart)]
+    prop_oneof![8 => group, 2 => (0..30u64).prop_map(Step::Hours), 1 => Just(Step::Restart),
+        1 => Just(Step::Rotation)]
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -97,11 +101,11 @@ impl Model {
         }
     }
 
-    fn answer(&mut self, asks: &Asks, leads_to: &str, now: u64) -> Answer {
+    fn answer(&mut self, asks: &Asks, leads_to: &str, (now, secret): (u64, u8)) -> Answer {
         let (id, body, subject) = match asks {
             Asks::Subject(subject) => (None, None, Some(subject.to_string())),
             Asks::Delivery { id, body, subject } => {
-                let body = *BodyDigest::of(&[*body]).as_bytes();
+                let body = *under(secret, *body).as_bytes();
                 let subject = subject.as_ref().map(u8::to_string);
                 (Some(id.to_string()), Some(body), subject)
             }
@@ -114,7 +118,11 @@ impl Model {
         if let Some(seen) = self.find(|seen| body.is_some() && seen.body == body) {
             return duplicate(seen);
         }
-        let same_id = self.find(|seen| id.is_some() && seen.id == id).is_some();
+        let same_id = self.find(|seen| id.is_some() && seen.id == id);
+        if let Some(seen) = same_id.filter(|seen| seen.body.map(key_of) != body.map(key_of)) {
+            return duplicate(seen);
+        }
+        let same_id = same_id.is_some();
         let first = self
             .find(|seen| subject.is_some() && seen.subject == subject)
             .cloned();
@@ -143,13 +151,23 @@ impl Model {
     }
 }
 
+/// A body's digest under one of several secrets.
+fn under(secret: u8, body: u8) -> BodyDigest {
+    digest_under(&format!("secret {secret}"), &[body])
+}
+
+/// What names the key of a digest.
+fn key_of(digest: [u8; 32]) -> Vec<u8> {
+    digest[..8].to_vec()
+}
+
 /// Asks the deliveries what the model was asked.
 fn ask(
     keep: &Deliveries,
     rows: &mut WriteTxn<'_>,
     asks: &Asks,
     leads_to: &str,
-    now: u64,
+    (now, secret): (u64, u8),
 ) -> Result<Answer, StoreError> {
     match asks {
         Asks::Subject(subject) => keep
@@ -157,7 +175,7 @@ fn ask(
             .map(Answer::Subject),
         Asks::Delivery { id, body, subject } => {
             let id = id.to_string().parse().expect("an id");
-            let body = BodyDigest::of(&[*body]);
+            let body = under(secret, *body);
             let subject = subject.as_ref().map(u8::to_string);
             let arrival = Arrival {
                 subject: subject.as_deref(),
@@ -177,6 +195,7 @@ struct World {
     room: usize,
     model: Model,
     now: u64,
+    secret: u8,
     asked: usize,
 }
 
@@ -197,6 +216,7 @@ impl World {
             room,
             model: Model::default(),
             now: 1_795_255_200_000,
+            secret: 0,
             asked: 0,
         }
     }
@@ -215,7 +235,8 @@ impl World {
         let (mut expected, mut answers) = (Vec::new(), Vec::new());
         for Request { asks, fails } in requests.iter().cloned() {
             self.asked += 1;
-            let (keep, now, name) = (self.keep.clone(), self.now, self.asked.to_string());
+            let (keep, name) = (self.keep.clone(), self.asked.to_string());
+            let now = (self.now, self.secret);
             let unchanged = self.model.clone();
             let answer = self.model.answer(&asks, &name, now);
             if fails {
@@ -278,6 +299,7 @@ impl World {
                 disk_fails,
             } => self.group(requests, *disk_fails),
             Step::Hours(hours) => self.now += hours * HOUR,
+            Step::Rotation => self.secret ^= 1,
             Step::Restart => {
                 let index = Index::sized(self.mask, self.room);
                 self.keep = Deliveries::open_with(&self.store, BOUNDS, index).unwrap();

@@ -1,5 +1,6 @@
 //! Tests of what is admitted.
 
+use forge_core::WebhookSecrets;
 use store::Options;
 
 use super::former::{BODY, ID, OTHER_DIGEST, SUBJECT, left, remember};
@@ -21,6 +22,15 @@ fn opened() -> (Store, Deliveries) {
     (store, keep)
 }
 
+/// A body's digest under a webhook's secret.
+pub(super) fn digest_under(secret: &str, body: &[u8]) -> BodyDigest {
+    WebhookSecrets::new(secret).unwrap().digest(body)
+}
+
+fn digest(body: &str) -> BodyDigest {
+    digest_under("a secret", body.as_bytes())
+}
+
 const DUPLICATE: Admission = Admission::Duplicate { led_to: None };
 
 fn led_to(what: &str) -> Admission {
@@ -33,11 +43,18 @@ fn led_to(what: &str) -> Admission {
 fn admit_all(
     (store, keep): (&Store, &Deliveries),
     (id, body): (&str, &str),
+    of: (Option<&'static str>, Option<&'static str>),
+    now: u64,
+) -> Admission {
+    admit_digest((store, keep), (id.parse().unwrap(), digest(body)), of, now)
+}
+
+fn admit_digest(
+    (store, keep): (&Store, &Deliveries),
+    (id, body): (DeliveryId, BodyDigest),
     (subject, leads_to): (Option<&'static str>, Option<&'static str>),
     now: u64,
 ) -> Admission {
-    let id: DeliveryId = id.parse().unwrap();
-    let body = BodyDigest::of(body.as_bytes());
     let keep = keep.clone();
     let admitted = store.write_blocking(move |rows| {
         let arrival = Arrival {
@@ -65,7 +82,7 @@ fn fail(store: &Store, keep: &Deliveries, id: &'static str, body: &'static str, 
     let keep = keep.clone();
     let failed: Result<(), StoreError> = store.write_blocking(move |rows| {
         let id = id.parse().expect("an id");
-        let body = BodyDigest::of(body.as_bytes());
+        let body = digest(body);
         keep.admit(rows, &Arrival::new(&id, &body), now)?;
         Err(StoreError::Closed)
     });
@@ -137,6 +154,25 @@ fn a_duplicate_tells_what_the_first_one_led_to() {
 }
 
 #[test]
+fn once_the_secret_was_changed_the_ids_of_former_deliveries_decide_alone() {
+    let (store, keep) = opened();
+    let admit = |id: &str, secret: &str, body: &[u8]| {
+        let of = (None, Some("run 1"));
+        let delivery = (id.parse().unwrap(), digest_under(secret, body));
+        admit_digest((&store, &keep), delivery, of, 1)
+    };
+    assert_eq!(admit("a", "former", b"1"), Admission::Fresh);
+    assert_eq!(admit("b", "former", b"1"), led_to("run 1"));
+    assert_eq!(admit("a", "former", b"2"), Admission::SameIdOtherBody);
+    for body in [b"1", b"2", b"3"] {
+        assert_eq!(admit("a", "new", body), led_to("run 1"), "{body:?}");
+    }
+    assert_eq!(admit("c", "new", b"1"), Admission::Fresh);
+    assert_eq!(admit("d", "new", b"1"), led_to("run 1"));
+    assert_eq!(admit("c", "new", b"2"), Admission::SameIdOtherBody);
+}
+
+#[test]
 fn a_delivery_of_an_earlier_version_is_known_by_its_id() {
     let store = store();
     let former = store.write_blocking(|rows| {
@@ -160,11 +196,11 @@ fn entries_of_earlier_versions_become_one_row_a_delivery() {
     let store = store();
     let former = store.write_blocking(|rows| {
         for n in 0..MANY {
-            let digest = *BodyDigest::of(n.to_string().as_bytes()).as_bytes();
-            remember(rows, n, (ID, n.to_string().as_bytes()), Some(digest))?;
-            remember(rows, n, (BODY, &digest), None)?;
+            let body = *digest(&n.to_string()).as_bytes();
+            remember(rows, n, (ID, n.to_string().as_bytes()), Some(body))?;
+            remember(rows, n, (BODY, &body), None)?;
         }
-        let alone = *BodyDigest::of(b"alone").as_bytes();
+        let alone = *digest("alone").as_bytes();
         remember(rows, MANY, (BODY, &alone), None)?;
         remember(rows, MANY, (SUBJECT, b"comment"), None)
     });

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::header::SignatureError;
 use super::secrets::{VerifiedBy, WebhookSecrets};
-use crate::{Delivery, DeliveryError, ParseOptions, RepoName, WebhookHeaders};
+use crate::{BodyDigest, Delivery, DeliveryError, ParseOptions, RepoName, WebhookHeaders};
 
 /// All secrets of a receiver: one shared by most repositories, and those of repositories that have
 /// their own. It cannot be empty.
@@ -52,17 +52,18 @@ impl SecretBook {
         raw_body: &'a [u8],
     ) -> Result<VerifiedBody<'a>, SignatureError> {
         let (header, digest) = headers.signatures().digest()?;
-        let signer = |secrets: &WebhookSecrets| secrets.signer(raw_body, &digest);
+        let signer = |secrets| Some((secrets, WebhookSecrets::signer(secrets, raw_body, &digest)?));
         let shared = self.shared.as_ref().and_then(signer);
         let fits = |(name, secrets)| Some((name, signer(secrets)?));
         let own: Vec<_> = self.own.iter().filter_map(fits).collect();
-        let secret = shared
-            .or(own.first().map(|(_, age)| *age))
+        let (secrets, secret) = shared
+            .or(own.first().map(|(_, signed)| *signed))
             .ok_or(SignatureError::Mismatch)?;
         Ok(VerifiedBody {
             book: self,
             raw_body,
             by: VerifiedBy { header, secret },
+            digest: secrets.digest_of(raw_body, secret, &digest),
             shared: shared.is_some(),
             repositories: own.into_iter().map(|(name, _)| name).collect(),
         })
@@ -76,6 +77,7 @@ pub struct VerifiedBody<'a> {
     book: &'a SecretBook,
     raw_body: &'a [u8],
     by: VerifiedBy,
+    digest: BodyDigest,
     shared: bool,
     repositories: Vec<&'a RepoName>,
 }
@@ -100,7 +102,7 @@ impl VerifiedBody<'_> {
         headers: &WebhookHeaders,
         options: ParseOptions,
     ) -> Result<Delivery, DeliveryError> {
-        let delivery = Delivery::parse(headers, self.raw_body, options)?;
+        let delivery = Delivery::parse(headers, self.raw_body, self.digest, options)?;
         match delivery.event.repository() {
             Some(name) if !self.permits(name) => Err(DeliveryError::OtherRepository {
                 repository: name.clone(),

@@ -5,7 +5,10 @@ use std::fmt;
 use ring::hmac;
 
 use super::header::{DIGEST_LEN, SignatureError, SignatureHeader};
-use crate::WebhookHeaders;
+use crate::{BodyDigest, WebhookHeaders};
+
+/// What names a secret without telling it: its HMAC of this. No webhook's body is the same.
+const NAME: &[u8] = b"orrery: the name of a webhook's secret";
 
 /// A webhook secret that is empty or all white space, which would let anybody sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -36,13 +39,17 @@ pub struct VerifiedBy {
 pub struct WebhookSecrets {
     current: hmac::Key,
     previous: Option<hmac::Key>,
+    /// The name of the current one.
+    name: [u8; DIGEST_LEN],
 }
 
 impl WebhookSecrets {
     /// A single secret. Bytes are used as they are; trimming is the configuration's business.
     pub fn new(current: impl AsRef<[u8]>) -> Result<Self, EmptySecret> {
+        let current = key(current.as_ref())?;
         Ok(Self {
-            current: key(current.as_ref())?,
+            name: tag(&current, NAME),
+            current,
             previous: None,
         })
     }
@@ -66,6 +73,24 @@ impl WebhookSecrets {
             .signer(raw_body, &digest)
             .ok_or(SignatureError::Mismatch)?;
         Ok(VerifiedBy { header, secret })
+    }
+
+    /// By what a body is known again under the current secret, whichever signed it.
+    pub fn digest(&self, raw_body: &[u8]) -> BodyDigest {
+        BodyDigest::new(&self.name, &tag(&self.current, raw_body))
+    }
+
+    /// The same of a body that `secret` made `verified` of.
+    pub(super) fn digest_of(
+        &self,
+        raw_body: &[u8],
+        secret: SecretAge,
+        verified: &[u8; DIGEST_LEN],
+    ) -> BodyDigest {
+        match secret {
+            SecretAge::Current => BodyDigest::new(&self.name, verified),
+            SecretAge::Previous => self.digest(raw_body),
+        }
     }
 
     /// Which secret made `digest` over `raw_body`. The only place where a signature is decided.
@@ -94,6 +119,12 @@ fn key(secret: &[u8]) -> Result<hmac::Key, EmptySecret> {
         return Err(EmptySecret);
     }
     Ok(hmac::Key::new(hmac::HMAC_SHA256, secret))
+}
+
+fn tag(key: &hmac::Key, text: &[u8]) -> [u8; DIGEST_LEN] {
+    let mut digest = [0; DIGEST_LEN];
+    digest.copy_from_slice(hmac::sign(key, text).as_ref());
+    digest
 }
 
 /// A signature made here, for clients such as `orchctl`.

@@ -1,7 +1,7 @@
 //! Signatures: W01 to W08, W17, W18, and vectors made elsewhere.
 
 use forge_core::{
-    DeliveryError, EmptySecret, ParseOptions, SecretAge, SecretBook, SignatureError,
+    BodyDigest, DeliveryError, EmptySecret, ParseOptions, SecretAge, SecretBook, SignatureError,
     SignatureHeader, WebhookSecrets, sign,
 };
 
@@ -341,6 +341,46 @@ fn w18_rotation_accepts_old_and_new_until_the_old_is_removed() {
     let rotated = WebhookSecrets::new("new").unwrap();
     assert_eq!(by(&rotated, "new"), Ok(SecretAge::Current));
     assert_eq!(by(&rotated, "old"), Err(SignatureError::Mismatch));
+}
+
+/// The digest of a body that was signed with `secret`.
+fn digest(book: &SecretBook, secret: &str, body: &[u8]) -> BodyDigest {
+    let hub = sign(secret, body).unwrap().hub();
+    let headers = headers(&[("X-Hub-Signature-256", &hub)]);
+    let verified = book.verify(&headers, body).unwrap();
+    let delivery = verified.delivery(&headers, ParseOptions::default());
+    delivery.unwrap().body
+}
+
+#[test]
+fn w14_a_body_has_one_digest_whichever_secret_signed_it() {
+    let secrets = |current: &str, previous| {
+        let secrets = WebhookSecrets::new(current).unwrap();
+        secrets.with_previous(previous).unwrap()
+    };
+    let book = SecretBook::shared(secrets("new", "old"))
+        .with_repository("acme/rocket".parse().unwrap(), secrets("own", "former"));
+    let zen = digest(&book, "new", BODY);
+    assert_eq!(digest(&book, "old", BODY), zen);
+    assert_eq!(WebhookSecrets::new("new").unwrap().digest(BODY), zen);
+    let own = br#"{"zen":"x","repository":{"full_name":"acme/rocket"}}"#;
+    assert_eq!(digest(&book, "own", own), digest(&book, "former", own));
+}
+
+#[test]
+fn digests_say_whether_they_can_be_compared() {
+    let of = |secret: &str, body: &[u8]| WebhookSecrets::new(secret).unwrap().digest(body);
+    let digest = of("one", b"a");
+    for (other, comparable) in [
+        (of("one", b"a"), true),
+        (of("one", b"b"), true),
+        (of("two", b"a"), false),
+    ] {
+        assert_eq!(digest.is_comparable_with(other.as_bytes()), comparable);
+        assert_eq!(digest == other, other == of("one", b"a"));
+    }
+    let hex = sign("one", b"a").unwrap().hex().to_owned();
+    assert_eq!(digest.to_string()[16..], hex[..48]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Payloads and headers for the other modules.
 
-use forge_core::{Event, EventError, ObjectFormats, WebhookHeaders};
+use forge_core::{
+    Delivery, Event, EventError, ObjectFormats, ParseOptions, WebhookHeaders, WebhookSecrets,
+};
 use serde_json::Value;
 
 /// A stored payload, as a tree to change in a test.
@@ -22,6 +24,12 @@ pub(crate) fn headers(list: &[(&str, &str)]) -> WebhookHeaders {
 /// The headers a forge names its event with.
 pub(crate) fn event_header(name: &str) -> WebhookHeaders {
     headers(&[("X-GitHub-Event", name)])
+}
+
+/// Reads a delivery that nobody signed.
+pub(crate) fn delivery(headers: &WebhookHeaders, body: &[u8]) -> Result<Delivery, EventError> {
+    let secrets = WebhookSecrets::new("a secret").expect("not empty");
+    Delivery::parse(headers, body, secrets.digest(body), ParseOptions::default())
 }
 
 /// Reads a body under a declared event; none is declared for "".
