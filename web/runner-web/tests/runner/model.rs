@@ -47,15 +47,15 @@ fn start(site: &Site, base: &str, protocol: LlmProtocol) -> Runner {
     })
 }
 
-/// Runs the workflow with a model that answers so; gives the record.
-fn asked(site: &Site, base: &str, protocol: LlmProtocol) -> Value {
+/// Runs the workflow with a model that answers so; gives the record, and the runner, which still has statuses to post.
+fn asked(site: &Site, base: &str, protocol: LlmProtocol) -> (Runner, Value) {
     let runner = start(site, base, protocol);
     let sha = site.commit(WORKFLOW);
     let run = runner.run("push", "d-1", &site.push(&sha));
     let mut record = runner.ended(&run);
     record["log"] = runner.log(&run).into();
     record["sha"] = sha.into();
-    record
+    (runner, record)
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_model_that_reads_the_same_explains_and_the_file_s_commands_are_run() {
             LlmProtocol::Ollama => llm.url(),
             LlmProtocol::OpenAi => format!("{}/v1", llm.url()),
         };
-        let record = asked(&site, &base, protocol);
+        let (_runner, record) = asked(&site, &base, protocol);
         assert_eq!(record["state"], "succeeded", "{record:#}");
         let log = record["log"].as_str().unwrap();
         for part in [
@@ -118,7 +118,7 @@ fn r08_a_model_that_says_anything_else_refuses_the_run() {
     ] {
         let (site, llm) = (Site::new(), served(ScriptedLlm::start));
         llm.answer("/api/chat", ollama(&wrong.to_string()));
-        let record = asked(&site, &llm.url(), LlmProtocol::Ollama);
+        let (_runner, record) = asked(&site, &llm.url(), LlmProtocol::Ollama);
         assert_eq!(record["state"], "refused", "{wrong}: {record:#}");
         assert!(
             record["reason"]
@@ -167,7 +167,7 @@ fn r09_a_model_that_cannot_be_asked_or_read_fails_the_parsing_and_no_other_parse
     ] {
         let (site, llm) = (Site::new(), served(ScriptedLlm::start));
         llm.answer("/api/chat", answer);
-        let record = asked(&site, &llm.url(), LlmProtocol::Ollama);
+        let (_runner, record) = asked(&site, &llm.url(), LlmProtocol::Ollama);
         let reason = record["reason"].as_str().unwrap_or_default();
         assert!(
             record["state"] == "failed"
@@ -178,7 +178,7 @@ fn r09_a_model_that_cannot_be_asked_or_read_fails_the_parsing_and_no_other_parse
         assert_eq!(site.vmm.ordered(), 0);
     }
     let site = Site::new();
-    let record = asked(&site, "http://127.0.0.1:9/", LlmProtocol::Ollama);
+    let (_runner, record) = asked(&site, "http://127.0.0.1:9/", LlmProtocol::Ollama);
     assert_eq!(record["state"], "failed");
     assert!(
         record["reason"]
