@@ -269,8 +269,16 @@ fn what_is_unusual_is_left_to_the_strict_reader() {
     let long = "k".repeat(1024);
     assert!(fast_is_strict(&format!(r#"{{"{long}":1}}"#)));
     assert!(!fast_is_strict(&format!(r#"{{"{long}k":1}}"#)));
-    for (open, close) in [("[", "]"), (r#"{"a":"#, "}"), (r#"{"body":"#, "}")] {
-        let nested = |depth| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+    for (first, open, close, last) in [
+        ("[", "[", "]", "]"),
+        (r#"{"a":"#, r#"{"a":"#, "}", "}"),
+        (r#"{"body":"#, r#"{"body":"#, "}", "}"),
+        (r#"{"a":"#, "[", "]", "}"),
+    ] {
+        let nested = |depth: usize| {
+            let (open, close) = (open.repeat(depth - 1), close.repeat(depth - 1));
+            format!("{first}{open}1{close}{last}")
+        };
         assert!(fast_is_strict(&nested(32)));
         assert!(
             [33, 127, 128, 100_000]
