@@ -150,6 +150,7 @@ proptest! {
     fn a_key_that_stands_twice_is_found_wherever_it_is(doc in docs(), space in prop::sample::select(&SPACES[..])) {
         let text = text(&doc, space);
         fast_is_strict(&text);
+        fast_is_strict(&with_more_behind(&text));
         let read = parse(text.as_bytes());
         prop_assert_eq!(read.is_err(), has_a_key_twice(&doc), "{}", text);
         if let Ok(kept) = read {
@@ -171,12 +172,18 @@ proptest! {
         let until = (from + gone).min(starts.len() - 1);
         text.replace_range(starts[from]..starts[until], &put);
         fast_is_strict(&text);
+        fast_is_strict(&with_more_behind(&text));
     }
 
     #[test]
     fn any_text_is_read_alike(text in r#"[\[\]{}:,"\\ua0-9eE.+\-ntl \n]{0,24}"#) {
         fast_is_strict(&text);
     }
+}
+
+/// Keys near the end of a body are read in another way than those before.
+fn with_more_behind(text: &str) -> String {
+    format!(r#"{{"before":{text},"other":"{}"}}"#, "z".repeat(100))
 }
 
 /// What the fast reader accepts, the strict one reads alike; says whether it did.
@@ -303,6 +310,30 @@ fn a_text_ends_right_wherever_it_stands() {
                 let wrong = text.replacen("a\"", &format!("{byte}\""), 1);
                 assert!(length == 0 || !fast_is_strict(&wrong), "{wrong:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn keys_and_their_texts_end_right_around_the_borders_of_windows() {
+    let wrong = ["\u{1}", "\\", "\"", "\\\":\"", "\":"];
+    let keys = || (0..2).chain(6..9).chain(14..17).chain(54..66);
+    let values = || [0, 1, 8].into_iter().chain(40..66).chain(510..514);
+    for (key, value) in keys().flat_map(|key| values().map(move |value| (key, value))) {
+        for before in 0..8 {
+            let (key, value) = ("k".repeat(key), "v".repeat(value));
+            let text = |key: &str, value: &str| {
+                let space = " ".repeat(before);
+                with_more_behind(&format!(r#"{{{space}"{key}":"{value}","a":0}}"#))
+            };
+            assert!(fast_is_strict(&text(&key, &value)));
+            assert!(fast_is_strict(&text(&key, &format!("{value}\\\""))));
+            for wrong in wrong {
+                assert!(!fast_is_strict(&text(&format!("{key}{wrong}"), &value)));
+                assert!(!fast_is_strict(&text(&key, &format!("{value}{wrong}"))));
+            }
+            let twice = format!(r#"{key}":"{value}","{key}"#);
+            assert!(!fast_is_strict(&text(&twice, &value)));
         }
     }
 }
