@@ -20,6 +20,9 @@ use crate::strict::{StrictStream, StrictTimeouts};
 /// How long a server's start waits for the actors that its first requests will ask.
 pub const START_PATIENCE: Duration = Duration::from_secs(5);
 
+/// Connections that may wait to be taken.
+const QUEUE: i32 = 4096;
+
 /// How a server treats its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServeOptions {
@@ -77,12 +80,13 @@ pub enum BindError {
     },
 }
 
-/// Listens on `address`, which came from `variable` (named in the error).
+/// Listens on `address`, which came from `variable` (named in the error). Connections that come faster than they are taken
+/// wait in a queue of 4,096, or of what the system allows (`net.core.somaxconn`).
 ///
 /// # Errors
 /// See [`BindError`].
 pub fn bind(address: SocketAddr, variable: &'static str) -> Result<TcpListener, BindError> {
-    TcpListener::bind(address).map_err(|source| match source.kind() {
+    listen(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => BindError::InUse { address, variable },
         _ => BindError::Other {
             address,
@@ -90,6 +94,15 @@ pub fn bind(address: SocketAddr, variable: &'static str) -> Result<TcpListener, 
             source,
         },
     })
+}
+
+/// The standard library's queue has 128 places. One client more at once waits a second or more: the system drops its first
+/// packet, and the client tries again.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    #[cfg(unix)]
+    rustix::net::listen(&listener, QUEUE)?;
+    Ok(listener)
 }
 
 /// Serves the application that `factory` makes for each worker, until `shutdown` resolves and the

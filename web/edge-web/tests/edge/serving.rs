@@ -1,8 +1,9 @@
 //! Health, metrics, panics, admission, shutdown, logging.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use edge_web::{BindError, ConcurrencyLimit, Health, ServeOptions, bind};
 
@@ -162,6 +163,18 @@ fn a_shutdown_answers_what_is_under_way_and_closes_the_idle() {
     signal.give();
     assert_eq!(busy.answer().body, b"waited");
     server.join().unwrap();
+}
+
+#[test]
+fn hundreds_of_connections_at_once_wait_in_the_queue() {
+    let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let crowd = allowed.trim().parse::<usize>().unwrap().min(600);
+    let listener = bind("127.0.0.1:0".parse().unwrap(), "HOST").unwrap();
+    let address = listener.local_addr().unwrap();
+    // One that finds no place is dropped, and tries again after a second.
+    let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(900));
+    let waiting: Vec<_> = (0..crowd).map_while(|nth| connect(nth).ok()).collect();
+    assert_eq!(waiting.len(), crowd);
 }
 
 #[test]

@@ -25,7 +25,7 @@ const BODIES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("bodies");
 /// Serves until it is killed; prints its address.
 #[allow(clippy::print_stdout, reason = "its parent reads the address")]
 pub(super) fn serve(kind: &str, folder: &Path) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = edge_web::bind("127.0.0.1:0".parse().unwrap(), "the benchmark").unwrap();
     println!("{}", listener.local_addr().unwrap());
     actix_rt::System::new().block_on(async {
         match kind {
