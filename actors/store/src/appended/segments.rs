@@ -224,6 +224,28 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn a_disk_that_refuses_writes_past_the_cache_gets_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("segment");
+        // A file whose writes are invalid arguments, whatever their alignment.
+        let refusing = OpenOptions::new()
+            .write(true)
+            .open("/proc/self/oom_score_adj")
+            .unwrap();
+        let mut segment = SegmentFile {
+            file: File::create(&path).unwrap(),
+            direct: Some(refusing),
+        };
+        let mut gathered = Gathered::default();
+        segment
+            .write(4096, &[b"all ", b"of it"], &mut gathered)
+            .unwrap();
+        assert!(segment.direct.is_none(), "it is not asked again");
+        assert_eq!(std::fs::read(&path).unwrap()[4096..], *b"all of it");
+    }
+
+    #[test]
     fn what_is_not_there_is_said_by_kind() {
         let folder = tempfile::tempdir().unwrap();
         let segments = SegmentFolder::new(folder.path().join("pieces"));
