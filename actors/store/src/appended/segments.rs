@@ -221,6 +221,13 @@ mod tests {
             .unwrap();
         segments.read(0, 8192, &mut out).unwrap();
         assert!(out == all);
+        // What was gathered is aligned: it was not refused where it was asked for.
+        let is_open = direct::open(&segments.path(0)).is_ok();
+        let current = &segments.writer.lock().current;
+        let is_direct = current
+            .as_ref()
+            .is_some_and(|(_, open)| open.direct.is_some());
+        assert_eq!(is_direct, is_open);
     }
 
     #[test]
