@@ -10,6 +10,7 @@ mod project;
 mod say;
 mod search_parts;
 mod shell;
+mod soak;
 mod test;
 mod tidy;
 mod up;
@@ -45,6 +46,8 @@ enum Task {
     Tidy(tidy::Options),
     /// Run the fuzz targets
     Fuzz(fuzz::Options),
+    /// Kill all products at random under load, and check that nothing is lost, doubled, hanging or leaked
+    Soak(soak::Options),
     /// Write the generated pages anew and build the API documentation
     Docs(docs::Options),
     /// Build a release: an archive of each program, their checksums, and the installer
@@ -59,6 +62,7 @@ impl Task {
             Self::Bench(options) => bench::run(project, options),
             Self::Tidy(options) => tidy::run(project, options),
             Self::Fuzz(options) => fuzz::run(project, options),
+            Self::Soak(options) => soak::run(project, options),
             Self::Docs(options) => docs::run(project, options),
             Self::Dist(options) => dist::run(project, options),
         }

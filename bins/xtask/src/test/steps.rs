@@ -9,7 +9,7 @@ use super::counts::{self, Counts};
 use super::summary::Outcome;
 use crate::parts::{self, PLAYWRIGHT};
 use crate::project::Project;
-use crate::{docs, fuzz, install, say, shell, tidy, up};
+use crate::{docs, fuzz, install, say, shell, soak, tidy, up};
 
 /// What the steps are run with.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) struct Step {
 }
 
 /// All steps in their order.
-pub(super) const STEPS: [Step; 10] = [
+pub(super) const STEPS: [Step; 11] = [
     Step {
         name: "fmt",
         about: "the formatting",
@@ -76,6 +76,11 @@ pub(super) const STEPS: [Step; 10] = [
         name: "up",
         about: "the quick start, once",
         run: quick_start,
+    },
+    Step {
+        name: "soak",
+        about: "kills of all products under load, a few",
+        run: short_soak,
     },
     Step {
         name: "fuzz",
@@ -214,6 +219,13 @@ fn doctest(setting: &Setting<'_>) -> Done {
 fn check_docs(setting: &Setting<'_>) -> Done {
     docs::check(setting.project)?;
     docs::build_api(setting.project)?;
+    passed()
+}
+
+/// Few kills; `cargo xtask soak` for the whole claim.
+fn short_soak(setting: &Setting<'_>) -> Done {
+    build_programs(setting)?;
+    soak::short(setting.project)?;
     passed()
 }
 

@@ -1,0 +1,131 @@
+//! Kills orchestrator, runner, VM manager and search server at random points while webhooks, pull
+//! requests and file changes arrive and the forge errs, delays and freezes; then lets everything
+//! settle and counts what was lost, doubled, left hanging or leaked. `cargo xtask soak` builds the
+//! programs and runs it.
+//!
+//! ```text
+//! load (pushes, mentions, pull requests, files) ──▶ four real programs ◀── killers (SIGKILL, restart)
+//!                                                        │
+//!                              scripted forge ◀──────────┘   faults
+//!                                     └──────▶ checkers, once all is quiet
+//! ```
+
+#![allow(clippy::print_stdout, reason = "its report is what it is run for")]
+
+mod check;
+mod daemon;
+mod findings;
+mod forge;
+mod killer;
+mod load;
+mod random;
+mod wire;
+mod world;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Parser;
+
+use crate::findings::Findings;
+use crate::world::World;
+
+/// What to run.
+#[derive(Debug, Parser)]
+struct Options {
+    /// SIGKILLs in all, spread over the four programs
+    #[arg(long, default_value_t = 1000)]
+    kills: u32,
+    /// Where kills, faults and load fall; printed, so that a run can be repeated
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Gives up on further kills after this many minutes
+    #[arg(long, default_value_t = 60)]
+    minutes: u64,
+    /// Folder with the built programs
+    #[arg(long, value_name = "DIR")]
+    programs: PathBuf,
+    /// The static agent of VMs
+    #[arg(long, value_name = "FILE")]
+    agent: PathBuf,
+    /// Folder with VM images and kernels that may be reused
+    #[arg(long, value_name = "DIR")]
+    images: PathBuf,
+    /// Keeps the folder of the run, with all logs
+    #[arg(long)]
+    keep: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("soak: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<bool> {
+    let seed = options.seed.unwrap_or_else(random::seed_of_the_clock);
+    println!("soak: {} kills, seed {seed}", options.kills);
+    let world = Arc::new(World::new(options)?);
+    println!("soak: logs in {}", world.folder().display());
+    let started = Instant::now();
+    let deadline = started + Duration::from_secs(options.minutes * 60);
+    if let Err(error) = world.start_all() {
+        world.keep();
+        return Err(error);
+    }
+    let faults = forge::spawn_faults(Arc::clone(&world), seed);
+    let loads = load::spawn(&world, seed);
+    let killers = killer::spawn(&world, options.kills, seed, deadline);
+    let mut findings = Findings::default();
+    let mut kills = 0;
+    for killer in killers {
+        let done = killer.join().expect("a killer does not panic");
+        println!(
+            "soak: {:12} {} kills, {} failed starts",
+            done.name,
+            done.kills,
+            done.failed_starts.len()
+        );
+        kills += done.kills;
+        findings.failed_starts.extend(done.failed_starts);
+    }
+    world.stop_load.store(true, Ordering::Relaxed);
+    for thread in loads.into_iter().chain([faults]) {
+        thread.join().expect("a load does not panic");
+    }
+    world.forge.plan_nothing();
+    println!(
+        "soak: {kills} kills in {} s; waiting for quiet",
+        started.elapsed().as_secs()
+    );
+    check::all(&world, &mut findings);
+    world.stop_all();
+    check::leaks(&world, &mut findings);
+    let complete = kills >= options.kills;
+    if !complete {
+        println!(
+            "soak: only {kills} of {} kills within {} minutes",
+            options.kills, options.minutes
+        );
+    }
+    findings.print(&world.ledger());
+    let good = complete && findings.is_empty();
+    if !good || options.keep {
+        world.keep();
+    }
+    println!(
+        "soak: {}; again: cargo xtask soak --kills {} --seed {seed}",
+        if good { "passed" } else { "FAILED" },
+        options.kills
+    );
+    Ok(good)
+}
