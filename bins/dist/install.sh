@@ -108,6 +108,18 @@ check_place() {
         *) stop "ORRERY_RELEASES is to begin with https:// or file://, it is $releases" ;;
     esac
     releases=${releases%/}
+    # The page of a forge's releases is what people copy.
+    case "$releases" in
+        */releases) if page_of_forge "$releases"; then releases=$releases/download; fi ;;
+    esac
+}
+
+# Whether it is a forge's page of releases, rather than a folder of that name: a folder says which release is the latest.
+page_of_forge() {
+    allowed=$(protocols)
+    found=$(curl --fail --silent --location --max-redirs 5 --proto "$allowed" --proto-redir "$allowed" \
+        --connect-timeout 20 "$1/latest" 2>/dev/null) || return 1
+    ! is_release "$(printf '%s\n' "$found" | head -n 1 | tr -d ' \r')"
 }
 
 # Protocols that addresses and redirects may use. Where anything may be changed on the way, checksums help no one.
@@ -130,13 +142,17 @@ fetch() {
         --connect-timeout 20 --retry 2 --output "$2" "$1"
 }
 
+is_release() {
+    printf '%s\n' "$1" | grep -Eq '^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$'
+}
+
 # A name of a release becomes part of addresses and file names: nothing but vMAJOR.MINOR.PATCH with a suffix may.
 check_version() {
     case "$version" in
         v*) ;;
         *) version=v$version ;;
     esac
-    printf '%s\n' "$version" | grep -Eq '^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$' ||
+    is_release "$version" ||
         wrong_usage "$version is no release: they are named like v1.2.3"
 }
 
@@ -154,14 +170,18 @@ find_version() {
                 "${releases%/download}/latest") ||
                 stop "the newest release cannot be found at ${releases%/download}/latest; name one with --version"
             version=${page##*/}
+            place=${releases%/download}/latest
             ;;
         *)
             fetch "$releases/latest" "$scratch/latest" ||
                 stop "the newest release cannot be found at $releases/latest; name one with --version"
-            version=$(head -n 1 "$scratch/latest")
+            version=$(head -n 1 "$scratch/latest" | tr -d ' \r')
+            place=$releases/latest
             ;;
     esac
-    check_version
+    # What was found is nobody's wrong usage.
+    is_release "$version" ||
+        stop "$place leads to \"$(printf '%s' "$version" | cut -c 1-80)\", which is no release: name one with --version"
 }
 
 find_target() {

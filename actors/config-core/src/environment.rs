@@ -51,9 +51,10 @@ impl Environment {
     }
 
     /// Where programs keep data of this user: `$XDG_DATA_HOME`, `~/.local/share`, or `/var/lib` for one without a home
-    /// (XDG Base Directory Specification).
+    /// (XDG Base Directory Specification: a path that is not absolute counts as none).
     pub fn data_home(&self) -> PathBuf {
         let named = self.text("XDG_DATA_HOME").map(PathBuf::from);
+        let named = named.filter(|path| path.is_absolute());
         let usual = || Some(Path::new(self.text("HOME")?).join(".local/share"));
         named.or_else(usual).unwrap_or_else(|| "/var/lib".into())
     }
@@ -98,6 +99,25 @@ mod tests {
         assert_eq!(environment.get("EMPTY"), Ok(Some("")));
         assert_eq!(environment.get("OTHER"), Ok(None));
         assert_eq!(format!("{environment:?}"), r#"{"EMPTY", "TOKEN"}"#);
+    }
+
+    #[test]
+    fn y7_the_data_folder_is_where_the_xdg_specification_says() {
+        let home = |pairs: &[(&str, &str)]| {
+            let environment: Environment = pairs.iter().copied().collect();
+            environment.data_home()
+        };
+        let named = [("HOME", "/home/me"), ("XDG_DATA_HOME", "/data")];
+        assert_eq!(home(&named), Path::new("/data"));
+        let usual = Path::new("/home/me/.local/share");
+        assert_eq!(home(&named[..1]), usual);
+        for none in ["", "data", "./data"] {
+            assert_eq!(
+                home(&[("HOME", "/home/me"), ("XDG_DATA_HOME", none)]),
+                usual
+            );
+        }
+        assert_eq!(home(&[]), Path::new("/var/lib"));
     }
 
     #[cfg(unix)]

@@ -12,6 +12,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use rustix::process::DumpableBehavior;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -19,7 +20,16 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The exit code of the dispatcher's own failures, as `env` and container tools use it.
 const FAILED: u8 = 125;
 
+/// What this program writes is its user's alone, and no other process of that user can read its memory and environment,
+/// secrets in them included.
+fn begin() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    // A kernel that refuses leaves what the file system protects.
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
 fn main() -> ExitCode {
+    begin();
     let arguments = arguments::Arguments::parse();
     let environment = config_core::Environment::from_os(std::env::vars_os());
     match dispatch::dispatch(&arguments, &environment) {

@@ -5,7 +5,8 @@
 //! words that hold nothing a shell would interpret.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -63,11 +64,11 @@ impl Tunnel {
         Ok((tunnel, sockets))
     }
 
-    /// Until the sockets are there; ssh makes them once it is let in.
+    /// Until somebody listens at the sockets: ssh makes them once it is let in, and listens a moment later.
     fn wait_for(&mut self, host: &str, sockets: &[PathBuf]) -> Result<(), Failure> {
         let until = Instant::now() + PATIENCE;
         loop {
-            if sockets.iter().all(|socket| socket.exists()) {
+            if sockets.iter().all(|socket| is_listening(socket)) {
                 return Ok(());
             }
             if let Ok(Some(_)) = self.child.try_wait() {
@@ -95,6 +96,11 @@ impl Drop for Tunnel {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether whoever connects is taken. A socket's file is there before that is so; nothing but asking tells.
+fn is_listening(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
 }
 
 /// A file of `host`.
@@ -263,5 +269,29 @@ impl PrivateFolder {
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+
+    use super::*;
+
+    #[test]
+    fn y2_a_socket_that_is_there_but_does_not_listen_yet_is_waited_for() {
+        let folder = PrivateFolder::new().expect("a folder");
+        let path = folder.0.join("0");
+        assert!(!is_listening(&path), "there is nothing");
+        let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
+        let socket = socket.expect("a socket");
+        let address = SocketAddrUnix::new(&path).expect("a short path");
+        rustix::net::bind(&socket, &address).expect("bound");
+        assert!(
+            path.exists() && !is_listening(&path),
+            "nobody would be let in"
+        );
+        rustix::net::listen(&socket, 1).expect("it listens");
+        assert!(is_listening(&path));
     }
 }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use program::log::LogFormat;
 
 /// Starts AI agents when they are mentioned, when a pull request is opened, and by schedule.
 #[derive(Debug, Parser)]
@@ -29,6 +30,10 @@ pub(crate) struct Arguments {
     /// How much is logged: debug, info, warn, error
     #[arg(long, value_name = "LEVEL", env = "LOG_LEVEL", default_value = "info")]
     pub(crate) log_level: String,
+
+    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as well
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
 }
 
 /// How results are printed.

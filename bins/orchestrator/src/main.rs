@@ -12,9 +12,10 @@ use clap::Parser;
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
+    program::process::begin();
     program::memory::give_freed_memory_back();
     let arguments = arguments::Arguments::parse();
-    let environment = config_core::Environment::from_os(std::env::vars_os());
+    let environment = program::environment::take();
     let checked = match check::read(&arguments, &environment) {
         Ok(checked) => checked,
         Err(code) => return code,

@@ -19,10 +19,14 @@ pub(crate) fn run(
     checked: Checked,
     environment: Environment,
 ) -> anyhow::Result<()> {
-    let filter = environment.text("RUST_LOG").map(str::to_owned);
-    edge_web::logging::init(&arguments.log_level, filter.as_deref());
-    let (shared, listening) =
+    let look = program::log::look(arguments.log_format, &environment)?;
+    let connections = program::limits::serve_options(&environment)?;
+    program::log::init(&arguments.log_level, look, &environment);
+    program::limits::warn_of_few_files();
+    program::data::tighten(&checked.config.directories.data);
+    let (shared, mut listening) =
         boot::shared(checked, &arguments.config, environment, "orchestrator")?;
+    listening.serve = connections;
     let store = shared.store().clone();
     let ended = actix_rt::System::new().block_on(serve(shared, listening));
     store.close();

@@ -210,6 +210,21 @@ impl Checker<'_> {
 }
 
 impl Plan {
+    /// Where data is kept: the folder of all, and what a product keeps elsewhere.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let search = self.search.iter();
+        let machines = self.vm_manager.iter();
+        let runner = self.runner.iter();
+        let agents = self.orchestrator.iter();
+        std::iter::once(&self.data)
+            .chain(search.map(|plan| &plan.settings.data_path.value))
+            .chain(machines.map(|config| &config.data.value))
+            .chain(runner.map(|config| &config.runner.data))
+            .chain(agents.map(|plan| &plan.checked.config.directories.data))
+            .cloned()
+            .collect()
+    }
+
     /// What would run, for people.
     pub(crate) fn summary(&self) -> String {
         let mut text = format!(

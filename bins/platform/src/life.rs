@@ -14,7 +14,9 @@ use std::future::Future;
 use actix_rt::task::JoinHandle;
 use anyhow::Context as _;
 use config_core::{Diagnostic, Environment};
-use program::life::Stop;
+use edge_web::ServeOptions;
+use program::life::{Stop, ignore_hangup};
+use program::log::LogFormat;
 use program::notify;
 use supervision::{Root, RootHandle, SupervisorSpec, Verdict};
 use tokio::sync::{mpsc, oneshot};
@@ -24,13 +26,22 @@ use crate::products::{Agents, Machines, Runs, Search};
 use crate::run_news::RunKeepers;
 
 /// Runs until SIGINT or SIGTERM.
-pub(crate) fn run(plan: Plan, environment: &Environment) -> anyhow::Result<()> {
-    let filter = environment.text("RUST_LOG");
-    edge_web::logging::init(&plan.log_level, filter);
+pub(crate) fn run(
+    plan: Plan,
+    log_format: Option<LogFormat>,
+    environment: &Environment,
+) -> anyhow::Result<()> {
+    let look = program::log::look(log_format, environment)?;
+    let serve = program::limits::serve_options(environment)?;
+    program::log::init(&plan.log_level, look, environment);
+    program::limits::warn_of_few_files();
     for warning in plan.warnings.iter().map(Diagnostic::headline) {
         tracing::warn!(event = "config.warning", "{warning}");
     }
-    let parts = Parts::take(plan, environment)?;
+    plan.folders()
+        .iter()
+        .for_each(|folder| program::data::tighten(folder));
+    let parts = Parts::take(plan, &serve, environment)?;
     actix_rt::System::new().block_on(live(parts))
 }
 
@@ -43,18 +54,25 @@ struct Parts {
 }
 
 impl Parts {
-    fn take(plan: Plan, environment: &Environment) -> anyhow::Result<Self> {
-        let search = plan.search.map(Search::take).transpose();
+    fn take(plan: Plan, serve: &ServeOptions, environment: &Environment) -> anyhow::Result<Self> {
+        let search = plan
+            .search
+            .map(|plan| Search::take(plan, serve))
+            .transpose();
         let search = search.context("the search server cannot be started")?;
-        let machines = plan.vm_manager.as_ref().map(Machines::take).transpose();
+        let machines = plan.vm_manager.as_ref();
+        let machines = machines
+            .map(|config| Machines::take(config, serve))
+            .transpose();
         let machines = machines.context("the VM manager cannot be started")?;
         let runs = plan
             .runner
-            .map(|config| Runs::take(config, machines.as_ref(), environment));
+            .map(|config| Runs::take(config, machines.as_ref(), serve, environment));
         let runs = runs
             .transpose()
             .context("the workflow runner cannot be started")?;
-        let agents = plan.orchestrator.map(Agents::take).transpose();
+        let agents = plan.orchestrator;
+        let agents = agents.map(|plan| Agents::take(plan, serve)).transpose();
         Ok(Self {
             search,
             machines,
@@ -81,8 +99,11 @@ impl Parts {
         if let Some(runs) = self.runs {
             runs.start(tree, edges).await?;
         }
-        if let Some(agents) = self.agents {
-            agents.start(tree, edges).await?;
+        match self.agents {
+            Some(agents) => agents.start(tree, edges).await?,
+            None => ignore_hangup(
+                "no product here reads its settings again: they take effect with a restart",
+            )?,
         }
         Ok(())
     }

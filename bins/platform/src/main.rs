@@ -11,14 +11,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use config_core::{Colours, Diagnostics, Environment};
+use config_core::{Colours, Diagnostics};
+use program::log::LogFormat;
 
 const AFTER_HELP: &str = "\
 The file's tables [search], [vm_manager], [runner] and [orchestrator] say which products run; each
 can be left out. The products' own variables apply here as well: see docs/CONFIG.md.
 
 Exit codes: 0 ok, 1 the configuration is invalid or the platform cannot start, 2 wrong usage.
-Signals: SIGTERM and Ctrl-C end everything; SIGHUP reads the orchestrator's configuration again.";
+Signals: SIGTERM and Ctrl-C end everything; SIGHUP reads the orchestrator's configuration again,
+and is ignored without one.";
 
 /// The whole platform in one process: search, VM manager, workflow runner, orchestrator.
 #[derive(Debug, Parser)]
@@ -30,6 +32,9 @@ struct Arguments {
     /// Check the configuration of all products, say everything that is wrong with it, and end.
     #[arg(long)]
     check: bool,
+    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as well.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
 }
 
 fn main() -> ExitCode {
@@ -39,9 +44,10 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
+    program::process::begin();
     program::memory::give_freed_memory_back();
     let arguments = Arguments::parse();
-    let environment = Environment::from_os(std::env::vars_os());
+    let environment = program::environment::take();
     let plan = match check::plan(&arguments.config, &environment) {
         Ok(plan) => plan,
         Err(wrong) => {
@@ -57,7 +63,7 @@ fn main() -> ExitCode {
         let _ = std::io::stdout().write_all(plan.summary().as_bytes());
         return ExitCode::SUCCESS;
     }
-    match life::run(plan, &environment) {
+    match life::run(plan, arguments.log_format, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "{}", program::in_words(error.as_ref()));

@@ -48,7 +48,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(crate) fn take(plan: SearchPlan) -> anyhow::Result<Self> {
+    pub(crate) fn take(plan: SearchPlan, serve: &ServeOptions) -> anyhow::Result<Self> {
         let SearchPlan {
             settings,
             configuration,
@@ -59,6 +59,7 @@ impl Search {
         let address = search::socket_address(&settings.listen.value)?;
         let listener = edge_web::bind(address, "listen in [search]")?;
         let mut options = search::server_options(&settings);
+        options.serve = serve.clone();
         options.configuration = Some(configuration);
         options.state = Some(search::open_state(&settings, "platform")?);
         options.readers = std::env::current_exe().ok().map(Program::own);
@@ -104,7 +105,7 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    pub(crate) fn take(config: &ManagerConfig) -> anyhow::Result<Self> {
+    pub(crate) fn take(config: &ManagerConfig, serve: &ServeOptions) -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("where this program is")?;
         let agent = agent::find(config.agent.as_deref(), &own).with_context(|| {
             format!(
@@ -117,7 +118,7 @@ impl Machines {
         let options = VmOptions {
             key: folders.token_key()?,
             hosts: config.hosts.clone(),
-            serve: ServeOptions::default(),
+            serve: serve.clone(),
         };
         Ok(Self {
             service: machines::service(config, &folders, &agent)?,
@@ -164,6 +165,7 @@ impl Runs {
     pub(crate) fn take(
         mut config: RunnerConfig,
         machines: Option<&Machines>,
+        serve: &ServeOptions,
         environment: &Environment,
     ) -> anyhow::Result<Self> {
         let elsewhere = environment.text("VMM_API_URL");
@@ -183,7 +185,7 @@ impl Runs {
             body: BodyLimits::default(),
             hosts: config.hosts,
             token,
-            serve: ServeOptions::default(),
+            serve: serve.clone(),
         };
         Ok(Self {
             service: RunnerService::new(config.runner, store.clone())?,
@@ -223,13 +225,14 @@ pub(crate) struct Agents {
 }
 
 impl Agents {
-    pub(crate) fn take(plan: AgentPlan) -> anyhow::Result<Self> {
+    pub(crate) fn take(plan: AgentPlan, serve: &ServeOptions) -> anyhow::Result<Self> {
         let AgentPlan {
             path,
             checked,
             environment,
         } = plan;
-        let (shared, listening) = agents::shared(checked, &path, environment, "platform")?;
+        let (shared, mut listening) = agents::shared(checked, &path, environment, "platform")?;
+        listening.serve = serve.clone();
         Ok(Self { shared, listening })
     }
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use supervision::RootHandle;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::notify;
 
@@ -23,6 +24,7 @@ pub fn listening(
     actors: &RootHandle,
 ) -> io::Result<Stop> {
     let signal = edge_web::shutdown_signal()?;
+    ignore_hangup(RESTART)?;
     tracing::info!(event = "server.listening", url = %format!("http://{bound}/"), "the {program} listens");
     notify::ready();
     notify::keep_alive(notify::supervisor_answers(actors));
@@ -31,6 +33,25 @@ pub fn listening(
         notify::stopping();
         tracing::info!(event = "server.stopping", signal = name);
     }))
+}
+
+/// What SIGHUP means to a program whose settings are read once.
+const RESTART: &str = "there is nothing to read again: settings take effect with a restart; \
+                       the search server follows its role file by itself";
+
+/// From now on SIGHUP is answered by a line in the log, which says `why` nothing is read again. Needs a running actix
+/// system.
+///
+/// # Errors
+/// When the signal handler cannot be installed.
+pub fn ignore_hangup(why: &'static str) -> io::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    actix_rt::spawn(async move {
+        while hangup.recv().await.is_some() {
+            tracing::info!(event = "server.hangup_ignored", "{why}");
+        }
+    });
+    Ok(())
 }
 
 /// Runs `serve` in an actix system of its own, and logs its good end.

@@ -63,6 +63,8 @@ fn each_unit_waits_for_ready_watches_and_gives_up_some_day() {
             ("WatchdogSec", "30"),
             ("Restart", "on-failure"),
             ("NoNewPrivileges", "yes"),
+            ("UMask", "0077"),
+            ("LimitNOFILE", "65536"),
             ("ProtectSystem", "strict"),
         ] {
             assert_eq!(unit[key], [value], "{name}: {key}");

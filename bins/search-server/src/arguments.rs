@@ -5,15 +5,16 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use config_core::{Colours, Diagnostics, Environment};
+use program::log::LogFormat;
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
 
 use crate::FAILED;
 use crate::backup::{Place, Restore};
 
 const AFTER_HELP: &str = "\
-Environment: SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH, LOG_LEVEL, SERVICE_SERVER_HOSTNAME,
+Environment: SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH, LOG_LEVEL, LOG_FORMAT, SERVICE_SERVER_HOSTNAME,
 SERVICE_CACHE_SIZE, SERVICE_MAX_CONCURRENT_SEARCHES, SERVICE_STORAGE, SERVICE_WS_UPSTREAM,
-SERVICE_API_TOKEN; a flag wins over a variable. For backups: CLOUDSTORE_ACCESS_KEY_ID,
+SERVICE_API_TOKEN, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; a flag wins over a variable. For backups: CLOUDSTORE_ACCESS_KEY_ID,
 CLOUDSTORE_SECRET_ACCESS_KEY, SERVICE_PROFILE_OBJSTORE_REGION, SERVICE_PROFILE_OBJSTORE_ENDPOINT.
 
 Exit codes: 0 ok, 1 the configuration is invalid or the server cannot start, 2 wrong usage.";
@@ -37,6 +38,9 @@ pub(crate) struct Arguments {
     /// How much is logged: debug, info, warn, error.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
+    /// How the log looks; text on a terminal and JSON elsewhere unless said.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
     /// Check the configuration, say everything that is wrong with it, and end.
     #[arg(long)]
     pub(crate) check: bool,

@@ -21,10 +21,11 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
+    program::process::begin();
     program::memory::give_freed_memory_back();
     program::memory::use_small_pages();
     let arguments = arguments::Arguments::parse();
-    let environment = config_core::Environment::from_os(std::env::vars_os());
+    let environment = program::environment::take();
     let settings = match arguments.settings(&environment) {
         Ok(settings) => settings,
         Err(diagnostics) => return arguments.report(&diagnostics),

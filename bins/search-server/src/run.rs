@@ -1,5 +1,7 @@
 //! The server's life: settings, actors, listener, end.
 
+use std::path::Path;
+
 use anyhow::Context;
 use config_core::Environment;
 use program::life;
@@ -17,10 +19,10 @@ pub(crate) fn run(
     settings: &ServerSettings,
     environment: &Environment,
 ) -> anyhow::Result<()> {
-    edge_web::logging::init(
-        settings.log_level.value.as_str(),
-        environment.text("RUST_LOG"),
-    );
+    let look = program::log::look(arguments.log_format, environment)?;
+    let serve = program::limits::serve_options(environment)?;
+    program::log::init(settings.log_level.value.as_str(), look, environment);
+    program::limits::warn_of_few_files();
     for warning in settings.warnings.iter() {
         tracing::warn!(event = "config.warning", "{}", warning.headline());
     }
@@ -29,6 +31,7 @@ pub(crate) fn run(
         tracing::warn!(event = "config.exposed", "{}", warning.headline());
     }
     let path = &settings.settings_path.value;
+    warn_of_former_place(path, environment);
     let folder = first_folder(environment, std::env::current_dir().ok());
     let (configuration, origin) = boot::read_configuration(path, environment, &folder)?;
     if origin == RoleFileOrigin::Created {
@@ -40,11 +43,13 @@ pub(crate) fn run(
     }
     let document = configuration.now().document;
     let search = boot::search_settings(settings, configuration.place().roles(&document));
+    program::data::tighten(&settings.data_path.value);
     let _lock = boot::lock_data(settings, "search-server").context("SERVICE_DATA_PATH")?;
     let address = boot::socket_address(&settings.listen.value)?;
     let listener = edge_web::bind(address, "SERVICE_SERVER_HOSTNAME or --listen")?;
     let bound = listener.local_addr()?;
     let mut options = boot::server_options(settings);
+    options.serve = serve;
     options.configuration = Some(configuration);
     options.state = Some(boot::open_state(settings, "search-server")?);
     options.readers = std::env::current_exe().ok().map(Program::own);
@@ -54,4 +59,21 @@ pub(crate) fn run(
         server.serve(listener, stopped).await?;
         Ok(())
     })
+}
+
+/// Versions that did not know `XDG_CONFIG_HOME` have left a role file that would be missed.
+fn warn_of_former_place(path: &Path, environment: &Environment) {
+    let home = environment.text("HOME").map(Path::new);
+    let former = home.map(|home| home.join(".config/service/config.json"));
+    let named = environment
+        .text("XDG_CONFIG_HOME")
+        .is_some_and(|base| path.starts_with(base));
+    if let Some(former) = former.filter(|former| named && !path.exists() && former.exists()) {
+        tracing::warn!(
+            event = "config.warning",
+            "there is a role file at {}, where it was before XDG_CONFIG_HOME counted; {} is read: move it, or set SERVICE_SETTINGS_PATH",
+            former.display(),
+            path.display()
+        );
+    }
 }

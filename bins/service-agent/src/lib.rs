@@ -16,12 +16,22 @@ pub mod failure;
 pub mod place;
 mod private;
 
+use rustix::process::DumpableBehavior;
+
 pub use client::{Client, Piece};
 pub use failure::{Failure, Outcome};
 pub use place::{Asking, Opened, Place};
 
 /// The argument with which a program starts itself to read documents that could do harm.
 pub const READ_DOCUMENTS: &str = "__read-documents";
+
+/// The first steps of a client: what it writes is its user's alone, and no other process of that user can read the tokens in
+/// its memory and environment.
+pub fn begin() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    // A kernel that refuses leaves what the file system protects.
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
 
 /// Whether this process was started to read documents; if so it has done that, and ends with this code.
 #[must_use]

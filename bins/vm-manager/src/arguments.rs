@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use config_core::{Colours, Diagnostics, Environment};
+use program::log::LogFormat;
 use vm_core::ImageRef;
 use vm_core::token::Scope;
 use vm_web::config::{Flags, ManagerConfig};
@@ -14,8 +15,8 @@ use vm_web::config::{Flags, ManagerConfig};
 use crate::FAILED;
 
 const AFTER_HELP: &str = "\
-Environment: VM_MANAGER_CONFIG, VM_MANAGER_LISTEN, VM_MANAGER_DATA, LOG_LEVEL; a flag wins over a
-variable, that over the file. Without a file everything is as it comes.
+Environment: VM_MANAGER_CONFIG, VM_MANAGER_LISTEN, VM_MANAGER_DATA, LOG_LEVEL, LOG_FORMAT,
+ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; a flag wins over a variable, that over the file. Without a file everything is as it comes.
 
 Exit codes: 0 ok, 1 the configuration is invalid or what was asked for failed, 2 wrong usage.";
 
@@ -45,6 +46,9 @@ pub(crate) struct Common {
     /// How much is logged: debug, info, warn, error.
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
+    /// How the log looks; text on a terminal and JSON elsewhere unless said.
+    #[arg(long, global = true, value_enum, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
     /// The agent that VMs run, a static program; found beside this program unless said.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) agent: Option<PathBuf>,

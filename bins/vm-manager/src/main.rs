@@ -20,8 +20,15 @@ use crate::arguments::{Arguments, Command, Common, ConfigError, TokenArguments, 
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
+    program::process::begin();
     let arguments = Arguments::parse();
-    let environment = Environment::from_os(std::env::vars_os());
+    let serves = matches!(arguments.command, None | Some(Command::Serve));
+    let environment = if serves {
+        program::environment::take()
+    } else {
+        // It ends soon, and starts programs that know no other place for what they need.
+        Environment::from_os(std::env::vars_os())
+    };
     let config = match arguments.common.config(&environment) {
         Ok(config) => config,
         Err(error) => return error.report(),
@@ -64,7 +71,12 @@ fn run(
     match command.unwrap_or(Command::Serve) {
         Command::Serve => serve::run(common, config, &folders, environment),
         Command::Token(wanted) => token(&wanted, &folders),
-        Command::Image(command) => image::run(command, common, config, &folders),
+        Command::Image(command) => {
+            edge_web::logging::init("warn", environment.text("RUST_LOG"));
+            program::data::tighten(&config.data.value);
+            program::process::make_files_of_a_system();
+            image::run(command, common, config, &folders)
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The manager's life: service, listener, end.
 
 use config_core::Environment;
-use edge_web::ServeOptions;
 use program::life;
 use vm_web::boot::{self, Folders};
 use vm_web::config::ManagerConfig;
@@ -17,7 +16,11 @@ pub(crate) fn run(
     folders: &Folders,
     environment: &Environment,
 ) -> anyhow::Result<()> {
-    edge_web::logging::init(config.log_level.value, environment.text("RUST_LOG"));
+    let look = program::log::look(common.log_format, environment)?;
+    let serve = program::limits::serve_options(environment)?;
+    program::log::init(config.log_level.value, look, environment);
+    program::limits::warn_of_few_files();
+    program::data::tighten(&config.data.value);
     let agent = agent::find(common, config)?;
     let key = folders.token_key()?;
     // Before anything is begun that would have to be taken back.
@@ -27,7 +30,7 @@ pub(crate) fn run(
     let options = ServerOptions {
         key,
         hosts: config.hosts.clone(),
-        serve: ServeOptions::default(),
+        serve,
     };
     let store = service.shared.store.clone();
     life::run(async move {

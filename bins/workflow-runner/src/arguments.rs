@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use program::log::LogFormat;
 
 /// Runs a repository's workflows in microVMs.
 #[derive(Debug, Parser)]
@@ -39,8 +40,8 @@ Exit codes: 0 the run succeeded, 1 it failed or could not be started, 2 usage, 3
 
 /// The contract's variables, for `--help`.
 const SERVE_HELP: &str = "Environment: PORT, HOST, FORGE_WEBHOOK_SECRET (needed), FORGE_TOKEN, FORGE_URL, VMM_API_URL, VMM_AUTH_TOKEN, USE_LLM_PARSER, \
-LOCALLLM_BASE_URL, LOCALLLM_MODEL, CLOUDLLM_API_KEY, CLOUDLLM_MODEL, REPOSITORY_PATH, LOG_LEVEL, WORKFLOW_RUNNER_CONFIG, WORKFLOW_RUNNER_DATA, \
-WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage.";
+LOCALLLM_BASE_URL, LOCALLLM_MODEL, CLOUDLLM_API_KEY, CLOUDLLM_MODEL, REPOSITORY_PATH, LOG_LEVEL, LOG_FORMAT, WORKFLOW_RUNNER_CONFIG, WORKFLOW_RUNNER_DATA, \
+WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage.";
 
 /// How to serve.
 #[derive(Debug, Clone, Args)]
@@ -54,6 +55,9 @@ pub(crate) struct ServeOptions {
     /// Folder of runs, logs and artifacts
     #[arg(long)]
     pub(crate) data: Option<String>,
+    /// How the log looks; text on a terminal and JSON elsewhere unless said
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
     /// Check the configuration and end
     #[arg(long)]
     pub(crate) check: bool,

@@ -9,17 +9,17 @@ mod serve;
 use std::process::ExitCode;
 
 use clap::Parser;
-use config_core::Environment;
 
 use crate::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
+    program::process::begin();
     let arguments = Arguments::parse();
     match arguments.command.unwrap_or(Command::Serve(arguments.serve)) {
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
         Command::Serve(options) => {
-            let environment = Environment::from_os(std::env::vars_os());
+            let environment = program::environment::take();
             serve::run(&options, &environment)
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use config_core::Environment;
-use edge_web::{BodyLimits, ServeOptions};
+use edge_web::BodyLimits;
 use program::life;
 use runner_actors::RunnerService;
 use runner_web::config::{Flags, RunnerConfig};
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         print(&text);
         return ExitCode::SUCCESS;
     }
-    match serve(config, environment) {
+    match serve(arguments, config, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say(&program::in_words(error.as_ref()));
@@ -71,8 +71,16 @@ fn read(arguments: &Arguments, environment: &Environment) -> Result<RunnerConfig
     parsed.map_err(|diagnostics| diagnostics.to_string())
 }
 
-fn serve(config: RunnerConfig, environment: &Environment) -> anyhow::Result<()> {
-    edge_web::logging::init(config.log_level, environment.text("RUST_LOG"));
+fn serve(
+    arguments: &Arguments,
+    config: RunnerConfig,
+    environment: &Environment,
+) -> anyhow::Result<()> {
+    let look = program::log::look(arguments.log_format, environment)?;
+    let serve = program::limits::serve_options(environment)?;
+    program::log::init(config.log_level, look, environment);
+    program::limits::warn_of_few_files();
+    program::data::tighten(&config.runner.data);
     let store = Store::open(&config.runner.data, &Options::new("workflow-runner"))?;
     let listener = edge_web::bind(config.listen, "PORT and HOST, or --listen")?;
     let bound = listener.local_addr()?;
@@ -84,7 +92,7 @@ fn serve(config: RunnerConfig, environment: &Environment) -> anyhow::Result<()> 
         body: BodyLimits::default(),
         hosts: config.hosts,
         token,
-        serve: ServeOptions::default(),
+        serve,
     };
     life::run(async move {
         let server = RunnerServer::start(service, options);

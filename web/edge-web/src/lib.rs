@@ -13,6 +13,7 @@
 mod admin;
 mod assets;
 mod body;
+mod connections;
 mod edge;
 mod escape;
 pub mod figures;
@@ -28,6 +29,7 @@ pub mod logging;
 mod metrics;
 mod openapi;
 mod problem;
+mod process_figures;
 mod range;
 mod request_id;
 mod routes;
@@ -54,6 +56,8 @@ pub use problem::{FieldError, PROBLEM_JSON, Problem, ProblemDocument};
 pub use range::{ByteRange, byte_range};
 pub use request_id::RequestId;
 pub use routes::Routes;
-pub use serve::{BindError, START_PATIENCE, ServeOptions, bind, serve, shutdown_signal};
+pub use serve::{
+    BindError, START_PATIENCE, ServeOptions, bind, open_files, serve, shutdown_signal,
+};
 pub use sign_in::{SignIn, SignInAttempts};
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};

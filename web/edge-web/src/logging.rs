@@ -5,16 +5,39 @@ use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
+/// How the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Look {
+    /// Text on a terminal, JSON elsewhere.
+    #[default]
+    ByPlace,
+    /// Text.
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
 /// Starts logging at `level` (`debug`, `info`, `warn`, `error`); `filter` (the value of `RUST_LOG`)
 /// wins where it is set. Called once, by programs; a second call changes nothing.
 pub fn init(level: &str, filter: Option<&str>) {
+    init_as(level, filter, Look::ByPlace);
+}
+
+/// The same in this look.
+pub fn init_as(level: &str, filter: Option<&str>, look: Look) {
     let filter = filter.filter(|text| !text.trim().is_empty());
     let filter = filter.map_or_else(|| EnvFilter::new(quiet(level)), EnvFilter::new);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
-    let started = if std::io::stderr().is_terminal() {
-        builder.with_target(false).try_init()
+    let terminal = std::io::stderr().is_terminal();
+    let human = match look {
+        Look::ByPlace => terminal,
+        Look::Human => true,
+        Look::Json => false,
+    };
+    let started = if human {
+        builder.with_target(false).with_ansi(terminal).try_init()
     } else {
         builder
             .json()

@@ -10,6 +10,8 @@ use prometheus::{
     TextEncoder,
 };
 
+use crate::process_figures::ProcessFigures;
+
 /// Upper bounds of the duration buckets, in seconds: from a cached search to a deadline.
 const BUCKETS: [f64; 12] = [
     0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0,
@@ -81,6 +83,7 @@ impl Metrics {
         metrics.register(metrics.panics.clone());
         metrics.register(metrics.good_signatures.clone());
         metrics.register(metrics.bad_signatures.clone());
+        metrics.register(ProcessFigures::new());
         metrics
     }
 

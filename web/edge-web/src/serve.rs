@@ -2,11 +2,13 @@
 //! traps a signal inside.
 
 use std::future::Future;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use actix_http::error::DispatchError;
 use actix_http::{HttpService, KeepAlive, Request, Response};
 use actix_service::{
     IntoServiceFactory, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
@@ -15,6 +17,7 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{AppConfig, Server, Service};
 use actix_web::rt::net::TcpStream;
 
+use crate::connections::{ConnectionLimits, Connections};
 use crate::strict::{StrictStream, StrictTimeouts};
 
 /// How long a server's start waits for the actors that its first requests will ask.
@@ -39,8 +42,37 @@ pub struct ServeOptions {
     pub client_stall_timeout: Duration,
     /// How long requests may still run after the shutdown was asked for; whole seconds.
     pub shutdown_timeout: Duration,
-    /// The most connections of one worker; the others wait in the listener's queue.
+    /// The most connections at the same time. Where another one comes, the one that is missed least is closed: one that has
+    /// sent no whole request, then one that waits for its next. Where all are being answered, the new one gets 503, unless
+    /// it asks for health.
     pub max_connections: usize,
+    /// The most of one address, of one /64 network with IPv6; not of this machine's own, which may be a proxy's. `None`: a
+    /// quarter of all.
+    pub max_connections_per_address: Option<usize>,
+}
+
+/// How many files this process may have open.
+#[must_use]
+pub fn open_files() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let limit = limit.current.unwrap_or(u64::MAX);
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+/// Connections for so many open files: an eighth, for a program may have five addresses, and has files, indexes and children
+/// besides.
+fn connections_for(open_files: usize) -> usize {
+    (open_files / 8).clamp(16, 10_000)
+}
+
+impl ServeOptions {
+    fn connection_limits(&self) -> ConnectionLimits {
+        let of_address = self.max_connections_per_address;
+        ConnectionLimits {
+            all: self.max_connections,
+            of_address: of_address.unwrap_or(self.max_connections / 4),
+        }
+    }
 }
 
 impl Default for ServeOptions {
@@ -52,7 +84,8 @@ impl Default for ServeOptions {
             client_disconnect_timeout: Duration::from_secs(1),
             client_stall_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(10),
-            max_connections: 10_000,
+            max_connections: connections_for(open_files()),
+            max_connections_per_address: None,
         }
     }
 }
@@ -87,7 +120,7 @@ pub enum BindError {
 /// See [`BindError`].
 pub fn bind(address: SocketAddr, variable: &'static str) -> Result<TcpListener, BindError> {
     listen(address).map_err(|source| match source.kind() {
-        io::ErrorKind::AddrInUse => BindError::InUse { address, variable },
+        ErrorKind::AddrInUse => BindError::InUse { address, variable },
         _ => BindError::Other {
             address,
             variable,
@@ -127,9 +160,11 @@ where
     <S::Service as Service<Request>>::Future: 'static,
     B: MessageBody + 'static,
 {
+    let connections = Arc::new(Connections::new(options.connection_limits()));
     let mut builder = Server::build()
         .workers(options.workers.max(1))
-        .max_concurrent_connections(options.max_connections.max(1))
+        // They are counted below. What waits in the listener's queue could not be told why.
+        .max_concurrent_connections(connections.most().saturating_mul(2))
         .shutdown_timeout(options.shutdown_timeout.as_secs())
         .disable_signals();
     let draining = builder.graceful_shutdown_signal();
@@ -157,11 +192,18 @@ where
             end: options.client_disconnect_timeout,
             stall: options.client_stall_timeout,
         };
-        fn_service(move |stream: TcpStream| async move {
+        let connections = Arc::clone(&connections);
+        fn_service(move |stream: TcpStream| {
             let peer = stream.peer_addr().ok();
-            // Answers are written whole; waiting for more would only delay them.
-            stream.set_nodelay(true).ok();
-            Ok((StrictStream::new(stream, timeouts), peer))
+            let seat = connections.admit(peer.map(|peer| peer.ip()));
+            async move {
+                // One too many of those that are one too many: closed without a word.
+                let seat =
+                    seat.ok_or_else(|| DispatchError::Io(ErrorKind::ConnectionRefused.into()))?;
+                // Answers are written whole; waiting for more would only delay them.
+                stream.set_nodelay(true).ok();
+                Ok((StrictStream::new(stream, timeouts, seat), peer))
+            }
         })
         .and_then(http.h1(map_config(application, |()| AppConfig::default())))
     })?;
@@ -197,4 +239,21 @@ pub fn shutdown_signal() -> io::Result<impl Future<Output = &'static str> + Send
             _ = terminate.recv() => "SIGTERM",
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t8_connections_leave_room_for_files_whatever_the_limit_is() {
+        for (open_files, expected) in [(1_024, 128), (20_000, 2_500), (524_288, 10_000), (64, 16)] {
+            assert_eq!(connections_for(open_files), expected);
+        }
+        let options = ServeOptions {
+            max_connections: 128,
+            ..ServeOptions::default()
+        };
+        assert_eq!(options.connection_limits().of_address, 32);
+    }
 }

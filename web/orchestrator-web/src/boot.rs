@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use config_core::{Diagnostic, Environment};
-use edge_web::BindError;
+use edge_web::{BindError, ServeOptions};
 use git_engine::Git;
 use orchestrator_actors::{Clock, Parts, Shared};
 use orchestrator_core::config::{Checked, Config};
@@ -139,6 +139,7 @@ fn listening(config: &Config) -> Result<Listening, BootError> {
         receiver,
         admin,
         socket,
+        serve: ServeOptions::default(),
     })
 }
 

@@ -30,9 +30,14 @@ impl Bridge {
         self,
         port: Option<TcpListener>,
         socket: Option<Bound>,
+        options: ServeOptions,
         stopped: tokio::sync::watch::Receiver<bool>,
     ) -> io::Result<()> {
-        let on_port = self.clone().on_port(port, stopped.clone());
+        let options = ServeOptions {
+            workers: 1,
+            ..options
+        };
+        let on_port = self.clone().on_port(port, options, stopped.clone());
         let on_socket = self.on_socket(socket, stopped);
         let (port, socket) = tokio::join!(on_port, on_socket);
         port.and(socket)
@@ -41,6 +46,7 @@ impl Bridge {
     async fn on_port(
         self,
         listener: Option<TcpListener>,
+        options: ServeOptions,
         mut stopped: tokio::sync::watch::Receiver<bool>,
     ) -> io::Result<()> {
         let Some(listener) = listener else {
@@ -55,10 +61,6 @@ impl Bridge {
         });
         let edge = self.edge(HostPolicy::new(address, std::iter::empty()), Some(token));
         let factory = move || self.app(&edge);
-        let options = ServeOptions {
-            workers: 1,
-            ..ServeOptions::default()
-        };
         serve(listener, factory, options, async move {
             until(&mut stopped).await;
         })

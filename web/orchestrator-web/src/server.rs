@@ -52,6 +52,8 @@ pub struct Listening {
     pub admin: Option<TcpListener>,
     /// The admin bridge's socket.
     pub socket: Option<Bound>,
+    /// How connections are treated.
+    pub serve: ServeOptions,
 }
 
 /// An orchestrator that is started but does not listen yet.
@@ -175,14 +177,20 @@ impl OrchestratorServer {
             metrics: metrics.clone(),
             health: health.clone(),
         };
-        let admin = bridge.serve(listening.admin, listening.socket, stopped.clone());
+        let options = listening.serve;
+        let admin = bridge.serve(
+            listening.admin,
+            listening.socket,
+            options.clone(),
+            stopped.clone(),
+        );
         let admin = actix_rt::spawn(admin);
         let ended = async move {
             ended.await;
             let _ = stop.send(true);
         };
         let receiving = serve_receiver(
-            listening.receiver,
+            (listening.receiver, options),
             &config,
             verifier,
             metrics,
@@ -207,7 +215,7 @@ fn health(shared: &Shared, service: &OrchestratorService) -> Health {
 }
 
 async fn serve_receiver(
-    listener: TcpListener,
+    (listener, options): (TcpListener, ServeOptions),
     config: &Config,
     verifier: ForgeVerifier,
     metrics: Metrics,
@@ -233,5 +241,5 @@ async fn serve_receiver(
             .app_data(web::Data::new(metrics.clone()))
             .configure(|config| routes.configure(config))
     };
-    serve(listener, factory, ServeOptions::default(), shutdown).await
+    serve(listener, factory, options, shutdown).await
 }

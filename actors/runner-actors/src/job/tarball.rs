@@ -1,6 +1,7 @@
 //! Tar streams to and from a VM.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -37,15 +38,47 @@ pub(crate) fn of_folder(
             buffer: Vec::with_capacity(CHUNK),
         };
         let mut builder = tar::Builder::new(writer);
-        builder.follow_symlinks(false);
-        let packed = builder
-            .append_dir_all(".", &folder)
-            .and_then(|()| builder.into_inner()?.flush());
+        let packed =
+            pack(&mut builder, &folder, Path::new("")).and_then(|()| builder.into_inner()?.flush());
         if let Err(error) = packed {
             let _ = sender.blocking_send(Err(error));
         }
     });
     receive(receiver)
+}
+
+/// Packs what is in a folder, under `name`. Modes are those of a checkout on any machine (755 for folders and programs, 644 for
+/// the rest): here its files are open to this program's user alone, and in a VM they are to be as everybody expects them.
+/// Neither a socket nor a device is packed: a checkout has none.
+fn pack<W: Write>(
+    builder: &mut tar::Builder<W>,
+    folder: &Path,
+    name: &Path,
+) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, name) = (entry.path(), name.join(entry.file_name()));
+        let metadata = std::fs::symlink_metadata(&path)?;
+        let mut header = tar::Header::new_gnu();
+        header.set_metadata(&metadata);
+        if metadata.is_symlink() {
+            header.set_size(0);
+            builder.append_link(&mut header, &name, std::fs::read_link(&path)?)?;
+        } else if metadata.is_dir() {
+            header.set_size(0);
+            header.set_mode(0o755);
+            builder.append_data(&mut header, &name, std::io::empty())?;
+            pack(builder, &path, &name)?;
+        } else if metadata.is_file() {
+            let runs = metadata.permissions().mode() & 0o100 != 0;
+            header.set_mode(if runs { 0o755 } else { 0o644 });
+            // Exactly as long as the header says, even if it changes meanwhile.
+            let file = std::fs::File::open(&path)?;
+            let content = file.chain(std::io::repeat(0)).take(metadata.len());
+            builder.append_data(&mut header, &name, content)?;
+        }
+    }
+    Ok(())
 }
 
 /// A file's bytes as a stream.
@@ -130,6 +163,52 @@ pub(crate) fn files_in(tar: &[u8], most: usize) -> std::io::Result<Vec<(String, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn t10_a_checkout_that_only_we_can_read_has_the_usual_modes_in_a_vm() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        std::fs::create_dir(place("src")).unwrap();
+        std::fs::write(place("src/main.rs"), "fn main() {}").unwrap();
+        std::fs::write(place("run.sh"), "#!/bin/sh\n").unwrap();
+        std::os::unix::fs::symlink("run.sh", place("link")).unwrap();
+        for (name, mode) in [("src/main.rs", 0o600), ("run.sh", 0o700), ("src", 0o700)] {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(place(name), mode).unwrap();
+        }
+        let mut builder = tar::Builder::new(Vec::new());
+        pack(&mut builder, folder.path(), Path::new("")).unwrap();
+        let bytes = builder.into_inner().unwrap();
+        let mut archive = tar::Archive::new(&bytes[..]);
+        let mut found: Vec<(String, u32, u64, Option<String>)> = archive
+            .entries()
+            .unwrap()
+            .map(|entry| {
+                let entry = entry.unwrap();
+                let header = entry.header();
+                (
+                    entry.path().unwrap().to_string_lossy().into_owned(),
+                    header.mode().unwrap() & 0o777,
+                    header.size().unwrap(),
+                    entry
+                        .link_name()
+                        .unwrap()
+                        .map(|name| name.to_string_lossy().into_owned()),
+                )
+            })
+            .collect();
+        found.sort();
+        let file = |name: &str, mode, size| (name.to_owned(), mode, size, None);
+        assert_eq!(found[0].3.as_deref(), Some("run.sh"));
+        assert_eq!(
+            found[1..],
+            [
+                file("run.sh", 0o755, 10),
+                file("src", 0o755, 0),
+                file("src/main.rs", 0o644, 12)
+            ]
+        );
+    }
 
     #[test]
     fn small_files_there_and_back() {

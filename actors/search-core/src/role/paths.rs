@@ -30,7 +30,9 @@ impl Os {
     /// The default path of the role file (contract, section 2.1).
     pub(super) fn settings_path(self, environment: &Environment) -> Result<PathBuf, ValueError> {
         Ok(match self {
-            Self::Linux => home(environment)?.join(".config/service/config.json"),
+            Self::Linux => {
+                base(environment, "XDG_CONFIG_HOME", ".config")?.join("service/config.json")
+            }
             Self::MacOs => {
                 home(environment)?.join("Library/Application Support/Service/config.json")
             }
@@ -41,7 +43,7 @@ impl Os {
     /// The default data folder.
     pub(super) fn data_path(self, environment: &Environment) -> Result<PathBuf, ValueError> {
         Ok(match self {
-            Self::Linux => home(environment)?.join(".local/share/service"),
+            Self::Linux => base(environment, "XDG_DATA_HOME", ".local/share")?.join("service"),
             Self::MacOs => home(environment)?.join("Library/Application Support/Service/data"),
             Self::Windows => app_data(environment)?.join("Service").join("data"),
         })
@@ -53,6 +55,13 @@ fn folder_variable(environment: &Environment, name: &str) -> Result<Option<PathB
         .get(name)
         .map_err(|error| ValueError::new(format!("{name}: {error}")))?;
     Ok(value.filter(|value| !value.is_empty()).map(PathBuf::from))
+}
+
+/// A base folder of the XDG specification: as `variable` says, else the usual one below the home folder. A path that is not
+/// absolute counts as none, as the specification has it.
+fn base(environment: &Environment, variable: &str, usual: &str) -> Result<PathBuf, ValueError> {
+    let named = folder_variable(environment, variable)?.filter(|path| path.is_absolute());
+    named.map_or_else(|| Ok(home(environment)?.join(usual)), Ok)
 }
 
 /// The user's home folder.
@@ -92,4 +101,47 @@ pub(super) fn folder(text: &str, environment: &Environment) -> Result<PathBuf, V
         return Err(error.help("write the whole path, or one below the role file's folder"));
     }
     with_home(text, environment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn y7_the_default_places_are_below_the_xdg_base_folders() {
+        let places = |pairs: &[(&str, &str)]| {
+            let environment: Environment = pairs.iter().copied().collect();
+            let place = |found: Result<PathBuf, ValueError>| {
+                found.map(|path| path.to_str().unwrap_or_default().to_owned())
+            };
+            (
+                place(Os::Linux.settings_path(&environment)).ok(),
+                place(Os::Linux.data_path(&environment)).ok(),
+            )
+        };
+        let both = |settings: &str, data: &str| (Some(settings.to_owned()), Some(data.to_owned()));
+        let home = ("HOME", "/home/me");
+        let usual = both(
+            "/home/me/.config/service/config.json",
+            "/home/me/.local/share/service",
+        );
+        assert_eq!(places(&[home]), usual, "the contract's own places");
+        let named = [
+            home,
+            ("XDG_CONFIG_HOME", "/etc/me"),
+            ("XDG_DATA_HOME", "/data"),
+        ];
+        assert_eq!(
+            places(&named),
+            both("/etc/me/service/config.json", "/data/service")
+        );
+        assert_eq!(
+            places(&named[1..]),
+            places(&named),
+            "no home is needed then"
+        );
+        let none = [home, ("XDG_CONFIG_HOME", "relative"), ("XDG_DATA_HOME", "")];
+        assert_eq!(places(&none), usual);
+        assert_eq!(places(&[]), (None, None));
+    }
 }

@@ -13,6 +13,7 @@ mod keeping;
 mod limits;
 mod mentions;
 mod outside;
+mod process;
 mod receiver;
 mod reload;
 mod secrets;

@@ -2,5 +2,6 @@
 
 mod check;
 mod news;
+mod process;
 mod running;
 mod site;

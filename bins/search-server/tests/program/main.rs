@@ -2,6 +2,7 @@
 
 mod limits;
 mod pages;
+mod process;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -4,4 +4,5 @@ mod images;
 mod machines;
 mod manager;
 mod network;
+mod process;
 mod settings;

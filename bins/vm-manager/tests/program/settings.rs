@@ -48,13 +48,13 @@ fn it_says_its_version_and_what_is_wrong_with_its_settings() {
 }
 
 /// The beginning of an ELF program without program headers: no loader is asked for.
-const STATIC: &[u8; 64] = &{
+pub(crate) const STATIC: &[u8; 64] = &{
     let mut bytes = [0; 64];
     (bytes[0], bytes[1], bytes[2], bytes[3]) = (0x7f, b'E', b'L', b'F');
     bytes
 };
 
-fn executable(path: &std::path::Path, bytes: &[u8]) {
+pub(crate) fn executable(path: &std::path::Path, bytes: &[u8]) {
     std::fs::write(path, bytes).expect("it can be written");
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(path, mode).expect("it is ours");

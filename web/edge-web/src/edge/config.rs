@@ -94,6 +94,11 @@ impl EdgeConfig {
         Ok(Admission::Pass(grant))
     }
 
+    /// Whether only whoever shows a token comes to this path.
+    pub(super) fn wants_token(&self, path: &str) -> bool {
+        self.token.is_some() && !self.public.contains(path)
+    }
+
     /// Whether a browser has signed in, or is about to; pages of other origins cannot use a session.
     fn has_session(&self, head: &RequestHead, grant: &Option<HeaderValue>) -> bool {
         let sign_in = self.sign_in.as_ref().filter(|_| grant.is_none());

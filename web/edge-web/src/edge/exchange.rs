@@ -2,14 +2,18 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use actix_http::ConnectionType;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{RequestHead, ServiceResponse};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::{Error, HttpRequest, HttpResponse, ResponseError};
+use bytes::Bytes;
 use prometheus::IntGauge;
 use tracing::Span;
 
@@ -19,7 +23,7 @@ use crate::headers::secure;
 use crate::metrics::RouteMetrics;
 use crate::problem::{PROBLEM_JSON, Problem, problem_of};
 use crate::request_id::{RequestId, X_REQUEST_ID};
-use crate::strict::Connection;
+use crate::strict::{Answering, Connection};
 
 /// What the edge knows of one request until it is answered.
 pub(super) struct Exchange {
@@ -30,7 +34,33 @@ pub(super) struct Exchange {
     started: Instant,
     /// The other origin that may read the answer.
     pub(super) grant: Option<HeaderValue>,
+    /// Keeps the connection until the answer is given; goes with its body.
+    pub(super) answering: Option<Answering>,
     _in_flight: InFlight,
+}
+
+/// Shorter bodies are in the connection's buffer at once, in bytes.
+const LONG: u64 = 32 * 1024;
+
+/// A body, during which the connection is not idle.
+struct Held {
+    body: BoxBody,
+    _answering: Answering,
+}
+
+impl MessageBody for Held {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(cx)
+    }
 }
 
 /// Counts down however the request ends, a vanished client included.
@@ -56,6 +86,7 @@ impl Exchange {
             span,
             started: Instant::now(),
             grant: None,
+            answering: None,
             _in_flight: InFlight(in_flight),
         }
     }
@@ -76,7 +107,7 @@ impl Exchange {
 
     /// Completes the answer, whatever came out of the handler.
     pub(super) fn finish(
-        &self,
+        &mut self,
         outcome: Result<ServiceResponse, Error>,
     ) -> Result<ServiceResponse, Error> {
         match outcome {
@@ -97,7 +128,7 @@ impl Exchange {
         }
     }
 
-    fn complete(&self, answer: ServiceResponse) -> ServiceResponse {
+    fn complete(&mut self, answer: ServiceResponse) -> ServiceResponse {
         let mut answer = self.as_problem(answer);
         self.stamp(answer.headers_mut());
         end_unread(&mut answer);
@@ -107,7 +138,25 @@ impl Exchange {
         let metrics = metrics.unwrap_or(self.config.metrics.unmatched());
         metrics.observe(status, self.started.elapsed());
         self.log(request, status);
-        answer
+        self.held(answer)
+    }
+
+    /// A long answer is under way until its last byte was given to the connection.
+    fn held(&mut self, answer: ServiceResponse) -> ServiceResponse {
+        let long = match answer.response().body().size() {
+            BodySize::None => false,
+            BodySize::Sized(bytes) => bytes > LONG,
+            BodySize::Stream => true,
+        };
+        let Some(answering) = self.answering.take_if(|_| long) else {
+            return answer;
+        };
+        answer.map_body(|_, body| {
+            BoxBody::new(Held {
+                body,
+                _answering: answering,
+            })
+        })
     }
 
     /// Gives every failed answer a problem body with the id of the request.

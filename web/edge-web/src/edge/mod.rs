@@ -21,6 +21,7 @@ use actix_web::{Error, HttpMessage as _};
 use pin_project_lite::pin_project;
 
 use crate::problem::Problem;
+use crate::strict::Connection;
 
 pub use config::EdgeConfig;
 use config::{Admission, preflight};
@@ -74,7 +75,17 @@ where
 
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let mut exchange = Exchange::begin(&self.config, request.head());
-        let state = match self.config.admit(request.head()) {
+        let connection = request.conn_data::<Connection>().cloned();
+        let admission =
+            if connection.as_ref().is_some_and(Connection::is_aside) && !is_health(&request) {
+                Err(full_house())
+            } else {
+                self.config.admit(request.head())
+            };
+        let known =
+            matches!(admission, Ok(Admission::Pass(_))) && self.config.wants_token(request.path());
+        exchange.answering = connection.map(|connection| connection.begin(known));
+        let state = match admission {
             Ok(Admission::Pass(grant)) => {
                 exchange.grant = grant;
                 request.extensions_mut().insert(exchange.id.clone());
@@ -104,6 +115,15 @@ where
         };
         EdgeFuture { state, exchange }
     }
+}
+
+/// What is answered in a full house too.
+fn is_health(request: &ServiceRequest) -> bool {
+    ["/livez", "/readyz", "/health", "/healthz", "/metrics"].contains(&request.path())
+}
+
+fn full_house() -> Problem {
+    Problem::unavailable("this server has as many connections as it takes", 1).closing()
 }
 
 pin_project! {

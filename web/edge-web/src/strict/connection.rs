@@ -2,7 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Waker};
+
+use crate::connections::Place;
 
 /// Shared by one connection and the requests that came over it.
 ///
@@ -12,14 +15,58 @@ use std::task::{Context, Waker};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Connection(Rc<Signal>);
 
+/// Held while a request is answered, to the last byte of its answer.
+#[derive(Debug)]
+pub(crate) struct Answering(Connection);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if let Some(place) = &self.0.0.place {
+            place.is_idle();
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Signal {
     inside_body: Cell<bool>,
     ending: Cell<bool>,
+    /// Whether whoever sends has shown a token.
+    known: Cell<bool>,
+    /// Its place among the connections of the listener.
+    place: Option<Arc<Place>>,
     reader: RefCell<Option<Waker>>,
 }
 
 impl Connection {
+    /// One that has this place.
+    pub(crate) fn at(place: Arc<Place>) -> Self {
+        Self(Rc::new(Signal {
+            place: Some(place),
+            ..Signal::default()
+        }))
+    }
+
+    /// A request has begun, from somebody who has shown a token (`known`) or has not.
+    pub(crate) fn begin(&self, known: bool) -> Answering {
+        self.0.known.set(known);
+        if let Some(place) = &self.0.place {
+            place.is_answered();
+            place.is_receiving(!known && self.is_inside_body());
+        }
+        Answering(self.clone())
+    }
+
+    /// Whether it is one too many, and may ask for health alone.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.0.place.as_ref().is_some_and(|place| place.is_aside())
+    }
+
+    /// Whether it has to make room for another one.
+    pub(crate) fn leaves(&self, cx: &Context<'_>) -> bool {
+        self.0.place.as_ref().is_some_and(|place| place.leaves(cx))
+    }
+
     /// Whether a body has begun and is not complete.
     pub(crate) fn is_inside_body(&self) -> bool {
         self.0.inside_body.get()
@@ -27,7 +74,12 @@ impl Connection {
 
     /// Notes whether a body has begun and is not complete, and who reads it.
     pub(crate) fn note_body(&self, inside: bool, cx: &Context<'_>) {
-        self.0.inside_body.set(inside);
+        if self.0.inside_body.replace(inside)
+            && !inside
+            && let Some(place) = &self.0.place
+        {
+            place.is_receiving(false);
+        }
         if inside {
             let mut reader = self.0.reader.borrow_mut();
             if !reader

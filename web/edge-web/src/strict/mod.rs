@@ -12,6 +12,6 @@ mod connection;
 mod scanner;
 mod stream;
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Answering, Connection};
 pub(crate) use scanner::Scanner;
 pub(crate) use stream::{StrictStream, StrictTimeouts};

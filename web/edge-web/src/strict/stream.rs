@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use super::{Connection, Scanner};
+use crate::connections::Seat;
 
 /// How much is handed over before the parser gets its turn, in bytes. The parser alone would read up
 /// to 128 KiB ahead of a handler that has refused the body already; and each read that fills its
@@ -45,18 +47,21 @@ pub(crate) struct StrictStream<T> {
     timer: Option<Pin<Box<Sleep>>>,
     /// Runs while the client takes nothing of an answer.
     stalled: Option<Pin<Box<Sleep>>>,
+    /// Given back with the connection.
+    _seat: Seat,
 }
 
 impl<T> StrictStream<T> {
-    pub(crate) fn new(inner: T, timeouts: StrictTimeouts) -> Self {
+    pub(crate) fn new(inner: T, timeouts: StrictTimeouts, seat: Seat) -> Self {
         Self {
             inner,
             scanner: Scanner::default(),
-            connection: Connection::default(),
+            connection: Connection::at(Arc::clone(&seat.place)),
             helping: 0,
             timeouts,
             timer: None,
             stalled: None,
+            _seat: seat,
         }
     }
 
@@ -93,6 +98,9 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.connection.leaves(cx) {
+            return Poll::Ready(Ok(()));
+        }
         // Overdue is the end of the stream: the connection is closed without a word. An ending
         // connection is asked before it is read, as its client may never pause.
         if self.connection.is_ending() && self.is_overdue(cx) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod api;
+mod connections;
 mod forge_schema;
 mod framing;
 mod guards;

@@ -1,0 +1,65 @@
+//! How the log looks: `--log-format`, `LOG_FORMAT`, else by where it goes.
+
+use clap::ValueEnum;
+use config_core::{Choices, Environment, choose};
+use edge_web::logging::{self, Look};
+
+/// The variable, which a flag wins over.
+const VARIABLE: &str = "LOG_FORMAT";
+
+/// What it may say.
+const LOOKS: &Choices<Look> = &[("human", Look::Human), ("json", Look::Json)];
+
+/// How the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people.
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `LOG_FORMAT` is neither.
+#[derive(Debug, thiserror::Error)]
+#[error("{VARIABLE}: {0}")]
+pub struct WrongFormat(config_core::ValueError);
+
+/// What the flag says, else the variable; text on a terminal and JSON elsewhere without either. An empty variable counts as
+/// unset.
+///
+/// # Errors
+/// When the variable names no format.
+pub fn look(flag: Option<LogFormat>, environment: &Environment) -> Result<Look, WrongFormat> {
+    match (flag, environment.text(VARIABLE)) {
+        (Some(LogFormat::Human), _) => Ok(Look::Human),
+        (Some(LogFormat::Json), _) => Ok(Look::Json),
+        (None, Some(text)) => choose("log format", text, LOOKS).map_err(WrongFormat),
+        (None, None) => Ok(Look::ByPlace),
+    }
+}
+
+/// Starts the log at `level`; `RUST_LOG` wins over it.
+pub fn init(level: &str, look: Look, environment: &Environment) {
+    logging::init_as(level, environment.text("RUST_LOG"), look);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn y7_a_flag_wins_over_the_variable_and_that_over_the_place() {
+        let unset = Environment::default();
+        let set = |text| Environment::from_iter([(VARIABLE, text)]);
+        let look = |flag, environment| look(flag, &environment).map_err(|e| e.to_string());
+        assert_eq!(look(None, unset.clone()), Ok(Look::ByPlace));
+        assert_eq!(look(None, set("")), Ok(Look::ByPlace));
+        assert_eq!(look(None, set("json")), Ok(Look::Json));
+        assert_eq!(look(None, set("human")), Ok(Look::Human));
+        let flag = Some(LogFormat::Human);
+        assert_eq!(look(flag, set("json")), Ok(Look::Human));
+        let wrong = look(None, set("jsno")).expect_err("no such format");
+        assert!(wrong.contains("LOG_FORMAT"), "{wrong}");
+        assert!(wrong.contains("json"), "{wrong}");
+    }
+}
