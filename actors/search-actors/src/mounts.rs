@@ -115,6 +115,9 @@ mod tests {
         assert_eq!(mounts.missing(&root), None);
         mounts.keep(["stick".to_owned()].into()).expect("kept");
         let missing = mounts.missing(&root).expect("it is no mount");
-        assert!(missing.contains("stick is not mounted any more"), "{missing}");
+        assert!(
+            missing.contains("stick is not mounted any more"),
+            "{missing}"
+        );
     }
 }

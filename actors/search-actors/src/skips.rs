@@ -104,7 +104,10 @@ mod tests {
         assert!(!skips.follow(&batch(&["big.log"], &[]), skipped(&[("big.log", TooLarge)])));
         // It is small again, another one has become text.
         assert!(skips.follow(&batch(&["big.log", "a.bin"], &[]), Vec::new()));
-        assert_eq!((count(&skips, "too_large"), count(&skips, "binary")), (0, 1));
+        assert_eq!(
+            (count(&skips, "too_large"), count(&skips, "binary")),
+            (0, 1)
+        );
         // A folder goes, and its neighbour of a like name stays.
         assert!(skips.follow(&batch(&[], &["d"]), Vec::new()));
         assert_eq!((count(&skips, "binary"), count(&skips, "empty")), (0, 1));

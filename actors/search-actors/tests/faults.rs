@@ -80,11 +80,7 @@ impl Running {
 }
 
 /// Waits until the slot shows what is wanted.
-async fn until(
-    slot: &SourceSlot,
-    what: &str,
-    is_it: impl Fn(&Published) -> bool,
-) -> Published {
+async fn until(slot: &SourceSlot, what: &str, is_it: impl Fn(&Published) -> bool) -> Published {
     let began = Instant::now();
     loop {
         let published = slot.read();
@@ -177,10 +173,16 @@ async fn u1_a_keeper_that_has_failed_comes_back_by_itself_and_readiness_tells() 
     let down = until(&slot, "it cannot work", |published| published.is_down).await;
     assert_eq!(down.state, SourceState::Failed);
     let reason = down.error.expect("a reason");
-    assert!(reason.contains("check that it is writable") && reason.contains("tried again"), "{reason}");
+    assert!(
+        reason.contains("check that it is writable") && reason.contains("tried again"),
+        "{reason}"
+    );
     let board = running.boards.now();
     let degraded = board.keepers_work().expect_err("a keeper is down");
-    assert!(degraded.starts_with("degraded: source \"files\""), "{degraded}");
+    assert!(
+        degraded.starts_with("degraded: source \"files\""),
+        "{degraded}"
+    );
     assert!(board.is_degraded());
     fs::remove_file(home.path().join("index")).expect("removed");
     assert_eq!(ready(&slot).await, 3);
@@ -201,7 +203,10 @@ async fn u1_a_disk_that_was_full_for_long_parks_no_keeper_and_a_reindex_is_at_on
     let fill = || {
         let file = fs::File::create(&ballast).expect("a file");
         let mut at = 0;
-        while file.write_at(&[7; 4_096], at).is_ok_and(|written| written > 0) {
+        while file
+            .write_at(&[7; 4_096], at)
+            .is_ok_and(|written| written > 0)
+        {
             at += 4_096;
         }
     };
@@ -227,15 +232,28 @@ async fn u1_a_disk_that_was_full_for_long_parks_no_keeper_and_a_reindex_is_at_on
     // It fills again while the keeper follows the folder; what was searchable stays so.
     fill();
     for number in 0..40 {
-        let text: String = (0..2_000).map(|word| format!("w{number}x{word} ")).collect();
-        write(&home.path().join("files"), &format!("more{number}.txt"), &text);
+        let text: String = (0..2_000)
+            .map(|word| format!("w{number}x{word} "))
+            .collect();
+        write(
+            &home.path().join("files"),
+            &format!("more{number}.txt"),
+            &text,
+        );
     }
-    until(&slot, "the disk is full again", |published| published.is_down).await;
+    until(&slot, "the disk is full again", |published| {
+        published.is_down
+    })
+    .await;
     assert_eq!(running.search("needle").await.total, 5);
     fs::remove_file(&ballast).expect("room");
     running.reindex(0).await;
     until(&slot, "everything is indexed", |published| {
-        is_ready(published) && published.snapshot.as_ref().is_some_and(|all| all.document_count() == 45)
+        is_ready(published)
+            && published
+                .snapshot
+                .as_ref()
+                .is_some_and(|all| all.document_count() == 45)
     })
     .await;
     running.stop().await;
@@ -257,14 +275,21 @@ async fn u5_a_search_that_meets_damage_is_answered_by_the_others_and_the_index_i
     let store = stores.next().expect("a store");
     let file = fs::File::options().write(true).open(&store).expect("opens");
     let half = file.metadata().expect("a file").len() / 2;
-    file.write_all_at(&vec![0xff; half as usize], 0).expect("writes");
+    file.write_all_at(&vec![0xff; half as usize], 0)
+        .expect("writes");
     // Whatever was damaged by then: an answer, never an error, and never less than the whole source's.
     let answer = running.search("hay needle").await;
     assert!(answer.total == 4 || answer.total == 10, "{answer:?}");
     if answer.total == 4 {
         assert_eq!(answer.status, AnswerStatus::PartialSuccess);
         let report = &answer.sources[0];
-        assert!(report.error.as_ref().is_some_and(|why| why.contains(".store")), "{report:?}");
+        assert!(
+            report
+                .error
+                .as_ref()
+                .is_some_and(|why| why.contains(".store")),
+            "{report:?}"
+        );
     }
     assert_eq!(ready(&running.slot(0)).await, 6);
     let answer = running.search("hay needle").await;
@@ -301,19 +326,31 @@ async fn u8_a_file_that_grows_over_the_limit_is_counted_as_skipped() {
     assert_eq!(ready(&slot).await, 3);
     write(&files, "00.txt", &"needle ".repeat(1_600_000));
     let large = |published: &Published| published.skipped.get("too_large").copied();
-    let grown = until(&slot, "it is counted", |published| large(published) == Some(1)).await;
+    let grown = until(&slot, "it is counted", |published| {
+        large(published) == Some(1)
+    })
+    .await;
     assert_eq!(grown.skipped.len(), 1);
     until(&slot, "it is not found any more", |published| {
-        published.snapshot.as_ref().is_some_and(|all| all.document_count() == 2)
+        published
+            .snapshot
+            .as_ref()
+            .is_some_and(|all| all.document_count() == 2)
     })
     .await;
     write(&files, "new.txt", &"needle ".repeat(1_600_000));
-    until(&slot, "a new one is counted too", |published| large(published) == Some(2)).await;
+    until(&slot, "a new one is counted too", |published| {
+        large(published) == Some(2)
+    })
+    .await;
     write(&files, "00.txt", "needle");
     fs::remove_file(files.join("new.txt")).expect("removed");
     until(&slot, "neither is", |published| {
         large(published).is_none()
-            && published.snapshot.as_ref().is_some_and(|all| all.document_count() == 3)
+            && published
+                .snapshot
+                .as_ref()
+                .is_some_and(|all| all.document_count() == 3)
     })
     .await;
     running.stop().await;
@@ -338,9 +375,8 @@ async fn unmounted(home: &Path, mounted: &Path, own: u64) {
         published.state == SourceState::Ready
             && said.is_some_and(|why| why.contains("is not mounted any more"))
     };
-    let documents = |published: &Published| {
-        published.snapshot.as_ref().map(|all| all.document_count())
-    };
+    let documents =
+        |published: &Published| published.snapshot.as_ref().map(|all| all.document_count());
     mount.detach();
     until(&slot, "it is said", is_away).await;
     // However often it is compared.
@@ -370,7 +406,10 @@ async fn unmounted(home: &Path, mounted: &Path, own: u64) {
     .await;
     // Changes are followed there.
     write(mounted, "new.txt", "needle\n");
-    until(&slot, "it is watched", |published| documents(published) == Some(own + 32)).await;
+    until(&slot, "it is watched", |published| {
+        documents(published) == Some(own + 32)
+    })
+    .await;
     running.stop().await;
     drop(mount);
 }

@@ -253,10 +253,7 @@ pub struct SourceHealth {
     pub concepts: Option<crate::concepts::ConceptsHealth>,
 }
 
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde gives a reference"
-)]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

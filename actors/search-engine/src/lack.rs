@@ -13,18 +13,11 @@ pub fn is_lack(error: &io::Error) -> bool {
     match errno {
         Some(errno) => matches!(
             errno,
-            Errno::MFILE
-                | Errno::NFILE
-                | Errno::AGAIN
-                | Errno::NOMEM
-                | Errno::NOSPC
-                | Errno::DQUOT
+            Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM | Errno::NOSPC | Errno::DQUOT
         ),
         None => matches!(
             error.kind(),
-            io::ErrorKind::OutOfMemory
-                | io::ErrorKind::StorageFull
-                | io::ErrorKind::QuotaExceeded
+            io::ErrorKind::OutOfMemory | io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
         ),
     }
 }

@@ -189,11 +189,7 @@ impl Keeping {
     }
 
     /// Counts what of a batch is left out now.
-    fn follow_skips(
-        &self,
-        batch: &ChangeBatch,
-        left_out: Vec<search_engine::walk::SkippedPath>,
-    ) {
+    fn follow_skips(&self, batch: &ChangeBatch, left_out: Vec<search_engine::walk::SkippedPath>) {
         let mut skips = self.skips.lock();
         if skips.follow(batch, left_out) {
             let counts = skips.counts();

@@ -230,7 +230,10 @@ pub(super) fn unlist_damaged(folder: &Path) -> io::Result<Vec<Damage>> {
         let suspect = Suspect {
             name,
             deletion: deletes["opstamp"].as_u64(),
-            documents: segment["max_doc"].as_u64().unwrap_or(0).saturating_sub(deleted),
+            documents: segment["max_doc"]
+                .as_u64()
+                .unwrap_or(0)
+                .saturating_sub(deleted),
         };
         damaged.extend(suspect.damage(folder, false)?);
     }

@@ -72,11 +72,16 @@ mod tests {
     fn u7_lengths_count_as_the_middle_of_their_steps() {
         for length in 0..40 {
             let step = FieldNormReader::fieldnorm_to_id(length);
-            assert_eq!(double_middle(step), u64::from(2 * length), "{length} is exact");
+            assert_eq!(
+                double_middle(step),
+                u64::from(2 * length),
+                "{length} is exact"
+            );
         }
         // The mean over the lengths of a step is that of the lengths themselves.
         for step in [50, 90, 120] {
-            let range = FieldNormReader::id_to_fieldnorm(step)..FieldNormReader::id_to_fieldnorm(step + 1);
+            let range =
+                FieldNormReader::id_to_fieldnorm(step)..FieldNormReader::id_to_fieldnorm(step + 1);
             let sum: u64 = range.clone().map(u64::from).sum();
             assert_eq!(double_middle(step) * range.len() as u64, 2 * sum, "{step}");
         }

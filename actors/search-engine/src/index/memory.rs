@@ -47,6 +47,12 @@ impl IndexSnapshot {
             .reload_policy(ReloadPolicy::Manual)
             .try_into()?;
         // It lies in no folder.
-        Ok(Self::new(Path::new(""), reader.searcher(), fields, 0, None)?)
+        Ok(Self::new(
+            Path::new(""),
+            reader.searcher(),
+            fields,
+            0,
+            None,
+        )?)
     }
 }

@@ -243,8 +243,13 @@ impl Ranked<'_> {
             let found = outcome.found.get(place);
             found.is_some_and(|found| found.contains(candidate.document))
         };
-        let (placed, added) =
-            reranked(self.scope.snapshots, self.query, reranker, candidates, &is_counted)?;
+        let (placed, added) = reranked(
+            self.scope.snapshots,
+            self.query,
+            reranker,
+            candidates,
+            &is_counted,
+        )?;
         for (total, added) in self.outcome.certain.iter_mut().zip(added) {
             *total += added;
         }

@@ -101,10 +101,7 @@ impl SourceIndex {
     }
 
     /// Opens an index without its damaged segments; `None` where that does not help.
-    fn repair(
-        path: &Path,
-        options: IndexOptions,
-    ) -> Result<Option<(Self, Opened)>, IndexError> {
+    fn repair(path: &Path, options: IndexOptions) -> Result<Option<(Self, Opened)>, IndexError> {
         let lock = files::writer_lock(path)?;
         let damaged = damage::unlist_damaged(path).map_err(|source| IndexError::Folder {
             path: path.to_owned(),

@@ -330,7 +330,10 @@ mod tests {
         let stick = mounts(&["stick"]);
         // Unmounted: nothing is there, and nothing is removed.
         let plan = Plan::compare_mounted(indexed(), walked(own(), &[]), &stick);
-        assert_eq!((plan.remove.len(), plan.unmounted), (0, vec!["stick".into()]));
+        assert_eq!(
+            (plan.remove.len(), plan.unmounted),
+            (0, vec!["stick".into()])
+        );
         // Mounted and emptied: the files are gone.
         let plan = Plan::compare_mounted(indexed(), walked(own(), &["stick"]), &stick);
         assert_eq!(plan.remove, ["stick/a", "stick/b"]);
@@ -342,7 +345,10 @@ mod tests {
         assert_eq!(plan.remove, ["stick/a", "stick/b"]);
         // The root itself was one.
         let plan = Plan::compare_mounted(indexed(), walked(Vec::new(), &[]), &mounts(&[""]));
-        assert_eq!((plan.remove.len(), plan.unmounted), (0, vec![String::new()]));
+        assert_eq!(
+            (plan.remove.len(), plan.unmounted),
+            (0, vec![String::new()])
+        );
         // It never was a mount.
         let plan = Plan::compare_mounted(indexed(), walked(own(), &[]), &mounts(&["other"]));
         assert_eq!(plan.remove, ["stick/a", "stick/b"]);

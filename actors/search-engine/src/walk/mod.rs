@@ -138,12 +138,7 @@ impl RootFolder {
 
     /// Keeps the walk out of folders the glob excludes as a whole and of pseudo file systems
     /// (`/proc`, `/sys` …), whose files have no end.
-    fn may_enter(
-        &self,
-        entry: &ignore::DirEntry,
-        filter: &FileFilter,
-        met: &Mutex<Met>,
-    ) -> bool {
+    fn may_enter(&self, entry: &ignore::DirEntry, filter: &FileFilter, met: &Mutex<Met>) -> bool {
         if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
             return true;
         }

@@ -9,7 +9,13 @@ use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 
 /// Whether a file system is mounted at the folder, and the device that its files lie on; `None` where it is not there.
 pub(super) fn look(folder: &Path) -> Option<Mounted> {
-    let data = statx(CWD, folder, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS).ok()?;
+    let data = statx(
+        CWD,
+        folder,
+        AtFlags::SYMLINK_NOFOLLOW,
+        StatxFlags::BASIC_STATS,
+    )
+    .ok()?;
     let device = rustix::fs::makedev(data.stx_dev_major, data.stx_dev_minor);
     let is_known = data
         .stx_attributes_mask

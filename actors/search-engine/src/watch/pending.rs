@@ -57,9 +57,7 @@ impl Row {
     fn pause(&self) -> Duration {
         match self.reports.checked_sub(FREE_REPORTS) {
             None => Duration::ZERO,
-            Some(more) => FIRST_PAUSE
-                .saturating_mul(1 << more.min(16))
-                .min(MAX_PAUSE),
+            Some(more) => FIRST_PAUSE.saturating_mul(1 << more.min(16)).min(MAX_PAUSE),
         }
     }
 
@@ -344,10 +342,7 @@ mod tests {
         let after = later + ms(700_000);
         assert_eq!(pending.busy(after), 0);
         pending.note(Path::new("log"), Change::Settled, after);
-        assert_eq!(
-            pending.take_due(after + ms(3)).0,
-            [PathBuf::from("log")]
-        );
+        assert_eq!(pending.take_due(after + ms(3)).0, [PathBuf::from("log")]);
     }
 
     #[test]

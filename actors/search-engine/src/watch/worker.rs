@@ -140,9 +140,7 @@ impl Worker {
             0 => Duration::from_secs(3600),
             _ => BUSY_CHECK,
         };
-        let until_due = due.map_or(longest, |due| {
-            due.saturating_duration_since(now)
-        });
+        let until_due = due.map_or(longest, |due| due.saturating_duration_since(now));
         match (self.unsent.is_empty(), self.root_lost) {
             (false, _) => until_due.min(RETRY),
             (true, true) => until_due.min(ROOT_CHECK),

@@ -4,9 +4,19 @@ use super::*;
 use search_engine::index::{LexicalResult, Nearness, Page, Reranked, Reranker, Scope, search_in};
 
 /// Everything that a search says of each document, with the bits of its score.
-fn said(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) -> (u64, Vec<(String, u32)>) {
+fn said(
+    snapshot: &IndexSnapshot,
+    text: &str,
+    function: RelevanceFunction,
+) -> (u64, Vec<(String, u32)>) {
     let query = parse(&SearchRequest::for_text(text)).expect("parses");
-    let hits = search_across(std::slice::from_ref(snapshot), &query, function, 0, MAX_LIMIT);
+    let hits = search_across(
+        std::slice::from_ref(snapshot),
+        &query,
+        function,
+        0,
+        MAX_LIMIT,
+    );
     let hits = hits.expect("searches");
     let found = hits.hits.into_iter();
     (
@@ -37,7 +47,11 @@ fn u7_files_that_are_rewritten_and_put_back_score_as_before() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, _) = open(folder.path());
     let write = |index: &mut SourceIndex, number: usize, word: &str| {
-        let body = format!("{word} lift {} {}", "flow ".repeat(number % 9), "x ".repeat(number % 70));
+        let body = format!(
+            "{word} lift {} {}",
+            "flow ".repeat(number % 9),
+            "x ".repeat(number % 70)
+        );
         put(index, &format!("{number:04}.md"), "Notes on a wing", &body);
     };
     for number in 0..1_000 {
@@ -60,7 +74,10 @@ fn u7_files_that_are_rewritten_and_put_back_score_as_before() {
         for (function, expected) in FUNCTIONS.iter().zip(&told[place * 3..]) {
             let now = said(&after, text, *function);
             assert_eq!(now.0, expected.0, "total of {text:?} by {function:?}");
-            assert!(now.1 == expected.1, "{text:?} by {function:?} gives other scores");
+            assert!(
+                now.1 == expected.1,
+                "{text:?} by {function:?} gives other scores"
+            );
         }
     }
 }
@@ -75,7 +92,9 @@ enum Edit {
 /// Bodies of up to some hundred words: lengths that are known by their steps alone are among them.
 fn body(kind: usize) -> String {
     let words = ["wing ", "lift ", "Flows ", "memPage ", "x "];
-    (0..kind * kind % 211).map(|at| words[(at * kind + at / 3) % 5]).collect()
+    (0..kind * kind % 211)
+        .map(|at| words[(at * kind + at / 3) % 5])
+        .collect()
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
@@ -152,7 +171,11 @@ fn u7_a_total_is_never_above_the_corpus() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, _) = open(folder.path());
     for number in 0..1_000 {
-        let body = if number < 900 { "wing of paper" } else { "something else" };
+        let body = if number < 900 {
+            "wing of paper"
+        } else {
+            "something else"
+        };
         put(&mut index, &format!("{number:04}.md"), "", body);
     }
     let snapshot = commit(&mut index);
@@ -165,7 +188,11 @@ fn u7_a_total_is_never_above_the_corpus() {
             reranker: Some(&neighbours),
         };
         let query = parse(&SearchRequest::for_text(text)).expect("parses");
-        let page = Page { skip: 0, limit: 10, explain: false };
+        let page = Page {
+            skip: 0,
+            limit: 10,
+            explain: false,
+        };
         let hits = search_in(&scope, &query, RelevanceFunction::ServiceGraph, page);
         hits.expect("searches").total
     };
@@ -181,14 +208,23 @@ fn u7_a_number_that_is_typed_is_part_of_the_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, _) = open(folder.path());
     for number in 1..=60 {
-        put(&mut index, &format!("{number:02}-about.md"), "", &format!("about topic{number} and more"));
+        put(
+            &mut index,
+            &format!("{number:02}-about.md"),
+            "",
+            &format!("about topic{number} and more"),
+        );
     }
     put(&mut index, "a.md", "", "Topic5Handler serves it, Utf8Error");
     put(&mut index, "b.md", "", "from_utf8 in the v2 of an api");
     put(&mut index, "c.md", "", "item 2 of a list, base of it all");
     let snapshot = commit(&mut index);
     let total = |text: &str| said(&snapshot, text, RelevanceFunction::BM25F).0;
-    let first = |text: &str| said(&snapshot, text, RelevanceFunction::BM25F).1[0].0.clone();
+    let first = |text: &str| {
+        said(&snapshot, text, RelevanceFunction::BM25F).1[0]
+            .0
+            .clone()
+    };
     // The name itself, and names that hold it; not the sixty others.
     assert_eq!(total("topic5"), 2);
     assert_eq!(total("TOPIC5"), 2);
@@ -201,8 +237,17 @@ fn u7_a_number_that_is_typed_is_part_of_the_name() {
     assert_eq!(total("topic5 list"), 3);
     // Nobody has it: its parts are looked for, and that is said.
     let query = parse(&SearchRequest::for_text("base64")).expect("parses");
-    let hits = search_across(std::slice::from_ref(&snapshot), &query, RelevanceFunction::BM25F, 0, 10);
+    let hits = search_across(
+        std::slice::from_ref(&snapshot),
+        &query,
+        RelevanceFunction::BM25F,
+        0,
+        10,
+    );
     let hits = hits.expect("searches");
-    assert_eq!((hits.total, hits.unheld.as_slice()), (1, &["base64".to_owned()][..]));
+    assert_eq!(
+        (hits.total, hits.unheld.as_slice()),
+        (1, &["base64".to_owned()][..])
+    );
     assert!(said(&snapshot, "topic", RelevanceFunction::BM25F).0 >= 60);
 }

@@ -130,7 +130,11 @@ fn u5_a_flipped_bit_is_found_in_every_kind_of_file_and_costs_its_segment_alone()
         let damaged = index.damage(|| true).expect("reads");
         assert_eq!(damaged.len(), 1, "{kind}: {damaged:?}");
         assert!(damaged[0].file.ends_with(kind), "{damaged:?}");
-        assert!(damaged[0].to_string().contains("checksum"), "{}", damaged[0]);
+        assert!(
+            damaged[0].to_string().contains("checksum"),
+            "{}",
+            damaged[0]
+        );
         assert_eq!(index.snapshot().damage().expect("reads"), damaged);
         let lost = damaged[0].documents;
         assert!(lost == 20 || lost == 30);
@@ -146,7 +150,10 @@ fn u5_a_flipped_bit_is_found_in_every_kind_of_file_and_costs_its_segment_alone()
         }
         let snapshot = commit(&mut index);
         assert_eq!(snapshot.document_count(), 50);
-        assert_eq!(search(&[snapshot], "words", RelevanceFunction::BM25F).total, 50);
+        assert_eq!(
+            search(&[snapshot], "words", RelevanceFunction::BM25F).total,
+            50
+        );
         assert_eq!(index.damage(|| true).expect("reads"), []);
     }
 }
@@ -209,9 +216,15 @@ fn t8_a_lack_of_the_machine_costs_no_index() {
                 assert_eq!(opened, Opened::Existing, "{spare}");
                 assert_eq!(index.snapshot().document_count(), 50, "{spare}");
             }
-            Err(error) => assert!(error.to_string().contains("os error 24") || error.to_string().contains("Too many"), "{error}"),
+            Err(error) => assert!(
+                error.to_string().contains("os error 24") || error.to_string().contains("Too many"),
+                "{error}"
+            ),
         }
     }
     let (index, opened) = open(folder.path());
-    assert_eq!((opened, index.snapshot().document_count()), (Opened::Existing, 50));
+    assert_eq!(
+        (opened, index.snapshot().document_count()),
+        (Opened::Existing, 50)
+    );
 }
