@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::{Mutex, RwLock};
 use search_core::answer::{IndexProgress, SourceState};
@@ -22,6 +22,9 @@ use crate::embedding::EmbeddingPlace;
 use crate::keeper::IndexKeeper;
 use crate::messages::Reindex;
 use crate::thesauri::SourceConcepts;
+
+/// Files that were found to be whole are not looked at again for this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What one keeper has published about its source.
 #[derive(Debug)]
@@ -47,8 +50,9 @@ pub struct SourceSlot {
     pub(crate) thread: Mutex<Option<JoinHandle<()>>>,
     /// Whether a search has met damage that its keeper has not looked at yet.
     doubted: AtomicBool,
-    /// Held while its files are looked at after a search has failed: once for many searches.
-    looking: Mutex<()>,
+    /// When its files were last looked at after a search had failed, and were whole. Held meanwhile: one look serves many
+    /// searches.
+    looked: Mutex<Option<Instant>>,
     /// Who keeps its index.
     pub(crate) keeper: Mutex<Option<ChildRef<IndexKeeper>>>,
 }
@@ -110,7 +114,7 @@ impl SourceSlot {
             recent: Mutex::default(),
             thread: Mutex::new(None),
             doubted: AtomicBool::new(false),
-            looking: Mutex::new(()),
+            looked: Mutex::new(None),
             keeper: Mutex::new(None),
         }
     }
@@ -207,9 +211,13 @@ impl SourceSlot {
     /// A search has failed. Looks whether the index's files are damaged; then nobody searches it any more, and its keeper
     /// is told to put it right. Says whether that is so, now or since another search has found it.
     pub(crate) fn set_aside_if_damaged(&self) -> bool {
-        let _one_at_a_time = self.looking.lock();
+        let mut looked = self.looked.lock();
         if self.is_doubted() {
             return true;
+        }
+        // A search that fails for another reason does not have the whole index read each time.
+        if looked.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
+            return false;
         }
         let Some(snapshot) = self.with(|published| published.snapshot.clone()) else {
             return false;
@@ -217,6 +225,7 @@ impl SourceSlot {
         // What the machine does not let be read now says nothing.
         let damaged = snapshot.damage().unwrap_or_default();
         let Some(first) = damaged.first() else {
+            *looked = Some(Instant::now());
             return false;
         };
         let source = self.haystack.name.as_str();

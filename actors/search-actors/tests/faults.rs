@@ -120,6 +120,7 @@ struct Mount(PathBuf);
 
 impl Mount {
     /// `None`, with a word why, where this process may not mount.
+    #[allow(clippy::print_stdout, reason = "a test that is skipped says why")]
     fn new(folder: &Path, size: &str) -> Option<Self> {
         fs::create_dir_all(folder).expect("a folder");
         let options = format!("size={size}");

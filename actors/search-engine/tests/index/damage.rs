@@ -210,7 +210,7 @@ fn t8_a_lack_of_the_machine_costs_no_index() {
         };
         setrlimit(Resource::Nofile, few).expect("set");
         let opened = SourceIndex::open(folder.path(), IndexOptions::default());
-        setrlimit(Resource::Nofile, former.clone()).expect("set");
+        setrlimit(Resource::Nofile, former).expect("set");
         match opened {
             Ok((index, opened)) => {
                 assert_eq!(opened, Opened::Existing, "{spare}");
