@@ -82,6 +82,7 @@ impl RoleSource {
             error: published.error.clone(),
             progress: (published.state == SourceState::Indexing).then_some(published.progress),
             skipped: published.skipped.clone(),
+            busy_files: published.busy_files,
             concepts: published
                 .snapshot
                 .as_ref()
@@ -124,6 +125,39 @@ impl Board {
                 .collect()
         };
         self.roles().iter().flat_map(of_role).collect()
+    }
+
+    /// Whether a source has failed, or its index holds less than it should: it is damaged, or a part of the folder is away.
+    #[must_use]
+    pub fn is_degraded(&self) -> bool {
+        self.slots().iter().any(|slot| {
+            slot.with(|published| {
+                // What another server has just said is in its own report.
+                let is_wanting = published.error.is_some() && !slot.is_asked();
+                published.state == SourceState::Failed || is_wanting
+            })
+        })
+    }
+
+    /// Whether the keeper of every source works.
+    ///
+    /// # Errors
+    /// Which do not, and why.
+    pub fn keepers_work(&self) -> Result<(), String> {
+        let down = self.slots().iter().filter_map(|slot| {
+            slot.with(|published| {
+                let why = published.error.as_deref().unwrap_or("it has failed");
+                let name = &slot.haystack.name;
+                published
+                    .is_down
+                    .then(|| format!("degraded: source {name:?}: {why}"))
+            })
+        });
+        let down: Vec<String> = down.collect();
+        match down.is_empty() {
+            true => Ok(()),
+            false => Err(down.join("; ")),
+        }
     }
 
     /// Whether every source has been brought up to date once, or has failed.

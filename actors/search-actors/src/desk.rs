@@ -12,7 +12,7 @@
 //! searches may be under way is the capacity of the desk's child spec; beyond it the sender gets
 //! `Full`, never a silent wait.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use actix::dev::{MessageResponse, OneshotSender};
 use actix::{Actor, Context, Handler, Message};
@@ -23,7 +23,7 @@ use search_graph_engine::embedding::ServedQuery;
 use supervision::ChildRef;
 
 use crate::asking::{self, AskDesk, SourceOutcome};
-use crate::board::Board;
+use crate::board::{Board, RoleEntry};
 use crate::boards::Boards;
 use crate::embedding::{EmbedDesk, QueryEmbedder, Wanted};
 use crate::messages::{AskSources, ReadDocument, Search};
@@ -117,11 +117,31 @@ fn search(
 ) -> <Search as Message>::Result {
     let role = order.role.as_deref();
     let entry = board.role(role).ok_or_else(|| board.unknown_role(role))?;
-    let mut asked = entry.searchable_with(outcomes);
-    asked.role.served = served;
-    let answer = asking::with_times(answering::search(&asked.role, order)?, &asked);
-    asking::remember(entry, &asked, &answer);
-    Ok(answer)
+    mended(entry, || {
+        let mut asked = entry.searchable_with(outcomes);
+        asked.role.served.clone_from(&served);
+        let answer = asking::with_times(answering::search(&asked.role, order)?, &asked);
+        asking::remember(entry, &asked, &answer);
+        Ok(answer)
+    })
+}
+
+/// What `work` gives; once more where it has failed because an index is damaged: then without that index, whose keeper
+/// has been told. Damaged files end in errors, or in panics where they are decoded.
+fn mended<T>(
+    entry: &RoleEntry,
+    work: impl Fn() -> Result<T, SearchFailure>,
+) -> Result<T, SearchFailure> {
+    let done = catch_unwind(AssertUnwindSafe(&work));
+    let has_failed = matches!(&done, Err(_) | Ok(Err(SearchFailure::Index { .. })));
+    if has_failed {
+        let damaged = entry.sources.iter();
+        let damaged = damaged.filter(|source| source.slot.set_aside_if_damaged());
+        if damaged.count() > 0 {
+            return work();
+        }
+    }
+    done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Takes jobs until the desk is gone. A job that panics is answered by its dropped sender.
@@ -245,7 +265,9 @@ impl Handler<ReadDocument> for SearchDesk {
                     .ok_or_else(|| SearchFailure::UnknownDocument {
                         id: request.id.clone(),
                     })?;
-                answering::read_document(&entry.searchable_for(&request.id), &request)
+                mended(entry, || {
+                    answering::read_document(&entry.searchable_for(&request.id), &request)
+                })
             })),
         }
     }

@@ -2,28 +2,29 @@
 //!
 //! ```text
 //! supervisor --starts--> IndexKeeper --commands--> keeper thread --publishes--> SourceSlot
-//!                             ^                         |
-//!                             +------life.fail()--------+
+//!                             |                         ^     |
+//!                             +--starts, and again------+     +-- after a failure: a pause, then anew
 //! ```
-//! Walking, reading and indexing block, so they run on a thread of the keeper's own; the actor
-//! stands for it in the tree: when the thread fails, this life of the actor fails, and the
-//! supervisor starts a fresh one with its back-off.
+//! Walking, reading and indexing block, so they run on a thread of the keeper's own. What fails there is most often the
+//! machine's lack of something: room on the disk, descriptors, memory. So a failure is no end of the actor: its thread waits
+//! and begins anew, with a longer pause each time, for ever; at once when it is told to reindex. A thread that cannot be
+//! started is tried again likewise.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use actix::{Actor, Context, Handler};
+use actix::{Actor, AsyncContext, Context, Handler, SpawnHandle};
 use crossbeam_channel::{Sender, bounded, unbounded};
 use parking_lot::Mutex;
 use search_formats_engine::Readers;
-use supervision::{ChildContext, ChildRef};
+use supervision::ChildRef;
 
 use crate::concepts::{ConceptSettings, Models};
 use crate::embedding::EmbedDesk;
 use crate::keeping::{Command, Keeping};
 use crate::messages::Reindex;
+use crate::pauses::Pauses;
 use crate::slot::SourceSlot;
 
 /// What all keepers share.
@@ -68,29 +69,45 @@ impl KeeperSettings {
 
 /// The actor.
 pub struct IndexKeeper {
-    /// Line to the supervisor.
-    life: ChildContext,
     /// Where the state of the source is published.
     slot: Arc<SourceSlot>,
     /// What all keepers share.
     settings: Arc<KeeperSettings>,
     /// Tells the thread to end soon.
     cancel: Arc<AtomicBool>,
-    /// Commands for the thread; dropped with the actor.
+    /// Commands for the thread; dropped with the actor. None while it cannot be started.
     commands: Option<Sender<Command>>,
+    /// Between two attempts to start the thread.
+    pauses: Pauses,
+    /// The next attempt.
+    attempt: Option<SpawnHandle>,
 }
 
 impl IndexKeeper {
     /// A keeper of the slot's source.
     #[must_use]
-    pub fn new(life: ChildContext, slot: Arc<SourceSlot>, settings: Arc<KeeperSettings>) -> Self {
+    pub fn new(slot: Arc<SourceSlot>, settings: Arc<KeeperSettings>) -> Self {
         Self {
-            life,
             slot,
             settings,
             cancel: Arc::default(),
             commands: None,
+            pauses: Pauses::default(),
+            attempt: None,
         }
+    }
+
+    /// Starts the thread, now or as soon as the machine can.
+    fn begin(&mut self, ctx: &mut Context<Self>) {
+        self.attempt = None;
+        let Err(error) = self.start_thread() else {
+            self.pauses = Pauses::default();
+            return;
+        };
+        let pause = self.pauses.next();
+        self.slot
+            .down(&format!("cannot start a thread: {error}"), pause);
+        self.attempt = Some(ctx.run_later(pause, Self::begin));
     }
 
     fn start_thread(&mut self) -> std::io::Result<()> {
@@ -103,51 +120,41 @@ impl IndexKeeper {
             cancel: Arc::clone(&self.cancel),
             wake,
             woken,
+            skips: Mutex::default(),
+            ready: Mutex::default(),
         };
-        let (life, slot) = (self.life.clone(), Arc::clone(&self.slot));
-        let former = slot.thread.lock().take();
-        let handle = std::thread::Builder::new()
-            .name(format!("keeper-{}", slot.id))
+        let mut place = self.slot.thread.lock();
+        // A thread that cannot be started would take the handle with it.
+        let former = Arc::new(Mutex::new(place.take()));
+        let taken = Arc::clone(&former);
+        let started = std::thread::Builder::new()
+            .name(format!("keeper-{}", self.slot.id))
             .spawn(move || {
                 // The former life's thread still holds the index; it has been told to end.
+                let former = taken.lock().take();
                 if let Some(former) = former {
                     let _ = former.join();
                 }
-                report(
-                    &life,
-                    &slot,
-                    catch_unwind(AssertUnwindSafe(|| keeping.run())),
-                );
-            })?;
-        *self.slot.thread.lock() = Some(handle);
+                keeping.keep();
+            });
+        match started {
+            Ok(handle) => *place = Some(handle),
+            Err(error) => {
+                *place = former.lock().take();
+                return Err(error);
+            }
+        }
+        drop(place);
         self.commands = Some(commands);
         Ok(())
     }
 }
 
-/// How the thread ended: an order to stop is no failure, everything else is.
-fn report(
-    life: &ChildContext,
-    slot: &SourceSlot,
-    end: std::thread::Result<Result<(), crate::keeping::KeepingError>>,
-) {
-    let reason = match end {
-        Ok(Ok(())) => return,
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => "indexing panicked; the log has the place".to_owned(),
-    };
-    tracing::error!(event = "keeper.failed", source = slot.haystack.name, %reason);
-    slot.fail(&reason);
-    life.fail(reason);
-}
-
 impl Actor for IndexKeeper {
     type Context = Context<Self>;
 
-    fn started(&mut self, _: &mut Self::Context) {
-        if let Err(error) = self.start_thread() {
-            self.life.fail(format!("cannot start a thread: {error}"));
-        }
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.begin(ctx);
     }
 
     fn stopped(&mut self, _: &mut Self::Context) {
@@ -166,10 +173,16 @@ impl Drop for IndexKeeper {
 impl Handler<Reindex> for IndexKeeper {
     type Result = ();
 
-    fn handle(&mut self, _: Reindex, _: &mut Self::Context) {
-        if let Some(commands) = &self.commands {
-            // The thread has just ended: its failure is on the way, and a fresh life compares anyway.
-            let _ = commands.send(Command::Reindex);
+    fn handle(&mut self, _: Reindex, ctx: &mut Self::Context) {
+        match &self.commands {
+            // It takes commands for as long as the actor lives.
+            Some(commands) => _ = commands.send(Command::Reindex),
+            None => {
+                if let Some(attempt) = self.attempt.take() {
+                    ctx.cancel_future(attempt);
+                }
+                self.begin(ctx);
+            }
         }
     }
 }

@@ -1,30 +1,36 @@
-//! The keeper's thread: opens the index, compares it with the folder, follows the changes.
+//! The keeper's thread: opens the index, sees that it is whole, compares it with the folder, follows the changes.
+//!
+//! Whatever fails, it says so, waits, and begins anew: what the machine lacks now says nothing about the source.
 
+mod following;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use parking_lot::Mutex;
 use search_core::answer::{IndexProgress, SourceState};
 use search_core::role::LocalFiles;
 use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
 use search_engine::index::{Durability, IndexError, IndexOptions, Opened, SourceIndex};
 use search_engine::sync::{self, CancelFlag, Plan, SyncError, SyncOptions, SyncReport};
 use search_engine::walk::{RootFolder, WalkOptions};
-use search_engine::watch::{ChangeBatch, FolderWatch, WatchError, WatchOptions};
+use search_engine::watch::{FolderWatch, WatchError, WatchOptions};
 
 use crate::concepts::ConceptThread;
 use crate::keeper::KeeperSettings;
-use crate::merging::Merger;
-use crate::sink::{Sink, known_file, known_files};
+use crate::mounts::Mounts;
+use crate::pauses::{LONGEST, Pauses};
+use crate::sink::{Sink, known_files};
+use crate::skips::Skips;
 use crate::slot::{Published, SourceSlot};
 
 /// A folder that cannot be opened is looked at again after this time.
 const RETRY: Duration = Duration::from_secs(3);
-/// Changes that were committed fast are made durable after this time without changes.
-const SETTLE: Duration = Duration::from_secs(2);
-/// Without events the thread looks this often whether it should end.
+/// While it waits the thread looks this often whether it should end.
 const IDLE: Duration = Duration::from_millis(200);
 
 /// What the actor tells the thread.
@@ -34,7 +40,7 @@ pub(crate) enum Command {
     Reindex,
 }
 
-/// Why the thread cannot go on. The supervisor starts a fresh life.
+/// Why the thread cannot go on. It begins anew after a pause.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum KeepingError {
     /// The index cannot be used.
@@ -49,6 +55,18 @@ pub(crate) enum KeepingError {
     /// The folder cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
+    /// The list of mounts cannot be kept.
+    #[error("which folders of the source are mounts cannot be kept: {0}")]
+    Mounts(std::io::Error),
+}
+
+/// How following a folder ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The actor has ended.
+    End,
+    /// Everything is to be opened anew.
+    Again,
 }
 
 /// What the thread works with.
@@ -60,40 +78,86 @@ pub(crate) struct Keeping {
     /// Tells the concepts thread that the index has changed; it holds one message.
     pub(crate) wake: Sender<()>,
     pub(crate) woken: Receiver<()>,
-}
-
-/// What has happened that the index has to follow.
-enum Event {
-    Changes(ChangeBatch),
-    Compare,
-    /// A merge of the index has ended.
-    Merged(Result<(), String>),
-    Quiet,
-    End,
+    /// What of the source is not indexed.
+    pub(crate) skips: Mutex<Skips>,
+    /// When the index was first in step with the folder in this attempt.
+    pub(crate) ready: Mutex<Option<Instant>>,
 }
 
 impl Keeping {
+    /// Keeps the index until the actor ends. A failure is followed by a pause and another attempt, for ever.
+    pub(crate) fn keep(&self) {
+        let mut pauses = Pauses::default();
+        loop {
+            *self.ready.lock() = None;
+            let end = catch_unwind(AssertUnwindSafe(|| self.run()));
+            let reason = match end {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "indexing panicked; the log has the place".to_owned(),
+            };
+            if self.ends() {
+                return;
+            }
+            // It went well for long: this is another fault than the one before.
+            let was_ready = *self.ready.lock();
+            if was_ready.is_some_and(|since| since.elapsed() > LONGEST) {
+                pauses = Pauses::default();
+            }
+            let pause = pauses.next();
+            let (source, again_s) = (self.slot.haystack.name.as_str(), pause.as_secs());
+            tracing::error!(event = "keeper.failed", source, %reason, again_s);
+            self.slot.down(&reason, pause);
+            if !self.rest(pause) {
+                return;
+            }
+        }
+    }
+
+    /// Waits; a command to reindex ends it. `false` when the actor has ended.
+    fn rest(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        while !self.ends() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            match self.inbox.recv_timeout(left.min(IDLE)) {
+                Ok(Command::Reindex) => return true,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+        false
+    }
+
     /// Runs until the actor ends.
-    pub(crate) fn run(self) -> Result<(), KeepingError> {
+    fn run(&self) -> Result<(), KeepingError> {
+        while self.run_once()? == Next::Again {}
+        Ok(())
+    }
+
+    fn run_once(&self) -> Result<Next, KeepingError> {
         let mut index = self.open()?;
         let Some(root) = self.wait_for_folder() else {
-            return Ok(());
+            return Ok(Next::End);
         };
         let root = Arc::new(root);
         self.slot
             .publish(|published| published.root = Some(Arc::clone(&root)));
+        let mut mounts = Mounts::open(self.mounts_file()).map_err(KeepingError::Mounts)?;
         // Ends, and is waited for, when this thread ends.
         let _concepts =
             ConceptThread::start(&self.slot, &self.settings.concepts, self.woken.clone())
                 .map_err(KeepingError::Thread)?;
         let files = self.files();
         let watch = FolderWatch::start(&root, WatchOptions::new(files.filter))?;
-        self.compare(&mut index, &root)?;
+        self.compare(&mut index, &root, &mut mounts)?;
         tracing::info!(
             event = "source.ready", source = self.slot.haystack.name,
             documents = index.snapshot().document_count(), watch = %watch.mode(),
         );
-        self.follow(&mut index, &root, &watch)
+        self.follow(&mut index, &root, &watch, &mut mounts)
     }
 
     fn files(&self) -> LocalFiles {
@@ -134,22 +198,62 @@ impl Keeping {
         self.settings.data.join(&self.slot.id)
     }
 
-    /// Opens the index and makes it searchable as it was left.
+    fn mounts_file(&self) -> PathBuf {
+        self.settings.data.join(format!("{}.mounts", self.slot.id))
+    }
+
+    /// Opens the index and makes it searchable as it was left; then sees that its files are what was written. That takes
+    /// the time of reading them once, and searches go on meanwhile, unless one of them has met damage.
     fn open(&self) -> Result<SourceIndex, KeepingError> {
         let (index, opened) = SourceIndex::open(&self.folder(), IndexOptions::default())?;
-        if let Opened::Rebuilt { reason } = &opened {
-            tracing::warn!(
-                event = "index.rebuilt",
-                source = self.slot.haystack.name,
-                reason
-            );
+        let is_doubted = self.slot.take_doubt();
+        let damage = self.tell_opened(&opened);
+        let publish = |index: &SourceIndex, damage: Option<String>| {
+            self.slot.publish(|published| {
+                published.snapshot = Some(index.snapshot());
+                published.state = SourceState::Indexing;
+                // Until it is ready again it shows why it was not.
+                published.error = damage.or(published.error.take().filter(|_| published.is_down));
+            });
+        };
+        if !is_doubted {
+            publish(&index, damage.clone());
         }
-        self.slot.publish(|published| {
-            published.snapshot = Some(index.snapshot());
-            published.state = SourceState::Indexing;
-            published.error = None;
-        });
+        let damaged = index.damage(|| !self.ends())?;
+        let Some(first) = damaged.first() else {
+            if is_doubted {
+                publish(&index, damage);
+            }
+            return Ok(index);
+        };
+        let documents: u64 = damaged.iter().map(|one| one.documents).sum();
+        let (source, file) = (self.slot.haystack.name.as_str(), first.file.as_str());
+        tracing::warn!(event = "index.damaged", source, file, reason = %first, documents);
+        let told = format!("{first}: {documents} documents are being indexed again");
+        // Nobody searches the damaged part while it is taken out.
+        self.slot.publish(|published| published.snapshot = None);
+        let (index, opened) = index.without(&damaged)?;
+        self.tell_opened(&opened);
+        publish(&index, Some(told));
         Ok(index)
+    }
+
+    /// Says how the index was opened, where documents have to be indexed again.
+    fn tell_opened(&self, opened: &Opened) -> Option<String> {
+        let source = self.slot.haystack.name.as_str();
+        match opened {
+            Opened::Created | Opened::Existing => None,
+            Opened::Rebuilt { reason } => {
+                tracing::warn!(event = "index.rebuilt", source, reason);
+                Some(format!(
+                    "its index could not be used ({reason}): all of it is being indexed again"
+                ))
+            }
+            Opened::Repaired { reason } => {
+                tracing::warn!(event = "index.damaged", source, reason);
+                Some(format!("{reason}: documents are being indexed again"))
+            }
+        }
     }
 
     /// The folder, as soon as it can be opened; `None` when the keeper ends before.
@@ -182,7 +286,12 @@ impl Keeping {
     }
 
     /// Brings the whole index in step with the folder.
-    fn compare(&self, index: &mut SourceIndex, root: &RootFolder) -> Result<(), KeepingError> {
+    fn compare(
+        &self,
+        index: &mut SourceIndex,
+        root: &RootFolder,
+        mounts: &mut Mounts,
+    ) -> Result<(), KeepingError> {
         let _one_at_a_time = self.settings.bulk.lock();
         self.slot.publish(|published| {
             published.state = SourceState::Indexing;
@@ -190,16 +299,22 @@ impl Keeping {
         });
         let options = self.walk_options();
         let walked = sync::walk_all(root, &options);
-        let plan = Plan::compare(known_files(&index.snapshot())?, walked);
+        let now_mounted = walked.mounts.clone();
+        let former = mounts.wanted(&options.filter);
+        let plan = Plan::compare_mounted(known_files(&index.snapshot())?, walked, &former);
+        // Known before anything is taken from them: they may be away at the next look.
+        let known_mounts = now_mounted.into_iter().chain(plan.unmounted.clone());
+        mounts
+            .keep(known_mounts.collect())
+            .map_err(KeepingError::Mounts)?;
         let report = self.carry_out(index, root, plan, &options)?;
         index.commit(Durability::Synced)?;
         self.tidy_texts(index)?;
-        self.publish_ready(index, |published| {
-            published.skipped = report
-                .skipped
-                .iter()
-                .map(|(reason, count)| (reason.to_owned(), count))
-                .collect();
+        let skips = Skips::of(report.left_out);
+        let counts = skips.counts();
+        *self.skips.lock() = skips;
+        self.publish_ready(index, mounts.missing(root), |published| {
+            published.skipped = counts;
         });
         Ok(())
     }
@@ -245,152 +360,27 @@ impl Keeping {
         flag
     }
 
-    fn publish_ready(&self, index: &SourceIndex, more: impl FnOnce(&mut Published)) {
+    /// The index is in step with the folder; `missing` says what of the folder is away.
+    fn publish_ready(
+        &self,
+        index: &SourceIndex,
+        missing: Option<String>,
+        more: impl FnOnce(&mut Published),
+    ) {
+        self.ready.lock().get_or_insert_with(Instant::now);
+        let mut was_down = false;
         self.slot.publish(|published| {
             published.snapshot = Some(index.snapshot());
             published.state = SourceState::Ready;
-            published.error = None;
+            published.error = missing;
+            was_down = std::mem::take(&mut published.is_down);
             published.updated_at = Some(SystemTime::now());
             more(published);
         });
+        if was_down {
+            tracing::info!(event = "keeper.recovered", source = self.slot.haystack.name);
+        }
         // A full channel has woken it already.
         let _ = self.wake.try_send(());
-    }
-
-    /// Follows the changes until the actor ends.
-    fn follow(
-        &self,
-        index: &mut SourceIndex,
-        root: &RootFolder,
-        watch: &FolderWatch,
-    ) -> Result<(), KeepingError> {
-        let mut unsynced: Option<Instant> = None;
-        let mut told_gone = false;
-        let mut merger = Merger::new();
-        loop {
-            let event = self.next_event(watch, unsynced, &merger.ended());
-            let is_gone = !root.path().is_dir();
-            // What was indexed since has put another state in the place of what was told.
-            let was_told = std::mem::take(&mut told_gone);
-            match event {
-                Event::Quiet if is_gone || was_told => {
-                    if is_gone != was_told {
-                        self.tell_gone(is_gone, root);
-                    }
-                    told_gone = is_gone;
-                }
-                Event::End => {
-                    index.sync()?;
-                    return Ok(());
-                }
-                Event::Compare => {
-                    self.compare(index, root)?;
-                    merger.changed();
-                    unsynced = None;
-                }
-                Event::Changes(batch) => {
-                    self.apply_changes(index, root, &batch)?;
-                    merger.changed();
-                    unsynced = Some(Instant::now());
-                }
-                Event::Merged(merged) => {
-                    if let Some(snapshot) = merger.take(index, merged)? {
-                        let publish =
-                            |published: &mut Published| published.snapshot = Some(snapshot);
-                        self.slot.publish(publish);
-                    }
-                }
-                Event::Quiet => {
-                    if unsynced.is_some_and(|since| since.elapsed() >= SETTLE) {
-                        index.sync()?;
-                        unsynced = None;
-                    }
-                    merger.begin(index)?;
-                }
-            }
-        }
-    }
-
-    /// The folder has vanished, or is there again; what it held last stays searchable, and its files may come back.
-    fn tell_gone(&self, is_gone: bool, root: &RootFolder) {
-        let folder = root.path().display();
-        if is_gone {
-            let source = self.slot.haystack.name.as_str();
-            tracing::warn!(event = "source.vanished", source, %folder);
-        }
-        self.slot.publish(|published| {
-            published.error = is_gone
-                .then(|| format!("{folder} is not there any more; what it held last is searched"));
-        });
-    }
-
-    fn next_event(
-        &self,
-        watch: &FolderWatch,
-        unsynced: Option<Instant>,
-        merged: &Receiver<Result<(), String>>,
-    ) -> Event {
-        if self.ends() {
-            return Event::End;
-        }
-        let wait = if unsynced.is_some() { IDLE } else { SETTLE };
-        select! {
-            recv(self.inbox) -> command => match command {
-                Ok(Command::Reindex) => Event::Compare,
-                Err(_) => Event::End,
-            },
-            recv(watch.changes()) -> batch => match batch {
-                Ok(batch) if batch.rescan.is_some() => Event::Compare,
-                Ok(batch) => Event::Changes(batch),
-                Err(_) => Event::Compare,
-            },
-            recv(merged) -> merged => {
-                Event::Merged(merged.unwrap_or_else(|_| Err("its thread has ended".to_owned())))
-            }
-            default(wait) => match self.inbox.try_recv() {
-                Err(TryRecvError::Disconnected) => Event::End,
-                Ok(Command::Reindex) => Event::Compare,
-                Err(TryRecvError::Empty) => Event::Quiet,
-            },
-        }
-    }
-
-    /// Brings the files of a batch into the index and makes them searchable at once.
-    fn apply_changes(
-        &self,
-        index: &mut SourceIndex,
-        root: &RootFolder,
-        batch: &ChangeBatch,
-    ) -> Result<(), KeepingError> {
-        let snapshot = index.snapshot();
-        let known = |key: &str| {
-            snapshot
-                .document(key)
-                .ok()
-                .flatten()
-                .map(|record| known_file(&record.file))
-        };
-        let below = |folder: &str| match snapshot.contains(folder) {
-            Ok(true) => Vec::new(),
-            _ => snapshot.keys_below(folder).unwrap_or_default(),
-        };
-        let plan = Plan::of_changes(batch, known, below);
-        if plan.is_empty() {
-            return Ok(());
-        }
-        let report = self.carry_out(index, root, plan, &self.walk_options())?;
-        if report.put + report.touched + report.removed == 0 {
-            return Ok(());
-        }
-        index.commit(Durability::Fast)?;
-        self.publish_ready(index, |_| {});
-        tracing::debug!(
-            event = "source.changed",
-            source = self.slot.haystack.name,
-            put = report.put,
-            removed = report.removed,
-            after_ms = batch.noticed.map(|at| at.elapsed().as_millis() as u64),
-        );
-        Ok(())
     }
 }

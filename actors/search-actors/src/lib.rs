@@ -18,9 +18,12 @@ mod keeper;
 mod keeping;
 mod merging;
 pub mod messages;
+mod mounts;
+mod pauses;
 mod roles;
 mod service;
 mod sink;
+mod skips;
 mod slot;
 mod thesauri;
 

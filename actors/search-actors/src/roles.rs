@@ -208,8 +208,8 @@ impl RoleParts {
         }
         let (slot, settings) = (Arc::clone(slot), Arc::clone(&self.settings));
         let id = slot.id.clone();
-        ChildSpec::new(id, move |life| {
-            IndexKeeper::new(life, Arc::clone(&slot), Arc::clone(&settings))
+        ChildSpec::new(id, move |_| {
+            IndexKeeper::new(Arc::clone(&slot), Arc::clone(&settings))
         })
         .capacity(16)
         .shutdown(KEEPER_STOP)

@@ -1,10 +1,10 @@
 //! One source's place on the board: what its keeper has published.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::{Mutex, RwLock};
 use search_core::answer::{IndexProgress, SourceState};
@@ -20,7 +20,11 @@ use supervision::ChildRef;
 use crate::asking::{self, Recent};
 use crate::embedding::EmbeddingPlace;
 use crate::keeper::IndexKeeper;
+use crate::messages::Reindex;
 use crate::thesauri::SourceConcepts;
+
+/// Files that were found to be whole are not looked at again for this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What one keeper has published about its source.
 #[derive(Debug)]
@@ -44,6 +48,11 @@ pub struct SourceSlot {
     recent: Mutex<Recent>,
     /// The thread of the present or the former keeper; the next one waits for its end.
     pub(crate) thread: Mutex<Option<JoinHandle<()>>>,
+    /// Whether a search has met damage that its keeper has not looked at yet.
+    doubted: AtomicBool,
+    /// When its files were last looked at after a search had failed, and were whole. Held meanwhile: one look serves many
+    /// searches.
+    looked: Mutex<Option<Instant>>,
     /// Who keeps its index.
     pub(crate) keeper: Mutex<Option<ChildRef<IndexKeeper>>>,
 }
@@ -67,6 +76,10 @@ pub struct Published {
     pub skipped: BTreeMap<String, u64>,
     /// How far its concepts are.
     pub concepts: ConceptsHealth,
+    /// Files that never stop changing and are looked at ever more rarely.
+    pub busy_files: u64,
+    /// Whether its keeper has failed and waits for another attempt.
+    pub is_down: bool,
 }
 
 impl SourceSlot {
@@ -86,6 +99,8 @@ impl SourceSlot {
             progress: IndexProgress::default(),
             skipped: BTreeMap::new(),
             concepts: ConceptsHealth::default(),
+            busy_files: 0,
+            is_down: false,
         };
         Self {
             id,
@@ -98,6 +113,8 @@ impl SourceSlot {
             texts: OnceLock::new(),
             recent: Mutex::default(),
             thread: Mutex::new(None),
+            doubted: AtomicBool::new(false),
+            looked: Mutex::new(None),
             keeper: Mutex::new(None),
         }
     }
@@ -177,6 +194,63 @@ impl SourceSlot {
             published.state = SourceState::Failed;
             published.error = Some(reason.to_owned());
         });
+    }
+
+    /// Its keeper has failed, and tries again after a pause; what was searchable stays so.
+    pub(crate) fn down(&self, reason: &str, pause: Duration) {
+        let pause_s = pause.as_secs();
+        self.publish(|published| {
+            published.state = SourceState::Failed;
+            published.is_down = true;
+            published.error = Some(format!(
+                "{reason}; tried again after {pause_s} s, at once by a reindex"
+            ));
+        });
+    }
+
+    /// A search has failed. Looks whether the index's files are damaged; then nobody searches it any more, and its keeper
+    /// is told to put it right. Says whether that is so, now or since another search has found it.
+    pub(crate) fn set_aside_if_damaged(&self) -> bool {
+        let mut looked = self.looked.lock();
+        if self.is_doubted() {
+            return true;
+        }
+        // A search that fails for another reason does not have the whole index read each time.
+        if looked.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
+            return false;
+        }
+        let Some(snapshot) = self.with(|published| published.snapshot.clone()) else {
+            return false;
+        };
+        // What the machine does not let be read now says nothing.
+        let damaged = snapshot.damage().unwrap_or_default();
+        let Some(first) = damaged.first() else {
+            *looked = Some(Instant::now());
+            return false;
+        };
+        let source = self.haystack.name.as_str();
+        tracing::warn!(event = "index.damaged", source, file = first.file, reason = %first);
+        self.doubted.store(true, Ordering::Release);
+        self.publish(|published| {
+            published.snapshot = None;
+            published.state = SourceState::Indexing;
+            published.error = Some(format!("{first}: its documents are being indexed again"));
+        });
+        if let Some(keeper) = self.keeper() {
+            // It looks by itself where it is too busy to be told.
+            let _ = keeper.tell(Reindex);
+        }
+        true
+    }
+
+    /// Whether a search has met damage that the keeper has not looked at yet.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.doubted.load(Ordering::Acquire)
+    }
+
+    /// The same; the keeper looks at it now.
+    pub(crate) fn take_doubt(&self) -> bool {
+        self.doubted.swap(false, Ordering::AcqRel)
     }
 
     /// Whether the source is asked at query time, and has no index.

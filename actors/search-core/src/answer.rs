@@ -245,9 +245,17 @@ pub struct SourceHealth {
     /// Files that were not indexed, by reason.
     #[serde(default)]
     pub skipped: std::collections::BTreeMap<String, u64>,
+    /// Files that never stop changing: they are looked at ever more rarely, down to every five minutes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub busy_files: u64,
     /// How far its concepts are, for sources with an index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concepts: Option<crate::concepts::ConceptsHealth>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What a source is doing.

@@ -3,6 +3,7 @@
 pub mod answering;
 pub mod devdocs;
 pub mod index;
+mod lack;
 mod times;
 
 pub mod excerpt;
@@ -14,4 +15,5 @@ pub mod texts;
 pub mod walk;
 pub mod watch;
 
+pub use lack::is_lack;
 pub use times::rfc3339;

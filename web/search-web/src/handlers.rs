@@ -7,9 +7,7 @@ use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use edge_web::{ApiJson, Problem};
 use search_actors::messages::{ReadDocument, Reindex, Search};
-use search_core::answer::{
-    DocumentView, HealthAnswer, ReindexAnswer, RoleList, SearchAnswer, SourceState,
-};
+use search_core::answer::{DocumentView, HealthAnswer, ReindexAnswer, RoleList, SearchAnswer};
 use search_engine::answering::DocumentRequest;
 use serde::Deserialize;
 use supervision::TellError;
@@ -166,10 +164,8 @@ pub(crate) async fn health(
 ) -> HttpResponse {
     let configuration = config.as_ref().as_ref();
     let configuration = configuration.map(|state| state.configuration.health());
-    let sources = state.board().health();
-    let failed = sources
-        .iter()
-        .any(|source| source.state == SourceState::Failed)
+    let board = state.board();
+    let failed = board.is_degraded()
         || configuration
             .as_ref()
             .is_some_and(|health| health.error.is_some());
@@ -179,7 +175,7 @@ pub(crate) async fn health(
             status: if failed { "degraded" } else { "ok" }.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_seconds: state.started.elapsed().as_secs(),
-            sources,
+            sources: board.health(),
             configuration,
         })
 }

@@ -111,7 +111,10 @@ impl SearchServer {
                 desk: reference,
             }
         });
-        let health = Health::new().check("search desk", service.desk.condition());
+        let boards = state.boards.clone();
+        let health = Health::new()
+            .check("search desk", service.desk.condition())
+            .check("index keepers", move || boards.now().keepers_work());
         let server = move |root| Self {
             root,
             state,

@@ -232,7 +232,9 @@ impl Work {
     /// Whether anything has changed.
     fn learnt(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<bool> {
         let mut changed = false;
-        if self.space.is_none() && documents.len() >= MIN_DOCUMENTS {
+        // What is away for a while is not to be forgotten: without it nothing is learnt.
+        let is_whole = self.slot.with(|published| published.error.is_none());
+        if is_whole && self.space.is_none() && documents.len() >= MIN_DOCUMENTS {
             if self.learn_first(documents, root)?.is_err() {
                 return Ok(Err(Ended));
             }
@@ -246,7 +248,7 @@ impl Work {
             .space
             .as_deref()
             .is_some_and(ConceptSpace::wants_refresh);
-        if wants && Instant::now() >= self.next_refresh {
+        if is_whole && wants && Instant::now() >= self.next_refresh {
             if self.learn_again(documents, root)?.is_err() {
                 return Ok(Err(Ended));
             }

@@ -27,6 +27,8 @@ pub use phrase::{MAX_PHRASE_WORDS, PhraseFinder};
 
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::identifier_parts;
+
 /// How several words or `terms` of a request are joined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,6 +86,36 @@ pub struct QueryWord {
     pub parts: Vec<usize>,
     /// Whether it was typed as a plain word, in which a typing mistake may be looked for.
     pub is_plain: bool,
+}
+
+impl QueryWord {
+    /// Whether it is a name with a number and nothing else: letters and digits, taken apart between them alone
+    /// (`topic5`, `sha256sum`). Whoever types such a number means it.
+    #[must_use]
+    pub fn is_numbered(&self) -> bool {
+        let is_digit = |c: char| c.is_numeric();
+        let has_both =
+            self.surface.contains(is_digit) && self.surface.contains(char::is_alphabetic);
+        let mut seams = Vec::new();
+        has_both
+            && !self.parts.is_empty()
+            && !self.surface.contains('_')
+            && self.surface.split(is_digit).all(|letters| {
+                identifier_parts(letters, &mut seams);
+                seams.is_empty()
+            })
+    }
+
+    /// Whether a document with all parts of a [numbered](Self::is_numbered) name may be taken for one with the name: a
+    /// letter is no part, so of `v2` there is only a `2`, which is everywhere.
+    #[must_use]
+    pub fn parts_stand_for_it(&self) -> bool {
+        let mut runs = self.surface.split(|c: char| !c.is_alphabetic());
+        let has_letter_alone = runs.any(|run| run.chars().count() == 1);
+        let numbers = self.surface.split(|c: char| !c.is_numeric());
+        let longest = numbers.map(|number| number.chars().count()).max();
+        !has_letter_alone || longest.unwrap_or(0) > 1
+    }
 }
 
 /// Words that have to stand one behind the other.

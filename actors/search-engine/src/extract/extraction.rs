@@ -100,6 +100,7 @@ fn skip_reason(refusal: &Refusal) -> SkipReason {
         Refusal::Encrypted => SkipReason::Encrypted,
         Refusal::Bomb(_) => SkipReason::UnpacksToTooMuch,
         Refusal::TooSlow(_) => SkipReason::TooSlow,
+        Refusal::NoResources(_) => SkipReason::NoResources,
         Refusal::Malformed(_) | Refusal::Died(_) | Refusal::NoReader(_) => SkipReason::Damaged,
     }
 }

@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tantivy::HasLen;
-use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::error::{
+    DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError,
+};
 use tantivy::directory::{
     AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, OwnedBytes,
     TerminatingWrite, WatchCallback, WatchHandle, WritePtr,
@@ -65,7 +67,7 @@ impl DeferredDirectory {
     /// Opens the folder `root`, which exists.
     pub(super) fn open(root: &Path) -> Result<(Self, LeftBehind), OpenReadError> {
         let failed = |error: io::Error| OpenReadError::wrap_io_error(error, root.to_owned());
-        let maps = MmapDirectory::open(root).map_err(|error| failed(io::Error::other(error)))?;
+        let maps = MmapDirectory::open(root).map_err(|error| failed(cause(error)))?;
         let left = left_behind(&root.join(MARKER)).map_err(failed)?;
         let mut unsynced = Unsynced::default();
         if left != LeftBehind::Synced {
@@ -127,6 +129,17 @@ impl DeferredDirectory {
         }
         unsynced.files.insert(file.to_owned());
         Ok(())
+    }
+}
+
+/// What the system said, with its number.
+fn cause(error: OpenDirectoryError) -> io::Error {
+    match &error {
+        OpenDirectoryError::IoError { io_error, .. } => match io_error.raw_os_error() {
+            Some(number) => io::Error::from_raw_os_error(number),
+            None => io::Error::new(io_error.kind(), error),
+        },
+        _ => io::Error::other(error),
     }
 }
 

@@ -1,10 +1,13 @@
 //! What can go wrong with an index.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tantivy::TantivyError;
-use tantivy::directory::error::LockError;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use thiserror::Error;
+
+use crate::lack::is_of_machine;
 
 /// Failure of an index on disk.
 #[derive(Debug, Error)]
@@ -32,7 +35,7 @@ pub enum IndexError {
         source: Box<TantivyError>,
     },
     /// A search failed: a file of the index cannot be read.
-    #[error("search in the index failed: {0}; reindex the source")]
+    #[error("search in the index failed: {0}")]
     Search(#[from] Box<TantivyError>),
 }
 
@@ -52,5 +55,30 @@ pub(super) fn store_error(path: &Path, source: TantivyError) -> IndexError {
     IndexError::Store {
         path: path.to_owned(),
         source: Box::new(source),
+    }
+}
+
+/// Whether tantivy failed for a reason that says nothing about the files: a lack, a permission, a disk that is away.
+pub(super) fn is_machines_fault(error: &TantivyError) -> bool {
+    match error {
+        // A thread could not be started.
+        TantivyError::SystemError(_) => true,
+        TantivyError::LockFailure(LockError::LockBusy, _) => true,
+        other => system_error(other).is_some_and(is_of_machine),
+    }
+}
+
+/// What the system said, where it is the cause.
+fn system_error(error: &TantivyError) -> Option<&io::Error> {
+    match error {
+        TantivyError::IoError(error) | TantivyError::LockFailure(LockError::IoError(error), _) => {
+            Some(error)
+        }
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. })
+        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
+            Some(io_error)
+        }
+        _ => None,
     }
 }

@@ -6,6 +6,7 @@
 //! passes the threshold is scored again without the surplus.
 
 mod conditional;
+mod disjunction;
 
 use rustc_hash::FxHashMap;
 use search_core::query::{Condition, ParsedQuery, QueryWord};
@@ -21,10 +22,12 @@ use super::bitmap::Bitmap;
 use super::conditions::Matching;
 use super::cursor::{ExactScorer, SurplusScorer};
 use super::error::IndexError;
+use super::living::Living;
 use super::pool::{Candidate, Pool};
 use super::search::Scope;
 use super::snapshot::{IndexSnapshot, SegmentView, find_term};
 use conditional::Conditional;
+use disjunction::Disjunction;
 
 /// Which term frequencies count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,10 @@ pub(super) struct Outcome {
     pub(super) prefix_scores: Vec<f32>,
     /// Words looked for of which no source holds a term.
     pub(super) missing: Vec<usize>,
+    /// By segment of all sources: the documents that any of the words led to; empty with a condition.
+    pub(super) found: Vec<Bitmap>,
+    /// Identifiers with a number that no document holds: their parts were looked for like words.
+    pub(super) unheld: Vec<usize>,
 }
 
 /// Fills the pool.
@@ -74,24 +81,26 @@ pub(super) fn search(
         };
         conditional.search(condition, weight.as_deref(), pool, &mut outcome)?;
     } else if let Some(weight) = weight {
-        for (number, place) in terms.places(sources, scoring).enumerate() {
-            if terms.infos[number].iter().any(Option::is_some) {
-                place.rank(weight.as_ref(), None, pool)?;
-                outcome.certain[place.source as usize] += place.count_any()?;
-            }
-        }
-        place_close_ones(sources, &terms, scoring, pool)?;
+        let search = Disjunction {
+            sources,
+            terms: &terms,
+            scoring,
+            keeps_found: scope.reranker.is_some(),
+        };
+        search.search(weight.as_ref(), pool, &mut outcome)?;
     }
     Ok(outcome)
 }
 
-/// Adds up scores that are about the same in one order, so that documents that should tie do.
-fn place_close_ones(
+/// Adds up the scores of the best in the order of the query's terms: pruning adds them in the order of a segment's posting
+/// lists, so without this the last digits, and ties, would depend on how the segments lie.
+fn score_exactly(
     sources: &[IndexSnapshot],
     terms: &Terms<'_>,
     scoring: Scoring,
     pool: &mut Pool,
 ) -> Result<(), IndexError> {
+    // Two numbers give the same sum either way.
     if terms
         .infos
         .iter()
@@ -100,11 +109,11 @@ fn place_close_ones(
     {
         return Ok(());
     }
-    let mut close: Vec<&mut Candidate> = pool.close_ones().collect();
-    close.sort_unstable_by_key(|candidate| {
+    let best = pool.best();
+    best.sort_unstable_by_key(|candidate| {
         (candidate.source, candidate.segment, candidate.document)
     });
-    for group in close.chunk_by_mut(|a, b| (a.source, a.segment) == (b.source, b.segment)) {
+    for group in best.chunk_by_mut(|a, b| (a.source, a.segment) == (b.source, b.segment)) {
         let (source, segment) = (group[0].source, group[0].segment);
         let snapshot = &sources[source as usize];
         let view = &snapshot.segments()[segment as usize];
@@ -129,20 +138,19 @@ pub(super) struct Terms<'q> {
     statistics: Statistics,
 }
 
-/// Statistics of the whole corpus, as tantivy asks for them.
+/// Statistics of the whole corpus, as tantivy asks for them. Deleted documents do not count.
 struct Statistics {
-    documents: u64,
-    length: u64,
+    living: Living,
     frequencies: FxHashMap<Term, u64>,
 }
 
 impl Bm25StatisticsProvider for Statistics {
     fn total_num_tokens(&self, _: Field) -> tantivy::Result<u64> {
-        Ok(self.length)
+        Ok(self.living.length())
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.documents)
+        Ok(self.living.documents)
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
@@ -158,14 +166,15 @@ impl<'q> Terms<'q> {
         let fields = sources[0].fields();
         let mut infos = Vec::new();
         let mut frequencies = vec![0; query.terms().len()];
-        let (mut documents, mut length) = (0, 0);
-        for view in sources.iter().flat_map(IndexSnapshot::segments) {
-            documents += u64::from(view.reader.max_doc());
-            length += view.text.total_num_tokens();
+        let mut living = Living::default();
+        for (snapshot, segment, view) in segments_of(sources) {
+            living.add(view.living);
             let mut found = Vec::with_capacity(query.terms().len());
             for (term, frequency) in query.terms().iter().zip(&mut frequencies) {
                 let info = find_term(&view.text, fields.text, &term.text)?;
-                *frequency += info.as_ref().map_or(0, |info| u64::from(info.doc_freq));
+                if let Some(info) = &info {
+                    *frequency += snapshot.living_frequency(segment, info)?;
+                }
                 found.push(info);
             }
             infos.push(found);
@@ -174,8 +183,7 @@ impl<'q> Terms<'q> {
         let by_term = by_term
             .map(|(term, &frequency)| (Term::from_field_text(fields.text, &term.text), frequency));
         let statistics = Statistics {
-            documents,
-            length,
+            living,
             frequencies: by_term.collect(),
         };
         Ok(Self {
@@ -262,22 +270,30 @@ impl<'q> Terms<'q> {
 
     /// Number of documents, and how many terms one has on average.
     pub(super) fn corpus(&self) -> (u64, f32) {
-        let Statistics {
-            documents, length, ..
-        } = self.statistics;
-        (documents, length as f32 / documents as f32)
+        let living = self.statistics.living;
+        (
+            living.documents,
+            living.length() as f32 / living.documents as f32,
+        )
     }
 
     /// The scorer of one term.
     pub(super) fn bm25(&self, term: usize) -> Bm25Weight {
-        let Statistics {
-            documents, length, ..
-        } = self.statistics;
-        let average = length as f32 / documents as f32;
+        let (documents, average) = self.corpus();
         let weight =
             Bm25Weight::for_one_term_without_explain(self.frequencies[term], documents, average);
         weight.boost_by(self.query.terms()[term].count as f32)
     }
+}
+
+/// The segments of all sources, each with its number in its source.
+fn segments_of(
+    sources: &[IndexSnapshot],
+) -> impl Iterator<Item = (&IndexSnapshot, u32, &SegmentView)> {
+    sources.iter().flat_map(|snapshot| {
+        let views = (0_u32..).zip(snapshot.segments());
+        views.map(move |(segment, view)| (snapshot, segment, view))
+    })
 }
 
 /// One segment in a search.
@@ -350,33 +366,27 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Number of documents that hold any of the terms.
-    fn count_any(&self) -> Result<u64, IndexError> {
+    /// The posting lists of the terms that score.
+    fn present(&self) -> impl Iterator<Item = &TermInfo> {
         let terms = self.infos.iter().zip(self.terms.query.terms());
-        let mut present = terms
-            .filter(|(_, term)| term.count > 0)
-            .filter_map(|(info, _)| info.as_ref());
-        let Some(first) = present.next() else {
-            return Ok(0);
-        };
-        let Some(second) = present.next() else {
-            return match self.view.deleted {
-                None => Ok(u64::from(first.doc_freq)),
-                Some(_) => Ok(self.count(&*self.snapshot.text_documents(self.segment, first)?)),
-            };
-        };
-        let mut any = Bitmap::clone(&*self.snapshot.text_documents(self.segment, first)?);
-        for info in std::iter::once(second).chain(present) {
+        let counting = terms.filter(|(_, term)| term.count > 0);
+        counting.filter_map(|(info, _)| info.as_ref())
+    }
+
+    /// The documents that hold any of the terms, deleted ones included.
+    fn any(&self) -> Result<Bitmap, IndexError> {
+        let mut any = Bitmap::new(self.view.reader.max_doc());
+        for info in self.present() {
             any.unite(&*self.snapshot.text_documents(self.segment, info)?);
         }
-        Ok(self.count(&any))
+        Ok(any)
     }
 
     /// Number of documents of a set that are not deleted.
     fn count(&self, set: &Bitmap) -> u64 {
         self.view
             .deleted
-            .as_ref()
+            .as_deref()
             .map_or_else(|| set.len(), |deleted| set.len_without(deleted))
     }
 

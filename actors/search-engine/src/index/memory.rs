@@ -2,6 +2,8 @@
 //!
 //! It ranks like the one on disk, and together with it: one set of term statistics, the same order.
 
+use std::path::Path;
+
 use search_core::document::ExtractedDocument;
 use tantivy::directory::RamDirectory;
 use tantivy::indexer::IndexWriterOptions;
@@ -44,6 +46,13 @@ impl IndexSnapshot {
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .try_into()?;
-        Ok(Self::new(reader.searcher(), fields, 0)?)
+        // It lies in no folder.
+        Ok(Self::new(
+            Path::new(""),
+            reader.searcher(),
+            fields,
+            0,
+            None,
+        )?)
     }
 }

@@ -32,6 +32,11 @@ pub enum Opened {
     Created,
     /// As it was left.
     Existing,
+    /// Parts of it were damaged and were left out; their documents have to be put again.
+    Repaired {
+        /// What was damaged, for people.
+        reason: String,
+    },
     /// It could not be used and was emptied; every document has to be put again.
     Rebuilt {
         /// Why, for people.

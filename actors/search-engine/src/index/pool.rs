@@ -74,28 +74,10 @@ impl Pool {
         self.full_at = (2 * self.wanted).max(self.candidates.len() * 2);
     }
 
-    /// Candidates whose score is about the same as a neighbour's in the ranking, so that the order
-    /// in which their parts were added decides between them.
-    pub(super) fn close_ones(&mut self) -> impl Iterator<Item = &mut Candidate> {
+    /// The best candidates and those that may tie with them, in any order.
+    pub(super) fn best(&mut self) -> &mut [Candidate] {
         self.compact();
-        self.candidates
-            .sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
-        let scores: Vec<f32> = self
-            .candidates
-            .iter()
-            .map(|candidate| candidate.score)
-            .collect();
-        self.candidates
-            .iter_mut()
-            .enumerate()
-            .filter_map(move |(at, candidate)| {
-                let near = |other: Option<&f32>| {
-                    other.is_some_and(|other| (other - scores[at]).abs() <= NOISE * other.abs())
-                };
-                let close = near(scores.get(at + 1))
-                    || near(at.checked_sub(1).and_then(|before| scores.get(before)));
-                close.then_some(candidate)
-            })
+        &mut self.candidates
     }
 
     /// The candidates from `skip` on, best first; equal scores by source, then by key.

@@ -105,12 +105,14 @@ pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<Placed> {
 }
 
 /// The candidates in their new order; those below [`RERANK_DEPTH`] follow as they were. Also gives
-/// the number of documents that were added, by source.
+/// the number of documents that were added, by source: `is_counted` tells of a document without a place among the
+/// candidates whether its words have led to it nevertheless.
 pub(super) fn reranked(
     sources: &[IndexSnapshot],
     query: &ParsedQuery,
     reranker: &dyn Reranker,
     mut candidates: Vec<Candidate>,
+    is_counted: &dyn Fn(&Candidate) -> bool,
 ) -> Result<(Vec<Placed>, Vec<u64>), IndexError> {
     let mut added = vec![0; sources.len()];
     let rest = candidates.split_off(candidates.len().min(RERANK_DEPTH));
@@ -144,7 +146,7 @@ pub(super) fn reranked(
         };
         // A vector may outlive its document by a moment.
         let Some(candidate) = found else { continue };
-        if lexical.is_none() {
+        if lexical.is_none() && !is_counted(&candidate) {
             added[new.source] += 1;
         }
         placed.push(Placed {

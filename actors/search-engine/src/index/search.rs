@@ -78,7 +78,7 @@ pub struct Hits {
     pub missing: Vec<usize>,
     /// Documents that hold the words of a phrase but were not read for it: too many hold them.
     pub unread: u64,
-    /// Phrases that no document holds: what is given was found by the words of the query.
+    /// Phrases, and names with a number, that no document holds: what is given was found by the words of the query.
     pub unheld: Vec<String>,
 }
 
@@ -223,7 +223,7 @@ impl Ranked<'_> {
             hits,
             missing: std::mem::take(&mut self.outcome.missing),
             unread,
-            unheld: Vec::new(),
+            unheld: self.unheld_names(),
         })
     }
 
@@ -237,11 +237,31 @@ impl Ranked<'_> {
         let Some(reranker) = self.reranker else {
             return Ok(unchanged(candidates));
         };
-        let (placed, added) = reranked(self.scope.snapshots, self.query, reranker, candidates)?;
+        let outcome = &self.outcome;
+        let is_counted = |candidate: &Candidate| {
+            let place = Terms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
+            let found = outcome.found.get(place);
+            found.is_some_and(|found| found.contains(candidate.document))
+        };
+        let (placed, added) = reranked(
+            self.scope.snapshots,
+            self.query,
+            reranker,
+            candidates,
+            &is_counted,
+        )?;
         for (total, added) in self.outcome.certain.iter_mut().zip(added) {
             *total += added;
         }
         Ok(placed)
+    }
+
+    /// Names with a number that no document holds, as they were typed.
+    fn unheld_names(&self) -> Vec<String> {
+        let words = self.outcome.unheld.iter();
+        words
+            .map(|&word| self.query.words()[word].surface.clone())
+            .collect()
     }
 
     fn hit(&self, placed: &Placed) -> Result<Hit, IndexError> {

@@ -1,5 +1,6 @@
 //! The state of an index at one moment, for searching.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tantivy::postings::TermInfo;
@@ -8,11 +9,15 @@ use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyDocume
 
 use super::bitmap::Bitmap;
 use super::error::IndexError;
+use super::living::{self, Living};
 use super::record::{self, DocumentRecord};
 use super::schema::Fields;
 
 /// Bytes of document sets of frequent terms that are kept per snapshot.
 const SETS_BYTES: u64 = 3 << 20;
+
+/// Terms whose frequencies among documents that count are kept per snapshot.
+const KEPT_FREQUENCIES: usize = 8_192;
 
 /// A term is frequent when it occurs in more than one of so many documents.
 const FREQUENT_SHARE: u32 = 32;
@@ -23,12 +28,16 @@ const FREQUENT_SHARE: u32 = 32;
 pub struct IndexSnapshot(Arc<Shared>);
 
 struct Shared {
+    /// Where the index lies.
+    folder: PathBuf,
     searcher: Searcher,
     fields: Fields,
     generation: u64,
     segments: Vec<SegmentView>,
     /// Document sets of frequent terms, by segment and place of the posting list.
     sets: quick_cache::sync::Cache<(u32, usize), Arc<Bitmap>, BitmapWeight>,
+    /// In how many documents that count a term occurs, where others were deleted.
+    frequencies: quick_cache::sync::Cache<(u32, usize), u64>,
 }
 
 #[derive(Clone)]
@@ -49,7 +58,9 @@ pub(super) struct SegmentView {
     pub(super) title: Arc<InvertedIndexReader>,
     pub(super) title_line: Arc<InvertedIndexReader>,
     /// Documents that are deleted, where there are any.
-    pub(super) deleted: Option<Bitmap>,
+    pub(super) deleted: Option<Arc<Bitmap>>,
+    /// What counts of it: the documents that are not deleted.
+    pub(super) living: Living,
 }
 
 impl std::fmt::Debug for IndexSnapshot {
@@ -61,18 +72,31 @@ impl std::fmt::Debug for IndexSnapshot {
 }
 
 impl IndexSnapshot {
+    /// `former` is the state before: what has not changed since is not counted again.
     pub(super) fn new(
+        folder: &Path,
         searcher: Searcher,
         fields: Fields,
         generation: u64,
+        former: Option<&Self>,
     ) -> tantivy::Result<Self> {
         let view = |reader: &SegmentReader| -> tantivy::Result<SegmentView> {
+            let same = former.and_then(|former| former.view_of(reader));
+            let (deleted, living) = match same {
+                Some(view) => (view.deleted.clone(), view.living),
+                None => {
+                    let deleted = deleted_documents(reader).map(Arc::new);
+                    let living = living::count(reader, fields.text, deleted.as_deref())?;
+                    (deleted, living)
+                }
+            };
             Ok(SegmentView {
                 text: reader.inverted_index(fields.text)?,
                 surplus: reader.inverted_index(fields.surplus)?,
                 title: reader.inverted_index(fields.title)?,
                 title_line: reader.inverted_index(fields.title_line)?,
-                deleted: deleted_documents(reader),
+                deleted,
+                living,
                 reader: reader.clone(),
             })
         };
@@ -82,13 +106,29 @@ impl IndexSnapshot {
             .map(view)
             .collect::<tantivy::Result<_>>()?;
         let sets = quick_cache::sync::Cache::with_weighter(256, SETS_BYTES, BitmapWeight);
+        let frequencies = quick_cache::sync::Cache::new(KEPT_FREQUENCIES);
         Ok(Self(Arc::new(Shared {
+            folder: folder.to_owned(),
+            frequencies,
             searcher,
             fields,
             generation,
             segments,
             sets,
         })))
+    }
+
+    /// The same segment with the same deletions, if it was part of this state.
+    fn view_of(&self, reader: &SegmentReader) -> Option<&SegmentView> {
+        self.0.segments.iter().find(|view| {
+            view.reader.segment_id() == reader.segment_id()
+                && view.reader.delete_opstamp() == reader.delete_opstamp()
+        })
+    }
+
+    /// Where the index lies.
+    pub(super) fn folder(&self) -> &Path {
+        &self.0.folder
     }
 
     /// Grows with every commit of the same [`SourceIndex`](super::SourceIndex); for caches.
@@ -235,6 +275,29 @@ impl IndexSnapshot {
             self.0.sets.insert(place, Arc::clone(&set));
         }
         Ok(set)
+    }
+}
+
+impl IndexSnapshot {
+    /// In how many documents that count a term of the text occurs: in those that are not deleted. Counted once where
+    /// there are deletions, and known where there are none.
+    pub(super) fn living_frequency(
+        &self,
+        segment: u32,
+        info: &TermInfo,
+    ) -> Result<u64, IndexError> {
+        let view = &self.0.segments[segment as usize];
+        let Some(deleted) = &view.deleted else {
+            return Ok(u64::from(info.doc_freq));
+        };
+        let place = (segment, info.postings_range.start);
+        if let Some(known) = self.0.frequencies.get(&place) {
+            return Ok(known);
+        }
+        let set = self.text_documents(segment, info)?;
+        let counted = set.len_without(deleted);
+        self.0.frequencies.insert(place, counted);
+        Ok(counted)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The index of one source: opening, changing, committing.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,15 +14,17 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
 use super::builder::SegmentBuilder;
+use super::damage;
 use super::deletion::Ledger;
 use super::directory::{DeferredDirectory, LeftBehind};
-use super::error::{IndexError, store_error};
+use super::error::{IndexError, is_machines_fault, store_error};
 use super::files;
 use super::options::{Durability, IndexOptions, Opened};
 use super::record::FileState;
 use super::schema::{self, FORMAT, Fields};
 use super::segment;
 use super::snapshot::IndexSnapshot;
+use crate::lack::is_of_machine;
 
 /// File that holds the format number.
 const FORMAT_FILE: &str = "format";
@@ -33,7 +36,7 @@ const WORKER_BYTES: usize = 15_000_000;
 /// [`IndexSnapshot`]s, which any number of threads may hold.
 pub struct SourceIndex {
     pub(super) path: PathBuf,
-    options: IndexOptions,
+    pub(super) options: IndexOptions,
     fields: Fields,
     directory: DeferredDirectory,
     pub(super) index: Index,
@@ -87,10 +90,34 @@ impl SourceIndex {
             Ok(index) => Ok((index, Opened::Existing)),
             Err(Refused::Error(error)) => Err(error),
             Err(Refused::Unusable(reason)) => {
+                if let Some(repaired) = Self::repair(path, options)? {
+                    return Ok(repaired);
+                }
                 let _lock = files::writer_lock(path)?;
                 files::clear(path).map_err(folder)?;
                 Ok((Self::create(path, options)?, Opened::Rebuilt { reason }))
             }
+        }
+    }
+
+    /// Opens an index without its damaged segments; `None` where that does not help.
+    fn repair(path: &Path, options: IndexOptions) -> Result<Option<(Self, Opened)>, IndexError> {
+        let lock = files::writer_lock(path)?;
+        let damaged = damage::unlist_damaged(path).map_err(|source| IndexError::Folder {
+            path: path.to_owned(),
+            source,
+        })?;
+        drop(lock);
+        let Some(first) = damaged.first() else {
+            return Ok(None);
+        };
+        match Self::open_existing(path, options) {
+            Ok(index) => {
+                let reason = format!("{first}; segments left out: {}", damaged.len());
+                Ok(Some((index, Opened::Repaired { reason })))
+            }
+            Err(Refused::Error(error)) => Err(error),
+            Err(Refused::Unusable(_)) => Ok(None),
         }
     }
 
@@ -108,7 +135,15 @@ impl SourceIndex {
     }
 
     fn open_existing(path: &Path, options: IndexOptions) -> Result<Self, Refused> {
-        let found = fs::read_to_string(path.join(FORMAT_FILE)).unwrap_or_default();
+        let found = match fs::read_to_string(path.join(FORMAT_FILE)) {
+            Err(error) if is_of_machine(&error) => {
+                return Err(Refused::Error(IndexError::Folder {
+                    path: path.to_owned(),
+                    source: error,
+                }));
+            }
+            found => found.unwrap_or_default(),
+        };
         if found.trim() != FORMAT.to_string() {
             return Err(Refused::Unusable(format!(
                 "it has format {:?}, this version writes {FORMAT}",
@@ -121,6 +156,8 @@ impl SourceIndex {
                     path: path.to_owned(),
                 })
             }
+            // What the machine lacks for a moment must not cost an index.
+            error if is_machines_fault(&error) => Refused::Error(store_error(path, error)),
             error => Refused::Unusable(format!("it is damaged ({error})")),
         };
         let (directory, left) =
@@ -140,7 +177,17 @@ impl SourceIndex {
                 return Err(Refused::Unusable(reason));
             }
         }
-        let index = Self::start(path, options, directory, index, fields).map_err(unusable)?;
+        // A damaged file may end in a panic where it is decoded.
+        let started = catch_unwind(AssertUnwindSafe(|| {
+            Self::start(path, options, directory, index, fields)
+        }));
+        let index = match started {
+            Ok(started) => started.map_err(unusable)?,
+            Err(_) => {
+                let reason = "it is damaged (reading it panicked; the log has the place)";
+                return Err(Refused::Unusable(reason.to_owned()));
+            }
+        };
         let removed = files::remove_runs(path);
         removed.map_err(|source| {
             Refused::Error(IndexError::Folder {
@@ -172,7 +219,7 @@ impl SourceIndex {
             .doc_store_cache_num_blocks(STORE_CACHE_BLOCKS)
             .try_into()?;
         let generation = Arc::new(AtomicU64::new(0));
-        let snapshot = IndexSnapshot::new(reader.searcher(), fields, 0)?;
+        let snapshot = IndexSnapshot::new(path, reader.searcher(), fields, 0, None)?;
         Ok(Self {
             path: path.to_owned(),
             options,
@@ -278,8 +325,10 @@ impl SourceIndex {
         let store = |source| store_error(&self.path, source);
         self.reader.reload().map_err(store)?;
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
+        let (searcher, former) = (self.reader.searcher(), self.snapshot());
         let snapshot =
-            IndexSnapshot::new(self.reader.searcher(), self.fields, generation).map_err(store)?;
+            IndexSnapshot::new(&self.path, searcher, self.fields, generation, Some(&former))
+                .map_err(store)?;
         *self.current.0.write() = snapshot.clone();
         Ok(snapshot)
     }

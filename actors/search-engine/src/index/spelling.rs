@@ -6,7 +6,7 @@ use tantivy::schema::Field;
 use tantivy::{TantivyError, Term};
 
 use super::error::IndexError;
-use super::snapshot::IndexSnapshot;
+use super::snapshot::{IndexSnapshot, documents_of};
 
 /// Words of fewer letters are not corrected: too many others are like them.
 pub const MIN_TYPO_LETTERS: usize = 5;
@@ -99,7 +99,17 @@ fn collect(
             if let Ok(word) = std::str::from_utf8(stream.key())
                 && word.chars().all(char::is_alphabetic)
             {
-                *found.entry(word.to_owned()).or_default() += u64::from(stream.value().doc_freq);
+                let info = stream.value();
+                let documents = match &view.deleted {
+                    None => u64::from(info.doc_freq),
+                    Some(deleted) => {
+                        let max_doc = view.reader.max_doc();
+                        documents_of(&inverted, info, max_doc)?.len_without(deleted)
+                    }
+                };
+                if documents > 0 {
+                    *found.entry(word.to_owned()).or_default() += documents;
+                }
             }
         }
     }

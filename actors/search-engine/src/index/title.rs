@@ -63,7 +63,7 @@ pub(super) fn search(
                 continue;
             };
             let max_doc = view.reader.max_doc();
-            let matching = Matching::of(condition, max_doc, view.deleted.as_ref(), |leaf| {
+            let matching = Matching::of(condition, max_doc, view.deleted.as_deref(), |leaf| {
                 titles.leaf(leaf, scope.name(source as u32))
             })?;
             outcome.certain[source] += matching.certain();

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::plan::{KnownFile, Plan, PlannedFile};
 use crate::extract::Extraction;
-use crate::walk::{FileBytes, RootFolder, SkipCounts, SkipReason, WalkOptions};
+use crate::walk::{FileBytes, RootFolder, SkipCounts, SkipReason, SkippedPath, WalkOptions};
 
 /// Documents that may wait between the two threads. With files of at most some megabytes this
 /// bounds memory; the average source file has 16 KiB.
@@ -128,6 +128,8 @@ pub struct SyncReport {
     pub removed: u64,
     /// What was left out, by reason, the walk's skips included.
     pub skipped: SkipCounts,
+    /// The same, one by one.
+    pub left_out: Vec<SkippedPath>,
     /// Whether it was ended early.
     pub cancelled: bool,
 }
@@ -138,6 +140,14 @@ pub enum SyncError<E> {
     /// The index cannot go on.
     #[error("the index cannot take documents: {0}")]
     Sink(E),
+    /// The machine lacked something for a moment: nothing is known of the file, and everything has to be compared again.
+    #[error(
+        "the machine is short of descriptors, memory or threads (at {key:?}); nothing is taken from that, it is looked at again"
+    )]
+    NoResources {
+        /// Key of the file or folder that could not be looked at.
+        key: String,
+    },
     /// No thread could be started.
     #[error("cannot start a thread to read files: {0}; lower the number of sources")]
     Thread(String),
@@ -174,13 +184,14 @@ enum Kept {
 /// Carries out a plan. `on_progress` is called after every file.
 ///
 /// A file that has vanished or turned unreadable, binary or too large is removed from the index and
-/// counted; nothing a file holds can end the synchronisation.
+/// counted; nothing a file holds can end the synchronisation. What cannot be read because the machine lacks something
+/// ends it: that says nothing about the file.
 ///
 /// # Errors
 /// [`SyncError`]; what was put before stays put.
 pub fn apply<S: IndexSink>(
     root: &RootFolder,
-    plan: Plan,
+    mut plan: Plan,
     options: &SyncOptions,
     sink: &mut S,
     on_progress: impl FnMut(SyncProgress),
@@ -189,9 +200,16 @@ pub fn apply<S: IndexSink>(
         total: plan.files(),
         ..SyncProgress::default()
     };
+    let lacking = |one: &&SkippedPath| one.reason == SkipReason::NoResources;
+    if let Some(one) = plan.left_out.iter().find(lacking) {
+        return Err(SyncError::NoResources {
+            key: one.key.clone(),
+        });
+    }
     let report = SyncReport {
         progress,
         skipped: plan.skipped.clone(),
+        left_out: std::mem::take(&mut plan.left_out),
         ..SyncReport::default()
     };
     let mut writer = Writer {
@@ -281,8 +299,15 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
         self.report.progress.bytes += outcome.bytes as u64;
         match outcome.found {
             Ok(found) => self.put(found).map_err(SyncError::Sink)?,
+            Err(SkipReason::NoResources) => {
+                return Err(SyncError::NoResources { key: outcome.key });
+            }
             Err(reason) => {
                 self.report.skipped.add(reason);
+                self.report.left_out.push(SkippedPath {
+                    key: outcome.key.clone(),
+                    reason,
+                });
                 tracing::debug!(event = "file.skipped", key = %outcome.key, %reason);
                 if outcome.was_known {
                     self.sink.delete(&outcome.key).map_err(SyncError::Sink)?;
@@ -379,8 +404,7 @@ fn found(
 }
 
 /// A record whose file was racy when it was read holds once the file turns out to be the same. It is
-/// not written again: a document put twice counts twice in the statistics until segments are merged,
-/// so a restart alone would change scores. The price is one look at the file's hash in each comparison.
+/// not written again: a restart alone would write documents. The price is one look at the file's hash in each comparison.
 fn kept(known: Option<KnownFile>, size: u64, mtime_ns: i64, hash: [u8; 16]) -> Kept {
     let Some(known) = known.filter(|known| known.hash == hash) else {
         return Kept::Nothing;

@@ -1,5 +1,7 @@
 //! What has to be done to bring an index in step with a folder: a pure comparison.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use crate::walk::{
@@ -26,6 +28,8 @@ pub struct WalkedFolder {
     pub skipped: Vec<SkippedPath>,
     /// Files the glob has kept out.
     pub filtered: u64,
+    /// Folders at which another file system is mounted, by their keys; empty for the root itself.
+    pub mounts: BTreeSet<String>,
 }
 
 /// Walks the whole folder.
@@ -40,6 +44,7 @@ pub fn walk_all(root: &RootFolder, options: &WalkOptions) -> WalkedFolder {
         }
     }
     walked.filtered = walk.filtered();
+    walked.mounts = walk.mounts();
     walked
 }
 
@@ -67,6 +72,10 @@ pub struct Plan {
     pub unchanged: u64,
     /// What the walk has left out, by reason.
     pub skipped: SkipCounts,
+    /// The same, one by one.
+    pub left_out: Vec<SkippedPath>,
+    /// Folders that were mounts and are none any more, with nothing in them: what is indexed of them stays.
+    pub unmounted: Vec<String>,
 }
 
 impl Plan {
@@ -75,8 +84,26 @@ impl Plan {
     /// Files in a folder that could not be listed stay indexed: a server that does not answer for
     /// a moment must not empty an index.
     #[must_use]
-    pub fn compare(mut known: FxHashMap<String, KnownFile>, walked: WalkedFolder) -> Self {
+    pub fn compare(known: FxHashMap<String, KnownFile>, walked: WalkedFolder) -> Self {
+        Self::compare_mounted(known, walked, &BTreeSet::new())
+    }
+
+    /// As [`compare`](Self::compare), where `mounts` were the mounts of the folder before.
+    ///
+    /// An unmounted file system leaves an empty folder behind, or none. Its files exist still, so they stay indexed, too.
+    #[must_use]
+    pub fn compare_mounted(
+        mut known: FxHashMap<String, KnownFile>,
+        walked: WalkedFolder,
+        mounts: &BTreeSet<String>,
+    ) -> Self {
         let mut plan = Self::default();
+        let lost = mounts.difference(&walked.mounts).filter(|mount| {
+            let mount = std::slice::from_ref(*mount);
+            !walked.files.iter().any(|file| is_below(&file.key, mount))
+                && known.keys().any(|key| is_below(key, mount))
+        });
+        plan.unmounted = lost.cloned().collect();
         for facts in walked.files {
             match known.remove(&facts.key) {
                 None => plan.add.push(planned(facts, None)),
@@ -89,10 +116,15 @@ impl Plan {
         let mut unlisted = Vec::new();
         for skipped in walked.skipped {
             plan.skipped.add(skipped.reason);
-            if skipped.reason == SkipReason::Unreadable {
-                unlisted.push(skipped.key);
+            if matches!(
+                skipped.reason,
+                SkipReason::Unreadable | SkipReason::NoResources
+            ) {
+                unlisted.push(skipped.key.clone());
             }
+            plan.left_out.push(skipped);
         }
+        unlisted.extend_from_slice(&plan.unmounted);
         plan.remove = known
             .into_keys()
             .filter(|key| !is_below(key, &unlisted))
@@ -281,6 +313,45 @@ mod tests {
             (vec!["d/new", "old"], 0)
         );
         assert_eq!(plan.remove, ["d/x", "file"]);
+    }
+
+    #[test]
+    fn u8_files_of_a_file_system_that_is_not_mounted_any_more_stay() {
+        let indexed = || index(&[("stick/a", 1, 1), ("stick/b", 1, 1), ("own", 1, 1)]);
+        let mounts = |keys: &[&str]| -> BTreeSet<String> {
+            keys.iter().map(|&key| key.to_owned()).collect()
+        };
+        let walked = |files: Vec<FileFacts>, now: &[&str]| WalkedFolder {
+            files,
+            mounts: mounts(now),
+            ..WalkedFolder::default()
+        };
+        let own = || vec![facts("own", 1, 1)];
+        let stick = mounts(&["stick"]);
+        // Unmounted: nothing is there, and nothing is removed.
+        let plan = Plan::compare_mounted(indexed(), walked(own(), &[]), &stick);
+        assert_eq!(
+            (plan.remove.len(), plan.unmounted),
+            (0, vec!["stick".into()])
+        );
+        // Mounted and emptied: the files are gone.
+        let plan = Plan::compare_mounted(indexed(), walked(own(), &["stick"]), &stick);
+        assert_eq!(plan.remove, ["stick/a", "stick/b"]);
+        assert!(plan.unmounted.is_empty());
+        // A folder with files of its own in the place of the mount.
+        let mut files = own();
+        files.push(facts("stick/new", 1, 1));
+        let plan = Plan::compare_mounted(indexed(), walked(files, &[]), &stick);
+        assert_eq!(plan.remove, ["stick/a", "stick/b"]);
+        // The root itself was one.
+        let plan = Plan::compare_mounted(indexed(), walked(Vec::new(), &[]), &mounts(&[""]));
+        assert_eq!(
+            (plan.remove.len(), plan.unmounted),
+            (0, vec![String::new()])
+        );
+        // It never was a mount.
+        let plan = Plan::compare_mounted(indexed(), walked(own(), &[]), &mounts(&["other"]));
+        assert_eq!(plan.remove, ["stick/a", "stick/b"]);
     }
 
     proptest! {

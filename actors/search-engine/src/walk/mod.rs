@@ -9,11 +9,13 @@
 //! not followed, files that are not regular are not opened, pseudo file systems are not entered.
 
 mod key;
+mod mount;
 mod read;
 mod root;
 mod rules;
 mod skip;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,8 +81,17 @@ pub struct Walk<'a> {
     root: &'a RootFolder,
     options: &'a WalkOptions,
     entries: ignore::Walk,
-    refused_folders: Arc<Mutex<Vec<SkippedPath>>>,
+    met: Arc<Mutex<Met>>,
     filtered: u64,
+}
+
+/// What the folders on the way were.
+#[derive(Default)]
+struct Met {
+    /// Those that are not entered.
+    refused: Vec<SkippedPath>,
+    /// Keys of those at which another file system is mounted; empty for the root itself.
+    mounts: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Walk<'_> {
@@ -96,17 +107,20 @@ impl RootFolder {
     /// (`.git` among them) are left out without being counted.
     #[must_use]
     pub fn walk<'a>(&'a self, options: &'a WalkOptions) -> Walk<'a> {
-        let refused_folders = Arc::new(Mutex::new(Vec::new()));
+        let met: Arc<Mutex<Met>> = Arc::default();
+        if self.is_mount("") {
+            met.lock().mounts.insert(String::new());
+        }
         let mut builder = walk_builder(self);
         builder.sort_by_file_name(std::ffi::OsStr::cmp);
-        let (guard, refused) = (self.clone(), Arc::clone(&refused_folders));
+        let (guard, noted) = (self.clone(), Arc::clone(&met));
         let filter = options.filter.clone();
-        builder.filter_entry(move |entry| guard.may_enter(entry, &filter, &refused));
+        builder.filter_entry(move |entry| guard.may_enter(entry, &filter, &noted));
         Walk {
             root: self,
             options,
             entries: builder.build(),
-            refused_folders,
+            met,
             filtered: 0,
         }
     }
@@ -114,22 +128,17 @@ impl RootFolder {
     /// The folder itself and all folders below it that the walk enters.
     pub(crate) fn folders(&self, filter: &FileFilter) -> impl Iterator<Item = PathBuf> + use<> {
         let mut builder = walk_builder(self);
-        let (guard, refused, filter) = (self.clone(), Mutex::new(Vec::new()), filter.clone());
+        let (guard, met, filter) = (self.clone(), Mutex::new(Met::default()), filter.clone());
         builder.filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            is_folder && guard.may_enter(entry, &filter, &refused)
+            is_folder && guard.may_enter(entry, &filter, &met)
         });
         builder.build().flatten().map(ignore::DirEntry::into_path)
     }
 
     /// Keeps the walk out of folders the glob excludes as a whole and of pseudo file systems
     /// (`/proc`, `/sys` …), whose files have no end.
-    fn may_enter(
-        &self,
-        entry: &ignore::DirEntry,
-        filter: &FileFilter,
-        refused: &Mutex<Vec<SkippedPath>>,
-    ) -> bool {
+    fn may_enter(&self, entry: &ignore::DirEntry, filter: &FileFilter, met: &Mutex<Met>) -> bool {
         if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
             return true;
         }
@@ -139,13 +148,19 @@ impl RootFolder {
         {
             return false;
         }
-        let pseudo = self.is_pseudo_mount(entry.path());
-        if pseudo {
-            refused
-                .lock()
-                .push(self.skipped(entry.path(), SkipReason::PseudoFilesystem));
+        // What is gone meanwhile is told by whoever opens it.
+        let Some(found) = mount::look(entry.path()) else {
+            return true;
+        };
+        if self.is_pseudo_at(entry.path(), &found) {
+            let skipped = self.skipped(entry.path(), SkipReason::PseudoFilesystem);
+            met.lock().refused.push(skipped);
+            return false;
         }
-        !pseudo
+        if found.is_mount {
+            met.lock().mounts.extend(self.key_of(entry.path()));
+        }
+        true
     }
 
     /// A skip record of a path below the root.
@@ -162,6 +177,12 @@ impl Walk<'_> {
     #[must_use]
     pub fn filtered(&self) -> u64 {
         self.filtered
+    }
+
+    /// The folders met so far at which another file system is mounted, by their keys; empty for the root itself.
+    #[must_use]
+    pub fn mounts(&self) -> BTreeSet<String> {
+        self.met.lock().mounts.clone()
     }
 
     /// What one entry of the folder means; `None` for folders and files the glob keeps out.
@@ -227,7 +248,7 @@ impl Iterator for Walk<'_> {
 
     fn next(&mut self) -> Option<WalkItem> {
         loop {
-            if let Some(skipped) = self.refused_folders.lock().pop() {
+            if let Some(skipped) = self.met.lock().refused.pop() {
                 return Some(WalkItem::Skipped(skipped));
             }
             match self.entries.next() {
@@ -238,7 +259,7 @@ impl Iterator for Walk<'_> {
                 }
                 Some(Err(error)) => return Some(self.error_item(&error)),
                 // The last entry may have been a refused folder.
-                None => return self.refused_folders.lock().pop().map(WalkItem::Skipped),
+                None => return self.met.lock().refused.pop().map(WalkItem::Skipped),
             }
         }
     }

@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
 use super::key::{decode_key, encode_key};
+use super::mount::{self, Mounted};
 use super::skip::SkipReason;
 
 /// Why a folder cannot be a source.
@@ -175,10 +176,22 @@ impl RootFolder {
 
     /// Whether a folder below the root is a mount of a pseudo file system.
     pub(crate) fn is_pseudo_mount(&self, folder: &Path) -> bool {
-        let elsewhere = folder
-            .symlink_metadata()
-            .is_ok_and(|data| data.dev() != self.device);
-        elsewhere && is_pseudo(folder)
+        mount::look(folder).is_some_and(|found| self.is_pseudo_at(folder, &found))
+    }
+
+    pub(super) fn is_pseudo_at(&self, folder: &Path, found: &Mounted) -> bool {
+        found.device != self.device && is_pseudo(folder)
+    }
+
+    /// Whether a file system is mounted at the folder with this key; the root itself has the empty one.
+    #[must_use]
+    pub fn is_mount(&self, key: &str) -> bool {
+        let folder = match key {
+            "" => Some(self.path.clone()),
+            key => self.path_of(key),
+        };
+        let found = folder.and_then(|folder| mount::look(&folder));
+        found.is_some_and(|found| found.is_mount)
     }
 
     /// Whether the folder lies on a file system that other machines or programs can change

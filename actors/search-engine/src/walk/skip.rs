@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::lack::is_lack;
+
 /// Why a path was not indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkipReason {
@@ -38,11 +40,13 @@ pub enum SkipReason {
     TooSlow,
     /// A file that a notes program keeps beside the notes.
     NoNote,
+    /// The machine lacked descriptors, memory or threads: nothing is known of the file, and it is looked at again.
+    NoResources,
 }
 
 impl SkipReason {
     /// All reasons, in the order in which people are told about them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Unreadable,
         Self::TooLarge,
         Self::Binary,
@@ -59,6 +63,7 @@ impl SkipReason {
         Self::UnpacksToTooMuch,
         Self::TooSlow,
         Self::NoNote,
+        Self::NoResources,
     ];
 
     /// The stable name used in `/health`, metrics and logs.
@@ -81,11 +86,15 @@ impl SkipReason {
             Self::UnpacksToTooMuch => "unpacks_to_too_much",
             Self::TooSlow => "too_slow",
             Self::NoNote => "no_note",
+            Self::NoResources => "no_resources",
         }
     }
 
     /// The reason behind a failed system call on a path.
     pub(crate) fn of_io_error(error: &io::Error) -> Self {
+        if is_lack(error) {
+            return Self::NoResources;
+        }
         match error
             .raw_os_error()
             .map(rustix::io::Errno::from_raw_os_error)
@@ -137,6 +146,16 @@ impl SkipCounts {
     #[must_use]
     pub fn of(&self, reason: SkipReason) -> u64 {
         self.0.get(&reason).copied().unwrap_or_default()
+    }
+
+    /// Counts one less.
+    pub fn subtract(&mut self, reason: SkipReason) {
+        if let Some(count) = self.0.get_mut(&reason) {
+            *count -= 1;
+            if *count == 0 {
+                self.0.remove(&reason);
+            }
+        }
     }
 
     /// How many were skipped in all.

@@ -162,7 +162,9 @@ impl Shared {
         };
         // Creation and writing are followed by a close; everything else is complete by itself.
         let ongoing = ReadFlags::CREATE.union(ReadFlags::MODIFY);
-        let change = if flags.intersects(ongoing) {
+        let change = if flags.contains(ReadFlags::UNMOUNT) {
+            Change::Unmounted
+        } else if flags.intersects(ongoing) {
             Change::Ongoing
         } else {
             Change::Settled

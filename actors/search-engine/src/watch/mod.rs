@@ -16,6 +16,7 @@ mod worker;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -113,6 +114,8 @@ pub enum RescanReason {
     RulesChanged,
     /// The root was removed, replaced or has come back.
     RootReplaced,
+    /// A file system below the root, or that of the root, is not mounted any more.
+    Unmounted,
     /// The interval of polling has passed.
     Polling,
 }
@@ -179,6 +182,7 @@ pub enum WatchError {
 pub struct FolderWatch {
     changes: Receiver<ChangeBatch>,
     mode: Arc<Mutex<WatchMode>>,
+    busy: Arc<AtomicUsize>,
     /// Dropped to end the worker.
     stop: Option<Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -195,7 +199,7 @@ impl FolderWatch {
         let (batches, changes) = bounded(1);
         let (stop, stopped) = bounded(0);
         let worker = Worker::new(root.clone(), options, batches, stopped);
-        let mode = worker.mode();
+        let (mode, busy) = (worker.mode(), worker.busy());
         let thread = std::thread::Builder::new()
             .name("folder-watch".to_owned())
             .spawn(move || worker.run())
@@ -206,6 +210,7 @@ impl FolderWatch {
         Ok(Self {
             changes,
             mode,
+            busy,
             stop: Some(stop),
             thread: Some(thread),
         })
@@ -215,6 +220,12 @@ impl FolderWatch {
     #[must_use]
     pub fn changes(&self) -> &Receiver<ChangeBatch> {
         &self.changes
+    }
+
+    /// How many files never stop changing; they are reported ever more rarely.
+    #[must_use]
+    pub fn busy(&self) -> usize {
+        self.busy.load(Ordering::Relaxed)
     }
 
     /// Where the knowledge of changes comes from at this moment.

@@ -1,9 +1,31 @@
 //! When a changed path is due to be reported: a pure policy over given times.
+//!
+//! A file that never stops changing (a log) is reported ever more rarely, so that it keeps no core busy: the first reports
+//! in a row are as quick as any, then a pause stands between two of them that doubles up to five minutes. A writer that
+//! has been quiet for a while, measured by the pause, ends the wait: what it wrote last is never left unreported.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
+
+/// Reports in a row of one path without a pause between them.
+const FREE_REPORTS: u32 = 8;
+
+/// The first pause, which doubles with each further report.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause.
+const MAX_PAUSE: Duration = Duration::from_secs(300);
+
+/// From this pause on a path counts as one that never stops changing, and people are told.
+const BUSY_PAUSE: Duration = Duration::from_secs(16);
+
+/// Reports follow one another in a row when there is less time between them than this, or than twice the pause.
+const ROW: Duration = Duration::from_secs(10);
+
+/// Least silence of a writer that ends a pause; otherwise it is a quarter of the pause.
+const QUIET: Duration = Duration::from_secs(2);
 
 /// What an event says about its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +34,8 @@ pub(super) enum Change {
     Settled,
     /// A writer may be at work.
     Ongoing,
+    /// The file system of the path is not mounted any more.
+    Unmounted,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -21,10 +45,38 @@ struct Entry {
     settled: Option<Instant>,
 }
 
+/// Reports of one path in a row.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    reports: u32,
+    last: Instant,
+}
+
+impl Row {
+    /// The time that has to pass between the last report and the next.
+    fn pause(&self) -> Duration {
+        match self.reports.checked_sub(FREE_REPORTS) {
+            None => Duration::ZERO,
+            Some(more) => FIRST_PAUSE.saturating_mul(1 << more.min(16)).min(MAX_PAUSE),
+        }
+    }
+
+    /// Whether a change at `now` goes on with the row.
+    fn goes_on(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.last) < ROW.max(self.pause() * 2)
+    }
+}
+
 /// Changed paths that wait to be reported.
 #[derive(Debug)]
 pub(super) struct Pending {
     entries: FxHashMap<PathBuf, Entry>,
+    /// Paths that were reported lately.
+    rows: FxHashMap<PathBuf, Row>,
+    /// When rows that have ended are looked for next.
+    next_look: Option<Instant>,
+    /// Paths that have just turned out to change without end, and how long they wait.
+    turned_busy: Vec<(PathBuf, Duration)>,
     debounce: Duration,
     settle: Duration,
     max_delay: Duration,
@@ -34,6 +86,9 @@ impl Pending {
     pub(super) fn new(debounce: Duration, settle: Duration, max_delay: Duration) -> Self {
         Self {
             entries: FxHashMap::default(),
+            rows: FxHashMap::default(),
+            next_look: None,
+            turned_busy: Vec::new(),
             debounce,
             settle,
             max_delay,
@@ -47,6 +102,9 @@ impl Pending {
                 entry.settled.get_or_insert(now);
             }
         } else {
+            if self.rows.get(path).is_some_and(|row| !row.goes_on(now)) {
+                self.rows.remove(path);
+            }
             let settled = (change == Change::Settled).then_some(now);
             self.entries.insert(
                 path.to_owned(),
@@ -61,14 +119,25 @@ impl Pending {
 
     /// When the next path is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.entries.values().map(|entry| self.due(entry)).min()
+        let entries = self.entries.iter();
+        entries.map(|(path, entry)| self.due(path, entry)).min()
     }
 
-    fn due(&self, entry: &Entry) -> Instant {
-        match entry.settled {
+    fn due(&self, path: &Path, entry: &Entry) -> Instant {
+        let due = match entry.settled {
             Some(settled) => settled + self.debounce,
             None => (entry.last + self.settle).min(entry.first + self.max_delay),
-        }
+        };
+        self.paused_until(path, entry)
+            .map_or(due, |paused| due.max(paused))
+    }
+
+    /// Until when a path waits because it was reported so often.
+    fn paused_until(&self, path: &Path, entry: &Entry) -> Option<Instant> {
+        let row = self.rows.get(path)?;
+        let pause = row.pause();
+        let quiet = (pause / 4).max(QUIET);
+        (!pause.is_zero()).then(|| (row.last + pause).min(entry.last + quiet))
     }
 
     /// Takes the paths that are due, and with them all others that are settled, so that what
@@ -79,8 +148,11 @@ impl Pending {
         }
         let mut entries = std::mem::take(&mut self.entries);
         let mut noticed = None;
-        let is_taken = |_: &PathBuf, entry: &mut Entry| {
-            let taken = entry.settled.is_some() || self.due(entry) <= now;
+        let is_taken = |path: &PathBuf, entry: &mut Entry| {
+            let waits = self
+                .paused_until(path, entry)
+                .is_some_and(|until| until > now);
+            let taken = !waits && (entry.settled.is_some() || self.due(path, entry) <= now);
             if taken {
                 noticed = Some(noticed.map_or(entry.first, |at: Instant| at.min(entry.first)));
             }
@@ -89,10 +161,52 @@ impl Pending {
         let mut paths: Vec<PathBuf> = entries.extract_if(is_taken).map(|(path, _)| path).collect();
         self.entries = entries;
         paths.sort_unstable();
+        for path in &paths {
+            self.reported(path, now);
+        }
+        self.end_rows(now);
         (paths, noticed)
     }
 
-    /// Forgets everything: a rescan will find it.
+    fn reported(&mut self, path: &Path, now: Instant) {
+        let first = Row {
+            reports: 0,
+            last: now,
+        };
+        let row = self.rows.entry(path.to_owned()).or_insert(first);
+        let was_busy = row.pause() >= BUSY_PAUSE;
+        row.reports += 1;
+        row.last = now;
+        if !was_busy && row.pause() >= BUSY_PAUSE {
+            let told = (path.to_owned(), row.pause());
+            self.turned_busy.push(told);
+        }
+    }
+
+    /// Forgets rows that have ended, now and then.
+    fn end_rows(&mut self, now: Instant) {
+        if self.next_look.is_some_and(|at| at > now) {
+            return;
+        }
+        self.next_look = Some(now + ROW);
+        let waiting = &self.entries;
+        self.rows
+            .retain(|path, row| row.goes_on(now) || waiting.contains_key(path));
+    }
+
+    /// The paths that have turned out to change without end since this was last asked, and how long they wait for now.
+    pub(super) fn take_turned_busy(&mut self) -> Vec<(PathBuf, Duration)> {
+        std::mem::take(&mut self.turned_busy)
+    }
+
+    /// How many paths change without end.
+    pub(super) fn busy(&self, now: Instant) -> usize {
+        let rows = self.rows.values();
+        rows.filter(|row| row.pause() >= BUSY_PAUSE && row.goes_on(now))
+            .count()
+    }
+
+    /// Forgets what waits: a rescan will find it.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
     }
@@ -168,6 +282,67 @@ mod tests {
             .map(|(at, _)| at)
             .collect();
         assert_eq!(times, [100, 210, 280]);
+    }
+
+    /// When `log` is reported, in seconds, if it is written every `step` milliseconds until `end`.
+    fn looks_at_a_log(step: u64, end: u64) -> (Vec<u64>, Pending) {
+        let start = Instant::now();
+        let mut pending = Pending::new(ms(3), ms(40), ms(1_000));
+        let mut looks = Vec::new();
+        for now in (0..end + 400_000).step_by(10) {
+            let at = start + ms(now);
+            if now < end && now % step == 0 {
+                pending.note(Path::new("log"), Change::Settled, at);
+            }
+            let (paths, _) = pending.take_due(at);
+            looks.extend(paths.iter().map(|_| now / 1_000));
+        }
+        (looks, pending)
+    }
+
+    #[test]
+    fn y12_a_log_that_never_stops_is_looked_at_ever_more_rarely() {
+        let hour = 3_600_000;
+        let (looks, _) = looks_at_a_log(250, hour);
+        assert!(looks.len() < 30, "{looks:?}");
+        let pauses: Vec<u64> = looks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(pauses.iter().all(|&pause| pause <= 301), "{pauses:?}");
+        assert!(pauses.contains(&300), "{pauses:?}");
+        // What was written last is reported soon after the end.
+        let last = looks.last().copied().expect("it was looked at");
+        assert!(last >= hour / 1_000 && last <= hour / 1_000 + 76, "{last}");
+        // Whatever the rhythm, an hour costs few looks; a slow one is followed at once.
+        for step in [50, 1_000, 4_000, 9_000] {
+            let (looks, _) = looks_at_a_log(step, hour);
+            assert!(looks.len() < 60, "{step}: {}", looks.len());
+        }
+        let (looks, _) = looks_at_a_log(60_000, hour);
+        assert_eq!(looks.len(), 60, "a change a minute is followed");
+    }
+
+    #[test]
+    fn y12_other_files_are_as_quick_as_ever_and_a_quiet_file_is_again() {
+        let start = Instant::now();
+        let mut pending = Pending::new(ms(3), ms(40), ms(1_000));
+        for now in (0..60_000).step_by(250) {
+            pending.note(Path::new("log"), Change::Settled, start + ms(now));
+            pending.take_due(start + ms(now + 3));
+        }
+        let told = pending.take_turned_busy();
+        assert_eq!(told.len(), 1, "told once: {told:?}");
+        assert_eq!(pending.busy(start + ms(60_000)), 1);
+        // Another file does not wait for it, and does not take it along.
+        pending.note(Path::new("log"), Change::Settled, start + ms(60_000));
+        pending.note(Path::new("note"), Change::Settled, start + ms(60_000));
+        let (paths, _) = pending.take_due(start + ms(60_003));
+        assert_eq!(paths, [PathBuf::from("note")]);
+        // After a long silence it is a file like any other.
+        let later = start + ms(2_000_000);
+        assert_eq!(pending.take_due(later).0, [PathBuf::from("log")]);
+        let after = later + ms(700_000);
+        assert_eq!(pending.busy(after), 0);
+        pending.note(Path::new("log"), Change::Settled, after);
+        assert_eq!(pending.take_due(after + ms(3)).0, [PathBuf::from("log")]);
     }
 
     #[test]

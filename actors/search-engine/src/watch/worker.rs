@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, never, select};
@@ -20,6 +21,9 @@ const RETRY: Duration = Duration::from_millis(5);
 /// How often a lost root is looked for.
 const ROOT_CHECK: Duration = Duration::from_secs(1);
 
+/// How often files that change without end are counted.
+const BUSY_CHECK: Duration = Duration::from_secs(60);
+
 /// State of the thread.
 pub(super) struct Worker {
     root: RootFolder,
@@ -34,7 +38,11 @@ pub(super) struct Worker {
     /// A batch the consumer has not taken yet.
     unsent: ChangeBatch,
     next_poll: Option<Instant>,
+    /// Polls since events were last asked for in vain.
+    polls: u32,
     root_lost: bool,
+    /// How many files change without end.
+    busy: Arc<AtomicUsize>,
 }
 
 impl Worker {
@@ -61,7 +69,9 @@ impl Worker {
             folders: None,
             unsent: ChangeBatch::default(),
             next_poll: None,
+            polls: 0,
             root_lost: false,
+            busy: Arc::default(),
         };
         match Folders::new(worker.options.max_folders) {
             Ok(folders) => {
@@ -74,6 +84,10 @@ impl Worker {
             worker.book_poll();
         }
         worker
+    }
+
+    pub(super) fn busy(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.busy)
     }
 
     pub(super) fn mode(&self) -> Arc<Mutex<WatchMode>> {
@@ -121,9 +135,12 @@ impl Worker {
             .into_iter()
             .chain(self.next_poll)
             .min();
-        let until_due = due.map_or(Duration::from_secs(3600), |due| {
-            due.saturating_duration_since(now)
-        });
+        // Files that have become quiet are counted off.
+        let longest = match self.busy.load(Ordering::Relaxed) {
+            0 => Duration::from_secs(3600),
+            _ => BUSY_CHECK,
+        };
+        let until_due = due.map_or(longest, |due| due.saturating_duration_since(now));
         match (self.unsent.is_empty(), self.root_lost) {
             (false, _) => until_due.min(RETRY),
             (true, true) => until_due.min(ROOT_CHECK),
@@ -132,6 +149,11 @@ impl Worker {
     }
 
     fn take(&mut self, event: &Event) {
+        if event.change == Change::Unmounted {
+            // Nothing was removed: what lies below is away with its file system.
+            self.rescan(RescanReason::Unmounted);
+            return;
+        }
         self.note(&event.path, event.change, Instant::now());
     }
 
@@ -164,8 +186,9 @@ impl Worker {
     fn check_timers(&mut self) {
         let now = Instant::now();
         if self.next_poll.is_some_and(|due| due <= now) {
-            self.unsent.merge(rescan(RescanReason::Polling, now));
             self.book_poll();
+            self.try_events();
+            self.unsent.merge(rescan(RescanReason::Polling, now));
         }
         if self.root_lost && self.root.path().is_dir() {
             self.root_lost = false;
@@ -173,9 +196,23 @@ impl Worker {
         }
     }
 
+    /// Says which files change without end.
+    fn tell_busy(&mut self, now: Instant) {
+        for (path, pause) in self.pending.take_turned_busy() {
+            let (file, pause_s) = (path.display(), pause.as_secs());
+            tracing::info!(
+                event = "file.busy", %file, pause_s,
+                "it never stops changing: it is looked at ever more rarely, down to every 300 s"
+            );
+        }
+        self.busy.store(self.pending.busy(now), Ordering::Relaxed);
+    }
+
     /// Looks at the paths that are due and adds them to the batch.
     fn flush(&mut self) {
-        let (mut paths, noticed) = self.pending.take_due(Instant::now());
+        let now = Instant::now();
+        let (mut paths, noticed) = self.pending.take_due(now);
+        self.tell_busy(now);
         if paths.is_empty() {
             return;
         }
@@ -297,6 +334,39 @@ impl Worker {
         self.unsent
             .merge(rescan(RescanReason::Polling, Instant::now()));
         self.book_poll();
+    }
+
+    /// Asks for events again where the system had none to give: others may have freed some since.
+    fn try_events(&mut self) {
+        let polls_between = match *self.mode.lock() {
+            WatchMode::Polling(PollingReason::Unsupported) => 1,
+            // Thousands of watches are tried each time.
+            WatchMode::Polling(PollingReason::SystemLimit) => 20,
+            _ => return,
+        };
+        self.polls += 1;
+        if self.polls < polls_between {
+            return;
+        }
+        self.polls = 0;
+        let Ok(mut folders) = Folders::new(self.options.max_folders) else {
+            return;
+        };
+        let walked = self.root.folders(&self.options.filter);
+        if folders.replace(walked).is_err() {
+            return;
+        }
+        self.folders = Some(folders);
+        let is_remote = self.root.is_remote();
+        let mode = match is_remote {
+            true => WatchMode::EventsAndPolling,
+            false => WatchMode::Events,
+        };
+        *self.mode.lock() = mode;
+        if !is_remote {
+            self.next_poll = None;
+        }
+        tracing::info!(event = "watch.recovered", root = %self.root.path().display(), %mode);
     }
 
     fn book_poll(&mut self) {

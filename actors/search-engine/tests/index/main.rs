@@ -2,6 +2,7 @@
 //! whatever happened to the segments and files in between.
 
 mod conditions;
+mod corpus;
 mod damage;
 mod histories;
 

@@ -46,6 +46,8 @@ pub struct Readers {
 
 /// Children kept waiting.
 const KEPT: usize = 2;
+/// EAGAIN, ENOMEM, ENFILE, EMFILE: a child cannot be started now, whatever the document is.
+const LACKS: [i32; 4] = [11, 12, 23, 24];
 /// Documents one child reads before it is replaced: what parsers leak goes with it.
 const DOCUMENTS: u32 = 500;
 
@@ -91,7 +93,10 @@ struct Reader {
 
 impl Reader {
     fn start(program: &Program) -> Result<Self, Refusal> {
-        let no_reader = |error: std::io::Error| Refusal::NoReader(error.to_string());
+        let no_reader = |error: std::io::Error| match error.raw_os_error() {
+            Some(number) if LACKS.contains(&number) => Refusal::NoResources(error.to_string()),
+            _ => Refusal::NoReader(error.to_string()),
+        };
         let (ours, theirs) = UnixStream::pair().map_err(no_reader)?;
         let mut command = Command::new(&program.path);
         command

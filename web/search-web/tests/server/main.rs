@@ -18,4 +18,5 @@ mod settings_guards;
 #[path = "../socket/mod.rs"]
 mod socket;
 mod sockets;
+mod troubled;
 mod vanishing;

@@ -3,13 +3,14 @@
 use search_core::query::Condition;
 use tantivy::query::Weight;
 
-use super::{FEW, Outcome, Place, Scoring, Terms, place_close_ones};
+use super::{FEW, Outcome, Place, Scoring, Terms, score_exactly};
 use crate::index::bitmap::Bitmap;
 use crate::index::conditions::{Bounds, Matching};
 use crate::index::error::IndexError;
 use crate::index::leaves::{documents_with_prefix, filter_documents};
 use crate::index::pool::Pool;
 use crate::index::search::Scope;
+use crate::index::snapshot::IndexSnapshot;
 
 /// A search with a condition.
 pub(super) struct Conditional<'s> {
@@ -30,7 +31,7 @@ impl Conditional<'_> {
         for place in self.terms.places(sources, self.scoring) {
             let max_doc = place.view.reader.max_doc();
             let mut matching =
-                Matching::of(condition, max_doc, place.view.deleted.as_ref(), |leaf| {
+                Matching::of(condition, max_doc, place.view.deleted.as_deref(), |leaf| {
                     self.leaf(&place, leaf)
                 })?;
             outcome.certain[place.source as usize] += matching.certain();
@@ -60,7 +61,7 @@ impl Conditional<'_> {
             }
         }
         if is_covered {
-            place_close_ones(sources, self.terms, self.scoring, pool)?;
+            score_exactly(sources, self.terms, self.scoring, pool)?;
         }
         Ok(())
     }
@@ -102,7 +103,9 @@ impl Conditional<'_> {
 
     /// A prefix counts as one word that occurs once: what is added is its rarity.
     fn prefix_scores(&self, matchings: &[Matching]) -> Vec<f32> {
-        let documents = self.terms.statistics.documents as f32;
+        let documents = self.terms.statistics.living.documents as f32;
+        let sources = self.scope.snapshots.iter();
+        let views: Vec<_> = sources.flat_map(IndexSnapshot::segments).collect();
         let prefixes = self.terms.query.prefixes().iter().enumerate();
         prefixes
             .map(|(number, prefix)| {
@@ -110,8 +113,13 @@ impl Conditional<'_> {
                     return 0.0;
                 }
                 let leaf = Condition::Prefix(number);
-                let sets = matchings.iter().filter_map(|matching| matching.leaf(&leaf));
-                let with = sets.map(Bitmap::len).sum::<u64>() as f32;
+                let sets = matchings.iter().zip(&views).filter_map(|(matching, view)| {
+                    Some((matching.leaf(&leaf)?, view.deleted.as_deref()))
+                });
+                let living = sets.map(|(set, deleted)| {
+                    deleted.map_or_else(|| set.len(), |deleted| set.len_without(deleted))
+                });
+                let with = living.sum::<u64>() as f32;
                 (1.0 + (documents - with + 0.5) / (with + 0.5)).ln()
             })
             .collect()
