@@ -9,6 +9,7 @@ use crate::expand::expand;
 use crate::snippet::Secrets;
 use crate::source::{Finding, Source, Span};
 use crate::syntax::Format;
+use crate::written::Written;
 
 /// What to do with a key nobody knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +92,21 @@ impl<'a> Input<'a> {
     pub fn unknown_keys(mut self, unknown_keys: UnknownKeys) -> Self {
         self.unknown_keys = unknown_keys;
         self
+    }
+
+    /// The values as they are written, no variable put in.
+    ///
+    /// # Errors
+    /// Every mistake of the syntax.
+    pub fn written(&self) -> Result<Written, Diagnostics> {
+        let (source, mut findings, readable) = Source::read(self.name, self.bytes);
+        let root = readable
+            .then(|| self.format.parse(&source, &mut findings))
+            .flatten();
+        match root {
+            Some(root) if findings.is_empty() => Ok(Written::from(&root)),
+            _ => Err(diagnostics(&source, findings, Vec::new())),
+        }
     }
 
     /// Reads the text and hands its root to `read`.

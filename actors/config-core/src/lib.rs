@@ -48,6 +48,7 @@ mod syntax;
 mod text;
 mod tree;
 mod value_error;
+mod written;
 
 pub use bytes::ByteSize;
 pub use decode::{Choices, Fields, Item, LOG_LEVELS, choose};
@@ -64,3 +65,4 @@ pub use suggest::{quoted, suggestion};
 pub use syntax::Format;
 pub use text::SourceText;
 pub use value_error::ValueError;
+pub use written::Written;

@@ -12,6 +12,7 @@ use search_core::role::{self, ListenAddress, RoleFile, ServerSettings, StorageBa
 use store::local::LocalOpenError;
 use store::{FolderLock, LocalState, LocalStateKind, LockError};
 
+pub use crate::config_token::{ConfigurationToken, configuration_token, token_file};
 use crate::server::ServerOptions;
 
 /// The longest a search may take, waiting included.

@@ -51,6 +51,8 @@ struct Kept<'a> {
     role: &'a str,
     relevance_function: &'a str,
     sources: &'a [SourceReport],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    indexing: bool,
     #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
     corrections: &'a [Correction],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -132,6 +134,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         role,
         relevance_function,
         sources,
+        indexing,
         corrections,
         notes,
     } = answer;
@@ -142,6 +145,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         role,
         relevance_function,
         sources,
+        indexing: *indexing,
         corrections,
         notes,
     };
@@ -176,6 +180,7 @@ mod tests {
             role: "R".into(),
             relevance_function: "BM25".into(),
             sources: Vec::new(),
+            indexing: false,
             corrections: Vec::new(),
             notes: Vec::new(),
         }

@@ -14,6 +14,7 @@ mod chat;
 mod chat_wire;
 mod concepts;
 mod config;
+mod config_token;
 mod handlers;
 mod mcp;
 mod runs;
