@@ -65,4 +65,4 @@ pub use suggest::{quoted, suggestion};
 pub use syntax::Format;
 pub use text::SourceText;
 pub use value_error::ValueError;
-pub use written::Written;
+pub use written::{TextPlace, Written};

@@ -3,6 +3,8 @@
 //! Who compares two versions of a file compares these: in the text a `$` can be spelt `\u0024`, and after expansion
 //! nobody can tell where a value came from.
 
+use std::ops::Range;
+
 use crate::tree::{Entry, Node, Value};
 
 /// A value as it is written.
@@ -37,6 +39,37 @@ impl Written {
             Self::Table(entries) => entries.iter().any(|(_, value)| value.may_hold_variable()),
             Self::Plain(_) => false,
         }
+    }
+}
+
+/// Where a string stands in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextPlace {
+    /// The path of the value, for example `roles[1].haystacks[0].location`.
+    pub key_path: String,
+    /// Bytes of the text, quotes included.
+    pub range: Range<usize>,
+}
+
+/// Adds the places of all strings below `node`, which stands at `path`.
+pub(crate) fn add_places(path: &str, node: &Node, places: &mut Vec<TextPlace>) {
+    match &node.value {
+        Value::String(_) => places.push(TextPlace {
+            key_path: path.to_owned(),
+            range: node.span.start..node.span.end,
+        }),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                add_places(&format!("{path}[{index}]"), item, places);
+            }
+        }
+        Value::Table(entries) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            for Entry { key, node, .. } in entries {
+                add_places(&format!("{path}{dot}{key}"), node, places);
+            }
+        }
+        _ => {}
     }
 }
 

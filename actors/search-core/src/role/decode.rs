@@ -71,6 +71,11 @@ const ONE_ROLE: [&str; 6] = [
 
 impl Decoder<'_> {
     fn file(&self, item: &Item<'_>) -> Option<(Vec<Role>, String, AllowedRoots)> {
+        if item.is_array() {
+            let error = ValueError::new("expected an object, found an array");
+            item.error(error.help("write `{ \"roles\": [ … ] }` around it"));
+            return None;
+        }
         if !item.has_key("roles") && !item.has_key("default_role") {
             return item.fields("a role", &ONE_ROLE, |fields| {
                 let allowed = self.allowed_roots(fields);

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use config_core::{Diagnostics, Environment, Input, SecretPlace, Severity, SourceText, Written};
+use config_core::{
+    Diagnostics, Environment, Input, SecretPlace, Severity, SourceText, TextPlace, Written,
+};
 
 use super::decode::parse_with_secrets;
 use super::enumerations::Service;
@@ -152,6 +154,14 @@ impl RoleDocument {
     /// The roles.
     pub fn roles(&self) -> &RoleFile {
         &self.roles
+    }
+
+    /// Where each string of the file stands.
+    pub fn texts(&self) -> Vec<TextPlace> {
+        let environment = Environment::default();
+        Input::json("", &self.text, &environment)
+            .texts()
+            .unwrap_or_default()
     }
 
     /// The text, with secrets: for the file only.
