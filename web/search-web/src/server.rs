@@ -23,6 +23,7 @@ use crate::api;
 use crate::cache::AnswerCache;
 use crate::chat::ChatState;
 use crate::config::{ConfigState, Writers};
+use crate::metrics::SearchMetrics;
 use crate::runs::RunFeed;
 use crate::state::SearchState;
 use crate::ws::WsGate;
@@ -93,12 +94,16 @@ impl SearchServer {
         options: ServerOptions,
     ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
         let service = SearchService::with_readers(settings, options.readers.clone());
+        let metrics = Metrics::new();
+        let search_metrics = SearchMetrics::default();
+        search_metrics.register(&metrics, service.boards.clone());
         let state = web::Data::new(SearchState {
             desk: service.desk.clone(),
             boards: service.boards.clone(),
             runs: options.runs.clone(),
             ws_upstream: options.ws_upstream.clone(),
-            cache: AnswerCache::new(options.cache_bytes),
+            cache: AnswerCache::new(options.cache_bytes).counting(search_metrics.cache()),
+            metrics: search_metrics,
             started: Instant::now(),
         });
         let (chats, chat) = chats(service.boards, service.desk.clone(), &options);
@@ -119,7 +124,7 @@ impl SearchServer {
             state,
             chat: web::Data::new(chat),
             config: web::Data::new(config),
-            metrics: Metrics::new(),
+            metrics,
             health,
             options,
         };

@@ -142,7 +142,7 @@ mod tests {
         for other in [
             "https://127.0.0.1:11434",
             "http://127.0.0.1:11435",
-            "http://127.0.0.1:11434.evil.example",
+            "http://127.0.0.1.evil.example:11434",
         ] {
             assert!(of(other).is_err(), "{other}");
         }
