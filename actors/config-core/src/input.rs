@@ -9,6 +9,8 @@ use crate::expand::expand;
 use crate::snippet::Secrets;
 use crate::source::{Finding, Source, Span};
 use crate::syntax::Format;
+use crate::tree::Node;
+use crate::written::{TextPlace, Written, add_places};
 
 /// What to do with a key nobody knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +93,36 @@ impl<'a> Input<'a> {
     pub fn unknown_keys(mut self, unknown_keys: UnknownKeys) -> Self {
         self.unknown_keys = unknown_keys;
         self
+    }
+
+    /// The values as they are written, no variable put in.
+    ///
+    /// # Errors
+    /// Every mistake of the syntax.
+    pub fn written(&self) -> Result<Written, Diagnostics> {
+        self.root().map(|root| Written::from(&root))
+    }
+
+    /// Where each string stands.
+    ///
+    /// # Errors
+    /// Every mistake of the syntax.
+    pub fn texts(&self) -> Result<Vec<TextPlace>, Diagnostics> {
+        let root = self.root()?;
+        let mut places = Vec::new();
+        add_places("", &root, &mut places);
+        Ok(places)
+    }
+
+    fn root(&self) -> Result<Node, Diagnostics> {
+        let (source, mut findings, readable) = Source::read(self.name, self.bytes);
+        let root = readable
+            .then(|| self.format.parse(&source, &mut findings))
+            .flatten();
+        match root {
+            Some(root) if findings.is_empty() => Ok(root),
+            _ => Err(diagnostics(&source, findings, Vec::new())),
+        }
     }
 
     /// Reads the text and hands its root to `read`.

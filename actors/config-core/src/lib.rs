@@ -49,6 +49,7 @@ mod syntax;
 mod text;
 mod tree;
 mod value_error;
+mod written;
 
 pub use bytes::ByteSize;
 pub use decode::{Choices, Fields, Item, LOG_LEVELS, choose};
@@ -66,3 +67,4 @@ pub use suggest::{quoted, suggestion};
 pub use syntax::Format;
 pub use text::SourceText;
 pub use value_error::ValueError;
+pub use written::{TextPlace, Written};

@@ -64,6 +64,7 @@ impl RoleSource {
             is_embedded: self.slot.model.is_some(),
             shelf: None,
             texts: self.slot.texts.get().cloned(),
+            indexing: is_read(published.state).then_some(published.progress),
             error: published.error.clone(),
         })
     }
@@ -89,6 +90,11 @@ impl RoleSource {
                 .map(|_| published.concepts.clone()),
         })
     }
+}
+
+/// Whether documents of the source may still be missing.
+fn is_read(state: SourceState) -> bool {
+    matches!(state, SourceState::Starting | SourceState::Indexing)
 }
 
 fn time_text(time: SystemTime) -> String {

@@ -5,7 +5,7 @@ use crate::configuration::InForce;
 use actix::Message;
 use config_core::Diagnostics;
 use search_core::answer::{DocumentView, SearchAnswer};
-use search_core::role::RoleFile;
+use search_core::role::{ReplaceError, RoleFile};
 use search_engine::answering::{DocumentRequest, SearchFailure, SearchOrder};
 
 /// Search a role.
@@ -86,17 +86,24 @@ pub enum SaveRefused {
     /// The text has mistakes.
     #[error("{0}")]
     Wrong(Diagnostics),
-    /// The text would let callers of a server without a token do more than read.
-    #[error(
-        "{0} is not in the role file yet: without SERVICE_API_TOKEN commands and variables can only be added in the file itself"
-    )]
-    Power(String),
+    /// The text holds or uses what only the file itself may.
+    #[error("{0}")]
+    NotAllowed(String),
     /// The file cannot be written; it is as it was.
     #[error("the role file cannot be written: {0}")]
     Disk(String),
     /// The file is written, and is put in force as soon as that is possible.
     #[error("the role file is saved and will be in force soon: {0}")]
     NotApplied(String),
+}
+
+impl From<ReplaceError> for SaveRefused {
+    fn from(error: ReplaceError) -> Self {
+        match error {
+            ReplaceError::Wrong(wrong) => Self::Wrong(wrong),
+            other => Self::NotAllowed(other.to_string()),
+        }
+    }
 }
 
 /// Another board is in force.

@@ -183,7 +183,7 @@ impl SourceSlot {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Changes the progress, which no answer shows.
+    /// Changes the progress, which no answer that is kept shows.
     pub(crate) fn publish_progress(&self, change: impl FnOnce(&mut Published)) {
         change(&mut self.published.write());
     }

@@ -34,6 +34,9 @@ pub struct SearchAnswer {
     /// Words that no source holds, and what was searched for in their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<Correction>,
+    /// Whether a source is still being indexed: asked again later there may be more. Its report says how far it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub indexing: bool,
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -148,6 +151,9 @@ pub struct SourceReport {
     pub took_ms: f64,
     /// Documents of this source that matched.
     pub hits: usize,
+    /// How far indexing is, while it runs: what is not indexed yet is not found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indexing: Option<IndexProgress>,
     /// Why the source did not answer, or not completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -12,7 +12,7 @@ fn fits(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     for (keyword, wanted) in schema.as_object().expect("a schema is an object") {
         match keyword.as_str() {
             "$schema" | "$defs" | "title" | "description" | "default" | "examples"
-            | "writeOnly" | "format" => {}
+            | "writeOnly" | "readOnly" | "format" => {}
             "$ref" => {
                 let place = wanted.as_str().and_then(|text| text.strip_prefix('#'));
                 let part = place
@@ -136,6 +136,7 @@ fn every_key_of_the_schema_is_read() {
     let environment = Environment::from_iter([("HOME", "/home/me")]);
     for (part, wrap) in [
         ("role", "KEY"),
+        ("one_role", "KEY"),
         ("extra", r#"{"name": "R", "haystacks": [], "extra": KEY}"#),
         ("haystack", r#"{"name": "R", "haystacks": [KEY]}"#),
         ("roles", "KEY"),

@@ -60,6 +60,7 @@ fn main() {
             graph: None,
             shelf: None,
             texts: None,
+            indexing: None,
             error: None,
         }],
         thesaurus: None,

@@ -60,6 +60,7 @@ fn asked(name: &str, items: Vec<Item>) -> SearchableSource {
         graph: None,
         shelf: Some(shelf),
         texts: None,
+        indexing: None,
         error: None,
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use config_core::Secret;
 use search_core::role::{Community, Haystack, Source, Tasks};
-use search_sources_core::remote::{self, Ask, ForgeApi};
+use search_sources_core::remote::{self, Ask, ForgeApi, ForgeQuestion};
 use search_sources_core::{Parsed, SourceDataError};
 
 use crate::mcp::McpPlace;
@@ -165,8 +165,37 @@ fn repository(url: &url::Url) -> (String, Option<String>) {
 }
 
 impl Place {
+    /// The requests for these words, each with the words that all of its answer has to do with, where that is known.
+    pub(crate) fn questions(&self, words: &str, limit: usize) -> Vec<ForgeQuestion> {
+        match &self.kind {
+            Kind::Forge(api, repository) => {
+                remote::forge_issues_questions(*api, repository.as_deref(), words, limit)
+            }
+            _ => vec![ForgeQuestion {
+                ask: self.ask(words, limit),
+                words: Vec::new(),
+            }],
+        }
+    }
+
+    /// The answers to all requests as one.
+    pub(crate) fn together(&self, mut answers: Vec<(Vec<String>, Answer)>) -> Answer {
+        let pause = answers.iter().filter_map(|(_, answer)| answer.pause).max();
+        let parsed = match &self.kind {
+            Kind::Forge(..) => {
+                let answers = answers.into_iter();
+                let parsed = answers.map(|(words, answer)| (words, answer.parsed));
+                remote::forge_issues_together(parsed.collect())
+            }
+            _ => answers
+                .pop()
+                .map_or_else(Parsed::default, |(_, answer)| answer.parsed),
+        };
+        Answer { parsed, pause }
+    }
+
     /// The request for these words.
-    pub(crate) fn ask(&self, words: &str, limit: usize) -> Ask {
+    fn ask(&self, words: &str, limit: usize) -> Ask {
         match &self.kind {
             Kind::Atomic(_) => remote::atomic_search_ask(words, limit),
             Kind::Discourse => remote::discourse_ask(words),

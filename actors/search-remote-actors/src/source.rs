@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::try_join_all;
 use outbound::http::{HttpClient, HttpError, HttpOptions, Redirects, Request};
 use search_core::role::Haystack;
+use search_sources_core::remote::Ask;
 use search_sources_core::{Item, Parsed};
 
 use crate::ask::{Answer, Kind, Place, place};
@@ -188,7 +190,20 @@ async fn ask_http(
     limit: usize,
     deadline: Duration,
 ) -> Result<Answer, RemoteError> {
-    let ask = place.ask(words, limit);
+    let questions = place.questions(words, limit).into_iter();
+    let answers = questions.map(|question| async {
+        let answer = ask_once(place, http, question.ask, deadline).await?;
+        Ok::<_, RemoteError>((question.words, answer))
+    });
+    Ok(place.together(try_join_all(answers).await?))
+}
+
+async fn ask_once(
+    place: &Place,
+    http: &HttpClient,
+    ask: Ask,
+    deadline: Duration,
+) -> Result<Answer, RemoteError> {
     let url = ask
         .url(&place.base)
         .map_err(|error| RemoteError::Settings(format!("{}: {error}", place.base)))?;

@@ -103,10 +103,58 @@ async fn issues_are_asked_for_with_the_token_and_kept_for_a_while() {
     let second = source.search("valve & co", 10).await.unwrap();
     assert_eq!((second.items, second.cached), (first.items, true));
     let asked = peer.stop().await;
-    assert_eq!(
-        asked,
-        ["/api/v1/repos/a/b/issues?q=valve+%26+co&type=issues&state=all&limit=10 token t0ken"]
+    let question = |q: &str| {
+        format!("/api/v1/repos/a/b/issues?q={q}&type=issues&state=all&limit=10 token t0ken")
+    };
+    let mut asked = asked;
+    asked.sort();
+    assert_eq!(asked, ["co", "valve", "valve+%26+co"].map(question));
+}
+
+/// A Gitea finds `q` as one phrase, in title, text and comments; its answer holds no comment.
+#[actix_rt::test]
+async fn v8_words_apart_and_words_of_comments_find_their_issues() {
+    const TEXTS: [(u64, &str, &str, &str); 3] = [
+        (3, "Valve", "the pump leaks", ""),
+        (4, "Pump", "noise", "it is the gasket of the valve"),
+        (5, "Paint", "blue", ""),
+    ];
+    let peer = Peer::new(|request| {
+        let query = url::form_urlencoded::parse(request.query_string().as_bytes());
+        let q = query.clone().find(|(key, _)| key == "q");
+        let q = q.map(|(_, q)| q.to_lowercase()).unwrap_or_default();
+        let host = request.connection_info().host().to_owned();
+        let issues: Vec<_> = TEXTS
+            .iter()
+            .filter(|(_, title, body, comment)| {
+                [title, body, comment].iter().any(|text| text.to_lowercase().contains(&q))
+            })
+            .map(|(number, title, body, _)| {
+                serde_json::json!({"id": number, "url": format!("http://{host}/api/v1/repos/a/b/issues/{number}"),
+                    "html_url": format!("http://{host}/a/b/issues/{number}"), "number": number, "title": title, "body": body,
+                    "user": {"id": 1, "login": "ada", "login_name": ""}, "original_author": "", "labels": [], "milestone": null,
+                    "assignee": null, "state": "open", "is_locked": false, "comments": 1, "created_at": "2026-11-20T10:00:00Z",
+                    "updated_at": "2026-11-21T10:00:00Z", "closed_at": null, "due_date": null, "pull_request": null,
+                    "repository": {"id": 1, "name": "b", "owner": "a", "full_name": "a/b"}})
+            })
+            .collect();
+        HttpResponse::Ok().json(issues)
+    });
+    let place = format!("gitea:{}/a/b", peer.address);
+    let source = source(&haystack("TaskTracker", &place, "{}"));
+    let found = source.search("valve leaks", 10).await.unwrap();
+    let titles: Vec<&str> = found.items.iter().map(|item| item.title.as_str()).collect();
+    assert_eq!(titles, ["a/b#3 Valve", "a/b#4 Pump"]);
+    // What is found by a comment alone holds its word, so that nothing drops it later.
+    assert!(
+        found.items[1]
+            .body
+            .contains("The forge found it for: valve"),
+        "{:?}",
+        found.items
     );
+    assert!(!found.items[0].body.contains("The forge"));
+    peer.stop().await;
 }
 
 #[actix_rt::test]

@@ -60,6 +60,7 @@ impl Search {
         let listener = edge_web::bind(address, "listen in [search]")?;
         let mut options = search::server_options(&settings);
         options.serve = serve.clone();
+        options.configuration_token = search::configuration_token(&settings)?.map(|one| one.token);
         options.configuration = Some(configuration);
         options.state = Some(search::open_state(&settings, "platform")?);
         options.readers = std::env::current_exe().ok().map(Program::own);

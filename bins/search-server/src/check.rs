@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use config_core::{Diagnostic, Diagnostics, Environment, ValueError};
 use search_core::role::{RoleFile, ServerSettings};
-use search_engine::walk::RootFolder;
 use search_graph_engine::embedding::EmbeddingModel;
 use search_graph_engine::thesaurus;
 use search_web::boot::{self, BootError};
@@ -27,19 +26,23 @@ pub(crate) fn run(
         ));
         return ExitCode::from(FAILED);
     }
-    let roles = match boot::read_roles(path, environment, Path::new("/")) {
-        Ok((roles, _)) => roles,
+    let configuration = match boot::read_configuration(path, environment, Path::new("/")) {
+        Ok((configuration, _)) => configuration,
         Err(BootError::Roles(diagnostics)) => return arguments.report(&diagnostics),
         Err(error) => {
             say(&error.to_string());
             return ExitCode::from(FAILED);
         }
     };
+    let document = configuration.now().document;
+    let roles = configuration.place().roles(&document);
     let mut found = settings.warnings.clone();
     for warning in roles.warnings().iter() {
         found.push(warning.clone());
     }
-    check_folders(&roles, &mut found);
+    let name = path.display().to_string();
+    found.extend(boot::check_sources(&name, &document, &roles, environment));
+    check_data_folder(settings, &mut found);
     check_concepts(&roles, &mut found);
     match settings.check_exposure(arguments.allow_unauthenticated) {
         Ok(Some(warning)) => found.push(warning),
@@ -57,21 +60,16 @@ pub(crate) fn run(
     code
 }
 
-/// Folders that cannot be opened, by role and source.
-fn check_folders(roles: &RoleFile, found: &mut Diagnostics) {
-    for role in roles.roles() {
-        for haystack in &role.haystacks {
-            let Some(files) = haystack.indexed_files() else {
-                continue;
-            };
-            if let Err(error) = RootFolder::open(&files.folder) {
-                let place = format!("role `{}`, haystack `{}`", role.name, haystack.name);
-                found.push(Diagnostic::of_setting(
-                    &place,
-                    ValueError::new(error.to_string()),
-                ));
-            }
-        }
+/// The data folder, or the nearest folder above it that there is: nothing is made here.
+fn check_data_folder(settings: &ServerSettings, found: &mut Diagnostics) {
+    let data = &settings.data_path.value;
+    let there = data.ancestors().find(|path| path.exists());
+    if there.is_some_and(|path| !path.is_dir()) {
+        let shown = there.unwrap_or(data).display();
+        let error = ValueError::new(format!("{shown} is not a folder"));
+        let error = error.help("choose another place with SERVICE_DATA_PATH or --data");
+        let origin = settings.data_path.origin.to_string();
+        found.push(Diagnostic::of_setting(&origin, error));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The server's life: settings, actors, listener, end.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::Context;
@@ -8,7 +9,7 @@ use program::life;
 use search_core::role::ServerSettings;
 use search_formats_engine::Program;
 use search_web::SearchServer;
-use search_web::boot::{self, RoleFileOrigin};
+use search_web::boot::{self, ConfigurationToken, RoleFileOrigin};
 
 use crate::arguments::{Arguments, say};
 use crate::first_folder::first_folder;
@@ -50,6 +51,10 @@ pub(crate) fn run(
     let bound = listener.local_addr()?;
     let mut options = boot::server_options(settings);
     options.serve = serve;
+    if let Some(token) = boot::configuration_token(settings)? {
+        tell_of(&token);
+        options.configuration_token = Some(token.token);
+    }
     options.configuration = Some(configuration);
     options.state = Some(boot::open_state(settings, "search-server")?);
     options.readers = std::env::current_exe().ok().map(Program::own);
@@ -75,5 +80,23 @@ fn warn_of_former_place(path: &Path, environment: &Environment) {
             former.display(),
             path.display()
         );
+    }
+}
+
+/// The token is shown once, and to a person only: a journal keeps what is written to it.
+fn tell_of(token: &ConfigurationToken) {
+    if !token.is_new {
+        return;
+    }
+    let path = token.path.display();
+    if std::io::stderr().is_terminal() {
+        say(&format!(
+            "changing the configuration over the web page or the API needs this token: {}\nit is kept in {path}",
+            token.token
+        ));
+    } else {
+        say(&format!(
+            "changing the configuration over the web page or the API needs the token in {path}"
+        ));
     }
 }

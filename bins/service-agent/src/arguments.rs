@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -135,6 +136,9 @@ pub(crate) struct SearchArguments {
     /// Say what each score is made of.
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Where nothing is found while sources are being indexed, ask again for so many seconds.
+    #[arg(long, default_value_t = 10, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(0..=3600))]
+    pub(crate) wait: u16,
 }
 
 /// Spellings of the operator.
@@ -156,6 +160,11 @@ pub(crate) enum Format {
 }
 
 impl SearchArguments {
+    /// How long to ask again.
+    pub(crate) fn wait(&self) -> Duration {
+        Duration::from_secs(self.wait.into())
+    }
+
     /// The body for the server.
     pub(crate) fn body(&self) -> Value {
         let mut body = json!({"search_term": self.query, "limit": self.limit});

@@ -22,8 +22,8 @@ pub(crate) async fn search(
     output: Output,
 ) -> Result<Outcome, Failure> {
     let body = search.body();
-    let answer = client.post(&["api", "documents", "search"], &body);
-    let answer: SearchAnswer = answer
+    let answer: SearchAnswer = client
+        .search(&body, search.wait())
         .await
         .map_err(|failure| failure.showing(&search.query))?;
     show(output, &answer, || human::answer(&answer, output.colours))?;

@@ -3,7 +3,9 @@
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
-use search_core::answer::{AnswerStatus, Explanation, RoleList, SearchAnswer, SearchResult};
+use search_core::answer::{
+    AnswerStatus, Explanation, IndexProgress, RoleList, SearchAnswer, SearchResult,
+};
 
 const TITLE: Style = Style::new().bold();
 const MATCH: Style = AnsiColor::Yellow.on_default().bold();
@@ -81,6 +83,7 @@ fn explained(explanation: &Explanation) -> String {
 
 fn summary(answer: &SearchAnswer, colours: bool) -> String {
     let mut text = match answer.total {
+        0 if answer.indexing => "nothing found yet".to_owned(),
         0 => "nothing found".to_owned(),
         total => format!("{} of {total} shown", answer.results.len()),
     };
@@ -104,10 +107,27 @@ fn summary(answer: &SearchAnswer, colours: bool) -> String {
             );
         }
     }
+    for source in &answer.sources {
+        if let Some(progress) = source.indexing {
+            text += &format!("\n! {}", still_indexed(&source.name, progress));
+        }
+    }
     for note in &answer.notes {
         text += &format!("\n! {}", clean(note));
     }
     text + "\n"
+}
+
+/// What is said of a source whose documents are not all found yet.
+fn still_indexed(name: &str, progress: IndexProgress) -> String {
+    let name = clean(name);
+    match progress.total {
+        0 => format!("{name} is still being indexed: ask again for all of it"),
+        total => format!(
+            "{name} is still being indexed ({} of {total} files): ask again for all of it",
+            progress.done
+        ),
+    }
 }
 
 /// The roles and their sources.
@@ -191,6 +211,20 @@ mod tests {
         let text = result_lines(&result(), false);
         assert!(!text.contains('\u{1b}'), "{text:?}");
         assert_eq!(clean("a\u{202e}b\rc"), "a\u{fffd}b\u{fffd}c");
+    }
+
+    #[test]
+    fn y4_nothing_found_while_indexing_says_how_far_it_is() {
+        let text = r#"{"status": "success", "results": [], "total": 0, "took_ms": 1.0, "role": "R", "relevance_function": "BM25",
+            "indexing": true, "sources": [{"name": "Files", "service": "LocalFiles", "took_ms": 1.0, "hits": 0,
+            "indexing": {"done": 120, "total": 3000, "bytes": 1}}]}"#;
+        let found: SearchAnswer = serde_json::from_str(text).unwrap();
+        let shown = answer(&found, false);
+        assert!(shown.starts_with("nothing found yet · R"), "{shown}");
+        assert!(
+            shown.contains("! Files is still being indexed (120 of 3000 files): ask again"),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
-use config_core::Environment;
+use config_core::{Environment, Secret};
 use search_core::role::{
     ClientSettings, Os, RoleFile, ServerFlags, ServerSettings, parse as parse_roles,
     parse_client_environment, parse_environment,
 };
+use search_web::boot::token_file;
 use url::Url;
 
 use crate::client::{Client, TIMEOUT};
@@ -77,7 +78,9 @@ impl Asking {
         }
         if let Some(endpoint) = &settings.api_endpoint {
             let url = endpoint.value.clone();
-            return Ok(Place::Server(Client::new(url, settings.api_token, timeout)));
+            let token = self.configuration_token(&url, environment);
+            let client = Client::new(url, settings.api_token, timeout);
+            return Ok(Place::Server(client.with_configuration_token(token)));
         }
         if self.config.is_some() || self.data.is_some() {
             return here();
@@ -85,7 +88,8 @@ impl Asking {
         let url = format!("http://{}/", settings.listen.value);
         let url =
             Url::parse(&url).map_err(|error| Failure::Configuration(format!("{url}: {error}")))?;
-        let client = Client::new(url, settings.api_token, timeout);
+        let token = self.configuration_token(&url, environment);
+        let client = Client::new(url, settings.api_token, timeout).with_configuration_token(token);
         if client.is_up().await {
             Ok(Place::Server(client))
         } else {
@@ -108,6 +112,20 @@ impl Asking {
             program,
             timeout,
         })))
+    }
+
+    /// The token of this machine's data folder, for a server of this machine.
+    fn configuration_token(&self, url: &Url, environment: &Environment) -> Option<Secret<String>> {
+        let here = match url.host()? {
+            url::Host::Domain(name) => name == "localhost",
+            url::Host::Ipv4(address) => address.is_loopback(),
+            url::Host::Ipv6(address) => address.is_loopback(),
+        };
+        let settings = parse_environment(&self.flags(), environment, Os::current());
+        let data = settings.ok().filter(|_| here)?.data_path.value;
+        let text = std::fs::read_to_string(token_file(&data)).ok()?;
+        let token = text.trim();
+        (!token.is_empty()).then(|| Secret::new(token.to_owned()))
     }
 
     fn flags(&self) -> ServerFlags {

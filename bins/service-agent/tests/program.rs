@@ -250,6 +250,25 @@ fn the_configuration_is_shown_checked_replaced_and_edited() {
     assert!(stored.contains("cosmo"), "{stored}");
 }
 
+/// Another user of the machine has not the token of the server's data folder.
+#[test]
+fn t1_the_configuration_is_changed_by_its_owner_only() {
+    let home = home();
+    let server = Server::start(home.path(), None);
+    let stranger = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("role.json").display().to_string();
+    let change = |who: &Path| agent(who, &["config", "set", &path, "--server", &server.url]);
+    let refused = change(stranger.path());
+    assert_eq!(refused.status.code(), Some(5), "{}", text(&refused));
+    assert!(
+        text(&refused).contains("configuration-token"),
+        "{}",
+        text(&refused)
+    );
+    let done = change(home.path());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done));
+}
+
 #[test]
 fn graph_chat_and_index_work_without_a_server() {
     let home = home();

@@ -192,6 +192,9 @@ pub(crate) struct SearchArguments {
     /// Give the text of each document too.
     #[arg(long)]
     pub(crate) body: bool,
+    /// Where nothing is found while sources are being indexed, ask again for so many seconds.
+    #[arg(long, default_value_t = 10, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(0..=3600))]
+    pub(crate) wait: u16,
 }
 
 /// How `replace` writes a concept.

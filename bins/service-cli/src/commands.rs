@@ -1,6 +1,7 @@
 //! The commands: what is asked, and the document that is printed.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::CommandFactory;
 use config_core::Environment;
@@ -176,7 +177,7 @@ async fn search(client: &Client, arguments: &SearchArguments) -> Result<Done, Fa
     }
     arguments.role.put(&mut body);
     let found: Value = client
-        .post(&["api", "documents", "search"], &body)
+        .search(&body, Duration::from_secs(arguments.wait.into()))
         .await
         .map_err(|failure| failure.showing(&arguments.query))?;
     let outcome = if found["total"] == 0 {

@@ -12,7 +12,9 @@ use search_core::role::{self, ListenAddress, RoleFile, ServerSettings, StorageBa
 use store::local::LocalOpenError;
 use store::{FolderLock, LocalState, LocalStateKind, LockError};
 
+pub use crate::config_token::{ConfigurationToken, configuration_token, token_file};
 use crate::server::ServerOptions;
+pub use crate::source_check::check_sources;
 
 /// The longest a search may take, waiting included.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);

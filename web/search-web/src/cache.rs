@@ -3,6 +3,8 @@
 //! The key holds the version of the role's sources, so a changed index makes old answers
 //! unreachable; they leave when room is needed. `SERVICE_CACHE_SIZE` bounds keys and answers in bytes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,6 +21,28 @@ const ENTRY_OVERHEAD: u64 = 160;
 #[derive(Debug)]
 pub struct AnswerCache {
     entries: Option<Cache<Key, Bytes, Weight>>,
+    counts: Arc<CacheCounts>,
+}
+
+/// How often an answer was looked for, and was there.
+#[derive(Debug, Default)]
+pub struct CacheCounts {
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl CacheCounts {
+    /// Answers that were given again.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    /// Answers that were looked for in vain.
+    #[must_use]
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,6 +75,8 @@ struct Kept<'a> {
     role: &'a str,
     relevance_function: &'a str,
     sources: &'a [SourceReport],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    indexing: bool,
     #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
     corrections: &'a [Correction],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -66,7 +92,17 @@ impl AnswerCache {
             let expected = usize::try_from(bytes / 4096).unwrap_or(usize::MAX).max(16);
             Cache::with_weighter(expected, bytes, Weight)
         });
-        Self { entries }
+        Self {
+            entries,
+            counts: Arc::default(),
+        }
+    }
+
+    /// The same, counting there.
+    #[must_use]
+    pub fn counting(mut self, counts: Arc<CacheCounts>) -> Self {
+        self.counts = counts;
+        self
     }
 
     /// The place of the answer to `order` at this `version` of the role's sources.
@@ -95,7 +131,13 @@ impl AnswerCache {
     /// The kept answer, as a body that says it took `took`.
     #[must_use]
     pub fn get(&self, slot: &Slot, took: Duration) -> Option<Bytes> {
-        let kept = self.entries.as_ref()?.get(&slot.0)?;
+        let kept = self.entries.as_ref()?.get(&slot.0);
+        let counter = match &kept {
+            Some(_) => &self.counts.hits,
+            None => &self.counts.misses,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let kept = kept?;
         Some(with_took(&kept, took))
     }
 
@@ -132,6 +174,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         role,
         relevance_function,
         sources,
+        indexing,
         corrections,
         notes,
     } = answer;
@@ -142,6 +185,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         role,
         relevance_function,
         sources,
+        indexing: *indexing,
         corrections,
         notes,
     };
@@ -176,6 +220,7 @@ mod tests {
             role: "R".into(),
             relevance_function: "BM25".into(),
             sources: Vec::new(),
+            indexing: false,
             corrections: Vec::new(),
             notes: Vec::new(),
         }

@@ -3,6 +3,7 @@
 use actix_web::http::header::{self, ContentType, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use config_core::{Diagnostic, Diagnostics};
+use edge_web::guard::ApiToken;
 use edge_web::{FieldError, JsonText, Problem};
 use search_actors::messages::{Precondition, SaveRefused, SaveRoles};
 use search_actors::{Configuration, ConfigurationDesk, InForce};
@@ -16,6 +17,40 @@ pub(crate) struct ConfigState {
     pub(crate) configuration: Configuration,
     /// Who changes it.
     pub(crate) desk: ChildRef<ConfigurationDesk>,
+    /// Who may change it.
+    pub(crate) writers: Writers,
+}
+
+/// Who may change the configuration.
+#[derive(Debug, Clone)]
+pub(crate) enum Writers {
+    /// All who reach the handlers: the edge wants a token of every request.
+    Authenticated,
+    /// Those who send this token.
+    Holders(ApiToken),
+    /// Nobody: the server has no token.
+    Nobody,
+}
+
+impl Writers {
+    fn check(&self, request: &HttpRequest) -> Result<(), Problem> {
+        let token = match self {
+            Self::Authenticated => return Ok(()),
+            Self::Holders(token) => token,
+            Self::Nobody => {
+                return Err(Problem::forbidden(
+                    "this server was started without a token: its configuration is changed in the file only",
+                ));
+            }
+        };
+        let sent = request.headers().get(header::AUTHORIZATION);
+        if sent.is_some_and(|sent| token.matches(sent.as_bytes())) {
+            return Ok(());
+        }
+        Err(Problem::unauthorized(
+            "changing the configuration needs a token: send Authorization: Bearer with the content of the file configuration-token in the server's data folder",
+        ))
+    }
 }
 
 type Config = web::Data<Option<ConfigState>>;
@@ -49,7 +84,8 @@ pub(crate) async fn show(config: Config, request: HttpRequest) -> Result<HttpRes
     params(("If-Match" = String, Header, description = "The ETag of the version that is replaced; * replaces any")),
     responses(
         (status = 200, description = "The role file in force now, without secrets.", body = Object),
-        (status = 403, description = "A command or variable is new, and the server has no token."),
+        (status = 401, description = "The token of the configuration is missing."),
+        (status = 403, description = "A variable is new or has moved, or a location, program or server is new and lies outside of `allowed_roots`."),
         (status = 412, description = "Another version is in force, or the file was changed on disk."),
         (status = 422, description = "The file has mistakes: `errors` has each with its place."),
         (status = 428, description = "If-Match is missing."),
@@ -61,6 +97,7 @@ pub(crate) async fn replace(
     body: JsonText,
 ) -> Result<HttpResponse, Problem> {
     let state = of(&config)?;
+    state.writers.check(&request)?;
     let condition = condition(request.headers())?;
     let text = body.0.to_vec();
     let saved = state.desk.ask(SaveRoles { text, condition }).await;
@@ -144,7 +181,7 @@ fn refused(reason: SaveRefused) -> Problem {
     match reason {
         SaveRefused::Stale | SaveRefused::ChangedOnDisk => Problem::precondition_failed(detail),
         SaveRefused::Wrong(diagnostics) => wrong(&diagnostics),
-        SaveRefused::Power(_) => Problem::forbidden(detail),
+        SaveRefused::NotAllowed(_) => Problem::forbidden(detail),
         SaveRefused::Disk(_) => {
             tracing::error!(event = "config.unwritable", error = %detail);
             Problem::new(actix_web::http::StatusCode::INSUFFICIENT_STORAGE, detail)

@@ -47,10 +47,12 @@ pub(crate) async fn search(
         .await
         .map_err(|error| ask_problem(&error))?;
     let mut answer = reply.map_err(|failure| search_problem(&failure))?;
+    state.metrics.answered(&answer);
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
+    // How far indexing is changes without the index.
     Ok(json(match slot {
-        Some(slot) => state.cache.put(slot, &answer),
-        None => AnswerCache::body(&answer),
+        Some(slot) if !answer.indexing => state.cache.put(slot, &answer),
+        _ => AnswerCache::body(&answer),
     }))
 }
 

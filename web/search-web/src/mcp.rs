@@ -76,7 +76,9 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
             };
             let answer = state.desk.ask(Search(body.check()?)).await;
             let answer = answer.map_err(|error| ask_problem(&error))?;
-            json(&answer.map_err(|failure| search_problem(&failure))?)
+            let answer = answer.map_err(|failure| search_problem(&failure))?;
+            state.metrics.answered(&answer);
+            json(&answer)
         }
         ToolCall::Fetch { id, role } => {
             let request = DocumentRequest {

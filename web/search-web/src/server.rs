@@ -22,7 +22,8 @@ use url::Url;
 use crate::api;
 use crate::cache::AnswerCache;
 use crate::chat::ChatState;
-use crate::config::ConfigState;
+use crate::config::{ConfigState, Writers};
+use crate::metrics::SearchMetrics;
 use crate::runs::RunFeed;
 use crate::state::SearchState;
 use crate::ws::WsGate;
@@ -32,6 +33,8 @@ use crate::ws::WsGate;
 pub struct ServerOptions {
     /// The token callers have to send; none on loopback.
     pub token: Option<String>,
+    /// The token that changes of the configuration need where `token` is absent; without either nobody may change it.
+    pub configuration_token: Option<String>,
     /// Further names the server answers for (`Host`).
     pub hosts: Vec<String>,
     /// Bound of the result cache in bytes.
@@ -91,24 +94,28 @@ impl SearchServer {
         options: ServerOptions,
     ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
         let service = SearchService::with_readers(settings, options.readers.clone());
+        let metrics = Metrics::new();
+        let search_metrics = SearchMetrics::default();
+        search_metrics.register(&metrics, service.boards.clone());
         let state = web::Data::new(SearchState {
             desk: service.desk.clone(),
             boards: service.boards.clone(),
             runs: options.runs.clone(),
             ws_upstream: options.ws_upstream.clone(),
-            cache: AnswerCache::new(options.cache_bytes),
+            cache: AnswerCache::new(options.cache_bytes).counting(search_metrics.cache()),
+            metrics: search_metrics,
             started: Instant::now(),
         });
         let (chats, chat) = chats(service.boards, service.desk.clone(), &options);
         let mut parts = vec![service.supervisor, chats];
         let config = options.configuration.clone().map(|configuration| {
-            let trusts = options.token.is_some();
-            let desk = configuration_desk(configuration.clone(), service.roles, trusts);
+            let desk = configuration_desk(configuration.clone(), service.roles);
             let reference = desk.reference();
             parts.push(SupervisorSpec::new("settings").child(desk));
             ConfigState {
                 configuration,
                 desk: reference,
+                writers: writers(&options),
             }
         });
         let boards = state.boards.clone();
@@ -120,7 +127,7 @@ impl SearchServer {
             state,
             chat: web::Data::new(chat),
             config: web::Data::new(config),
-            metrics: Metrics::new(),
+            metrics,
             health,
             options,
         };
@@ -189,6 +196,18 @@ impl SearchServer {
         let verdict = actors.end().await;
         boards.wait_for_threads();
         verdict.map_err(io::Error::other)
+    }
+}
+
+fn writers(options: &ServerOptions) -> Writers {
+    let holders = options
+        .configuration_token
+        .as_deref()
+        .and_then(ApiToken::new);
+    match (&options.token, holders) {
+        (Some(_), _) => Writers::Authenticated,
+        (None, Some(token)) => Writers::Holders(token),
+        (None, None) => Writers::Nobody,
     }
 }
 

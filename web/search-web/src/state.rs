@@ -10,6 +10,7 @@ use supervision::{AskError, ChildRef};
 use url::Url;
 
 use crate::cache::AnswerCache;
+use crate::metrics::SearchMetrics;
 use crate::runs::RunFeed;
 use crate::wire::unprocessable;
 
@@ -26,6 +27,8 @@ pub struct SearchState {
     pub ws_upstream: Option<Url>,
     /// Answers given before.
     pub cache: AnswerCache,
+    /// What searches are counted with.
+    pub metrics: SearchMetrics,
     /// When the server started, for `/health`.
     pub started: Instant,
 }

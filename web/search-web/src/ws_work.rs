@@ -113,11 +113,13 @@ impl Work {
     fn begin_search(&mut self, id: &Value, rest: Map<String, Value>) -> Result<(), Problem> {
         self.searching = None;
         let order = body::<SearchBody>(rest)?.check()?;
-        let desk = self.search.desk.clone();
+        let (desk, metrics) = (self.search.desk.clone(), self.search.metrics.clone());
         let searching = async move {
             let reply = desk.ask(Search(order)).await;
             let answer = reply.map_err(|error| ask_problem(&error))?;
-            answer.map_err(|failure| search_problem(&failure))
+            let answer = answer.map_err(|failure| search_problem(&failure))?;
+            metrics.answered(&answer);
+            Ok(answer)
         };
         self.searching = Some((id.clone(), Box::pin(searching)));
         Ok(())

@@ -27,6 +27,11 @@ pub const ASSETS: &[Asset] = &[
     asset!("/assets/app.js", "text/javascript; charset=utf-8", "app.js"),
     asset!("/assets/api.js", "text/javascript; charset=utf-8", "api.js"),
     asset!(
+        "/assets/settings.js",
+        "text/javascript; charset=utf-8",
+        "settings.js"
+    ),
+    asset!(
         "/assets/view.js",
         "text/javascript; charset=utf-8",
         "view.js"

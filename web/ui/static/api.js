@@ -4,10 +4,13 @@ async function answer(response) {
   const body = await response.json().catch(() => null);
   if (response.ok) return body;
   const detail = body && (body.detail || body.title);
-  throw new Error(detail ? `${detail}` : `the server answered ${response.status}`);
+  const error = new Error(detail ? `${detail}` : `the server answered ${response.status}`);
+  error.errors = body && Array.isArray(body.errors) ? body.errors : [];
+  throw error;
 }
 
-// A server that listens beyond loopback wants a token. It is kept for this tab only.
+// A server that listens beyond loopback wants a token, and every server for a change of its configuration. It is kept for
+// this tab only.
 let askForToken = async () => null;
 export function onTokenWanted(ask) { askForToken = ask; }
 
@@ -17,22 +20,38 @@ function withToken(options = {}) {
   return { ...options, headers: { ...options.headers, authorization: `Bearer ${token}` } };
 }
 
-async function call(path, options) {
-  let response;
+async function send(path, options) {
   try {
-    response = await fetch(path, withToken(options));
+    let response = await fetch(path, withToken(options));
     while (response.status === 401) {
-      const token = await askForToken();
+      const body = await response.clone().json().catch(() => null);
+      const token = await askForToken(body && body.detail);
       if (!token) break;
       sessionStorage.setItem("token", token);
       response = await fetch(path, withToken(options));
     }
+    return response;
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("the server cannot be reached; is it still running?");
   }
-  return answer(response);
 }
+
+const call = async (path, options) => answer(await send(path, options));
+
+async function versioned(response) {
+  const tag = response.headers.get("etag");
+  return { document: await answer(response), tag };
+}
+
+export const configuration = async () => versioned(await send("/api/config"));
+
+// `tag` is the version that is replaced. The text goes as it was written, so that mistakes have their lines.
+export const saveConfiguration = async (text, tag) => versioned(await send("/api/config", {
+  method: "PUT",
+  headers: { "content-type": "application/json", "if-match": tag },
+  body: text,
+}));
 
 export const roles = () => call("/api/roles");
 

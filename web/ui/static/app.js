@@ -1,15 +1,17 @@
 // The search page: search as you type, newest query wins, everything reachable by keyboard.
 import * as api from "./api.js";
+import { wireSettings } from "./settings.js";
 import { el, hitItem, marked, sourceChips, sourceNotices, statusText, welcome } from "./view.js";
 
 const PAGE = 20;
 const TYPING_PAUSE_MS = 80;
 const HEALTH_EVERY_MS = 2000;
+const SEARCH_AGAIN_MS = 1000;
 const $ = (id) => document.getElementById(id);
 
 const state = {
   roles: [], hits: [], answer: null, current: -1,
-  chosen: new Set(), aborter: null, timer: 0, opened: null,
+  chosen: new Set(), aborter: null, timer: 0, again: 0, opened: null,
 };
 
 // ---- The address carries the query, so that a search can be kept as a bookmark ----
@@ -39,6 +41,7 @@ function searchSoon() {
 
 async function searchNow(skip) {
   clearTimeout(state.timer);
+  clearTimeout(state.again);
   state.aborter?.abort();
   writeAddress();
   const query = $("q").value.trim();
@@ -67,6 +70,21 @@ function showAnswer(answer, skip) {
   $("more").hidden = state.hits.length >= answer.total || answer.results.length === 0;
   $("welcome").replaceChildren();
   if (!skip) select(-1);
+  if (answer.indexing) state.again = setTimeout(searchAgain, SEARCH_AGAIN_MS);
+}
+
+// While sources are being indexed the list fills by itself, but never under the hands of somebody who reads it.
+async function searchAgain() {
+  const reading = state.opened || state.current >= 0 || state.hits.length > PAGE || document.querySelector("dialog[open]");
+  if (!reading) return searchNow(0);
+  try {
+    const health = await api.health();
+    const busy = health.sources.some((source) => ["starting", "indexing"].includes(source.state));
+    if (!busy) $("status").textContent = "Indexing has ended: search again to see everything.";
+    else state.again = setTimeout(searchAgain, SEARCH_AGAIN_MS);
+  } catch (error) {
+    showError(error.message);
+  }
 }
 
 function showError(message) {
@@ -239,10 +257,11 @@ function onKey(event) {
 
 // One question at a time, however many calls were refused.
 let asking = null;
-function tokenFromPerson() {
+function tokenFromPerson(reason) {
   asking ??= new Promise((resolve) => {
     const dialog = $("token-dialog");
     $("token").value = "";
+    $("token-reason").textContent = reason || "";
     dialog.addEventListener("close", () => {
       asking = null;
       resolve(dialog.returnValue === "use" ? $("token").value.trim() : null);
@@ -264,6 +283,7 @@ async function start() {
   $("help-button").addEventListener("click", () => $("help").showModal());
   $("preview-close").addEventListener("click", () => { close(); select(state.current); });
   $("preview-copy").addEventListener("click", copyPath);
+  wireSettings(async () => { fillRoles(await api.roles(), $("role").value); await searchNow(0); });
   try {
     fillRoles(await api.roles(), wanted);
   } catch (error) {

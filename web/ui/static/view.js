@@ -50,7 +50,7 @@ export function sourceChips(names, chosen, toggle) {
 const count = new Intl.NumberFormat();
 
 export function statusText(answer, shown) {
-  if (answer.total === 0) return "Nothing found.";
+  if (answer.total === 0) return answer.indexing ? "Nothing found yet: sources are being indexed." : "Nothing found.";
   const found = answer.total === 1 ? "1 document" : `${count.format(answer.total)} documents`;
   return `${found}, ${shown} shown · ${answer.took_ms} ms · ${answer.relevance_function}`;
 }
@@ -58,6 +58,8 @@ export function statusText(answer, shown) {
 export const sourceNotices = (answer) =>
   (answer.sources || []).filter((source) => source.error)
     .map((source) => el("li", {}, `${source.name}: ${source.error}`))
+    .concat((answer.sources || []).filter((source) => source.indexing)
+      .map((source) => el("li", { className: "indexing" }, `${source.name} is being indexed${howFar(source.indexing)}`)))
     .concat((answer.notes || []).map((note) => el("li", {}, note)));
 
 // What the start page tells: which sources there are and how far their indexing is.
@@ -73,6 +75,9 @@ export function welcome(sources) {
       el("thead", {}, head), el("tbody", {}, ...rows)),
   ];
 }
+
+const howFar = (progress) =>
+  progress.total > 0 ? `: ${count.format(progress.done)} of ${count.format(progress.total)} files` : "";
 
 function progressOf(source) {
   if (source.error) return `${source.state}: ${source.error}`;

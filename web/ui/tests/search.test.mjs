@@ -3,7 +3,7 @@
 // CHROMIUM and NODE_PATH. With SCREENSHOTS=folder it also leaves pictures of every view there.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -184,6 +184,48 @@ test("a new file is found without a reload", async () => {
     await page.waitForTimeout(300);
     return (await page.$$(".hit")).length === 1;
   });
+});
+
+test("t1 the configuration is changed with its token only, which is asked for and kept for this tab", async () => {
+  const saved = async () => (await (await fetch(`${base}/api/config`)).json()).default_role;
+  await page.click("#config-button");
+  await page.waitForFunction(() => document.querySelector("#config-text").value.includes("Everything"));
+  const text = await page.inputValue("#config-text");
+  await page.fill("#config-text", text.replace('"default_role": "Everything"', '"default_role": "Only code"'));
+  await page.click("#config-dialog button[type=submit]");
+  await page.waitForSelector("#token-dialog[open]");
+  assert.equal(await saved(), "Everything");
+  await page.fill("#token", "wrong");
+  await page.click("#token-dialog button[value=use]");
+  await page.waitForFunction(() => document.querySelector("#token-dialog[open]") && document.querySelector("#token").value === "");
+  await page.fill("#token", readFileSync(join(folder, "data", "configuration-token"), "utf8").trim());
+  await page.click("#token-dialog button[value=use]");
+  await page.waitForSelector("#config-dialog", { state: "hidden" });
+  assert.equal(await saved(), "Only code");
+  assert.equal(await page.evaluate(() => Object.values(localStorage).some((value) => /^[0-9a-f]{64}$/.test(value))), false);
+  // What only the file itself may: the reason is shown where it was written.
+  await page.click("#config-button");
+  await page.waitForFunction(() => document.querySelector("#config-text").value.includes("Only code"));
+  await page.fill("#config-text", (await page.inputValue("#config-text")).replace('"name": "Only code"', '"name": "\\u0024{HOME}"'));
+  await page.click("#config-dialog button[type=submit]");
+  await page.waitForFunction(() => document.querySelector("#config-errors").textContent.includes("variable"));
+  await page.click("#config-cancel");
+});
+
+test("y4 a search while indexing says so and fills by itself", async () => {
+  let early = true;
+  await page.route("**/api/documents/search", async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    if (early) Object.assign(answer, { results: [], total: 0, indexing: true, sources: [{ name: "Notes", service: "LocalFiles", took_ms: 1, hits: 0, indexing: { done: 120, total: 3000, bytes: 1 } }] });
+    await route.fulfill({ response, json: answer });
+  });
+  await type("ellipses");
+  await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Nothing found yet"));
+  assert.match(await page.innerText("#notices"), /Notes is being indexed: 120 of 3,000 files/);
+  early = false;
+  await page.waitForSelector(".hit");
+  await page.unroute("**/api/documents/search");
 });
 
 test("it fits a phone", async () => {

@@ -56,6 +56,11 @@ impl<'d> Item<'d> {
         self.get(key).is_some()
     }
 
+    /// Whether this is an array; reports nothing.
+    pub fn is_array(&self) -> bool {
+        matches!(self.node.value, Value::Array(_))
+    }
+
     /// The string here, if it is one and its variables are right; reports nothing.
     pub fn peek(&self) -> Option<&'d str> {
         match &self.node.value {

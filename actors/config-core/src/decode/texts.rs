@@ -102,7 +102,8 @@ impl<'d> Item<'d> {
         };
         ValueError {
             message,
-            help: error.help.filter(|help| !help.contains(string)),
+            // Advice is often made of a part of the value.
+            help: error.help.filter(|help| !shares(help, string)),
         }
     }
 
@@ -125,6 +126,13 @@ impl<'d> Item<'d> {
     pub fn duration(&self) -> Option<Duration> {
         self.parsed(parse_duration)
     }
+}
+
+/// Whether four bytes of `value` stand in `text`.
+fn shares(text: &str, value: &str) -> bool {
+    let parts = value.as_bytes().windows(4.min(value.len()).max(1));
+    let mut parts = parts.filter(|part| !part.is_empty());
+    parts.any(|part| text.as_bytes().windows(part.len()).any(|one| one == part))
 }
 
 /// One of the `choices`, for a flag or a variable; `what` names the enumeration in messages.

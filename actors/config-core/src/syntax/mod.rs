@@ -2,6 +2,7 @@
 
 mod json;
 mod json_rules;
+mod mistaken;
 mod toml;
 mod toml_depth;
 
@@ -28,10 +29,20 @@ impl Format {
 
     /// Reads the text. There may be findings beside a tree: what is wrong but can be understood.
     pub(crate) fn parse(self, source: &Source, findings: &mut Vec<Finding>) -> Option<Node> {
-        match self {
+        let before = findings.len();
+        let root = match self {
             Self::Json => json::parse(source, findings),
             Self::Toml => toml::parse(source, findings),
+        };
+        if findings.len() == before {
+            return root;
         }
+        if let Some(explanation) = mistaken::explanation(self, source) {
+            findings.truncate(before);
+            findings.push(explanation);
+            return None;
+        }
+        root
     }
 }
 

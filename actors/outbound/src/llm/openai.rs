@@ -1,7 +1,7 @@
 //! The OpenAI-style JSON, as llama.cpp, vLLM, OpenRouter and many others speak it.
 //! Source: <https://platform.openai.com/docs/api-reference/chat>, and llama.cpp's server as seen.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::error::{LlmError, in_stream};
@@ -43,7 +43,19 @@ pub(super) fn chat_body(request: &ChatRequest, stream: bool) -> Value {
 struct Completion {
     #[serde(default)]
     choices: Vec<Choice>,
+    #[serde(default, deserialize_with = "usage")]
     usage: Option<Usage>,
+}
+
+/// What an answer cost is of interest only: hosted models leave out a count, or send null, a fraction or something of their
+/// own, and their answer is as good.
+fn usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let count = |key: &str| value[key].as_u64().unwrap_or_default();
+    Ok(value.is_object().then(|| Usage {
+        prompt_tokens: count("prompt_tokens"),
+        completion_tokens: count("completion_tokens"),
+    }))
 }
 
 #[derive(Debug, Deserialize)]

@@ -111,6 +111,29 @@ async fn an_answer_comes_whole() {
 }
 
 #[actix_rt::test]
+async fn y12_an_answer_whose_usage_lacks_counts_is_taken() {
+    for usage in [
+        json!({"completion_tokens": 2}),
+        json!({"prompt_tokens": null, "completion_tokens": 2, "cost": 0.1}),
+        json!({"prompt_tokens": "5", "total_tokens": 7}),
+        json!({"prompt_tokens": -1}),
+        json!([5, 2]),
+        json!(null),
+    ] {
+        let server = ScriptedLlm::start();
+        let body = json!({
+            "choices": [{"message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}],
+            "usage": usage,
+        });
+        server.answer("/v1/chat/completions", Answer::json(&body));
+        let client = client(&server, LlmProtocol::OpenAi);
+        let answer = client.chat(&question()).await.expect("the answer is whole");
+        assert_eq!(answer.content, "hi", "{body}");
+        assert_eq!(answer.usage.prompt_tokens, 0, "{body}");
+    }
+}
+
+#[actix_rt::test]
 async fn forms_and_limits_are_asked_for_in_each_protocols_way() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let request = ChatRequest {

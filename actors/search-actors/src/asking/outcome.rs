@@ -1,5 +1,6 @@
 //! What asking brought, and its way into the answer.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use search_core::answer::SearchAnswer;
 use search_engine::answering::SearchableRole;
 use search_engine::shelf::ItemShelf;
 use search_sources_core::Item;
+use url::Url;
 
 use crate::board::RoleEntry;
 
@@ -39,14 +41,16 @@ impl RoleEntry {
             .iter()
             .map(|one| (one.id.clone(), one.took))
             .collect();
+        let mut shown = Addresses::default();
         for (source, entry) in role.sources.iter_mut().zip(&self.sources) {
             if !entry.slot.is_asked() {
                 continue;
             }
             let outcome = outcomes.iter().find(|one| one.id == source.id);
-            let (items, error) = outcome.map_or((Vec::new(), None), |one| {
+            let (mut items, error) = outcome.map_or((Vec::new(), None), |one| {
                 (one.items.clone(), one.error.clone())
             });
+            items.retain(|item| shown.is_first(&source.id, item));
             source.error = error;
             match ItemShelf::new(items) {
                 Ok(shelf) => {
@@ -79,6 +83,23 @@ impl RoleEntry {
     }
 }
 
+/// The addresses of what the sources have answered: what two sources hold is one result, of the source that the role names
+/// first.
+#[derive(Default)]
+struct Addresses(HashMap<String, String>);
+
+impl Addresses {
+    fn is_first(&mut self, source: &str, item: &Item) -> bool {
+        let Some(url) = item.url.as_deref() else {
+            return true;
+        };
+        let address = Url::parse(url).map_or_else(|_| url.to_owned(), String::from);
+        let address = address.trim_end_matches('/').to_owned();
+        let first = self.0.entry(address).or_insert_with(|| source.to_owned());
+        first == source
+    }
+}
+
 /// Puts each source's own time into its report.
 pub(crate) fn with_times(mut answer: SearchAnswer, asked: &Asked) -> SearchAnswer {
     for source in &asked.role.sources {
@@ -105,5 +126,27 @@ pub(crate) fn remember(entry: &RoleEntry, asked: &Asked, answer: &SearchAnswer) 
         for item in keys.filter_map(|key| shelf.get(key)) {
             entry.slot.remember(item);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v8_one_address_of_two_sources_is_one_result() {
+        let item = |url: &str| Item {
+            url: Some(url.to_owned()),
+            ..Item::default()
+        };
+        let mut addresses = Addresses::default();
+        assert!(addresses.is_first("a", &item("https://f.example/a/b/issues/3")));
+        assert!(!addresses.is_first("b", &item("HTTPS://F.example/a/b/issues/3/")));
+        assert!(addresses.is_first("b", &item("https://f.example/a/b/issues/4")));
+        // Two answers of one source are its own business: they have keys.
+        assert!(addresses.is_first("a", &item("https://f.example/a/b/issues/3")));
+        assert!(
+            addresses.is_first("b", &Item::default()) && addresses.is_first("a", &Item::default())
+        );
     }
 }

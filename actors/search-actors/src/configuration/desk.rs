@@ -9,6 +9,7 @@ use search_core::role::RoleDocument;
 use supervision::{ChildRef, ChildSpec, start_tick};
 use tokio::sync::Mutex;
 
+use super::allowed;
 use super::file::{self, Stamp};
 use super::{Configuration, InForce};
 use crate::messages::{ApplyRoles, Precondition, SaveRefused, SaveRoles};
@@ -28,8 +29,6 @@ pub struct ConfigurationDesk {
 struct Work {
     configuration: Configuration,
     roles: ChildRef<RoleDesk>,
-    /// Whether callers may add commands and variables: they have shown a token.
-    trusts_callers: bool,
     /// The state of the file that was looked at last.
     seen: Mutex<Option<Stamp>>,
 }
@@ -39,13 +38,11 @@ struct Work {
 pub fn configuration_desk(
     configuration: Configuration,
     roles: ChildRef<RoleDesk>,
-    trusts_callers: bool,
 ) -> ChildSpec<ConfigurationDesk> {
     ChildSpec::new("configuration", move |_| ConfigurationDesk {
         work: Arc::new(Work {
             configuration: configuration.clone(),
             roles: roles.clone(),
-            trusts_callers,
             seen: Mutex::default(),
         }),
     })
@@ -118,8 +115,7 @@ impl Work {
     async fn save(&self, order: SaveRoles) -> Result<InForce, SaveRefused> {
         let mut seen = self.seen.lock().await;
         let configuration = self.configuration.clone();
-        let trusts = self.trusts_callers;
-        let saving = actix_rt::task::spawn_blocking(move || save(&configuration, &order, trusts));
+        let saving = actix_rt::task::spawn_blocking(move || save(&configuration, &order));
         let (document, stamp) = saving
             .await
             .map_err(|_| SaveRefused::Disk("the work broke off".to_owned()))??;
@@ -184,7 +180,6 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 fn save(
     configuration: &Configuration,
     order: &SaveRoles,
-    trusts_callers: bool,
 ) -> Result<(RoleDocument, Option<Stamp>), SaveRefused> {
     let place = configuration.place();
     let now = configuration.now();
@@ -198,14 +193,9 @@ fn save(
         }
     }
     let (name, environment) = ("the document", &place.environment);
-    let document = RoleDocument::replacing(name, &order.text, environment, &now.document)
-        .map_err(SaveRefused::Wrong)?;
-    if !trusts_callers {
-        let known = now.document.powers();
-        if let Some(new) = document.powers().difference(&known).next() {
-            return Err(SaveRefused::Power(new.clone()));
-        }
-    }
+    let document = RoleDocument::replacing(name, &order.text, environment, &now.document)?;
+    let (in_force, submitted) = (place.roles(&now.document), place.roles(&document));
+    allowed::check(&in_force, &submitted, environment).map_err(SaveRefused::NotAllowed)?;
     let disk = |error: std::io::Error| SaveRefused::Disk(error.to_string());
     file::write_in_one_step(&place.path, document.text().as_bytes()).map_err(disk)?;
     Ok((document, Stamp::of(&place.path).ok()))

@@ -8,6 +8,7 @@
 //! edge <--reads-- Configuration (document in force, its version, why a newer one is not)
 //! ```
 
+mod allowed;
 mod desk;
 mod file;
 

@@ -16,6 +16,7 @@ use super::filter::FileFilter;
 use super::haystack::{Haystack, LocalFiles, Source};
 use super::model::Role;
 use super::paths::folder;
+use super::reach::AllowedRoots;
 use super::source_location::{community, elastic, mcp, tasks};
 use super::source_parameters::{elastic_source, mcp_source};
 
@@ -43,11 +44,12 @@ pub(super) fn parse_with_secrets(
     let input = Input::json(name, text, environment);
     let decoded = input.decode(|item| Decoder { environment }.file(item))?;
     let Decoded {
-        value: (roles, default_role),
+        value: (roles, default_role, allowed),
         warnings,
         secrets,
     } = decoded;
-    Ok((RoleFile::checked(roles, default_role, warnings), secrets))
+    let file = RoleFile::checked(roles, default_role, allowed, warnings);
+    Ok((file, secrets))
 }
 
 /// What decoding needs beside the file.
@@ -57,15 +59,34 @@ struct Decoder<'e> {
 
 /// The keys of a role.
 const ROLE: [&str; 5] = ["name", "relevance_function", "theme", "haystacks", "extra"];
+/// The keys of a file that is one role.
+const ONE_ROLE: [&str; 6] = [
+    "name",
+    "relevance_function",
+    "theme",
+    "haystacks",
+    "extra",
+    "allowed_roots",
+];
 
 impl Decoder<'_> {
-    fn file(&self, item: &Item<'_>) -> Option<(Vec<Role>, String)> {
-        if !item.has_key("roles") && !item.has_key("default_role") {
-            let role = self.role(item)?;
-            let name = role.name.clone();
-            return Some((vec![role], name));
+    fn file(&self, item: &Item<'_>) -> Option<(Vec<Role>, String, AllowedRoots)> {
+        if item.is_array() {
+            let error = ValueError::new("expected an object, found an array");
+            item.error(error.help("write `{ \"roles\": [ … ] }` around it"));
+            return None;
         }
-        item.fields("the role file", &["roles", "default_role"], |fields| {
+        if !item.has_key("roles") && !item.has_key("default_role") {
+            return item.fields("a role", &ONE_ROLE, |fields| {
+                let allowed = self.allowed_roots(fields);
+                let role = self.role(fields)?;
+                let name = role.name.clone();
+                Some((vec![role], name, allowed))
+            });
+        }
+        const KEYS: [&str; 3] = ["roles", "default_role", "allowed_roots"];
+        item.fields("the role file", &KEYS, |fields| {
+            let allowed = self.allowed_roots(fields);
             let mut names = Names::new("role", "a role file");
             let roles = fields.required("roles", |item| self.roles(item, &mut names));
             let default = fields.optional("default_role", |item| {
@@ -75,34 +96,39 @@ impl Decoder<'_> {
             });
             let roles = roles?;
             let first = roles.first()?.name.clone();
-            Some((roles, default.unwrap_or(first)))
+            Some((roles, default.unwrap_or(first), allowed))
         })
+    }
+
+    fn allowed_roots(&self, fields: &Fields<'_>) -> AllowedRoots {
+        let roots = fields.optional("allowed_roots", |item| {
+            AllowedRoots::decode(item, |item| self.folder(item))
+        });
+        roots.unwrap_or_default()
     }
 
     fn roles(&self, item: &Item<'_>, names: &mut Names) -> Option<Vec<Role>> {
         item.non_empty_list("a role file needs at least one role", |item| {
-            let role = self.role(item);
+            let role = item.fields("a role", &ROLE, |fields| self.role(fields));
             names.check(item);
             role
         })
     }
 
-    fn role(&self, item: &Item<'_>) -> Option<Role> {
-        item.fields("a role", &ROLE, |fields| {
-            let name = fields.required("name", name);
-            let relevance_function = fields.optional("relevance_function", |item| {
-                item.choice("relevance function", RelevanceFunction::CHOICES)
-            });
-            let theme = fields.optional("theme", theme);
-            let haystacks = fields.required("haystacks", |item| self.haystacks(item));
-            let extra = fields.optional("extra", |item| self.extra(item));
-            Some(Role {
-                name: name?,
-                relevance_function: relevance_function.unwrap_or_default(),
-                theme: theme.unwrap_or_default(),
-                haystacks: haystacks?,
-                extra: extra.unwrap_or_default(),
-            })
+    fn role(&self, fields: &Fields<'_>) -> Option<Role> {
+        let name = fields.required("name", name);
+        let relevance_function = fields.optional("relevance_function", |item| {
+            item.choice("relevance function", RelevanceFunction::CHOICES)
+        });
+        let theme = fields.optional("theme", theme);
+        let haystacks = fields.required("haystacks", |item| self.haystacks(item));
+        let extra = fields.optional("extra", |item| self.extra(item));
+        Some(Role {
+            name: name?,
+            relevance_function: relevance_function.unwrap_or_default(),
+            theme: theme.unwrap_or_default(),
+            haystacks: haystacks?,
+            extra: extra.unwrap_or_default(),
         })
     }
 

@@ -1,15 +1,15 @@
 //! A role file as a text that is shown and changed: secrets are taken out of what is shown, and put back into what comes in.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use config_core::{Diagnostics, Environment, SecretPlace, Severity, SourceText};
+use config_core::{
+    Diagnostics, Environment, Input, SecretPlace, Severity, SourceText, TextPlace, Written,
+};
 
 use super::decode::parse_with_secrets;
 use super::enumerations::Service;
 use super::file::RoleFile;
-use super::haystack::Source;
-use super::source_location::Mcp;
+use super::variable_places::VariablePlaces;
 
 /// What stands for a secret that is set. Sent back, it keeps the secret as it is.
 pub const REDACTED: &str = "***";
@@ -18,8 +18,31 @@ pub const REDACTED: &str = "***";
 #[derive(Debug, Clone)]
 pub struct RoleDocument {
     text: String,
+    written: Written,
     roles: RoleFile,
     secrets: Vec<SecretPlace>,
+}
+
+/// Why a text does not take the place of a role file.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ReplaceError {
+    /// It has mistakes.
+    #[error("{0}")]
+    Wrong(Diagnostics),
+    /// It holds a variable where the operator has written none.
+    #[error(
+        "`{0}` holds a variable (`${{`) that the role file does not hold there: variables are added, moved and kept beside changed values in the file itself only"
+    )]
+    ForeignVariable(String),
+    /// It changes what the API may add.
+    #[error("`allowed_roots` is changed in the role file itself only: send it back as it is")]
+    AllowedRoots,
+}
+
+impl From<Diagnostics> for ReplaceError {
+    fn from(wrong: Diagnostics) -> Self {
+        Self::Wrong(wrong)
+    }
 }
 
 /// What a secret is for. A secret belongs to the place it is sent to, not to a name: another place needs its own.
@@ -48,9 +71,11 @@ impl RoleDocument {
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {
         let (roles, secrets) = parse_with_secrets(name, text, environment)?;
+        let written = Input::json(name, text, environment).written()?;
         let text = SourceText::read(name, text.as_ref())?.text().to_owned();
         Ok(Self {
             text,
+            written,
             roles,
             secrets,
         })
@@ -59,9 +84,39 @@ impl RoleDocument {
     /// Reads a role file that is to take the place of `stored`: each `***` that stands for a secret is the stored secret
     /// of the same place.
     ///
+    /// Variables are looked at before any is put in: no message can tell what a foreign one holds, nor that it is set.
+    ///
+    /// # Errors
+    /// Every mistake of the file; a `***` for which nothing is stored is one. A variable that `stored` does not hold in the
+    /// same place. Other `allowed_roots`.
+    pub fn replacing(
+        name: &str,
+        text: &(impl AsRef<[u8]> + ?Sized),
+        environment: &Environment,
+        stored: &Self,
+    ) -> Result<Self, ReplaceError> {
+        let written = Input::json(name, text, environment).written()?;
+        let places = VariablePlaces::before_secrets(&stored.written);
+        if let Some(path) = places.first_foreign(&written) {
+            return Err(ReplaceError::ForeignVariable(path));
+        }
+        let replaced = Self::with_secrets_of(name, text, environment, stored)?;
+        let places = VariablePlaces::of_whole(&stored.written);
+        if let Some(path) = places.first_foreign(&replaced.written) {
+            return Err(ReplaceError::ForeignVariable(path));
+        }
+        if replaced.roles.allowed_roots() != stored.roles.allowed_roots() {
+            return Err(ReplaceError::AllowedRoots);
+        }
+        Ok(replaced)
+    }
+
+    /// Reads a text, each `***` that stands for a secret replaced by the stored one. It is the operator's own text: its
+    /// variables are put in.
+    ///
     /// # Errors
     /// Every mistake of the file; a `***` for which nothing is stored is one.
-    pub fn replacing(
+    pub fn with_secrets_of(
         name: &str,
         text: &(impl AsRef<[u8]> + ?Sized),
         environment: &Environment,
@@ -101,6 +156,14 @@ impl RoleDocument {
         &self.roles
     }
 
+    /// Where each string of the file stands.
+    pub fn texts(&self) -> Vec<TextPlace> {
+        let environment = Environment::default();
+        Input::json("", &self.text, &environment)
+            .texts()
+            .unwrap_or_default()
+    }
+
     /// The text, with secrets: for the file only.
     pub fn text(&self) -> &str {
         &self.text
@@ -117,24 +180,6 @@ impl RoleDocument {
             }
         }
         shown
-    }
-
-    /// What the file can make the server do beyond reading: the commands it starts, and the environment variables it sends
-    /// somewhere or shows.
-    pub fn powers(&self) -> BTreeSet<String> {
-        let haystacks = self.roles.roles().iter().flat_map(|role| &role.haystacks);
-        let commands = haystacks.filter_map(|haystack| match &haystack.source {
-            Source::Mcp {
-                server: Mcp::Stdio { .. },
-                ..
-            } => Some(format!("the command `{}`", haystack.location)),
-            _ => None,
-        });
-        let variables = self.text.match_indices("${").filter_map(|(at, _)| {
-            let (name, _) = self.text[at + 2..].split_once('}')?;
-            Some(format!("the variable `{name}`"))
-        });
-        commands.chain(variables).collect()
     }
 
     fn slice(&self, range: &Range<usize>) -> &str {
@@ -213,7 +258,10 @@ mod tests {
     }
 
     fn replacing(text: &str) -> Result<RoleDocument, Diagnostics> {
-        RoleDocument::replacing("new", text, &environment(), &stored())
+        match RoleDocument::replacing("new", text, &environment(), &stored()) {
+            Err(ReplaceError::Wrong(wrong)) => Err(wrong),
+            other => Ok(other.expect("no variable is new")),
+        }
     }
 
     #[test]
@@ -265,14 +313,5 @@ mod tests {
         assert!(first.line == Some(3) && first.col.is_some(), "{wrong}");
         let given = moved.replacen(REDACTED, "given anew", 1);
         assert!(replacing(&given).is_ok());
-    }
-
-    #[test]
-    fn powers_are_commands_and_variables() {
-        let powers: Vec<String> = stored().powers().into_iter().collect();
-        assert_eq!(
-            powers,
-            ["the command `stdio:tool --serve`", "the variable `TOKEN`"]
-        );
     }
 }

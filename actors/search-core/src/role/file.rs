@@ -7,12 +7,16 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::model::Role;
+use super::reach::{AllowedRoots, Reach};
 
 /// The roles of a file: at least one, with unique names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RoleFile {
     roles: Vec<Role>,
     default_role: String,
+    /// Below what the API may add sources.
+    #[serde(skip_serializing_if = "AllowedRoots::is_empty")]
+    allowed_roots: AllowedRoots,
     /// What is odd about the file, but usable.
     #[serde(skip)]
     warnings: Diagnostics,
@@ -38,11 +42,17 @@ fn hint(suggestion: Option<&str>) -> String {
 
 impl RoleFile {
     /// The decoder has checked that `roles` is not empty and holds `default_role`.
-    pub(super) fn checked(roles: Vec<Role>, default_role: String, warnings: Diagnostics) -> Self {
+    pub(super) fn checked(
+        roles: Vec<Role>,
+        default_role: String,
+        allowed_roots: AllowedRoots,
+        warnings: Diagnostics,
+    ) -> Self {
         debug_assert!(roles.iter().any(|role| role.name == default_role));
         Self {
             roles,
             default_role,
+            allowed_roots,
             warnings,
         }
     }
@@ -56,12 +66,23 @@ impl RoleFile {
             let haystacks = role.haystacks.iter_mut();
             haystacks.for_each(|haystack| haystack.resolve(folder));
         }
+        self.allowed_roots.resolve(folder);
         self
     }
 
     /// All roles, in the order of the file.
     pub fn roles(&self) -> &[Role] {
         &self.roles
+    }
+
+    /// Below what the API may add sources.
+    pub fn allowed_roots(&self) -> &AllowedRoots {
+        &self.allowed_roots
+    }
+
+    /// What the roles make the server read, start and call.
+    pub fn reaches(&self) -> Vec<Reach> {
+        self.roles.iter().flat_map(Reach::of_role).collect()
     }
 
     /// What is odd about the file, but usable.

@@ -87,6 +87,13 @@ impl Scan {
             '}' => self.depth = self.depth.saturating_sub(1),
             '*' | '?' => self.wildcards += 1,
             ',' if self.depth == 0 => return Ok(true),
+            ';' => {
+                let error = FilterError::new(
+                    index..index + 1,
+                    "patterns are separated by `,`, not by `;`".to_owned(),
+                );
+                return Err(error.help("write `*.md,*.txt`; `\\;` is a semicolon in a file's name"));
+            }
             _ => {}
         }
         if self.braces > MAX_BRACES {

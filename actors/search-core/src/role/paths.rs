@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use config_core::{Environment, ValueError};
+use config_core::{Environment, ValueError, quoted};
 
 /// The operating system, as far as default places differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,56 @@ pub(super) fn folder(text: &str, environment: &Environment) -> Result<PathBuf, V
         let error = ValueError::new("a location must not hold `..`");
         return Err(error.help("write the whole path, or one below the role file's folder"));
     }
+    usable_here(text)?;
     with_home(text, environment)
+}
+
+/// Refuses what people write for a path and what would be taken for the name of a folder beside the role file.
+fn usable_here(text: &str) -> Result<(), ValueError> {
+    if let Some(address) = text
+        .get(..5)
+        .filter(|scheme| scheme.eq_ignore_ascii_case("file:"))
+    {
+        let path = text[address.len()..].trim_start_matches('/');
+        let path = path.strip_prefix("localhost/").unwrap_or(path);
+        let error = ValueError::new(format!("{} is a URL, and a path is wanted", quoted(text)));
+        return Err(error.help(format!("write {}", quoted(&format!("/{path}")))));
+    }
+    if let Some(scheme) = ["http://", "https://"]
+        .into_iter()
+        .find(|scheme| text.starts_with(scheme))
+    {
+        let error = ValueError::new(format!("{} is a URL, and a path is wanted", quoted(text)));
+        return Err(error.help(format!(
+            "`{scheme}` addresses belong to services that ask servers"
+        )));
+    }
+    let variable = text.strip_prefix('$').map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        &rest[..end.unwrap_or(rest.len())]
+    });
+    if let Some(name) = variable.filter(|name| !name.is_empty()) {
+        let error = ValueError::new(format!("`${name}` is not a variable here"));
+        return Err(error.help(format!(
+            "write `${{{name}}}`, or `./${name}` for a folder of that name"
+        )));
+    }
+    let mut letters = text.chars();
+    let is_drive = letters
+        .next()
+        .is_some_and(|letter| letter.is_ascii_alphabetic())
+        && letters.next() == Some(':')
+        && letters.next().is_none_or(|sign| matches!(sign, '\\' | '/'));
+    if is_drive && Os::current() != Os::Windows {
+        let rest = text[2..].replace('\\', "/");
+        let mounted = format!("/mnt/{}{rest}", text[..1].to_ascii_lowercase());
+        let error = ValueError::new(format!("{} is a path of Windows", quoted(text)));
+        return Err(error.help(format!(
+            "write a path of this system, for example {} in the Windows Subsystem for Linux",
+            quoted(&mounted)
+        )));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

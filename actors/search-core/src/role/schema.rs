@@ -12,7 +12,7 @@ pub fn schema() -> Value {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Role file",
         "description": "One role, or several with a default.",
-        "anyOf": [{"$ref": "#/$defs/role"}, {"$ref": "#/$defs/roles"}],
+        "anyOf": [{"$ref": "#/$defs/one_role"}, {"$ref": "#/$defs/roles"}],
         "$defs": {
             "roles": {
                 "type": "object",
@@ -21,9 +21,12 @@ pub fn schema() -> Value {
                 "properties": {
                     "roles": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/role"}},
                     "default_role": {"$ref": "#/$defs/name", "description": "The role of requests that name none; the first when absent."},
+                    "allowed_roots": {"$ref": "#/$defs/allowed_roots"},
                 },
             },
+            "one_role": one_role(),
             "role": role(),
+            "allowed_roots": allowed_roots(),
             "haystack": haystack(),
             "extra": extra(),
             "name": {"type": "string", "minLength": 1, "maxLength": 100},
@@ -48,6 +51,28 @@ fn role() -> Value {
             "theme": {"enum": THEMES, "default": THEMES[0], "description": "The look of the web interface."},
             "haystacks": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/haystack"}, "description": "Where is searched."},
             "extra": {"$ref": "#/$defs/extra"},
+        },
+    })
+}
+
+/// A file that is one role.
+fn one_role() -> Value {
+    let mut role = role();
+    role["properties"]["allowed_roots"] = json!({"$ref": "#/$defs/allowed_roots"});
+    role
+}
+
+fn allowed_roots() -> Value {
+    let texts = |what: &str| json!({"type": "array", "items": {"$ref": "#/$defs/text"}, "description": what});
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "readOnly": true,
+        "description": "What PUT /api/config may add sources below. Changed in the file itself only.",
+        "properties": {
+            "files": texts("Folders whose files and folders may be searched, or read as tasks, thesaurus or model."),
+            "programs": texts("Folders whose programs may be started, with any arguments."),
+            "servers": texts("Servers that may be asked: scheme, host and port count."),
         },
     })
 }

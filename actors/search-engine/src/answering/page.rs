@@ -87,6 +87,7 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
     noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
     Ok(SearchAnswer {
         status: status(&reports),
+        indexing: reports.iter().any(|report| report.indexing.is_some()),
         results,
         total: usize::try_from(hits.total).unwrap_or(usize::MAX),
         took_ms: began.elapsed().as_secs_f64() * 1e3,
@@ -165,6 +166,7 @@ fn report(
         service: source.service.to_owned(),
         took_ms: if place.is_some() { took_ms } else { 0.0 },
         hits: usize::try_from(found).unwrap_or(usize::MAX),
+        indexing: source.indexing,
         error: source.error.clone().or(unopened),
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
+use search_core::answer::IndexProgress;
 use search_core::role::RelevanceFunction;
 use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::graph::GraphIndex;
@@ -57,6 +58,8 @@ pub struct SearchableSource {
     pub shelf: Option<Arc<ItemShelf>>,
     /// Texts of its documents that are no text files.
     pub texts: Option<Arc<TextStore>>,
+    /// How far indexing is, while it runs.
+    pub indexing: Option<IndexProgress>,
     /// Why it is not (completely) searchable.
     pub error: Option<String>,
 }

@@ -1,4 +1,7 @@
 //! Issues of Gitea, Forgejo and GitHub.
+//!
+//! Gitea takes its `q` as one phrase, so words that do not stand side by side find nothing: it is asked for the phrase and
+//! for each word. Both forges also find by comments, whose text is in no answer: an issue says which words it was found for.
 
 use serde::Deserialize;
 
@@ -90,6 +93,92 @@ pub fn forge_issues_ask(api: ForgeApi, repository: Option<&str>, words: &str, li
     }
 }
 
+/// A question to a forge, and the words its answers have something to do with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForgeQuestion {
+    /// What is asked.
+    pub ask: Ask,
+    /// What each issue of the answer holds, in its text or in a comment; empty where that is not known.
+    pub words: Vec<String>,
+}
+
+/// Words that are asked for one by one, at most.
+const MAX_WORDS: usize = 6;
+
+/// All questions for `words`, the narrowest first.
+pub fn forge_issues_questions(
+    api: ForgeApi,
+    repository: Option<&str>,
+    words: &str,
+    limit: usize,
+) -> Vec<ForgeQuestion> {
+    let mut single: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_known = single
+            .iter()
+            .any(|known| known.to_lowercase() == word.to_lowercase());
+        if !word.is_empty() && !is_known {
+            single.push(word.to_owned());
+        }
+    }
+    let question = |text: &str, words: Vec<String>| ForgeQuestion {
+        ask: forge_issues_ask(api, repository, text, limit),
+        words,
+    };
+    // GitHub wants every word, wherever it stands.
+    if api == ForgeApi::GitHub || single.len() < 2 {
+        return vec![question(words, single)];
+    }
+    let mut questions = vec![question(words, single.clone())];
+    let each = single.into_iter().take(MAX_WORDS);
+    questions.extend(each.map(|word| question(&word, vec![word.clone()])));
+    questions
+}
+
+/// The answers to several questions as one, each issue once. Words of a question that neither title, text nor tags of an
+/// issue hold were found elsewhere, in a comment for instance: the issue's text says so, and so it is found here as well.
+pub fn forge_issues_together(answers: Vec<(Vec<String>, Parsed)>) -> Parsed {
+    let mut all = Parsed::default();
+    let mut in_comments: Vec<Vec<String>> = Vec::new();
+    for (words, parsed) in answers {
+        all.skipped.count = all.skipped.count.max(parsed.skipped.count);
+        all.skipped.first = all.skipped.first.or(parsed.skipped.first);
+        for item in parsed.items {
+            let known = all.items.iter().position(|known| known.key == item.key);
+            let place = known.unwrap_or_else(|| {
+                all.items.push(item);
+                in_comments.push(Vec::new());
+                all.items.len() - 1
+            });
+            let text = text_of(&all.items[place]);
+            let found = &mut in_comments[place];
+            let missing = words
+                .iter()
+                .filter(|word| !text.contains(&word.to_lowercase()));
+            for word in missing {
+                if !found.contains(word) {
+                    found.push(word.clone());
+                }
+            }
+        }
+    }
+    for (item, words) in all.items.iter_mut().zip(in_comments) {
+        if !words.is_empty() {
+            item.body = format!(
+                "{}\n\nThe forge found it for: {}",
+                item.body.trim_end(),
+                words.join(", ")
+            );
+        }
+    }
+    all
+}
+
+fn text_of(item: &Item) -> String {
+    format!("{} {} {}", item.title, item.body, item.tags.join(" ")).to_lowercase()
+}
+
 /// Reads a list of issues, or GitHub's search answer.
 ///
 /// # Errors
@@ -169,6 +258,56 @@ mod tests {
             "#9 T"
         );
         assert!(forge_issues(ForgeApi::Gitea, r#"{"message":"token is required"}"#).is_err());
+    }
+
+    #[test]
+    fn v8_gitea_is_asked_for_the_phrase_and_for_each_word() {
+        let of = |api, words| {
+            let questions = forge_issues_questions(api, Some("a/b"), words, 10);
+            let asked = questions.iter().map(|one| one.ask.query[0].1.clone());
+            asked.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of(ForgeApi::Gitea, "valve & leaks Valve"),
+            ["valve & leaks Valve", "valve", "leaks"]
+        );
+        assert_eq!(of(ForgeApi::Gitea, "valve"), ["valve"]);
+        assert_eq!(of(ForgeApi::Gitea, "a b c d e f g h").len(), 7);
+        assert_eq!(
+            of(ForgeApi::GitHub, "valve leaks"),
+            ["valve leaks repo:a/b is:issue"]
+        );
+    }
+
+    #[test]
+    fn v8_an_issue_found_by_a_comment_says_so_and_is_there_once() {
+        let issue = |number: u64, title: &str| Item {
+            key: format!("https://f.example/a/b/issues/{number}"),
+            title: format!("#{number} {title}"),
+            body: "text\n".to_owned(),
+            ..Item::default()
+        };
+        let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let parsed = |items| Parsed {
+            items,
+            ..Parsed::default()
+        };
+        let all = forge_issues_together(vec![
+            (words("valve gasket"), parsed(vec![])),
+            (
+                words("valve"),
+                parsed(vec![issue(3, "Valve"), issue(4, "Pump")]),
+            ),
+            (words("gasket"), parsed(vec![issue(3, "Valve")])),
+        ]);
+        let bodies: Vec<&str> = all.items.iter().map(|item| item.body.as_str()).collect();
+        assert_eq!(
+            bodies,
+            [
+                "text\n\nThe forge found it for: gasket",
+                "text\n\nThe forge found it for: valve"
+            ]
+        );
     }
 
     #[test]

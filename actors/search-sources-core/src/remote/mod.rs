@@ -17,7 +17,10 @@ pub use communities::{
     stack_exchange_ask,
 };
 pub use elastic::{elastic, elastic_ask};
-pub use forges::{ForgeApi, forge_issues, forge_issues_ask};
+pub use forges::{
+    ForgeApi, ForgeQuestion, forge_issues, forge_issues_ask, forge_issues_questions,
+    forge_issues_together,
+};
 pub use html::text as html_text;
 pub use mcp::{
     McpContent, mcp_resource_text, mcp_resources, mcp_search_arguments, mcp_search_tool,

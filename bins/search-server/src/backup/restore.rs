@@ -144,8 +144,9 @@ fn put_roles(
         let stored = fs::read(path).ok();
         let stored =
             stored.and_then(|stored| RoleDocument::parse(&name, &stored, environment).ok());
-        let filled = stored
-            .and_then(|stored| RoleDocument::replacing(&name, &text, environment, &stored).ok());
+        let filled = stored.and_then(|stored| {
+            RoleDocument::with_secrets_of(&name, &text, environment, &stored).ok()
+        });
         if let Some(filled) = filled {
             text = filled.text().as_bytes().to_vec();
         }

@@ -32,6 +32,70 @@ fn check_opens_thesauri_and_models() {
     );
 }
 
+/// Each of these would be found out by the first search only; the message has its line.
+#[test]
+fn v13_check_refuses_what_the_first_search_would_refuse() {
+    let home = home();
+    let config = home.path().join("roles.json");
+    std::fs::create_dir(home.path().join("empty")).expect("a folder");
+    for (service, location, message) in [
+        (
+            "LocalFiles",
+            "Nowhere",
+            "does not exist: create it, mount it or correct `location`",
+        ),
+        ("NotesGraph", "Nowhere", "does not exist"),
+        (
+            "CommunityDocs",
+            "devdocs:Nowhere",
+            "does not exist: download the documentation",
+        ),
+        (
+            "CommunityDocs",
+            "devdocs:empty",
+            "`index.json` and `db.json` in one folder",
+        ),
+        ("CommunityDocs", "rustdoc:Nowhere", "does not exist"),
+        (
+            "TaskTracker",
+            "todo.txt:todo.txt",
+            "todo.txt cannot be read",
+        ),
+        ("TaskTracker", "beads:empty", "cannot be read"),
+        (
+            "TaskTracker",
+            "taskwarrior",
+            "program `task` is in no folder of PATH",
+        ),
+        (
+            "MCP",
+            "stdio:no-such-server --x",
+            "program `no-such-server` is in no folder of PATH",
+        ),
+        (
+            "MCP",
+            "stdio:/no/such/server",
+            "program `/no/such/server` does not exist",
+        ),
+    ] {
+        let role = format!(
+            "{{\"name\": \"R\", \"haystacks\": [\n {{\"name\": \"H\", \"service\": \"{service}\", \"location\": \"{location}\"}}]}}"
+        );
+        std::fs::write(&config, role).expect("written");
+        let checked = program(home.path())
+            .env("PATH", home.path().join("empty"))
+            .arg("--check")
+            .arg("--config")
+            .arg(&config)
+            .output()
+            .expect("it runs");
+        let said = text(&checked);
+        assert_eq!(checked.status.code(), Some(1), "{location}: {said}");
+        assert!(said.contains(message), "{location}: {said}");
+        assert!(said.contains("roles.json:2:"), "{location}: {said}");
+    }
+}
+
 /// A connection, or a failure that says so: nobody who waits for ever tells what is wrong.
 fn accept_in_time(listener: &TcpListener) -> TcpStream {
     listener.set_nonblocking(true).expect("set");

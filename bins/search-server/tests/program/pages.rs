@@ -33,6 +33,19 @@ fn role_files() -> Vec<(String, String)> {
     found
 }
 
+/// A PATH on which the programs of the pages are found.
+fn programs(home: &Path) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = home.join("bin");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["npx", "task"] {
+        let file = folder.join(name);
+        std::fs::write(&file, "#!/bin/sh\nexit 1\n").expect("a file");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
+    }
+    format!("{}:/usr/bin:/bin", folder.display())
+}
+
 fn health(server: &Running) -> Value {
     let answer = server.get("/health");
     let (_, body) = answer.split_once("\r\n\r\n").expect("a head");
@@ -56,9 +69,13 @@ fn a_server_starts_with_the_role_file_of_each_page() {
             std::fs::copy(&from, documents.join(from.file_name().expect("a name")))
                 .expect("a copy");
         }
+        std::fs::write(documents.join("ruby/index.json"), "{\"entries\": []}").expect("a file");
+        std::fs::write(documents.join("ruby/db.json"), "{}").expect("a file");
+        let path = programs(home.path());
         let file = home.path().join("roles.json");
         std::fs::write(&file, sample).expect("a role file");
         let checked = program(home.path())
+            .env("PATH", &path)
             .arg("--config")
             .arg(&file)
             .arg("--check")

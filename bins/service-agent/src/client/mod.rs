@@ -2,7 +2,7 @@
 
 mod chat;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config_core::Secret;
 use outbound::http::{HttpClient, HttpError, HttpOptions, Request, Response};
@@ -26,11 +26,16 @@ pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a server that is still reading is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How long a search waits before it is repeated while sources are being indexed.
+const SEARCH_AGAIN: Duration = Duration::from_millis(250);
+
 /// Who is asked. Belongs to one thread.
 #[derive(Clone)]
 pub struct Client {
     url: Url,
     token: Option<Secret<String>>,
+    /// Sent with changes of the configuration where there is no `token`.
+    configuration_token: Option<Secret<String>>,
     http: HttpClient,
 }
 
@@ -54,7 +59,19 @@ impl Client {
             max_body: MAX_ANSWER,
             ..HttpOptions::default()
         });
-        Self { url, token, http }
+        Self {
+            url,
+            token,
+            configuration_token: None,
+            http,
+        }
+    }
+
+    /// The same, with the token that a server of this machine wants for changes of its configuration.
+    #[must_use]
+    pub fn with_configuration_token(mut self, token: Option<Secret<String>>) -> Self {
+        self.configuration_token = token;
+        self
     }
 
     /// Whose answers these are.
@@ -97,6 +114,29 @@ impl Client {
     ) -> Result<T, Failure> {
         let request = Request::post(self.address(path, &[])?).json(body);
         self.json(&self.call(request).await?)
+    }
+
+    /// Searches; where nothing is found because sources are still being indexed, again until something is, they are done, or
+    /// `wait` is over. The answer says whether they were (`indexing`).
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn search<T: DeserializeOwned>(
+        &self,
+        body: &impl Serialize,
+        wait: Duration,
+    ) -> Result<T, Failure> {
+        let until = Instant::now() + wait;
+        loop {
+            let answer: Value = self.post(&["api", "documents", "search"], body).await?;
+            let is_early = answer["indexing"] == true && answer["total"] == 0;
+            if is_early && Instant::now() < until {
+                tokio::time::sleep(SEARCH_AGAIN.min(wait)).await;
+                continue;
+            }
+            return serde_json::from_value(answer)
+                .map_err(|error| self.not_a_server(&error.to_string()));
+        }
     }
 
     /// `GET /health`.
@@ -162,6 +202,10 @@ impl Client {
             .body(text.into_bytes())
             .header("content-type", "application/json")
             .header("if-match", tag);
+        let request = match (&self.token, &self.configuration_token) {
+            (None, Some(token)) => request.authorization("Bearer", token),
+            _ => request,
+        };
         versioned(&self.call(request).await?)
     }
 

@@ -28,6 +28,17 @@ pub(crate) fn home() -> tempfile::TempDir {
     home
 }
 
+/// The token of the configuration, where the clients of this machine look for it: in the data folder that tests name, and
+/// in the usual one.
+fn keep_token(home: &Path) -> String {
+    let token = "0123456789abcdef".repeat(4);
+    for data in [home.join("data"), home.join(".local/share/service")] {
+        std::fs::create_dir_all(&data).expect("a folder");
+        std::fs::write(search_web::boot::token_file(&data), &token).expect("a file");
+    }
+    token
+}
+
 /// A server in a thread; ended, and its clean end asserted, when dropped.
 pub(crate) struct Server {
     /// With a slash at the end.
@@ -54,6 +65,7 @@ impl Server {
         };
         let options = ServerOptions {
             token: token.map(str::to_owned),
+            configuration_token: Some(keep_token(home)),
             configuration: Some(configuration),
             ..ServerOptions::default()
         };

@@ -12,6 +12,7 @@ mod graph_links;
 )]
 #[path = "../../../../integration-tests/tests/all/harness.rs"]
 mod harness;
+mod progress;
 mod settings;
 mod settings_guards;
 #[allow(dead_code, reason = "shared with other tests, which use more of it")]

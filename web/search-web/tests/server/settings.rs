@@ -10,6 +10,10 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, Home, Server};
 
 const KEY: &str = "sk-very-secret";
+/// The token of the configuration.
+const TOKEN: &str = "t0ken-of-the-configuration";
+/// The same, as a header.
+const BEARER: &str = "Bearer t0ken-of-the-configuration";
 
 /// A server whose roles come from a file.
 pub(crate) struct Configured {
@@ -40,6 +44,7 @@ impl Configured {
         let roles = absolute(roles, home.path());
         let server = home.launch(&roles, |options| {
             options.configuration = Some(configuration);
+            options.configuration_token = Some(TOKEN.to_owned());
             change(options);
         });
         Self { home, server }
@@ -52,8 +57,12 @@ impl Configured {
         (tag, answer.json())
     }
 
-    fn put(&self, tag: &str, document: &str) -> Answer {
-        let headers = [("Content-Type", "application/json"), ("If-Match", tag)];
+    pub(crate) fn put(&self, tag: &str, document: &str) -> Answer {
+        let headers = [
+            ("Content-Type", "application/json"),
+            ("If-Match", tag),
+            ("Authorization", BEARER),
+        ];
         self.server
             .send("PUT", "/api/config", &headers, document.as_bytes())
     }
@@ -102,7 +111,7 @@ fn folder(name: &str, location: &str) -> Value {
 }
 
 pub(crate) fn roles() -> Value {
-    json!({"roles": [{"name": "Reader", "relevance_function": "BM25F", "haystacks": [folder("Files", "files")],
+    json!({"allowed_roots": {"files": ["more"]}, "roles": [{"name": "Reader", "relevance_function": "BM25F", "haystacks": [folder("Files", "files")],
         "extra": {"llm_provider": "cloudllm", "cloudllm_api_key": KEY, "cloudllm_model": "m"}}]})
 }
 
@@ -238,7 +247,10 @@ fn a_change_names_the_version_it_replaces() {
     let running = Configured::start(&roles());
     let (tag, document) = running.show();
     let text = document.to_string();
-    let headers = [("Content-Type", "application/json")];
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("Authorization", BEARER),
+    ];
     let without = running
         .server
         .send("PUT", "/api/config", &headers, text.as_bytes());
@@ -295,7 +307,11 @@ fn mistakes_are_told_with_their_places_and_change_nothing() {
     assert!(all_told, "{problem}");
     let not_json = running.put(&tag, "{\"roles\": [}").problem(400);
     assert_eq!(not_json["errors"][0]["line"], 1);
-    let headers = [("Content-Type", "text/plain"), ("If-Match", tag.as_str())];
+    let headers = [
+        ("Content-Type", "text/plain"),
+        ("If-Match", tag.as_str()),
+        ("Authorization", BEARER),
+    ];
     running
         .server
         .send("PUT", "/api/config", &headers, b"{}")

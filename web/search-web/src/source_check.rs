@@ -1,0 +1,123 @@
+//! What the start or the first search of a source would refuse: folders, files and programs that are not there.
+
+use std::path::{Path, PathBuf};
+
+use config_core::{
+    Diagnostic, Diagnostics, Environment, Severity, SourceText, TextPlace, ValueError,
+};
+use search_core::role::{
+    Community, FolderOrUrl, Haystack, Mcp, RoleDocument, RoleFile, Source, Tasks,
+};
+use search_engine::devdocs::DevDocs;
+use search_engine::tasks;
+use search_engine::walk::RootFolder;
+
+/// Where programs are looked for when `PATH` is not set.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Opens what each source names, and says what cannot be used with its place in the file.
+///
+/// `roles` are those of `document`, with absolute paths; `name` is what messages call the file.
+#[must_use]
+pub fn check_sources(
+    name: &str,
+    document: &RoleDocument,
+    roles: &RoleFile,
+    environment: &Environment,
+) -> Diagnostics {
+    let places = document.texts();
+    let text = SourceText::read(name, document.text().as_bytes());
+    let mut found = Diagnostics::default();
+    for (role_index, role) in roles.roles().iter().enumerate() {
+        for (index, haystack) in role.haystacks.iter().enumerate() {
+            let Err(reason) = check(haystack, environment) else {
+                continue;
+            };
+            let below = format!("haystacks[{index}].location");
+            let path = [format!("roles[{role_index}].{below}"), below];
+            let place: Option<&TextPlace> = places.iter().find(|one| path.contains(&one.key_path));
+            found.push(match (&text, place) {
+                (Ok(text), Some(place)) => {
+                    let range = place.range.clone();
+                    text.diagnostic(Severity::Error, range, &reason, None, &place.key_path)
+                }
+                _ => {
+                    let place = format!("role `{}`, haystack `{}`", role.name, haystack.name);
+                    Diagnostic::of_setting(&place, ValueError::new(reason))
+                }
+            });
+        }
+    }
+    found
+}
+
+fn check(haystack: &Haystack, environment: &Environment) -> Result<(), String> {
+    if let Some(files) = haystack.indexed_files() {
+        let opened = RootFolder::open(&files.folder);
+        return opened.map(drop).map_err(|error| error.to_string());
+    }
+    match &haystack.source {
+        Source::CommunityDocs(Community::DevDocs(FolderOrUrl::Folder(folder))) => dev_docs(folder),
+        Source::TaskTracker { tasks, .. } => match tasks {
+            Tasks::TodoTxt(path) => file(tasks::todo_txt(path)),
+            Tasks::Beads(path) => file(tasks::beads(path)),
+            Tasks::Taskwarrior => program("task", environment),
+            _ => Ok(()),
+        },
+        Source::Mcp {
+            server: Mcp::Stdio { command, .. },
+            ..
+        } => program(command, environment),
+        _ => Ok(()),
+    }
+}
+
+fn file<T>(read: Result<T, tasks::TasksError>) -> Result<(), String> {
+    read.map(drop)
+        .map_err(|error| format!("{error}; correct `location`, or make the file"))
+}
+
+fn dev_docs(folder: &Path) -> Result<(), String> {
+    if !folder.is_dir() {
+        return Err(format!(
+            "folder {} does not exist: download the documentation there (`index.json` and `db.json`) or correct `location`",
+            folder.display()
+        ));
+    }
+    let read = DevDocs::new(folder.to_owned()).find("", 0);
+    read.map(drop).map_err(|error| {
+        format!("{error}; a DevDocs documentation is `index.json` and `db.json` in one folder")
+    })
+}
+
+fn program(name: &str, environment: &Environment) -> Result<(), String> {
+    if name.contains('/') {
+        let path = PathBuf::from(name);
+        return match is_program(&path) {
+            true => Ok(()),
+            false => Err(format!(
+                "program `{name}` does not exist or cannot be started: install it or correct `location`"
+            )),
+        };
+    }
+    let folders = environment.text("PATH").unwrap_or(USUAL_PATH);
+    let mut places = std::env::split_paths(folders).map(|folder| folder.join(name));
+    if places.any(|place| is_program(&place)) {
+        return Ok(());
+    }
+    Err(format!(
+        "program `{name}` is in no folder of PATH: install it, or write its whole path"
+    ))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let data = std::fs::metadata(path);
+    data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
