@@ -55,5 +55,5 @@ pub use range::{ByteRange, byte_range};
 pub use request_id::RequestId;
 pub use routes::Routes;
 pub use serve::{BindError, START_PATIENCE, ServeOptions, bind, serve, shutdown_signal};
-pub use sign_in::{SignIn, SignInAttempts};
+pub use sign_in::{SignIn, SignInAttempts, SignInSessions};
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};

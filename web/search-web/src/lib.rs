@@ -28,7 +28,7 @@ pub use api::{openapi, routes};
 pub use cache::AnswerCache;
 pub use chat::ChatState;
 pub use chat_wire::{ChatBody, ChatMessage, SummaryBody};
-pub use runs::{RunFeed, RunNews};
+pub use runs::{RunFeed, RunGuards, RunNews};
 pub use search_chat_actors::ChatLimits;
 pub use server::{SearchServer, ServerOptions};
 pub use state::SearchState;
