@@ -35,6 +35,7 @@ mod serve;
 mod sign_in;
 mod signed;
 mod strict;
+pub mod visible;
 
 pub use admin::actor_tree;
 pub use assets::Asset;
