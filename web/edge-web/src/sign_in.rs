@@ -131,6 +131,12 @@ impl SignIn {
             .any(|value| self.sessions.0.holds(&self.token, value))
     }
 
+    /// Whether a request that reads comes with a session: for pages that show more to those who have one.
+    #[must_use]
+    pub fn is_signed_in(&self, head: &RequestHead) -> bool {
+        self.has_session(head)
+    }
+
     /// The form in place of a page, for a browser; programs get the problem.
     pub(crate) fn instead(&self, head: &RequestHead) -> Option<HttpResponse> {
         let is_page = matches!(head.method, Method::GET | Method::HEAD) && wants_html(head);
@@ -143,7 +149,9 @@ impl SignIn {
 
     fn look(&self, head: &RequestHead) -> Result<HttpResponse, Problem> {
         if wants_html(head) {
-            return Ok(self.page("/", None));
+            let query = head.uri.query().unwrap_or_default();
+            let next = query.split('&').find_map(|pair| pair.strip_prefix("next="));
+            return Ok(self.page(next.unwrap_or("/"), None));
         }
         if self.has_session(head) {
             return Ok(HttpResponse::NoContent()

@@ -15,6 +15,7 @@ mod mentions;
 mod outside;
 mod receiver;
 mod reload;
+mod run_page;
 mod secrets;
 mod socket;
 mod streams;
