@@ -107,7 +107,9 @@ fn t11_base64_with_line_breaks_is_masked() {
         "czNjcj\nN0LVZhbHVl\nL3dpdGgrMj\nJjaA==",
     ] {
         let shown = at_every_cut(&forms, text);
-        for telling in ["M2NyM3Qt", "dWUvd2l0", "LVZhbHVl", "L3dpdGgr", "VmFs", "zM2N"] {
+        for telling in [
+            "M2NyM3Qt", "dWUvd2l0", "LVZhbHVl", "L3dpdGgr", "VmFs", "zM2N",
+        ] {
             assert!(!shown.contains(telling), "{text:?}: {shown:?}");
         }
         assert_eq!(shown.lines().count(), text.lines().count(), "{shown:?}");
@@ -311,7 +313,7 @@ proptest! {
         let forms = compiled(&[secret]);
         let bytes = format!("{before}{secret}{after}");
         let text = match form {
-            0 => bytes.clone(),
+            0 => bytes,
             1 => canonical(bytes.as_bytes()),
             2 => format!("{before}\n{}\n{after}", hex(secret.as_bytes(), " ")),
             3 => format!("{before} {} {after}", hex(secret.as_bytes(), ":")),

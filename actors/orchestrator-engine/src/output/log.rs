@@ -104,7 +104,7 @@ impl RunLog {
         Ok(Self {
             folder: folder.to_owned(),
             sizes,
-            stream: RedactedStream::new(&redactor),
+            stream: RedactedStream::new(redactor),
             ready: Vec::new(),
             segment: Segment {
                 file: Some(file),

@@ -45,7 +45,7 @@ impl Redactor {
     /// `text` with its secrets masked.
     pub fn text(&self, text: &str) -> String {
         let mut out = Vec::new();
-        let mut stream = RedactedStream::new(self);
+        let mut stream = RedactedStream::new(self.clone());
         stream.push(text.as_bytes(), &mut out);
         stream.finish(&mut out);
         String::from_utf8_lossy(&out).into_owned()
@@ -67,11 +67,11 @@ pub(super) struct RedactedStream {
 }
 
 impl RedactedStream {
-    pub(super) fn new(redactor: &Redactor) -> Self {
-        let looking = redactor.0.as_ref();
+    pub(super) fn new(redactor: Redactor) -> Self {
+        let withholds = redactor.0.as_ref().is_some_and(|looking| looking.withholds);
         Self {
-            masker: looking.map(|looking| StreamMasker::new(looking.forms.clone())),
-            withheld: looking.filter(|looking| looking.withholds).map(|_| 0),
+            masker: redactor.0.map(|looking| StreamMasker::new(looking.forms)),
+            withheld: withholds.then_some(0),
         }
     }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn in_pieces(redactor: &Redactor, text: &[u8], cuts: &[usize]) -> String {
-        let (mut out, mut stream) = (Vec::new(), RedactedStream::new(redactor));
+        let (mut out, mut stream) = (Vec::new(), RedactedStream::new(redactor.clone()));
         let mut from = 0;
         for &cut in cuts {
             let to = cut.clamp(from, text.len());
@@ -147,7 +147,7 @@ mod tests {
     fn text_without_secrets_passes_at_once() {
         let redactor = redactor(&["hunter2-secret"]);
         let mut out = Vec::new();
-        let mut stream = RedactedStream::new(&redactor);
+        let mut stream = RedactedStream::new(redactor);
         stream.push(b"progress 10 % h", &mut out);
         assert_eq!(
             out, b"progress 10 % ",
