@@ -14,6 +14,7 @@
 mod delivery;
 mod event;
 mod forge;
+mod form;
 mod headers;
 mod id;
 mod json;

@@ -1,4 +1,5 @@
-//! The caretaker: finds VMs of runs that have ended, and gives them back; has statuses that the forge lost posted again.
+//! The caretaker: finds VMs of runs that have ended, and gives them back; has statuses that the forge lost posted again;
+//! forgets the oldest runs.
 //!
 //! A VM is left over when the answer to an order never arrived, when giving it back failed, or when the runner was killed between the
 //! order and its record. The manager's leases end those too; this is sooner, and it is counted.
@@ -47,6 +48,7 @@ impl Actor for Caretaker {
                     tracing::debug!(event = "run.caretaker_failed", %error, "the VM manager's VMs cannot be looked at now");
                 }
                 verify_statuses(&shared).await;
+                forget_oldest(&shared).await;
             }
         };
         ctx.spawn(looks.into_actor(self));
@@ -70,6 +72,25 @@ async fn look(shared: &Arc<Shared>) -> Result<(), VmmError> {
         }
     }
     Ok(())
+}
+
+/// Forgets the oldest ended runs beyond `keep_runs`: a burst of deliveries comes while nothing has ended yet, and no delivery
+/// may follow that would do it.
+async fn forget_oldest(shared: &Arc<Shared>) {
+    let keep = shared.settings.keep_runs;
+    loop {
+        let forgotten = shared
+            .store
+            .write(move |rows| rows::forget_oldest(rows, keep));
+        // A store that fails says so itself; the next look does the rest.
+        let gone: Vec<String> = forgotten.await.unwrap_or_default();
+        if gone.is_empty() {
+            return;
+        }
+        for run in gone {
+            shared.remove_files(&run);
+        }
+    }
 }
 
 /// Commits whose statuses are compared with the forge's in one look.

@@ -2,6 +2,7 @@
 
 use crate::appended::Gate;
 use crate::error::OpenError;
+use crate::presence::Presence;
 use redb::backends::FileBackend;
 use redb::{BackendError, Builder, Database};
 use std::fmt;
@@ -9,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use redb::StorageBackend;
 
@@ -19,45 +20,79 @@ pub type BackendFactory = Arc<dyn Fn() -> io::Result<Box<dyn StorageBackend>> + 
 /// Where a store lives.
 #[derive(Clone)]
 pub(crate) enum Place {
-    /// A file of its own.
-    File(PathBuf),
+    /// A file of its own; and the file that was opened first, since no other may take its place later.
+    File(PathBuf, Arc<OnceLock<Presence>>),
     /// Storage made by the caller, with a name for messages.
     Custom(String, BackendFactory),
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
+    }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File(path) => path.display().fmt(f),
+            Self::File(path, _) => path.display().fmt(f),
             Self::Custom(name, _) => f.write_str(name),
         }
     }
 }
 
 impl Place {
+    /// A file.
+    pub(crate) fn file(path: PathBuf) -> Self {
+        Self::File(path, Arc::default())
+    }
+
+    /// Looks whether the file that was opened is still there.
+    ///
+    /// # Errors
+    /// What became of it.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match self {
+            Self::File(_, opened) => opened.get().map_or(Ok(()), Presence::check),
+            Self::Custom(..) => Ok(()),
+        }
+    }
+
     /// Opens or creates the database. Its synchronisations pass `gate`.
     pub(crate) fn open(&self, cache_bytes: usize, gate: &Gate) -> Result<Database, OpenError> {
         let mut builder = Builder::new();
         builder.set_cache_size(cache_bytes);
         let storage = match self {
-            Self::File(path) => self.open_file(&builder, path)?,
+            Self::File(path, opened) => self.open_file(&builder, path, opened)?,
             Self::Custom(name, factory) => factory().map_err(|source| OpenError::Io {
                 path: name.into(),
                 source,
             })?,
         };
-        let gate = gate.clone();
-        let opened = builder.create_with_backend(Gated { storage, gate });
+        let gated = Gated {
+            storage,
+            gate: gate.clone(),
+            place: self.clone(),
+        };
+        let opened = builder.create_with_backend(gated);
         opened.map_err(|e| self.open_error(e))
     }
 
     /// A new file gets its name only when it is whole: a power cut while redb lays it out would
-    /// leave one that redb takes for foreign, and no later start would succeed.
+    /// leave one that redb takes for foreign, and no later start would succeed. So an empty file is none that a start has
+    /// left behind: it has lost what it held.
     fn open_file(
         &self,
         builder: &Builder,
         path: &Path,
+        opened: &OnceLock<Presence>,
     ) -> Result<Box<dyn StorageBackend>, OpenError> {
+        let lost = |source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        // What was in use is not made anew: that would be an empty store in the place of a full one.
+        self.check().map_err(lost)?;
         if !path.exists() {
             let draft = path.with_extension("new");
             let failed = |source| OpenError::Io {
@@ -69,10 +104,15 @@ impl Place {
             publish(&draft, path).map_err(failed)?;
         }
         let file = OpenOptions::new().read(true).write(true).open(path);
-        let file = file.map_err(|source| OpenError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
+        let file = file.map_err(lost)?;
+        if file.metadata().map_err(lost)?.len() == 0 {
+            return Err(OpenError::Emptied {
+                path: path.to_owned(),
+            });
+        }
+        let presence = Presence::of(path, &file).map_err(lost)?;
+        // A second opening has found the same file.
+        let _ = opened.set(presence);
         let storage = FileBackend::new(file).map_err(|e| self.open_error(e))?;
         Ok(Box::new(storage))
     }
@@ -114,6 +154,7 @@ fn publish(draft: &Path, path: &Path) -> io::Result<()> {
 struct Gated {
     storage: Box<dyn StorageBackend>,
     gate: Gate,
+    place: Place,
 }
 
 type Answer<T> = Result<T, BackendError>;
@@ -131,7 +172,9 @@ impl StorageBackend for Gated {
     fn sync_data(&self) -> io::Result<()> {
         let synced = self.storage.sync_data();
         // Always awaited: nothing may still be written when the next group is.
-        self.gate.pass().and(synced)
+        let pieces = self.gate.pass();
+        // A file without a name is no place to keep anything.
+        pieces.and(synced).and_then(|()| self.place.check())
     }
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.storage.write(offset, data)
@@ -213,10 +256,30 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         std::fs::write(path.with_extension("new"), vec![0; 5000]).unwrap();
-        let place = Place::File(path.clone());
+        let place = Place::file(path.clone());
         drop(place.open(1024 * 1024, &Gate::default()).unwrap());
         assert!(!path.with_extension("new").exists());
         drop(place.open(1024 * 1024, &Gate::default()).unwrap());
+    }
+
+    #[test]
+    fn u8_an_empty_file_is_refused_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.redb");
+        std::fs::write(&path, "").unwrap();
+        let error = Place::file(path.clone())
+            .open(1024 * 1024, &Gate::default())
+            .unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("store.redb is empty") && text.contains("backup"),
+            "{text}"
+        );
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().len(),
+            0,
+            "it is left alone"
+        );
     }
 
     #[test]
@@ -224,7 +287,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         std::fs::write(&path, "not a database, but somebody's thesis").unwrap();
-        let error = Place::File(path.clone())
+        let error = Place::file(path.clone())
             .open(1024 * 1024, &Gate::default())
             .unwrap_err();
         let text = error.to_string();

@@ -16,6 +16,7 @@ use crate::lock::FolderLock;
 use crate::migrate::migrate;
 use crate::options::Options;
 use crate::quarantine::QUARANTINE;
+use crate::quiet;
 use crate::read::ReadTxn;
 use crate::rows::raw::RawRead;
 use crate::write::{GROUP, HEAD, META, Sealed, WriteTxn, panic_text};
@@ -323,7 +324,7 @@ impl Engine {
 
 /// Opens the database; a panic of redb's over damaged pages is an error like others.
 fn open(place: &Place, cache_bytes: usize, gate: &Gate) -> Result<Database, OpenError> {
-    let opened = catch_unwind(AssertUnwindSafe(|| place.open(cache_bytes, gate)));
+    let opened = quiet::catch(|| place.open(cache_bytes, gate));
     opened.unwrap_or_else(|panic| {
         Err(OpenError::Damaged {
             place: place.to_string(),

@@ -112,6 +112,15 @@ pub enum OpenError {
         /// The operating system's answer.
         source: io::Error,
     },
+    /// The file is there and holds nothing. A new store's file gets its name when it is whole.
+    #[error(
+        "the store {} is empty: it has lost what it held; restore a backup in its place, or remove the file to begin anew",
+        path.display()
+    )]
+    Emptied {
+        /// The store's file.
+        path: PathBuf,
+    },
     /// The file is not a store, or damaged beyond what recovery repairs.
     #[error(
         "the store in {place} cannot be read: {reason}; move the file away or restore a backup"

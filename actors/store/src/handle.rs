@@ -57,7 +57,7 @@ impl Store {
     /// See [`OpenError`]; a folder in use names its holder.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
         let lock = FolderLock::take(folder, &options.program)?;
-        let place = Place::File(folder.join(FILE));
+        let place = Place::file(folder.join(FILE));
         let segments = Arc::new(SegmentFolder::new(folder.join(PIECES)));
         Self::start(Engine::open(place, segments, Some(lock), options)?, options)
     }
@@ -227,7 +227,7 @@ impl Store {
         let store = self.clone();
         move || match store.health().state {
             State::Ready => Ok(()),
-            state => Err(format!("{state:?}")),
+            state => Err(state.to_string()),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What `/readyz` and `/metrics` ask.
 
+use std::fmt;
+
 /// Whether the store takes requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
@@ -11,6 +13,17 @@ pub enum State {
     Failing(String),
     /// The store was closed.
     Closed,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready => f.write_str("ready"),
+            Self::Full => f.write_str("full: the disk has no space left"),
+            Self::Failing(why) => write!(f, "failing: {why}"),
+            Self::Closed => f.write_str("closed"),
+        }
+    }
 }
 
 /// A look at the store: its state and what it did since it was opened.

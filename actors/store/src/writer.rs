@@ -68,16 +68,9 @@ impl Writer {
         if self.closing {
             return false;
         }
-        let message = match self.engine.probe_in() {
-            Some(wait) => self.queue.recv_timeout(wait),
-            None => self
-                .queue
-                .recv()
-                .map_err(|_| RecvTimeoutError::Disconnected),
-        };
-        match message {
+        match self.queue.recv_timeout(self.engine.probe_in()) {
             Ok(message) => self.take(message),
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => self.engine.look(),
             Err(RecvTimeoutError::Disconnected) => self.closing = true,
         }
         !self.waiting.is_empty()

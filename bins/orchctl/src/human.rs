@@ -12,16 +12,22 @@ pub(crate) fn say(text: &str) {
 }
 
 /// Text of strangers: control characters could steer the terminal, directional overrides turn a word
-/// around.
+/// around, and others are not seen. They stand there by their number: `<U+202E>`.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| if steers(c) { '\u{fffd}' } else { c })
-        .collect()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) {
+            out.push_str(&format!("<U+{:04X}>", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 fn steers(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(u32::from(c), 0xad | 0x61c | 0x200b | 0x200e | 0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff)
 }
 
 /// Output of agents: as it is for a file or a pipe, harmless on a terminal.
@@ -317,7 +323,10 @@ mod tests {
                 ["é".to_owned(), "y".to_owned()],
             ],
         );
-        assert_eq!(text, "A          B\nlong\u{fffd}[31m  x\né          y\n");
-        assert_eq!(clean("a\u{202e}b\rc\nd"), "a\u{fffd}b\u{fffd}c\nd");
+        assert_eq!(
+            text,
+            "A                 B\nlong<U+001B>[31m  x\né                 y\n"
+        );
+        assert_eq!(clean("a\u{202e}b\rc\nd"), "a<U+202E>b<U+000D>c\nd");
     }
 }

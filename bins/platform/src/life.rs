@@ -87,7 +87,7 @@ impl Parts {
             agents: self.agents.as_ref().map(Agents::shared),
         };
         if let Some(search) = self.search {
-            let feed = keepers.feed();
+            let feed = keepers.feed(self.runs.as_ref().and_then(Runs::token));
             search.start(feed.clone(), tree, edges).await?;
             if let Some(feed) = feed {
                 edges.beside(keepers.tell(feed));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use config_core::{Environment, Secret};
+use edge_web::guard::ApiToken;
 use edge_web::{BodyLimits, ServeOptions};
 use orchestrator_actors::Shared;
 use orchestrator_web::{Listening, OrchestratorServer, boot as agents, reload_on_hangup};
@@ -199,6 +200,12 @@ impl Runs {
     /// What can be read of its runs.
     pub(crate) fn view(&self) -> RunnerView {
         self.service.view.clone()
+    }
+
+    /// The token of its API, which opens its runs elsewhere too.
+    pub(crate) fn token(&self) -> Option<ApiToken> {
+        let token = self.options.token.as_ref();
+        token.and_then(|token| ApiToken::new(token.expose()))
     }
 
     pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {

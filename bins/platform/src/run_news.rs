@@ -4,10 +4,11 @@
 use std::future::pending;
 use std::time::Duration;
 
+use edge_web::guard::ApiToken;
 use orchestrator_actors::ledger;
 use orchestrator_actors::{RunQuery, Shared};
 use runner_actors::{RunRecord, RunnerView};
-use search_web::{RunFeed, RunNews};
+use search_web::{RunFeed, RunGuards, RunNews};
 use tokio::sync::watch;
 
 /// The newest runs of each product that are told of.
@@ -26,10 +27,20 @@ pub(crate) struct RunKeepers {
 }
 
 impl RunKeepers {
-    /// Where `/ws` hears of runs; nowhere without anybody who keeps some.
-    pub(crate) fn feed(&self) -> Option<RunFeed> {
+    /// Where `/ws` hears of runs; nowhere without anybody who keeps some. Each product's own token opens its runs;
+    /// `runner` is the runner's.
+    pub(crate) fn feed(&self, runner: Option<ApiToken>) -> Option<RunFeed> {
         let any = self.runner.is_some() || self.agents.is_some();
-        any.then(RunFeed::default)
+        let agents = self.agents.clone().map(|agents| {
+            ApiToken::following(move || {
+                let config = agents.config();
+                let token = config.listeners.admin_token.as_ref();
+                token.map(|token| token.expose().clone())
+            })
+        });
+        let runner = runner.map(|token| ("runner", token));
+        let agents = agents.map(|token| ("orchestrator", token));
+        any.then(|| RunFeed::new(RunGuards::from_iter(runner.into_iter().chain(agents))))
     }
 
     /// Publishes the runs whenever they change and somebody listens; for ever.

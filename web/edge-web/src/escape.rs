@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::visible::is_hidden;
+
 /// The longest piece of a stranger's text in a log line, in characters.
 const MAX_CHARS: usize = 512;
 
@@ -29,10 +31,8 @@ impl fmt::Display for Escaped<'_> {
                 return f.write_char('…');
             }
             match character {
-                '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                    write!(f, "{}", character.escape_unicode())?;
-                }
                 _ if character.is_control() => write!(f, "{}", character.escape_default())?,
+                _ if is_hidden(character) => write!(f, "{}", character.escape_unicode())?,
                 _ => f.write_char(character)?,
             }
         }

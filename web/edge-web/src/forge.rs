@@ -32,7 +32,7 @@ type Source = Arc<dyn Fn() -> Arc<SecretBook> + Send + Sync>;
 /// A webhook whose signature holds.
 #[derive(Debug)]
 pub struct Webhook {
-    /// The bytes that were signed.
+    /// The JSON that was signed: the body, or that of its form field `payload`.
     pub body: Bytes,
     /// The headers that matter; not covered by the signature.
     pub headers: WebhookHeaders,
@@ -103,9 +103,13 @@ impl VerifyBody for ForgeVerifier {
             Err(DeliveryError::Event(error)) => Err(error),
             Err(error @ DeliveryError::OtherRepository { .. }) => return Err(text(&error)),
         };
+        let json = match verified.json() {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(json) => Some(Bytes::copy_from_slice(json)),
+        };
         self.note_age(verified_by);
         Ok(Webhook {
-            body,
+            body: json.unwrap_or(body),
             headers,
             verified_by,
             delivery,

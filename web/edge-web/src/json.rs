@@ -1,5 +1,6 @@
 //! JSON bodies of the API.
 
+mod other;
 mod shape;
 
 use std::borrow::Cow;
@@ -124,7 +125,10 @@ fn explain<T: DeserializeOwned>(body: &[u8], error: &serde_json::Error) -> Probl
     let detail = if error.is_data() {
         format!("the JSON body does not have the expected form: {error}")
     } else {
-        format!("the body is not valid JSON: {error}")
+        match other::hint(body) {
+            Some(hint) => format!("the body is not valid JSON: {hint} ({error})"),
+            None => format!("the body is not valid JSON: {error}"),
+        }
     };
     let fault = FieldError {
         field,

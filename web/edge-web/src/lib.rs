@@ -37,6 +37,7 @@ mod serve;
 mod sign_in;
 mod signed;
 mod strict;
+pub mod visible;
 
 pub use admin::actor_tree;
 pub use assets::Asset;
@@ -59,5 +60,5 @@ pub use routes::Routes;
 pub use serve::{
     BindError, START_PATIENCE, ServeOptions, bind, open_files, serve, shutdown_signal,
 };
-pub use sign_in::{SignIn, SignInAttempts};
+pub use sign_in::{SignIn, SignInAttempts, SignInSessions};
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};

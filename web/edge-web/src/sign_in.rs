@@ -3,13 +3,14 @@
 //! ```text
 //! GET a page ──no session──▶ 401, a form ──POST /sign-in──▶ cookie, 303 back to the page
 //!                                              └─too many wrong tokens──▶ 429, the form
-//! POST /sign-out ──▶ the cookie is taken away
+//! POST /sign-out ──▶ the session is ended here, and the cookie taken away
 //! ```
 
 mod attempts;
 
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use actix_web::dev::RequestHead;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
@@ -19,7 +20,7 @@ use serde::Deserialize;
 
 use crate::assets::Asset;
 use crate::guard::ApiToken;
-use crate::guard::session::{self, SESSION_S};
+use crate::guard::session::{self, SESSION_S, Sessions};
 use crate::problem::Problem;
 use crate::routes::Routes;
 use attempts::{Attempts, Verdict};
@@ -43,11 +44,35 @@ pub struct SignIn {
     pub secure: bool,
     /// The wrong tokens that were given: one for all workers of a server.
     pub attempts: SignInAttempts,
+    /// The sessions: one set for all workers of a server.
+    pub sessions: SignInSessions,
 }
 
 /// Counts wrong tokens; clones count together.
 #[derive(Debug, Clone, Default)]
 pub struct SignInAttempts(Arc<Attempts>);
+
+impl SignInAttempts {
+    /// Whether the token that `is_right` compares is the right one; a wrong one is counted.
+    ///
+    /// # Errors
+    /// After too many wrong ones nothing is compared for so long.
+    pub fn check(
+        &self,
+        peer: Option<IpAddr>,
+        is_right: impl FnOnce() -> bool,
+    ) -> Result<bool, Duration> {
+        match self.0.attempt(peer, is_right) {
+            Verdict::Right => Ok(true),
+            Verdict::Wrong => Ok(false),
+            Verdict::Later(wait) => Err(wait),
+        }
+    }
+}
+
+/// Who has signed in; clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct SignInSessions(Arc<Sessions>);
 
 #[derive(Deserialize)]
 struct Form {
@@ -78,8 +103,8 @@ impl SignIn {
                     async move { answer }
                 },
             )
-            .post("/sign-out", move || {
-                let answer = leaves.leave();
+            .post("/sign-out", move |request: HttpRequest| {
+                let answer = leaves.leave(request.head());
                 async move { answer }
             })
     }
@@ -101,10 +126,15 @@ impl SignIn {
 
     fn has_session(&self, head: &RequestHead) -> bool {
         let cookies = session::cookies(head, self.cookie);
-        let now = now_s();
         cookies
             .iter()
-            .any(|value| session::holds(&self.token, self.cookie, value, now))
+            .any(|value| self.sessions.0.holds(&self.token, value))
+    }
+
+    /// Whether a request that reads comes with a session: for pages that show more to those who have one.
+    #[must_use]
+    pub fn is_signed_in(&self, head: &RequestHead) -> bool {
+        self.has_session(head)
     }
 
     /// The form in place of a page, for a browser; programs get the problem.
@@ -119,7 +149,9 @@ impl SignIn {
 
     fn look(&self, head: &RequestHead) -> Result<HttpResponse, Problem> {
         if wants_html(head) {
-            return Ok(self.page("/", None));
+            let query = head.uri.query().unwrap_or_default();
+            let next = query.split('&').find_map(|pair| pair.strip_prefix("next="));
+            return Ok(self.page(next.unwrap_or("/"), None));
         }
         if self.has_session(head) {
             return Ok(HttpResponse::NoContent()
@@ -133,18 +165,18 @@ impl SignIn {
         let next = own_path(&form.next);
         let peer = head.peer_addr.map(|peer| peer.ip());
         let is_right = || self.token.is(form.token.trim().as_bytes());
-        match self.attempts.0.attempt(peer, is_right) {
-            Verdict::Right => self.entered(head, next),
-            Verdict::Wrong => {
+        match self.attempts.check(peer, is_right) {
+            Ok(true) => self.entered(head, next),
+            Ok(false) => {
                 tracing::warn!(event = "http.sign_in_refused", "a wrong token was given");
                 self.page(next, Some("This is not the token."))
             }
-            Verdict::Later(wait) => self.later(next, wait),
+            Err(wait) => self.later(next, wait),
         }
     }
 
     fn entered(&self, head: &RequestHead, next: &str) -> HttpResponse {
-        let Some(value) = session::issue(&self.token, self.cookie, now_s() + SESSION_S) else {
+        let Some(value) = self.sessions.0.begin(&self.token) else {
             return self.page(next, Some("There is no token to sign in with."));
         };
         let secure = self.secure || is_https(head.headers());
@@ -165,7 +197,10 @@ impl SignIn {
         answer
     }
 
-    fn leave(&self) -> HttpResponse {
+    fn leave(&self, head: &RequestHead) -> HttpResponse {
+        for value in session::cookies(head, self.cookie) {
+            self.sessions.0.end(value);
+        }
         self.lead(SIGN_IN, "", 0, self.secure)
     }
 
@@ -240,11 +275,6 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-fn now_s() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,6 +288,7 @@ mod tests {
             style: "/style.css",
             secure: false,
             attempts: SignInAttempts::default(),
+            sessions: SignInSessions::default(),
         };
         let body = |next| {
             let body = sign_in.page(next, None).into_body();

@@ -13,7 +13,6 @@ use actix_web::{FromRequest, HttpRequest};
 use bytes::Bytes;
 
 use crate::body::{BodyLimits, read_body};
-use crate::json::require_json;
 use crate::log_gate::LogGate;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
@@ -77,7 +76,6 @@ impl<V: VerifyBody> SignedBodyConfig<V> {
         request: &HttpRequest,
         payload: Payload,
     ) -> Result<V::Verified, Problem> {
-        require_json(request.headers())?;
         let body = read_body(request, payload, self.0.limits).await?;
         match self.0.verifier.verify(request.headers(), body) {
             Ok(verified) => {
@@ -103,9 +101,10 @@ impl<V> fmt::Debug for SignedBodyConfig<V> {
     }
 }
 
-/// What the verifier `V` made of a JSON body whose signature holds.
+/// What the verifier `V` made of a body whose signature holds. Its content type decides nothing: forges send JSON and forms,
+/// and tools often name another type than they send.
 ///
-/// Refused in this order: a content type other than JSON (415), a content coding (415), a declared
+/// Refused in this order: a content coding (415), a declared
 /// length over the limit (413), more bytes than the limit (413), the deadline (408), a signature
 /// that does not hold (403).
 #[derive(Debug, Clone, PartialEq, Eq)]

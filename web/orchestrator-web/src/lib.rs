@@ -17,6 +17,7 @@ mod page;
 mod problems;
 mod receiver;
 mod reload;
+mod run_page;
 mod server;
 mod socket;
 mod state;

@@ -11,11 +11,15 @@ async function get(path) {
   return answer.json();
 }
 
+// Characters that are not seen, or turn the text around them, stand there by their number.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+const visible = (text) => String(text ?? "").replace(HIDDEN, (c) => "<U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + ">");
+
 function fill(id, rows) {
   const body = byId(id).tBodies[0];
   body.replaceChildren(...rows.map((cells) => {
     const row = document.createElement("tr");
-    for (const cell of cells) { const td = document.createElement("td"); td.textContent = cell ?? ""; row.append(td); }
+    for (const cell of cells) { const td = document.createElement("td"); td.textContent = visible(cell); row.append(td); }
     return row;
   }));
 }
@@ -36,8 +40,8 @@ async function refresh() {
     fill("runs", runs.runs.map((r) => [r.id, r.project, r.agent, r.subject, r.exit ? r.state + " " + r.exit.class : r.state, r.reason || r.hold, r.queued_at]));
     fill("statuses", status.statuses.map((s) => [s.repository, s.sha.slice(0, 12), s.context, s.run]));
     fill("agents", agents.agents.map((a) => [a.project, a.agent, a.layer, a.cli, a.queued, a.running, a.last_class, a.next_due]));
-    byId("actors").textContent = tree(actors, 0).join("\n");
-  } catch (error) { byId("summary").textContent = String(error.message || error); }
+    byId("actors").textContent = visible(tree(actors, 0).join("\n"));
+  } catch (error) { byId("summary").textContent = visible(error.message || error); }
   setTimeout(refresh, 2000);
 }
 

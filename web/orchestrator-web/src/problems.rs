@@ -1,9 +1,15 @@
 //! Failures of the actors as answers.
 
-use edge_web::Problem;
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use edge_web::{LogGate, Problem};
 use orchestrator_actors::messages::DeskError;
 use store::StoreError;
 use supervision::AskError;
+
+/// One line a second for requests that cannot be stored.
+static NOT_STORED: LazyLock<LogGate> = LazyLock::new(LogGate::default);
 
 /// Why an actor has no reply, as an answer.
 pub(crate) fn ask_problem(error: &AskError) -> Problem {
@@ -28,7 +34,10 @@ pub(crate) fn store_problem(error: &StoreError) -> Problem {
         StoreError::Busy { .. } => Problem::unavailable("too many requests wait for the disk", 1),
         StoreError::Full { .. } => Problem::unavailable("the disk is full; nothing was stored", 30),
         error => {
-            tracing::error!(event = "http.failed", error = %error, "a request could not be stored");
+            // While the disk refuses, every webhook comes here.
+            if let Some(suppressed) = NOT_STORED.admit(None, Instant::now()) {
+                tracing::error!(event = "http.failed", error = %error, suppressed, "a request could not be stored");
+            }
             Problem::unavailable(
                 "the store does not work at the moment; nothing was stored",
                 5,

@@ -21,6 +21,7 @@ use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
 use crate::bridge::Bridge;
 use crate::metrics::OrchestratorMetrics;
 use crate::receiver;
+use crate::run_page;
 use crate::socket::Bound;
 use crate::state::WebState;
 
@@ -231,8 +232,9 @@ async fn serve_receiver(
     let names = config.listeners.hosts.iter().map(String::as_str);
     let hosts = HostPolicy::new(listener.local_addr()?, names);
     let edge = Edge::new(EdgeConfig::new(hosts, &metrics));
+    let sign_in = run_page::sign_in(&state.shared);
     let factory = move || {
-        let routes = receiver::routes(&metrics);
+        let routes = run_page::add(receiver::routes(&metrics), &sign_in);
         App::new()
             .wrap(edge.clone())
             .app_data(signed.clone())

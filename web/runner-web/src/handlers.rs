@@ -322,7 +322,7 @@ pub(crate) struct RunnerHealth {
 #[utoipa::path(get, path = "/health", tag = "operation", responses((status = 200, body = RunnerHealth)))]
 pub(crate) async fn health(state: State) -> HttpResponse {
     let store = state.view.store_health().state;
-    let reason = (store != store::State::Ready).then(|| format!("the store is {store:?}"));
+    let reason = (store != store::State::Ready).then(|| format!("the store is {store}"));
     let no_vms = || state.view.vmm_trouble().map(|why| format!("no VMs: {why}"));
     let reason = reason.or_else(no_vms);
     HttpResponse::Ok().json(RunnerHealth {

@@ -9,7 +9,7 @@ use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
     BodyLimits, Edge, EdgeConfig, ForgeVerifier, Health, Metrics, ServeOptions, SignIn,
-    SignInAttempts, SignedBodyConfig, serve,
+    SignInAttempts, SignInSessions, SignedBodyConfig, serve,
 };
 use forge_core::{ParseOptions, SecretBook};
 use runner_actors::{RunDesk, RunnerIntake, RunnerService, RunnerView};
@@ -186,5 +186,6 @@ fn sign_in(token: ApiToken, public_url: Option<&url::Url>) -> SignIn {
         style: "/assets/style.css",
         secure: public_url.is_some_and(|url| url.scheme() == "https"),
         attempts: SignInAttempts::default(),
+        sessions: SignInSessions::default(),
     }
 }

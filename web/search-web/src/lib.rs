@@ -32,7 +32,7 @@ pub use cache::{AnswerCache, CacheCounts};
 pub use chat::ChatState;
 pub use chat_wire::{ChatBody, ChatMessage, SummaryBody};
 pub use metrics::SearchMetrics;
-pub use runs::{RunFeed, RunNews};
+pub use runs::{RunFeed, RunGuards, RunNews};
 pub use search_chat_actors::ChatLimits;
 pub use server::{SearchServer, ServerOptions};
 pub use state::SearchState;

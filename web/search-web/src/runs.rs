@@ -1,13 +1,19 @@
 //! News of runs, for those who subscribe to `runs` on `/ws`: a port. Whoever keeps runs in this process
-//! publishes how they stand; this server knows nothing else of them.
+//! publishes how they stand; this server knows nothing else of them. A product's runs are shown only to a subscriber
+//! who gives that product's token, whatever this server itself asks for.
 //!
 //! ```text
-//! platform: what the runner and the orchestrator keep ──publish──▶ RunFeed ──subscribe──▶ /ws
+//! platform: what the runner and the orchestrator keep ──publish──▶ RunFeed ──subscribe(tokens)──▶ /ws
 //! ```
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use config_core::Secret;
+use edge_web::SignInAttempts;
+use edge_web::guard::ApiToken;
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
@@ -32,26 +38,42 @@ pub struct RunNews {
     pub reason: Option<String>,
 }
 
+/// The tokens that open the runs of a product: those of its own API. A product without one shows its runs to nobody here.
+pub type RunGuards = BTreeMap<&'static str, ApiToken>;
+
+/// Why nobody is subscribed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// No token was given, or none that opens anything.
+    NoToken,
+    /// Too many wrong tokens came; so long nothing is compared.
+    Later(Duration),
+}
+
 /// The runs as they stand. Clones are the same one.
 #[derive(Debug, Clone)]
-pub struct RunFeed(Arc<Shared>);
+pub struct RunFeed(Arc<Published>);
 
 #[derive(Debug)]
-struct Shared {
+struct Published {
+    guards: RunGuards,
+    attempts: SignInAttempts,
     now: watch::Sender<Arc<[RunNews]>>,
     asked: Notify,
 }
 
-impl Default for RunFeed {
-    fn default() -> Self {
-        Self(Arc::new(Shared {
+impl RunFeed {
+    /// Nothing is published yet; `guards` decide who will see it.
+    #[must_use]
+    pub fn new(guards: RunGuards) -> Self {
+        Self(Arc::new(Published {
+            guards,
+            attempts: SignInAttempts::default(),
             now: watch::Sender::new(Arc::default()),
             asked: Notify::new(),
         }))
     }
-}
 
-impl RunFeed {
     /// Resolves when somebody has begun to listen since it resolved last: what is published was let go
     /// stale while nobody did.
     pub async fn asked(&self) {
@@ -69,21 +91,52 @@ impl RunFeed {
         self.0.now.send_replace(runs.into());
     }
 
-    /// Begins to listen; the first news are as fresh as what is published next.
-    pub(crate) fn subscribe(&self) -> RunListener {
+    /// Begins to listen to the runs that `tokens`, given by `peer`, open; the first news are as fresh as what is published
+    /// next.
+    pub(crate) fn subscribe(
+        &self,
+        tokens: Vec<Secret<String>>,
+        peer: Option<IpAddr>,
+    ) -> Result<RunListener, Refused> {
+        if tokens.is_empty() {
+            return Err(Refused::NoToken);
+        }
+        let opens = |token: &Secret<String>| {
+            let mut guards = self.0.guards.values();
+            guards.any(|guard| guard.is(token.expose().as_bytes()))
+        };
+        match self.0.attempts.check(peer, || tokens.iter().all(opens)) {
+            Err(wait) => return Err(Refused::Later(wait)),
+            Ok(false) => return Err(Refused::NoToken),
+            Ok(true) => {}
+        }
         let now = self.0.now.subscribe();
         self.0.asked.notify_one();
-        RunListener {
+        Ok(RunListener {
+            feed: self.clone(),
+            tokens,
             now,
             told: BTreeMap::new(),
             is_first: true,
-        }
+        })
+    }
+
+    /// Whether one of these tokens opens the runs of a product now: a token that was replaced opens nothing any more.
+    fn is_open(&self, product: &str, tokens: &[Secret<String>]) -> bool {
+        let guard = self.0.guards.get(product);
+        guard.is_some_and(|guard| {
+            tokens
+                .iter()
+                .any(|token| guard.is(token.expose().as_bytes()))
+        })
     }
 }
 
 /// What one connection was told of runs.
 #[derive(Debug)]
 pub(crate) struct RunListener {
+    feed: RunFeed,
+    tokens: Vec<Secret<String>>,
     now: watch::Receiver<Arc<[RunNews]>>,
     told: BTreeMap<(&'static str, String), RunNews>,
     is_first: bool,
@@ -97,26 +150,38 @@ impl RunListener {
         if !self.now.has_changed().unwrap_or(false) {
             return None;
         }
-        let runs = Arc::clone(&self.now.borrow_and_update());
+        let all = Arc::clone(&self.now.borrow_and_update());
+        let products: Vec<&str> = self.feed.0.guards.keys().copied().collect();
+        let open: Vec<&str> = products
+            .into_iter()
+            .filter(|product| self.feed.is_open(product, &self.tokens))
+            .collect();
+        let runs: Vec<&RunNews> = all
+            .iter()
+            .filter(|run| open.contains(&run.product))
+            .collect();
         let name = |run: &RunNews| (run.product, run.id.clone());
         let news = runs
             .iter()
-            .filter(|run| self.told.get(&name(run)) != Some(*run));
-        let news: Vec<RunNews> = news.cloned().collect();
+            .filter(|run| self.told.get(&name(run)) != Some(**run));
+        let news: Vec<RunNews> = news.map(|run| (*run).clone()).collect();
         // Only what is published is remembered: as much as a page of runs.
         let is_first = std::mem::take(&mut self.is_first);
-        self.told = runs.iter().map(|run| (name(run), run.clone())).collect();
+        self.told = runs.iter().map(|run| (name(run), (*run).clone())).collect();
         (is_first || !news.is_empty()).then_some(news)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RunFeed, RunNews};
+    use config_core::Secret;
+    use edge_web::guard::ApiToken;
 
-    fn run(id: &str, state: &str) -> RunNews {
+    use super::{Refused, RunFeed, RunGuards, RunListener, RunNews};
+
+    fn run_of(product: &'static str, id: &str, state: &str) -> RunNews {
         RunNews {
-            product: "runner",
+            product,
             id: id.to_owned(),
             name: None,
             repository: "acme/main".to_owned(),
@@ -126,12 +191,77 @@ mod tests {
         }
     }
 
+    fn run(id: &str, state: &str) -> RunNews {
+        run_of("runner", id, state)
+    }
+
+    fn feed() -> RunFeed {
+        let guard = |token| ApiToken::new(token).expect("a token");
+        RunFeed::new(RunGuards::from([
+            ("runner", guard("the runner's")),
+            ("orchestrator", guard("the orchestrator's")),
+        ]))
+    }
+
+    fn listen(feed: &RunFeed, tokens: &[&str]) -> Result<RunListener, Refused> {
+        let tokens = tokens.iter().map(|token| Secret::new((*token).to_owned()));
+        feed.subscribe(tokens.collect(), None)
+    }
+
+    #[test]
+    fn t11_runs_are_shown_with_the_token_of_their_product_only() {
+        let feed = feed();
+        for wrong in [&[][..], &[""], &["other"], &["the runner's", "other"]] {
+            let refused = listen(&feed, wrong).err();
+            assert_eq!(refused, Some(Refused::NoToken), "{wrong:?}");
+        }
+        assert!(!feed.is_heard());
+        let (of_runner, of_agents) = (run("1", "running"), run_of("orchestrator", "2", "queued"));
+        for (tokens, shown) in [
+            (&["the runner's"][..], vec![of_runner.clone()]),
+            (&["the orchestrator's"], vec![of_agents.clone()]),
+            (
+                &["the runner's", "the orchestrator's"],
+                vec![of_runner.clone(), of_agents.clone()],
+            ),
+        ] {
+            let mut listener = listen(&feed, tokens).expect("it is open");
+            feed.publish(vec![of_runner.clone(), of_agents.clone()]);
+            assert_eq!(listener.news(), Some(shown), "{tokens:?}");
+        }
+    }
+
+    #[test]
+    fn t11_a_product_without_a_token_shows_its_runs_to_nobody() {
+        let guard = ApiToken::new("the runner's").expect("a token");
+        let feed = RunFeed::new(RunGuards::from([("runner", guard)]));
+        let mut listener = listen(&feed, &["the runner's"]).expect("it is open");
+        feed.publish(vec![run_of("orchestrator", "2", "queued")]);
+        assert_eq!(listener.news(), Some(Vec::new()));
+    }
+
+    #[test]
+    fn t11_tokens_for_runs_cannot_be_guessed_at_will() {
+        let feed = feed();
+        let outcomes: Vec<_> = (0..11).map(|_| listen(&feed, &["guess"]).err()).collect();
+        assert!(
+            outcomes[..10]
+                .iter()
+                .all(|it| *it == Some(Refused::NoToken))
+        );
+        assert!(matches!(outcomes[10], Some(Refused::Later(_))));
+        assert!(matches!(
+            listen(&feed, &["the runner's"]).err(),
+            Some(Refused::Later(_))
+        ));
+    }
+
     #[test]
     fn only_what_has_changed_is_told_and_only_to_those_who_listen() {
-        let feed = RunFeed::default();
+        let feed = feed();
         feed.publish(vec![run("0", "running")]);
         assert!(!feed.is_heard());
-        let mut listener = feed.subscribe();
+        let mut listener = listen(&feed, &["the runner's"]).expect("it is open");
         assert!(feed.is_heard());
         assert_eq!(listener.news(), None, "what is there may be stale");
         feed.publish(vec![run("2", "received"), run("1", "running")]);
@@ -147,8 +277,8 @@ mod tests {
 
     #[test]
     fn that_there_are_none_is_told_once() {
-        let feed = RunFeed::default();
-        let mut listener = feed.subscribe();
+        let feed = feed();
+        let mut listener = listen(&feed, &["the runner's"]).expect("it is open");
         feed.publish(Vec::new());
         assert_eq!(listener.news(), Some(Vec::new()));
         feed.publish(Vec::new());

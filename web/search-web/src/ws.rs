@@ -5,7 +5,7 @@
 //! client ◀─{"type": "subscribed" | "unsubscribed" | "index" | "config" | "runs" | "results" | "start" | "delta" | "done" | "error" | "pong", "id"?, …}── server
 //! ```
 //! With `SERVICE_WS_UPSTREAM` frames are passed to that server instead, both ways. One search and one chat of a connection are under way at most: a newer one takes the place of the older, whose work
-//! ends. Host and Origin were checked by the edge before the upgrade; frames, messages, connections and silence are bounded.
+//! ends. Runs are told of only with the token of who keeps them. Host and Origin were checked by the edge before the upgrade; frames, messages, connections and silence are bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,6 +87,7 @@ pub(crate) async fn ws(
         });
         return Ok(response);
     }
+    let peer = request.peer_addr().map(|peer| peer.ip());
     let (response, session, messages) = upgraded()?;
     let messages = messages
         .max_frame_size(MESSAGE_BYTES)
@@ -94,7 +95,7 @@ pub(crate) async fn ws(
         .max_continuation_size(MESSAGE_BYTES);
     let connection = Connection {
         session,
-        work: Work::new(search, chat, config),
+        work: Work::new(search, chat, config, peer),
         closing: gate.closing.subscribe(),
         _permit: permit,
     };

@@ -1,9 +1,11 @@
 //! What one `/ws` connection has under way.
 
 use std::future::{Future, pending};
+use std::net::IpAddr;
 use std::pin::Pin;
 
 use actix_web::web;
+use config_core::Secret;
 use edge_web::Problem;
 use search_actors::messages::Search;
 use search_chat_actors::ChatPiece;
@@ -16,7 +18,7 @@ use tokio::sync::mpsc;
 use crate::chat::{self, Answering, ChatState};
 use crate::chat_wire::ChatBody;
 use crate::config::ConfigState;
-use crate::runs::{RunFeed, RunListener};
+use crate::runs::{Refused, RunListener};
 use crate::state::{SearchState, ask_problem, search_problem};
 use crate::wire::SearchBody;
 use crate::ws::error;
@@ -46,6 +48,8 @@ pub(crate) struct Work {
     told_config: Option<Value>,
     /// What it was told of runs.
     runs: Option<RunListener>,
+    /// Where the client is: wrong tokens are counted by address.
+    peer: Option<IpAddr>,
 }
 
 /// What a client says.
@@ -65,6 +69,7 @@ impl Work {
         search: web::Data<SearchState>,
         chat: web::Data<ChatState>,
         config: web::Data<Option<ConfigState>>,
+        peer: Option<IpAddr>,
     ) -> Self {
         Self {
             search,
@@ -75,6 +80,7 @@ impl Work {
             index: None,
             told_config: None,
             runs: None,
+            peer,
         }
     }
 
@@ -152,8 +158,13 @@ impl Work {
                 self.told_config = on.then_some(Value::Null);
             }
             Some("runs") if self.search.runs.is_some() => {
+                // Whoever has subscribed before and gives a wrong token now is not subscribed any more.
+                self.runs = None;
                 let feed = self.search.runs.as_ref().filter(|_| on);
-                self.runs = feed.map(RunFeed::subscribe);
+                if let Some(feed) = feed {
+                    let listener = feed.subscribe(tokens(rest)?, self.peer);
+                    self.runs = Some(listener.map_err(refused)?);
+                }
             }
             // In a search server alone runs are another one's, which streams its own.
             Some(topic @ ("config" | "runs")) => {
@@ -217,6 +228,38 @@ impl Work {
         tokio::select! {
             news = search_news(searching) => news,
             news = chat_news(chatting) => news,
+        }
+    }
+}
+
+/// The tokens of a subscription: `"token"`, or several of them in `"tokens"`.
+fn tokens(rest: &Map<String, Value>) -> Result<Vec<Secret<String>>, Problem> {
+    let wrong =
+        || Problem::bad_request("\"token\" is a text, \"tokens\" a list of at most 2 texts");
+    let listed = match rest.get("tokens") {
+        None | Some(Value::Null) => &[][..],
+        Some(Value::Array(tokens)) if tokens.len() <= 2 => tokens.as_slice(),
+        Some(_) => return Err(wrong()),
+    };
+    let single = rest.get("token").filter(|token| !token.is_null());
+    let texts = single.into_iter().chain(listed).map(Value::as_str);
+    texts
+        .map(|text| Ok(Secret::new(text.ok_or_else(wrong)?.trim().to_owned())))
+        .collect()
+}
+
+/// Why a client is not subscribed to runs.
+fn refused(refused: Refused) -> Problem {
+    match refused {
+        Refused::NoToken => Problem::unauthorized(
+            "runs are shown only with the token of who keeps them: give the workflow runner's WORKFLOW_RUNNER_API_TOKEN or the orchestrator's admin_token as \"token\", or both in \"tokens\"",
+        ),
+        Refused::Later(wait) => {
+            let seconds = u32::try_from(wait.as_secs() + 1).unwrap_or(u32::MAX);
+            Problem::unavailable(
+                format!("there were too many wrong tokens; try again in {seconds} s"),
+                seconds,
+            )
         }
     }
 }

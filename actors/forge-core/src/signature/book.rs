@@ -4,10 +4,12 @@
 //! checked against every secret, the scope of the secret that fits is remembered, and the repository
 //! the parsed body names has to lie within it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::header::SignatureError;
 use super::secrets::{VerifiedBy, WebhookSecrets};
+use crate::form::json_of;
 use crate::{BodyDigest, Delivery, DeliveryError, ParseOptions, RepoName, WebhookHeaders};
 
 /// All secrets of a receiver: one shared by most repositories, and those of repositories that have
@@ -61,7 +63,7 @@ impl SecretBook {
             .ok_or(SignatureError::Mismatch)?;
         Ok(VerifiedBody {
             book: self,
-            raw_body,
+            json: json_of(raw_body),
             by: VerifiedBy { header, secret },
             digest: secrets.digest_of(raw_body, secret, &digest),
             shared: shared.is_some(),
@@ -75,7 +77,7 @@ impl SecretBook {
 #[derive(Debug)]
 pub struct VerifiedBody<'a> {
     book: &'a SecretBook,
-    raw_body: &'a [u8],
+    json: Cow<'a, [u8]>,
     by: VerifiedBy,
     digest: BodyDigest,
     shared: bool,
@@ -86,6 +88,11 @@ impl VerifiedBody<'_> {
     /// What the signature was made with.
     pub fn verified_by(&self) -> VerifiedBy {
         self.by
+    }
+
+    /// The JSON: the body as it came, or that of its form field `payload`.
+    pub fn json(&self) -> &Cow<'_, [u8]> {
+        &self.json
     }
 
     /// Whether the secret that signed this body may speak for `repository`.
@@ -102,7 +109,7 @@ impl VerifiedBody<'_> {
         headers: &WebhookHeaders,
         options: ParseOptions,
     ) -> Result<Delivery, DeliveryError> {
-        let delivery = Delivery::parse(headers, self.raw_body, self.digest, options)?;
+        let delivery = Delivery::parse(headers, &self.json, self.digest, options)?;
         match delivery.event.repository() {
             Some(name) if !self.permits(name) => Err(DeliveryError::OtherRepository {
                 repository: name.clone(),

@@ -10,6 +10,7 @@
 
 mod end;
 mod fetch;
+mod log_pause;
 mod prepare;
 mod route;
 mod work;

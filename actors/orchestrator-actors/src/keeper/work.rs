@@ -1,7 +1,7 @@
 //! A run from `starting` to its end, on a thread of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forge_actors::messages::Wake;
 use orchestrator_core::run::{
@@ -13,6 +13,7 @@ use store::StoreError;
 
 use super::Peers;
 use super::end::end_of;
+use super::log_pause::LogPause;
 use super::prepare::{Prepared, prepare};
 use crate::journal::Entry;
 use crate::ledger::{self, EndOfRun, Started};
@@ -168,6 +169,9 @@ fn stopped_early(shared: &Shared, cause: StopCause) -> EndOfRun {
     }
 }
 
+/// All runs meet the same full disk.
+static NOT_STORED: LogPause = LogPause::new();
+
 /// Writes the end down, as often as it takes.
 fn record(shared: &Shared, run: &Run, end: &EndOfRun) -> Result<(), StoreError> {
     loop {
@@ -177,10 +181,12 @@ fn record(shared: &Shared, run: &Run, end: &EndOfRun) -> Result<(), StoreError> 
             Ok(()) => return Ok(()),
             Err(StoreError::Closed) => return Err(StoreError::Closed),
             Err(error) => {
-                tracing::warn!(
-                    event = "run.end_not_stored", run = %run.id, error = %error,
-                    "the end of a run cannot be written down yet"
-                );
+                if let Some(suppressed) = NOT_STORED.admit(&error.to_string(), Instant::now()) {
+                    tracing::warn!(
+                        event = "run.end_not_stored", run = %run.id, error = %error, suppressed,
+                        "the end of a run cannot be written down yet"
+                    );
+                }
                 std::thread::park_timeout(STORE_PAUSE);
             }
         }

@@ -132,7 +132,7 @@ impl RunLog {
         let mut ready = std::mem::take(&mut self.ready);
         self.stream.finish(&mut ready);
         self.write(&ready);
-        self.summary.masked = self.stream.masked;
+        self.summary.masked = self.stream.masked();
         self.summary.complete = true;
         let synced = self.segment.file.as_ref().map_or(Ok(()), File::sync_data);
         let synced = synced.map_err(LogError::at(&self.folder));

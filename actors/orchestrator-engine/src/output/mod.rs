@@ -10,7 +10,6 @@
 //! The first is never given up; of the later ones only the last two are kept, so what a reader finds
 //! is the beginning, a gap that it is told about, and the end. No unredacted byte reaches the disk.
 
-mod encodings;
 mod log;
 mod reader;
 mod redact;

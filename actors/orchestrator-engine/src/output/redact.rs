@@ -1,63 +1,45 @@
-//! Masking secrets in a stream, also those that come in several writes.
-
-use std::collections::HashMap;
-use std::sync::Arc;
+//! Masking secrets in the output of agents, in every form that `redaction-core` knows.
 
 use config_core::Secret;
+use redaction_core::{CompiledForms, Minimums, SecretForms, StreamMasker};
 
-use super::encodings::spellings;
+pub use redaction_core::MASK;
 
-/// What stands in the place of a secret.
-pub const MASK: &str = "***";
-
-/// Most bytes of one spelling that is looked for: what may be held back.
-const LONGEST: usize = 16 << 10;
-
-/// Part of a secret that is masked even when the rest never comes, in bytes.
-const TELLING: usize = 8;
+/// Shorter ones would mask ordinary words.
+const MINIMUMS: Minimums = Minimums {
+    secret: 6,
+    line: 8,
+    encodable: 6,
+    encoded: 8,
+};
 
 /// Masks a fixed set of secrets. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Redactor(Option<Arc<Patterns>>);
+pub struct Redactor(Option<Looking>);
 
-/// The spellings that are looked for. Nearly every place of an output is passed over by one look
-/// into `begins`: a flood costs a pass over its bytes, in debug builds too.
-struct Patterns {
-    /// By their first two bytes; the longest first.
-    by_pair: HashMap<[u8; 2], Vec<Vec<u8>>>,
-    /// Whether a spelling begins with these two bytes.
-    begins: Box<[bool; 1 << 16]>,
-    /// Whether a spelling begins with this byte.
-    begins_with: [bool; 256],
-    /// Length of the longest.
-    longest: usize,
+#[derive(Clone)]
+struct Looking {
+    forms: CompiledForms,
+    count: usize,
+    /// More secrets than can be looked for: nothing of the output is shown.
+    withholds: bool,
 }
 
 impl Redactor {
     /// Looks for `secrets` in plain and encoded form. Secrets of less than 6 bytes are not looked
     /// for: they would mask ordinary words.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret<String>>) -> Self {
-        let all = secrets
-            .into_iter()
-            .flat_map(|secret| spellings(secret.expose().as_bytes()));
-        let mut patterns = Patterns {
-            by_pair: HashMap::new(),
-            begins: Box::new([false; 1 << 16]),
-            begins_with: [false; 256],
-            longest: 0,
+        let mut forms = SecretForms::default();
+        let mut withholds = false;
+        for secret in secrets {
+            withholds |= forms.add(secret.expose(), MINIMUMS).is_err();
+        }
+        let looking = || Looking {
+            forms: CompiledForms::from(&forms),
+            count: forms.len(),
+            withholds,
         };
-        for form in all.filter(|form| form.len() <= LONGEST) {
-            let pair = [form[0], form[1]];
-            patterns.begins[usize::from(u16::from_be_bytes(pair))] = true;
-            patterns.begins_with[usize::from(form[0])] = true;
-            patterns.longest = patterns.longest.max(form.len());
-            patterns.by_pair.entry(pair).or_default().push(form);
-        }
-        for forms in patterns.by_pair.values_mut() {
-            forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-            forms.dedup();
-        }
-        Self((patterns.longest > 0).then(|| Arc::new(patterns)))
+        Self((!forms.is_empty()).then(looking))
     }
 
     /// `text` with its secrets masked.
@@ -72,134 +54,51 @@ impl Redactor {
 
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Redactor({} spellings)",
-            self.0
-                .as_ref()
-                .map_or(0, |patterns| patterns.by_pair.values().map(Vec::len).sum())
-        )
+        let count = self.0.as_ref().map_or(0, |looking| looking.count);
+        write!(f, "Redactor({count} forms)")
     }
 }
 
 /// One stream being masked. Holds back what may be the beginning of a secret.
 #[derive(Debug)]
 pub(super) struct RedactedStream {
-    redactor: Redactor,
-    held: Vec<u8>,
-    /// Secrets masked so far.
-    pub(super) masked: u64,
+    masker: Option<StreamMasker>,
+    withheld: Option<u64>,
 }
 
 impl RedactedStream {
     pub(super) fn new(redactor: Redactor) -> Self {
+        let withholds = redactor.0.as_ref().is_some_and(|looking| looking.withholds);
         Self {
-            redactor,
-            held: Vec::new(),
-            masked: 0,
+            masker: redactor.0.map(|looking| StreamMasker::new(looking.forms)),
+            withheld: withholds.then_some(0),
         }
+    }
+
+    /// Secrets masked so far.
+    pub(super) fn masked(&self) -> u64 {
+        let masked = self.masker.as_ref().map_or(0, StreamMasker::masked);
+        self.withheld.unwrap_or(masked)
     }
 
     /// Takes `bytes` in and gives to `out` what can be given.
     pub(super) fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let Some(patterns) = self.redactor.0.clone() else {
-            out.extend_from_slice(bytes);
-            return;
-        };
-        if self.held.is_empty() {
-            let held = self.mask(&patterns, bytes, out);
-            self.held.extend_from_slice(&bytes[held..]);
-        } else {
-            let mut all = std::mem::take(&mut self.held);
-            all.extend_from_slice(bytes);
-            let held = self.mask(&patterns, &all, out);
-            all.drain(..held);
-            self.held = all;
-        }
-    }
-
-    /// Writes `bytes` masked to `out`, but for an end that may grow into a secret: returns where that
-    /// end begins.
-    fn mask(&mut self, patterns: &Patterns, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        let (mut written, mut at) = (0, 0);
-        while let Some(found) = patterns.next(bytes, at) {
-            if patterns.may_grow(&bytes[found..]) {
-                out.extend_from_slice(&bytes[written..found]);
-                return found;
-            }
-            at = found + 1;
-            if let Some(length) = patterns.at(&bytes[found..]) {
-                out.extend_from_slice(&bytes[written..found]);
+        match (&mut self.withheld, &mut self.masker) {
+            (Some(0), _) if !bytes.is_empty() => {
+                self.withheld = Some(1);
                 out.extend_from_slice(MASK.as_bytes());
-                self.masked += 1;
-                at = found + length;
-                written = at;
             }
+            (Some(_), _) => {}
+            (None, Some(masker)) => masker.push(bytes, out),
+            (None, None) => out.extend_from_slice(bytes),
         }
-        out.extend_from_slice(&bytes[written..]);
-        bytes.len()
     }
 
     /// Gives out what was held back: it is no whole secret, but may be most of one.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
-        let Some(patterns) = self.redactor.0.clone() else {
-            return;
-        };
-        let mut held = std::mem::take(&mut self.held);
-        while !held.is_empty() {
-            // What begins here is not completed any more; it may hold a shorter one, whole.
-            let length = patterns.at(&held);
-            if length.is_some() || held.len() >= TELLING {
-                out.extend_from_slice(MASK.as_bytes());
-                self.masked += 1;
-                held.drain(..length.unwrap_or(held.len()));
-            } else {
-                out.push(held.remove(0));
-            }
-            let next = std::mem::take(&mut held);
-            let from = self.mask(&patterns, &next, out);
-            held = next[from..].to_vec();
+        if let (None, Some(masker)) = (self.withheld, &mut self.masker) {
+            masker.finish(out);
         }
-    }
-}
-
-impl Patterns {
-    /// The next place, from `from`, where a spelling may begin.
-    fn next(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let mut at = from;
-        while at + 1 < bytes.len() {
-            if self.begins[(bytes[at] as usize) << 8 | bytes[at + 1] as usize] {
-                return Some(at);
-            }
-            at += 1;
-        }
-        let last = *bytes.get(at)?;
-        self.begins_with[usize::from(last)].then_some(at)
-    }
-
-    /// The length of the longest spelling at the beginning of `bytes`.
-    fn at(&self, bytes: &[u8]) -> Option<usize> {
-        self.forms(bytes)
-            .iter()
-            .find(|form| bytes.starts_with(form))
-            .map(Vec::len)
-    }
-
-    /// Whether `bytes` is the beginning of a spelling, and not the whole of it.
-    fn may_grow(&self, bytes: &[u8]) -> bool {
-        match bytes {
-            [only] => self.begins_with[usize::from(*only)],
-            _ if bytes.len() >= self.longest => false,
-            _ => self
-                .forms(bytes)
-                .iter()
-                .any(|form| form.len() > bytes.len() && form.starts_with(bytes)),
-        }
-    }
-
-    fn forms(&self, bytes: &[u8]) -> &[Vec<u8>] {
-        let forms = bytes.first_chunk().and_then(|pair| self.by_pair.get(pair));
-        forms.map_or(&[], Vec::as_slice)
     }
 }
 

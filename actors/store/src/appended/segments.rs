@@ -2,6 +2,7 @@
 
 use super::PAGE_BYTES;
 use super::direct::{self, Gathered};
+use crate::presence::Presence;
 use parking_lot::Mutex;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Numbered segments of bytes. One writer, any number of readers.
 pub trait SegmentStorage: Debug + Send + Sync {
-    /// Writes `parts` one behind the other from `at`, whatever stood there, into a segment that need not exist; durable
+    /// Writes `parts` one behind the other from `at`, whatever stood there, into a segment that need not exist if it is written from its beginning; durable
     /// on `Ok`. Up to the end of the last page of 4 KiB, zeros may follow them. After an error anything may stand from `at`
     /// on, but nothing before it has changed.
     ///
@@ -35,6 +36,14 @@ pub trait SegmentStorage: Debug + Send + Sync {
     /// # Errors
     /// The disk's.
     fn remove(&self, segment: u32) -> io::Result<()>;
+
+    /// Looks whether what was written last is still there.
+    ///
+    /// # Errors
+    /// What became of it.
+    fn check(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Segments as files of a folder, which comes into being with the first.
@@ -49,6 +58,8 @@ pub struct SegmentFolder {
 struct Writer {
     /// The segment written last. Forgotten after an error, so that the next write begins anew.
     current: Option<(u32, SegmentFile)>,
+    /// Of the segment that was written last, also after an error.
+    last: Option<(u32, Presence)>,
     gathered: Gathered,
 }
 
@@ -74,9 +85,17 @@ impl SegmentFolder {
         self.folder.join(format!("{segment:010}{ENDING}"))
     }
 
-    fn open(&self, segment: u32) -> io::Result<SegmentFile> {
+    /// A segment that holds something already, since `at` is not its beginning, is not made anew.
+    fn open(&self, segment: u32, at: u64) -> io::Result<SegmentFile> {
         let path = self.path(segment);
-        let file = self.open_or_create(&path)?;
+        let file = if at == 0 {
+            self.open_or_create(&path)?
+        } else {
+            let file = OpenOptions::new().write(true).open(&path);
+            file.map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            })?
+        };
         let direct = direct::open(&path).ok();
         Ok(SegmentFile { file, direct })
     }
@@ -117,15 +136,34 @@ impl SegmentFile {
 
 impl SegmentStorage for SegmentFolder {
     fn write(&self, segment: u32, at: u64, parts: &[&[u8]]) -> io::Result<()> {
-        let Writer { current, gathered } = &mut *self.writer.lock();
+        let Writer {
+            current,
+            last,
+            gathered,
+        } = &mut *self.writer.lock();
+        let same = last.as_ref().filter(|(number, _)| *number == segment);
+        same.map_or(Ok(()), |(_, presence)| presence.check())?;
         let mut open = match current.take() {
             Some((number, open)) if number == segment => open,
-            _ => self.open(segment)?,
+            _ => self.open(segment, at)?,
         };
         open.write(at, parts, gathered)?;
         open.file.sync_data()?;
+        let presence = match last.take() {
+            Some((number, presence)) if number == segment => presence,
+            _ => Presence::of(&self.path(segment), &open.file)?,
+        };
+        let there = presence.check();
+        *last = Some((segment, presence));
+        there?;
         *current = Some((segment, open));
         Ok(())
+    }
+
+    fn check(&self) -> io::Result<()> {
+        let writer = self.writer.lock();
+        let last = writer.last.as_ref();
+        last.map_or(Ok(()), |(_, presence)| presence.check())
     }
 
     fn read(&self, segment: u32, at: u64, out: &mut [u8]) -> io::Result<()> {
@@ -149,6 +187,10 @@ impl SegmentStorage for SegmentFolder {
     }
 
     fn remove(&self, segment: u32) -> io::Result<()> {
+        self.writer
+            .lock()
+            .last
+            .take_if(|(last, _)| *last == segment);
         match std::fs::remove_file(self.path(segment)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -214,7 +256,7 @@ mod tests {
         let parts = sizes.map(|size| (0..size).map(|n| (n * 31 / 7) as u8).collect::<Vec<u8>>());
         let all = parts.concat();
         let mut out = vec![0; all.len()];
-        segments.write(0, 8192, &[&vec![1; all.len()]]).unwrap();
+        segments.write(0, 0, &[&vec![1; 8192 + all.len()]]).unwrap();
         segments.read(0, 8192, &mut out).unwrap();
         segments
             .write(0, 8192, &parts.each_ref().map(Vec::as_slice))

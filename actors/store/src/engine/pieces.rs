@@ -1,19 +1,33 @@
 //! Segments that no row needs any more.
 
 use super::Engine;
-use crate::appended::segment_of_key;
+use crate::appended::{Head, segment_of_key};
 use crate::error::{OpenError, StoreError};
 use crate::read::ReadTxn;
 use crate::rows::raw::{RawRead, Stretch};
-use crate::write::META;
+use crate::write::{HEAD, META};
 use std::collections::HashSet;
 use std::ops::Bound;
 
 impl Engine {
-    /// Removes segments that no row needs: a former life ended before it could.
-    pub(super) fn sweep(&self) -> Result<(), OpenError> {
+    /// Removes segments that no row needs: a former life ended before it could. Where the one that was written last is
+    /// gone, the next pieces go into a new one.
+    pub(super) fn sweep(&mut self) -> Result<(), OpenError> {
         let listed = self.shared.segments.list();
         let listed = listed.map_err(|e| self.failure(redb::Error::Io(e)))?;
+        if self.head.end > 0 && !listed.contains(&self.head.segment) {
+            let (place, segment) = (&self.shared.place, self.head.segment);
+            tracing::error!(
+                event = "store.segment_missing", %place, segment,
+                "the file of the last pieces is gone, and what they held is lost; a new one is begun"
+            );
+            let next = Head {
+                segment: segment.wrapping_add(1),
+                end: 0,
+            };
+            self.alone(|txn| txn.raw_put(META, HEAD.to_vec(), &next.to_bytes()))?;
+            self.head = next;
+        }
         if listed.is_empty() {
             return Ok(());
         }

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// The least and the most a probe writes.
 pub(super) const PROBE_BYTES: std::ops::RangeInclusive<usize> = 4096..=1024 * 1024;
 
+/// How often the files are looked for while nothing is asked.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
 impl Engine {
     /// Reopens after a failure and finds out what became of the group.
     pub(super) fn recover(&mut self, failure: Failure, written: usize) -> Result<(), StoreError> {
@@ -54,6 +57,10 @@ impl Engine {
             return;
         }
         self.next_probe = Instant::now() + self.probe_every;
+        if let Err(error) = self.check_files() {
+            self.halt(&error);
+            return;
+        }
         let tried = self
             .write_ballast(self.probe_bytes)
             .and_then(|_| self.attempt(|txn| drop(txn.scope(remove_ballast))));
@@ -75,10 +82,30 @@ impl Engine {
         })
     }
 
-    /// When the writer should look after the disk, if it must.
-    pub(crate) fn probe_in(&self) -> Option<Duration> {
-        let wait = || self.next_probe.saturating_duration_since(Instant::now());
-        (!self.is_ready()).then(wait)
+    /// When the writer should look after the disk.
+    pub(crate) fn probe_in(&self) -> Duration {
+        if self.is_ready() {
+            return LOOK_EVERY;
+        }
+        self.next_probe.saturating_duration_since(Instant::now())
+    }
+
+    /// While nothing is asked: whether the files are still there, so that health says so before somebody asks.
+    pub(crate) fn look(&mut self) {
+        if self.is_ready()
+            && let Err(error) = self.check_files()
+        {
+            self.halt(&error);
+        }
+    }
+
+    /// Whether the open files are still those that their paths name.
+    fn check_files(&self) -> Result<(), StoreError> {
+        let checked = self
+            .place
+            .check()
+            .and_then(|()| self.shared.segments.check());
+        checked.map_err(|error| self.failure(redb::Error::Io(error)))
     }
 }
 

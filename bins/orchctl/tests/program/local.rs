@@ -212,7 +212,7 @@ fn everything_else_asks_the_admin_bridge() {
         (&["retry", "run-1"], 0, "run run-2 does what run-1 did"),
         (&["pause", "main"], 0, "main is paused"),
         (&["resume", "main"], 0, "main goes on"),
-        (&["prompt", "developer"], 0, "Do it\u{fffd}[31m well."),
+        (&["prompt", "developer"], 0, "Do it<U+001B>[31m well."),
         (&["check"], 1, "orchestrator.toml:3:1: error: unknown key"),
         (&["reload"], 1, "orchestrator.toml:4:1: error: unknown key"),
         (&["logs", "run-1", "--tail", "2"], 0, "two\nlines\n"),
@@ -250,8 +250,8 @@ fn the_journal_is_shown_and_followed_and_cannot_steer_a_terminal() {
     assert_eq!(code(&newest), 0, "{}", err(&newest));
     assert_eq!(
         out(&newest),
-        "2026-11-21T10:00:00.000Z run.queued main/developer run-1 pid 7\u{fffd}[31m\n\
-         2026-11-21T10:00:00.000Z agent.spawned main/developer run-1 pid 7\u{fffd}[31m\n"
+        "2026-11-21T10:00:00.000Z run.queued main/developer run-1 pid 7<U+001B>[31m\n\
+         2026-11-21T10:00:00.000Z agent.spawned main/developer run-1 pid 7<U+001B>[31m\n"
     );
     let args = ["events", "--after", "3", "-f", "--format", "json"];
     let followed = ask(&bridge, &args, &[]);

@@ -16,6 +16,7 @@ mod outside;
 mod process;
 mod receiver;
 mod reload;
+mod run_page;
 mod secrets;
 mod socket;
 mod streams;

@@ -8,10 +8,17 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    pub(crate) head: String,
     pub(crate) body: String,
 }
 
 impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        let mut found = lines.filter(|(given, _)| given.eq_ignore_ascii_case(name));
+        found.next().map(|(_, value)| value.trim())
+    }
+
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
@@ -35,7 +42,8 @@ pub(crate) fn exchange(mut stream: impl Read + Write, head: &str, body: &[u8]) -
     } else {
         rest.to_owned()
     };
-    Some(Answer { status, body })
+    let head = head.to_owned();
+    Some(Answer { status, head, body })
 }
 
 fn unchunked(mut text: &str) -> String {

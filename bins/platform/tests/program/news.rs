@@ -52,10 +52,15 @@ fn push(platform: &Platform) -> String {
     answer["run"].as_str().expect("a run").to_owned()
 }
 
+/// The token of the runner's API.
+const TOKEN: &str = "a token of the runner's API";
+
 #[test]
-fn runs_of_this_process_are_news_until_they_have_ended() {
+fn t11_runs_of_this_process_are_news_with_their_token_only() {
     let site = Site::new();
-    let mut platform = site.start();
+    let mut platform = site.start_with(|command| {
+        command.env("WORKFLOW_RUNNER_API_TOKEN", TOKEN);
+    });
     let url = format!("ws://{}/ws", platform.address("search"));
     actix_rt::System::new().block_on(async {
         let (response, socket) = awc::Client::new()
@@ -65,11 +70,20 @@ fn runs_of_this_process_are_news_until_they_have_ended() {
             .expect("an upgrade");
         assert_eq!(response.status(), 101);
         let (mut says, mut hears) = socket.split();
-        say(
-            &mut says,
-            &json!({"type": "subscribe", "id": 1, "topic": "runs"}),
-        )
-        .await;
+        for token in [Value::Null, json!("another token")] {
+            let message = json!({"type": "subscribe", "id": 7, "topic": "runs", "token": token});
+            say(&mut says, &message).await;
+            let refused = hear(&mut hears).await;
+            assert_eq!(
+                (&refused["type"], &refused["id"]),
+                (&json!("error"), &json!(7))
+            );
+            assert_eq!(refused["problem"]["status"], 401, "{refused}");
+            let detail = refused["problem"]["detail"].as_str().expect("a detail");
+            assert!(detail.contains("WORKFLOW_RUNNER_API_TOKEN"), "{detail}");
+        }
+        let message = json!({"type": "subscribe", "id": 1, "topic": "runs", "token": TOKEN});
+        say(&mut says, &message).await;
         let subscribed = hear(&mut hears).await;
         assert_eq!(
             (&subscribed["type"], &subscribed["topic"]),

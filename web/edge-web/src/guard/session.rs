@@ -1,31 +1,94 @@
-//! The session of a browser: a cookie that stands for the API token, since a page's links and streams carry no header.
+//! The sessions of browsers: a cookie that stands for the API token, since a page's links and streams carry no header.
 //!
-//! The cookie is its end and a MAC over it, keyed by the token: nothing is kept on the server, a restart ends no session, and
-//! another token ends them all.
+//! The cookie is a random number, and the sessions are kept here: one that was signed out, or is older than its end, is gone
+//! and cannot come back. They live in memory only, so a restart ends them all; another token does as well.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use actix_web::dev::RequestHead;
 use actix_web::http::header;
+use parking_lot::Mutex;
 
 use super::ApiToken;
 
 /// How long a session lasts.
 pub(crate) const SESSION_S: u64 = 12 * 3600;
 
-const PURPOSE: &str = "orrery 2026-11 browser session";
+/// Sessions at once; one more ends the oldest. Each is signed in with the token.
+const SESSIONS: usize = 1024;
 
-/// The value of a session's cookie that ends at `ends_s`, in seconds since the Unix epoch; `None` while there is no token.
-pub(crate) fn issue(token: &ApiToken, name: &str, ends_s: u64) -> Option<String> {
-    Some(format!("{ends_s}.{}", mac(token, name, ends_s)?.to_hex()))
+/// The sessions of one server.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    begun: Instant,
+    /// Oldest first.
+    open: Mutex<VecDeque<Session>>,
 }
 
-/// Whether a cookie's value was issued for this token and has not ended.
-pub(crate) fn holds(token: &ApiToken, name: &str, value: &str, now_s: u64) -> bool {
-    let parts = value.split_once('.').and_then(|(ends, mac)| {
-        let mac = blake3::Hash::from_hex(mac).ok()?;
-        Some((ends.parse::<u64>().ok()?, mac))
-    });
-    // `blake3::Hash` compares in constant time.
-    parts.is_some_and(|(ends, given)| ends > now_s && mac(token, name, ends) == Some(given))
+/// One session; a cookie's value is never kept, only its hash.
+#[derive(Debug)]
+struct Session {
+    cookie: blake3::Hash,
+    token: blake3::Hash,
+    /// Since the start of the process, by a clock that is never set.
+    ends: Duration,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            open: Mutex::default(),
+        }
+    }
+}
+
+impl Sessions {
+    /// Begins a session and gives the value of its cookie; `None` while there is no token.
+    pub(crate) fn begin(&self, token: &ApiToken) -> Option<String> {
+        self.begin_at(token, self.begun.elapsed())
+    }
+
+    /// Whether a cookie's value is that of a session begun with this token, not ended and not signed out.
+    pub(crate) fn holds(&self, token: &ApiToken, value: &str) -> bool {
+        self.holds_at(token, value, self.begun.elapsed())
+    }
+
+    /// Ends the session of a cookie's value, if it has one: from now on it opens nothing.
+    pub(crate) fn end(&self, value: &str) {
+        let cookie = blake3::hash(value.as_bytes());
+        self.open.lock().retain(|session| session.cookie != cookie);
+    }
+
+    fn begin_at(&self, token: &ApiToken, now: Duration) -> Option<String> {
+        let token = token.hash()?;
+        // Two random UUIDs have 244 bits of the operating system's randomness.
+        let value =
+            [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|half| half.simple().to_string());
+        let value = value.concat();
+        let mut open = self.open.lock();
+        open.retain(|session| session.ends > now && session.token == token);
+        while open.len() >= SESSIONS {
+            open.pop_front();
+        }
+        open.push_back(Session {
+            cookie: blake3::hash(value.as_bytes()),
+            token,
+            ends: now + Duration::from_secs(SESSION_S),
+        });
+        Some(value)
+    }
+
+    fn holds_at(&self, token: &ApiToken, value: &str, now: Duration) -> bool {
+        let Some(token) = token.hash() else {
+            return false;
+        };
+        let cookie = blake3::hash(value.as_bytes());
+        let open = self.open.lock();
+        let mut found = open.iter().filter(|session| session.cookie == cookie);
+        found.any(|session| session.ends > now && session.token == token)
+    }
 }
 
 /// The values of the cookies of this name.
@@ -39,28 +102,61 @@ pub(crate) fn cookies<'h>(head: &'h RequestHead, name: &str) -> Vec<&'h str> {
         .collect()
 }
 
-fn mac(token: &ApiToken, name: &str, ends_s: u64) -> Option<blake3::Hash> {
-    let key = blake3::derive_key(PURPOSE, token.hash()?.as_bytes());
-    let text = format!("{name}\n{ends_s}");
-    Some(blake3::keyed_hash(&key, text.as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
     #[test]
-    fn a_session_is_of_one_token_one_program_and_ends() {
-        let token = ApiToken::new("one").unwrap();
-        let value = issue(&token, "runner", 1000).unwrap();
-        assert!(holds(&token, "runner", &value, 999));
-        assert!(!holds(&token, "runner", &value, 1000), "it has ended");
-        assert!(!holds(&token, "other", &value, 999));
+    fn t11_a_session_that_was_signed_out_is_gone_and_others_stay() {
+        let (sessions, token) = (Sessions::default(), ApiToken::new("one").unwrap());
+        let first = sessions.begin(&token).unwrap();
+        let second = sessions.begin(&token).unwrap();
+        assert!(sessions.holds(&token, &first) && sessions.holds(&token, &second));
+        sessions.end(&first);
+        assert!(!sessions.holds(&token, &first));
+        assert!(sessions.holds(&token, &second));
+        sessions.end("unknown");
+        assert!(sessions.holds(&token, &second));
+        let restarted = Sessions::default();
+        assert!(!restarted.holds(&token, &second), "a restart ends all");
+    }
+
+    #[test]
+    fn t11_a_session_is_of_one_token_one_server_and_ends() {
+        let (sessions, token) = (Sessions::default(), ApiToken::new("one").unwrap());
+        let value = sessions.begin_at(&token, at(10)).unwrap();
+        assert!(sessions.holds_at(&token, &value, at(SESSION_S + 9)));
+        assert!(
+            !sessions.holds_at(&token, &value, at(SESSION_S + 10)),
+            "it has ended"
+        );
         let changed = ApiToken::new("two").unwrap();
-        assert!(!holds(&changed, "runner", &value, 999));
-        let longer = value.replace("1000.", "9000.");
-        for wrong in ["", ".", "1000", "1000.", longer.as_str(), "x.y"] {
-            assert!(!holds(&token, "runner", wrong, 999), "{wrong}");
+        assert!(!sessions.holds_at(&changed, &value, at(11)));
+        let nothing = ApiToken::following(|| None);
+        assert!(!sessions.holds_at(&nothing, &value, at(11)));
+        assert!(sessions.begin(&nothing).is_none());
+        for wrong in ["", ".", &value[1..], "9999999999.00"] {
+            assert!(!sessions.holds_at(&token, wrong, at(11)), "{wrong}");
         }
+    }
+
+    #[test]
+    fn t11_sessions_take_bounded_memory() {
+        let (sessions, token) = (Sessions::default(), ApiToken::new("one").unwrap());
+        let first = sessions.begin_at(&token, at(0)).unwrap();
+        let second = sessions.begin_at(&token, at(0)).unwrap();
+        for _ in 0..SESSIONS - 1 {
+            sessions.begin_at(&token, at(1)).unwrap();
+        }
+        assert_eq!(sessions.open.lock().len(), SESSIONS);
+        assert!(
+            !sessions.holds_at(&token, &first, at(2)),
+            "the oldest gave way"
+        );
+        assert!(sessions.holds_at(&token, &second, at(2)));
     }
 }

@@ -26,7 +26,7 @@ impl ApiToken {
     }
 
     /// Whether it is this one.
-    pub(crate) fn is(&self, token: &[u8]) -> bool {
+    pub fn is(&self, token: &[u8]) -> bool {
         // `blake3::Hash` compares in constant time.
         self.hash().is_some_and(|hash| blake3::hash(token) == hash)
     }

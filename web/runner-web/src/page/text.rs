@@ -4,21 +4,9 @@ use std::fmt::Write as _;
 
 use runner_actors::RunRecord;
 
-/// Text of strangers as markup that shows it, control characters made visible.
+/// Text of strangers as markup that shows it, with what would not be seen made visible.
 pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 16);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c if c.is_control() && c != '\n' && c != '\t' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+    edge_web::visible::markup(text)
 }
 
 /// A value's word in the API: `timed_out`.
@@ -122,7 +110,7 @@ mod tests {
     fn what_a_stranger_wrote_is_text() {
         assert_eq!(
             escaped("<b title='x'>&\u{1b}"),
-            "&lt;b title=&#39;x&#39;&gt;&amp;\u{fffd}"
+            "&lt;b title=&#39;x&#39;&gt;&amp;&lt;U+001B&gt;"
         );
     }
 

@@ -128,6 +128,29 @@ fn a_browser_signs_in_and_a_program_does_not() {
 }
 
 #[test]
+fn t11_a_cookie_opens_nothing_after_signing_out() {
+    let site = Site::playing(plays);
+    let runner = site.start_with(setup());
+    let enter = || {
+        let entered = sign_in(&runner, TOKEN, &[OWN]);
+        let cookie = header(&entered, "set-cookie");
+        cookie.split(';').next().unwrap().to_owned()
+    };
+    let (left, stays) = (enter(), enter());
+    let code = |cookie: &str| {
+        let session = ("Cookie", cookie);
+        runner.ask("GET", "/runs", &[HTML, session], b"").code
+    };
+    assert_eq!((code(&left), code(&stays)), (200, 200));
+    let session = ("Cookie", left.as_str());
+    let stranger = runner.ask("POST", "/sign-out", &[session], b"");
+    assert_eq!((stranger.code, code(&left)), (401, 200), "no page sent it");
+    let out = runner.ask("POST", "/sign-out", &[session, OWN], b"");
+    assert_eq!(out.code, 303);
+    assert_eq!((code(&left), code(&stays)), (401, 200));
+}
+
+#[test]
 fn wrong_tokens_are_limited_in_number_and_the_right_one_is_not_let_through_then() {
     let site = Site::playing(plays);
     let runner = site.start_with(setup());
