@@ -166,8 +166,24 @@ impl StoredEvent {
         self
     }
 
+    /// With what a file says of it: `github.event`, and what of it decides which workflows start.
+    #[must_use]
+    pub fn with_payload(mut self, payload: &serde_json::Value) -> Self {
+        let text = |path: &str| {
+            let found = payload.pointer(path)?.as_str()?;
+            Some(found.to_owned())
+        };
+        self.action = text("/action").or(self.action);
+        self.base_branch = text("/pull_request/base/ref").or(self.base_branch);
+        self.head_branch = text("/pull_request/head/ref").or(self.head_branch);
+        self.actor = text("/sender/login").unwrap_or(self.actor);
+        self.payload = payload.to_string();
+        self
+    }
+
     /// Started by somebody, with these inputs.
-    pub(crate) fn dispatched(mut self, actor: &str, inputs: Vec<(String, String)>) -> Self {
+    #[must_use]
+    pub fn dispatched(mut self, actor: &str, inputs: Vec<(String, String)>) -> Self {
         let all: serde_json::Map<_, _> = inputs
             .iter()
             .map(|(name, value)| (name.clone(), value.as_str().into()))

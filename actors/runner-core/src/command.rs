@@ -33,7 +33,16 @@ pub enum Command {
     Echo(bool),
     /// A command that is known and has no effect here.
     NoEffect(String),
-    /// A command that is switched off because output of others could use it.
+    /// A variable for later steps, where this is allowed.
+    SetEnv {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// A folder for the `PATH` of later steps, where this is allowed.
+    AddPath(String),
+    /// A command that is switched off because output of others could use it: it fails the step.
     Disabled(String),
 }
 
@@ -69,9 +78,30 @@ pub enum Level {
 #[derive(Debug, Clone, Default)]
 pub struct Commands {
     stopped: Option<String>,
+    /// Whether `set-env` and `add-path` are done: the step sets `ACTIONS_ALLOW_UNSECURE_COMMANDS`.
+    unsecure: bool,
+}
+
+/// The file that is written to in place of a command that is switched off.
+#[must_use]
+pub fn replacement(name: &str) -> &'static str {
+    if name.eq_ignore_ascii_case("add-path") {
+        "$GITHUB_PATH"
+    } else {
+        "$GITHUB_ENV"
+    }
 }
 
 impl Commands {
+    /// Finds commands; `unsecure` ones only where the step allows them.
+    #[must_use]
+    pub fn new(unsecure: bool) -> Self {
+        Self {
+            stopped: None,
+            unsecure,
+        }
+    }
+
     /// What a line (without its end) says, if it is a command that is known.
     pub fn line(&mut self, line: &str) -> Option<Command> {
         let (name, properties, data) = split(line)?;
@@ -115,6 +145,11 @@ impl Commands {
                 _ => return None,
             },
             "add-matcher" | "remove-matcher" => Command::NoEffect(name.to_owned()),
+            "set-env" if self.unsecure => Command::SetEnv {
+                name: property("name")?,
+                value: data,
+            },
+            "add-path" if self.unsecure => Command::AddPath(data),
             "set-env" | "add-path" => Command::Disabled(name.to_owned()),
             _ => return None,
         })

@@ -153,6 +153,21 @@ pub fn runner(arch: &str) -> Value {
     ])
 }
 
+/// The default of an input; `inputs` in it are those that stand before it.
+pub(crate) fn input_default(
+    default: &crate::expr::Template,
+    before: &Object,
+    contexts: &crate::expr::Contexts,
+) -> Result<Value, String> {
+    let mut contexts = contexts.clone();
+    contexts.set(
+        crate::expr::Context::Inputs,
+        Value::Object(std::sync::Arc::new(before.clone())),
+    );
+    let scope = crate::expr::Scope::new(&contexts);
+    default.value(&scope).map_err(|error| error.to_string())
+}
+
 /// The context `inputs` of a run someone started: each of the kind it declares.
 ///
 /// # Errors
@@ -160,6 +175,7 @@ pub fn runner(arch: &str) -> Value {
 pub fn dispatch_inputs(
     workflow: &crate::workflow::Workflow,
     event: &EventContext,
+    contexts: &crate::expr::Contexts,
 ) -> Result<Value, String> {
     let specs = workflow.on.workflow_dispatch.as_deref().unwrap_or_default();
     if event.kind != EventKind::WorkflowDispatch {
@@ -176,8 +192,6 @@ pub fn dispatch_inputs(
             config_core::quoted(name)
         ));
     }
-    let empty = crate::expr::Contexts::default();
-    let scope = crate::expr::Scope::new(&empty);
     let mut object = Object::default();
     for spec in specs {
         let given = event
@@ -186,9 +200,7 @@ pub fn dispatch_inputs(
             .find(|(name, _)| name.eq_ignore_ascii_case(&spec.name));
         let value = match (given, &spec.default) {
             (Some((_, text)), _) => Some(Value::text(text)),
-            (None, Some(default)) => {
-                Some(default.value(&scope).map_err(|error| error.to_string())?)
-            }
+            (None, Some(default)) => Some(input_default(default, &object, contexts)?),
             (None, None) if spec.required => {
                 return Err(format!(
                     "the input {} is missing",

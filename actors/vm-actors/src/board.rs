@@ -178,6 +178,7 @@ pub fn reason_label(reason: FailureReason) -> &'static str {
         FailureReason::GuestSilent => "guest_silent",
         FailureReason::ProcessGone => "process_gone",
         FailureReason::BadProtocol => "bad_protocol",
+        FailureReason::ClockWrong => "clock_wrong",
         FailureReason::LeaseOver => "lease_over",
         FailureReason::LeftBehind => "left_behind",
     }
@@ -196,6 +197,7 @@ mod tests {
             R::GuestSilent,
             R::ProcessGone,
             R::BadProtocol,
+            R::ClockWrong,
             R::LeaseOver,
             R::LeftBehind,
         ] {

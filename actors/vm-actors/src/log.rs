@@ -23,6 +23,12 @@ use vm_engine::Flow;
 /// The least a log can keep: what a guest still sends after it was told to hold, twice.
 pub const LEAST_LOG: usize = 2 * WINDOW as usize;
 
+/// Output of one stream is kept in pieces of at most so many bytes.
+const PIECE: usize = 32 * 1024;
+
+/// What a piece costs beside its bytes.
+const OVERHEAD: usize = 96;
+
 /// The output and the end of one command.
 #[derive(Debug)]
 pub struct OutputLog {
@@ -37,7 +43,9 @@ pub struct OutputLog {
 
 #[derive(Debug, Default)]
 struct Kept {
-    pieces: VecDeque<(Stream, Bytes)>,
+    pieces: VecDeque<Run>,
+    /// What `pieces` cost: their bytes, and [`OVERHEAD`] for each.
+    cost: usize,
     /// Bytes in `pieces`.
     bytes: usize,
     /// The number of the first piece kept, counted from the first ever.
@@ -50,12 +58,21 @@ struct Kept {
     next_reader: u64,
 }
 
+/// Output of one stream without a break.
+#[derive(Debug)]
+struct Run {
+    stream: Stream,
+    bytes: Vec<u8>,
+}
+
 /// Where a reader is.
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
     /// The number of its next piece.
     next: u64,
-    /// Bytes before that piece.
+    /// Bytes that it took of that piece already.
+    taken: usize,
+    /// Bytes before what it takes next.
     offset: u64,
     /// When it last took something.
     took: Instant,
@@ -63,22 +80,48 @@ struct Cursor {
 
 impl Kept {
     fn drop_oldest(&mut self) {
-        if let Some((_, piece)) = self.pieces.pop_front() {
-            self.bytes -= piece.len();
+        if let Some(piece) = self.pieces.pop_front() {
+            self.bytes -= piece.bytes.len();
+            self.cost -= piece.bytes.len() + OVERHEAD;
             self.first += 1;
-            self.lost += piece.len() as u64;
+            self.lost += piece.bytes.len() as u64;
         }
     }
 
-    /// Bytes that the slowest reader that is still waited for has not taken, and since when.
+    /// Adds output to the last piece, if it is of the same stream and not full: output of a byte at a
+    /// time costs no more than its bytes.
+    fn add(&mut self, stream: Stream, output: &[u8]) {
+        match self.pieces.back_mut() {
+            Some(last) if last.stream == stream && last.bytes.len() + output.len() <= PIECE => {
+                let (present, added) = (last.bytes.len(), output.len());
+                // Twice as much each time, but never more than a piece.
+                last.bytes
+                    .reserve_exact(added.max(present).min(PIECE - present));
+                last.bytes.extend_from_slice(output);
+                self.cost += added;
+            }
+            _ => {
+                let bytes = output.to_vec();
+                self.pieces.push_back(Run { stream, bytes });
+                self.cost += output.len() + OVERHEAD;
+            }
+        }
+        self.bytes += output.len();
+    }
+
+    /// What the slowest reader that is still waited for has not taken, as it costs, and since when.
     fn lag(&self, now: Instant, patience: Duration) -> Option<(u64, Instant)> {
         let total = self.lost + self.bytes as u64;
+        let pieces = self.first + self.pieces.len() as u64;
         let waited_for = self
             .readers
             .values()
             .filter(|cursor| now.duration_since(cursor.took) < patience);
         waited_for
-            .map(|cursor| (total - cursor.offset, cursor.took))
+            .map(|cursor| {
+                let behind = pieces.saturating_sub(cursor.next) * OVERHEAD as u64;
+                (total - cursor.offset + behind, cursor.took)
+            })
             .max_by_key(|(lag, _)| *lag)
     }
 }
@@ -114,16 +157,14 @@ impl OutputLog {
         if kept.end.is_some() || output.is_empty() {
             return Flow::Continue;
         }
-        while kept.bytes > 0 && kept.bytes + output.len() > self.limit {
+        while kept.bytes > 0 && kept.cost + output.len() + OVERHEAD > self.limit {
             kept.drop_oldest();
         }
         if cut > 0 {
             kept.first += 1;
             kept.lost += cut as u64;
         }
-        let piece = Bytes::copy_from_slice(&output[cut..]);
-        kept.bytes += piece.len();
-        kept.pieces.push_back((stream, piece));
+        kept.add(stream, &output[cut..]);
         let hold = kept
             .lag(Instant::now(), self.patience)
             .is_some_and(|(lag, _)| lag + u64::from(WINDOW) > self.limit as u64);
@@ -168,6 +209,20 @@ impl OutputLog {
         self.kept.lock().end.clone()
     }
 
+    /// Keeps no more than `most` of what an ended command wrote: the newest.
+    pub fn trim(&self, most: usize) {
+        let mut kept = self.kept.lock();
+        while kept.cost > most {
+            kept.drop_oldest();
+        }
+    }
+
+    /// What the output that is kept costs in memory.
+    #[must_use]
+    pub fn cost(&self) -> usize {
+        self.kept.lock().cost
+    }
+
     /// Bytes that are kept, and bytes that no longer are.
     #[must_use]
     pub fn sizes(&self) -> (usize, u64) {
@@ -183,6 +238,7 @@ impl OutputLog {
         kept.next_reader += 1;
         let cursor = Cursor {
             next: 0,
+            taken: 0,
             offset: 0,
             took: Instant::now(),
         };
@@ -203,22 +259,46 @@ impl OutputLog {
     /// What the reader `id` gets next; `None` when there is nothing yet.
     fn take(&self, id: u64) -> Option<Piece> {
         let mut kept = self.kept.lock();
-        let cursor = kept.readers.get(&id).copied()?;
+        let mut cursor = kept.readers.get(&id).copied()?;
+        if cursor.next < kept.first && cursor.offset == kept.lost {
+            // What is gone was all taken.
+            (cursor.next, cursor.taken) = (kept.first, 0);
+        }
         let took = Instant::now();
-        let (piece, next, offset) = if cursor.next < kept.first {
+        let (piece, next, taken, offset) = if cursor.next < kept.first {
             let lost = kept.lost - cursor.offset;
-            (Piece::Lost(lost), kept.first, kept.lost)
+            (Piece::Lost(lost), kept.first, 0, kept.lost)
         } else {
             let index = usize::try_from(cursor.next - kept.first).ok()?;
-            let Some((stream, piece)) = kept.pieces.get(index).cloned() else {
-                let caught_up = Cursor { took, ..cursor };
-                kept.readers.insert(id, caught_up);
-                return kept.end.clone().map(Piece::End);
+            // The last piece may have grown since.
+            let present = kept.pieces.get(index);
+            let rest = present.map(|piece| (piece.stream, &piece.bytes[cursor.taken..]));
+            let (index, stream, rest, taken) = match rest {
+                Some((stream, rest)) if !rest.is_empty() => (index, stream, rest, cursor.taken),
+                _ => match kept.pieces.get(index + 1) {
+                    Some(next) if present.is_some() => (index + 1, next.stream, &next.bytes[..], 0),
+                    _ => {
+                        let end = kept.end.clone().map(Piece::End);
+                        let caught_up = Cursor { took, ..cursor };
+                        kept.readers.insert(id, caught_up);
+                        return end;
+                    }
+                },
             };
-            let offset = cursor.offset + piece.len() as u64;
-            (Piece::Output(stream, piece), cursor.next + 1, offset)
+            let piece = Piece::Output(stream, Bytes::copy_from_slice(rest));
+            let count = rest.len();
+            let offset = cursor.offset + count as u64;
+            (piece, kept.first + index as u64, taken + count, offset)
         };
-        kept.readers.insert(id, Cursor { next, offset, took });
+        kept.readers.insert(
+            id,
+            Cursor {
+                next,
+                taken,
+                offset,
+                took,
+            },
+        );
         drop(kept);
         self.wake();
         Some(piece)
@@ -259,115 +339,4 @@ impl Drop for Follower {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const EXITED: ExecEnd = ExecEnd::Exited { code: 0 };
-    const LONG: Duration = Duration::from_secs(3600);
-
-    async fn all(follower: &mut Follower) -> (Vec<u8>, u64, ExecEnd) {
-        let (mut output, mut lost) = (Vec::new(), 0);
-        loop {
-            match follower.next().await {
-                Piece::Output(_, piece) => output.extend_from_slice(&piece),
-                Piece::Lost(bytes) => lost += bytes,
-                Piece::End(end) => return (output, lost, end),
-            }
-        }
-    }
-
-    #[actix_rt::test]
-    async fn readers_get_everything_in_order_whenever_they_come() {
-        let log = OutputLog::new(0, Duration::ZERO);
-        let mut early = log.follow();
-        log.push(Stream::Stdout, b"one ");
-        assert_eq!(
-            early.next().await,
-            Piece::Output(Stream::Stdout, "one ".into())
-        );
-        log.push(Stream::Stderr, b"two");
-        assert!(log.finish(EXITED));
-        assert!(!log.finish(ExecEnd::Killed), "the first end is kept");
-        log.push(Stream::Stdout, b"after the end");
-        assert_eq!(all(&mut early).await, (b"two".to_vec(), 0, EXITED));
-        let mut late = log.follow();
-        assert_eq!(all(&mut late).await, (b"one two".to_vec(), 0, EXITED));
-        assert_eq!(late.next().await, Piece::End(EXITED));
-    }
-
-    #[actix_rt::test]
-    async fn r10_without_readers_the_newest_is_kept_and_the_loss_is_told() {
-        let log = OutputLog::new(0, LONG);
-        let piece = vec![b'x'; 50_000];
-        for _ in 0..1000 {
-            assert_eq!(log.push(Stream::Stdout, &piece), Flow::Continue);
-            assert!(log.sizes().0 <= LEAST_LOG);
-        }
-        log.finish(EXITED);
-        let (output, lost, _) = all(&mut log.follow()).await;
-        assert_eq!(output.len() as u64 + lost, 50_000_000);
-        assert!(output.len() > LEAST_LOG - piece.len(), "{}", output.len());
-    }
-
-    #[actix_rt::test]
-    async fn r10_a_reader_that_takes_slows_the_command_and_loses_nothing() {
-        let log = OutputLog::new(0, LONG);
-        let mut follower = log.follow();
-        let writer = Arc::clone(&log);
-        let written = actix_rt::spawn(async move {
-            let mut held = 0_u32;
-            for number in 0..1000_u32 {
-                let piece = [(number % 251) as u8; 10_000];
-                if writer.push(Stream::Stdout, &piece) == Flow::Hold {
-                    held += 1;
-                    writer.room().await;
-                }
-            }
-            writer.finish(EXITED);
-            held
-        });
-        let (output, lost, _) = all(&mut follower).await;
-        assert_eq!((output.len(), lost), (10_000_000, 0));
-        let mut pieces = output.chunks(10_000).zip(0..1000_u32);
-        assert!(
-            pieces.all(|(piece, number)| piece.iter().all(|byte| *byte == (number % 251) as u8))
-        );
-        assert!(written.await.unwrap() > 0, "it was never held");
-    }
-
-    #[actix_rt::test]
-    async fn a_reader_that_takes_nothing_stops_nobody_for_ever() {
-        let log = OutputLog::new(0, Duration::from_millis(20));
-        let mut sleeper = log.follow();
-        let piece = vec![0; LEAST_LOG];
-        assert_eq!(log.push(Stream::Stdout, &piece), Flow::Hold);
-        log.room().await;
-        assert_eq!(log.push(Stream::Stdout, &piece), Flow::Continue);
-        log.finish(EXITED);
-        let (output, lost, end) = all(&mut sleeper).await;
-        assert_eq!(
-            (output.len(), lost, end),
-            (LEAST_LOG, LEAST_LOG as u64, EXITED)
-        );
-    }
-
-    #[actix_rt::test]
-    async fn the_end_of_a_command_and_of_a_reader_free_who_waits_for_room() {
-        for end in [true, false] {
-            let log = OutputLog::new(0, LONG);
-            let reader = log.follow();
-            assert_eq!(log.push(Stream::Stdout, &vec![0; LEAST_LOG]), Flow::Hold);
-            let waiting = {
-                let log = Arc::clone(&log);
-                actix_rt::spawn(async move { log.room().await })
-            };
-            actix_rt::task::yield_now().await;
-            if end {
-                log.finish(ExecEnd::Killed);
-            } else {
-                drop(reader);
-            }
-            waiting.await.unwrap();
-        }
-    }
-}
+mod tests;

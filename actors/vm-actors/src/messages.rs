@@ -84,6 +84,15 @@ pub enum CreateFailure {
         /// In words.
         detail: String,
     },
+    /// The manager's machine has too little of something at the moment: descriptors, processes,
+    /// memory, disk.
+    #[error("there is no room for a VM at the moment: {detail}")]
+    Shortage {
+        /// In words.
+        detail: String,
+        /// When to come again.
+        retry_after: Duration,
+    },
     /// The order could not be written down.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -213,6 +222,9 @@ pub enum VmFailure {
     /// It did not answer in time.
     #[error("{0}")]
     TimedOut(String),
+    /// The manager has too little of something at the moment.
+    #[error("{0}")]
+    NoRoom(String),
     /// The driver cannot do that, or the order is too large for it.
     #[error("{0}")]
     Unsupported(String),
@@ -230,7 +242,10 @@ impl From<MachineError> for VmFailure {
             MachineError::Busy(most) => Self::Busy(most),
             MachineError::Tar(source) => Self::Upload(source.to_string()),
             MachineError::TooLarge | MachineError::Unsupported(_) => Self::Unsupported(text),
-            MachineError::Gone(_) | MachineError::NotRemoved(_) => Self::Gone(text),
+            MachineError::NoMemory => Self::NoRoom(text),
+            MachineError::Gone(_) | MachineError::NotRemoved(_) | MachineError::Clock(_) => {
+                Self::Gone(text)
+            }
         }
     }
 }

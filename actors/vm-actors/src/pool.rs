@@ -150,6 +150,7 @@ impl Pool {
             ctx.spawn(made.into_actor(self).map(move |made, pool, ctx| {
                 match made {
                     Ok(Ok(clone)) => pool.clone_made(&key, clone, ctx),
+                    Ok(Err(error)) if error.is_shortage() => pool.clone_waits(&key, &error),
                     Ok(Err(error)) => pool.clone_failed(&key, &error.to_string()),
                     Err(panic) => pool.clone_failed(&key, &panic.to_string()),
                 }
@@ -165,6 +166,14 @@ impl Pool {
             pool.do_send(CloneGone(id.clone(), detail));
         });
         self.shared.shelves.clone_done(key, Some(clone));
+    }
+
+    /// The machine has too little of something at the moment: the template is as good as before.
+    fn clone_waits(&mut self, key: &TemplateKey, error: &DriverError) {
+        tracing::warn!(event = "pool.clone_waits", image = %key.image, %error);
+        self.shared.shelves.clone_done(key, None);
+        let again = self.shared.clock.now().plus(AGAIN);
+        self.shared.shelves.clones_wait(key, again);
     }
 
     fn clone_failed(&mut self, key: &TemplateKey, error: &str) {

@@ -41,6 +41,8 @@ struct OneShelf {
     ready: VecDeque<Pooled>,
     making: usize,
     last_used: UnixMs,
+    /// No clone is made to wait before.
+    clones_after: UnixMs,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -107,6 +109,7 @@ impl Shelves {
             ready: shelf.ready.len(),
             making: shelf.making,
             last_used: shelf.last_used,
+            clones_after: shelf.clones_after,
         };
         shelves.iter().map(view).collect()
     }
@@ -149,6 +152,11 @@ impl Shelves {
         let shelf = shelves.entry(key.clone()).or_default();
         shelf.making = shelf.making.saturating_sub(1);
         shelf.ready.extend(clone);
+    }
+
+    /// Clones are not made before `again`; the template is as good as before.
+    pub(crate) fn clones_wait(&self, key: &TemplateKey, again: UnixMs) {
+        self.0.lock().entry(key.clone()).or_default().clones_after = again;
     }
 
     /// A template that does not clone is made anew, not before `again`.

@@ -43,14 +43,25 @@ struct Record {
     state: VmState,
     /// Why it failed, as a kind and in words.
     failure: Option<(FailureReason, String)>,
-    /// It failed because the driver cannot do what was ordered.
-    unsupported: bool,
+    /// What its failure says about the order.
+    unborn: Unborn,
     source: Source,
     lease: Lease,
     last_seen: Option<UnixMs>,
     /// From the order to being ready.
     took: Option<Duration>,
     execs: BTreeMap<ExecId, Arc<ExecRecord>>,
+}
+
+/// What a VM that did not start says about its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unborn {
+    /// Something is broken.
+    Broken,
+    /// The driver cannot do what was ordered.
+    Unsupported,
+    /// The machine has too little of something at the moment: it may work later.
+    Shortage,
 }
 
 /// A command in a VM, running or ended.
@@ -88,7 +99,7 @@ impl VmSlot {
         let record = Record {
             state: VmState::Starting,
             failure: None,
-            unsupported: false,
+            unborn: Unborn::Broken,
             source,
             lease,
             last_seen: None,
@@ -235,13 +246,13 @@ impl VmSlot {
         self.record.lock().failure.get_or_insert((reason, detail));
     }
 
-    pub(crate) fn set_unsupported(&self) {
-        self.record.lock().unsupported = true;
+    pub(crate) fn set_unborn(&self, unborn: Unborn) {
+        self.record.lock().unborn = unborn;
     }
 
-    /// Whether it failed because the driver cannot do what was ordered.
-    pub(crate) fn is_unsupported(&self) -> bool {
-        self.record.lock().unsupported
+    /// What its failure says about the order.
+    pub(crate) fn unborn(&self) -> Unborn {
+        self.record.lock().unborn
     }
 
     pub(crate) fn set_source(&self, source: Source) {
@@ -273,6 +284,7 @@ impl VmSlot {
             record.execs.remove(id);
         }
         record.execs.insert(exec.id.clone(), exec);
+        trim(&record.execs);
         Some(())
     }
 
@@ -292,6 +304,19 @@ impl VmSlot {
             let reason = reason.to_owned();
             exec.log.finish(ExecEnd::Lost { reason });
         }
+    }
+}
+
+/// What the output of all ended commands of a VM may cost together; the oldest is forgotten first.
+const ENDED_OUTPUT: usize = 8 << 20;
+
+/// Forgets output of ended commands, oldest first, until the rest is within [`ENDED_OUTPUT`].
+fn trim(execs: &BTreeMap<ExecId, Arc<ExecRecord>>) {
+    let ended = by_age(execs, |exec| exec.log.end().is_some());
+    let mut left = ENDED_OUTPUT;
+    for exec in ended.iter().rev().filter_map(|id| execs.get(id)) {
+        exec.log.trim(left);
+        left -= exec.log.cost();
     }
 }
 

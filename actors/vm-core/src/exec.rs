@@ -61,9 +61,15 @@ pub enum ExecEnd {
     TimedOut,
     /// It was killed because somebody asked.
     Killed,
-    /// Nobody can say: it was never started, the VM ended under it, or the agent fell silent.
+    /// Nobody can say: the VM ended under it, or the agent fell silent.
     Lost {
         /// What is known.
+        reason: String,
+    },
+    /// It could not be started: there is no such program or folder, or it may not be run. The VM is
+    /// as well as before.
+    NotStarted {
+        /// Why.
         reason: String,
     },
 }
@@ -80,8 +86,10 @@ pub enum ExecState {
     TimedOut,
     /// It was killed because somebody asked.
     Killed,
-    /// Nobody can say how it ended, or it never began.
+    /// Nobody can say how it ended.
     Lost,
+    /// It could not be started; the reason says why, and the VM takes other work.
+    NotStarted,
 }
 
 impl ExecEnd {
@@ -92,6 +100,7 @@ impl ExecEnd {
             Self::TimedOut => ExecState::TimedOut,
             Self::Killed => ExecState::Killed,
             Self::Lost { .. } => ExecState::Lost,
+            Self::NotStarted { .. } => ExecState::NotStarted,
         }
     }
 
@@ -111,10 +120,10 @@ impl ExecEnd {
         }
     }
 
-    /// What is known of something lost.
+    /// What is known of something that was lost, or not started.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::Lost { reason } => Some(reason),
+            Self::Lost { reason } | Self::NotStarted { reason } => Some(reason),
             _ => None,
         }
     }
@@ -285,6 +294,14 @@ mod tests {
                     reason: "gone".to_owned(),
                 },
                 ExecState::Lost,
+                None,
+                None,
+            ),
+            (
+                ExecEnd::NotStarted {
+                    reason: "no such program".to_owned(),
+                },
+                ExecState::NotStarted,
                 None,
                 None,
             ),

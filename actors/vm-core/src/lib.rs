@@ -13,6 +13,7 @@
 //! and no input panics.
 
 pub mod admission;
+pub mod clock;
 mod exec;
 pub mod guest;
 mod id;

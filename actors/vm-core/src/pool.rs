@@ -42,6 +42,8 @@ pub struct Shelf {
     pub making: usize,
     /// When a VM of this key was last asked for.
     pub last_used: UnixMs,
+    /// No clone is made before: the machine had too little of something.
+    pub clones_after: UnixMs,
 }
 
 /// Whether a key has a template.
@@ -86,6 +88,7 @@ pub fn decide(shelves: &[Shelf], policy: Policy, now: UnixMs) -> Vec<Action> {
         .saturating_sub(shelves.iter().map(|shelf| shelf.making).sum());
     for shelf in shelves.iter().filter(|shelf| wanted(shelf, policy, now)) {
         match shelf.template {
+            Template::Ready if now < shelf.clones_after => {}
             Template::Ready => {
                 let lacking = target(shelf, policy)
                     .saturating_sub(shelf.ready + shelf.making)
@@ -160,6 +163,7 @@ mod tests {
             ready,
             making,
             last_used: NOW,
+            clones_after: UnixMs(0),
         }
     }
 
@@ -250,5 +254,19 @@ mod tests {
             shelf(2, Template::Absent, 0, 0),
         ];
         assert_eq!(decide(&shelves, policy, NOW), []);
+    }
+
+    #[test]
+    fn t8_no_clone_is_made_while_the_machine_has_too_little() {
+        let mut lacking = shelf(256, Template::Ready, 0, 0);
+        lacking.clones_after = NOW.plus(Duration::from_secs(30));
+        let shelves = [lacking];
+        assert_eq!(decide(&shelves, Policy::default(), NOW), []);
+        let later = NOW.plus(Duration::from_secs(30));
+        let actions = decide(&shelves, Policy::default(), later);
+        assert!(
+            matches!(actions[..], [Action::MakeClones(_, 2)]),
+            "{actions:?}"
+        );
     }
 }

@@ -45,8 +45,11 @@ pub enum FailureReason {
     GuestSilent,
     /// Its process has ended by itself or was killed by somebody else.
     ProcessGone,
-    /// Its agent sent what is not the protocol.
+    /// Its agent broke the rules of the protocol: what it sent is none, is out of turn, or it does
+    /// not read what it is sent.
     BadProtocol,
+    /// Its clock does not go as the host's does.
+    ClockWrong,
     /// Its lease was not extended in time.
     LeaseOver,
     /// A former life of the manager left it behind.

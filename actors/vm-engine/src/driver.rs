@@ -110,11 +110,10 @@ pub enum MachineEvent {
     },
 }
 
-/// What makes one clone differ from another. Set before the first command of a VM.
+/// What makes one clone differ from another. Set before the first command of a VM, as is the clock: to the host's time of
+/// that moment.
 #[derive(Clone)]
 pub struct Identity {
-    /// The host's clock, read as late as possible.
-    pub clock_ns: u64,
     /// Fresh randomness of the host.
     pub seed: [u8; 64],
     /// The guest's host name; usually the VM's id.
@@ -322,6 +321,20 @@ pub enum DriverError {
 }
 
 impl DriverError {
+    /// Whether this machine has too little of something at the moment (descriptors, processes, memory,
+    /// disk): nothing is wrong with the image, the template or the order, and it may work later.
+    #[must_use]
+    pub fn is_shortage(&self) -> bool {
+        match self {
+            Self::Program { source, .. } | Self::Files { source, .. } => lacks(source),
+            // What a monitor says that cannot have what it asks for.
+            Self::Died { detail } | Self::Monitor { detail, .. } => {
+                SHORTAGES.iter().any(|text| detail.contains(text))
+            }
+            _ => false,
+        }
+    }
+
     /// The kind, for the VM's record.
     pub fn reason(&self) -> FailureReason {
         match self {
@@ -332,6 +345,30 @@ impl DriverError {
             _ => FailureReason::NotStarted,
         }
     }
+}
+
+/// What the system says of a shortage, as programs print it.
+const SHORTAGES: [&str; 5] = [
+    "Cannot allocate memory",
+    "Too many open files",
+    "Resource temporarily unavailable",
+    "No space left on device",
+    "Disk quota exceeded",
+];
+
+/// Whether the system had too little of something.
+fn lacks(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let shortages = [
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOMEM,
+        Errno::AGAIN,
+        Errno::NOBUFS,
+        Errno::NOSPC,
+        Errno::DQUOT,
+    ];
+    Errno::from_io_error(error).is_some_and(|errno| shortages.contains(&errno))
 }
 
 /// Why something did not work in a VM that is there.
@@ -355,6 +392,12 @@ pub enum MachineError {
     /// As many things run in it as may at once.
     #[error("{0} things run in this VM already")]
     Busy(usize),
+    /// Its clock is not the host's.
+    #[error("the clock of the VM is wrong: {0}")]
+    Clock(String),
+    /// All VMs together hold as much for their guests as they may.
+    #[error("the manager has no memory left to pass a tar on; try again later")]
+    NoMemory,
     /// This driver cannot do that.
     #[error("this driver cannot {0}")]
     Unsupported(&'static str),
@@ -368,7 +411,49 @@ impl MachineError {
     pub fn reason(&self) -> FailureReason {
         match self {
             Self::Silent(_) => FailureReason::GuestSilent,
+            Self::Clock(_) => FailureReason::ClockWrong,
             _ => FailureReason::ProcessGone,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t8_a_shortage_is_told_from_what_is_broken() {
+        let program = |code| DriverError::Program {
+            program: "qemu".to_owned(),
+            hint: "",
+            source: std::io::Error::from_raw_os_error(code),
+        };
+        let files = |code| DriverError::Files {
+            what: "making",
+            path: "/x".into(),
+            source: std::io::Error::from_raw_os_error(code),
+        };
+        let died = |detail: &str| DriverError::Died {
+            detail: detail.to_owned(),
+        };
+        // EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, EDQUOT.
+        for code in [11, 12, 23, 24, 28, 122] {
+            assert!(
+                program(code).is_shortage() && files(code).is_shortage(),
+                "{code}"
+            );
+        }
+        // EPERM, ENOENT, EACCES, ENOEXEC.
+        for code in [1, 2, 13, 8] {
+            assert!(
+                !program(code).is_shortage() && !files(code).is_shortage(),
+                "{code}"
+            );
+        }
+        let memory =
+            "exit status: 1: qemu: cannot set up guest memory 'ram': Cannot allocate memory";
+        assert!(died(memory).is_shortage());
+        assert!(!died("exit status: 1: qemu: could not load kernel").is_shortage());
+        assert!(!DriverError::from(MachineError::Gone(String::new())).is_shortage());
     }
 }

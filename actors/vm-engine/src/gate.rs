@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use vm_core::guest::Credits;
+use vm_core::guest::{Credits, Excess};
 
 /// What may still be sent on one channel.
 #[derive(Debug, Default)]
@@ -50,9 +50,13 @@ impl Gate {
     }
 
     /// More may be sent.
-    pub(crate) fn add(&self, bytes: u32) {
-        self.state.lock().credits.add(bytes);
+    ///
+    /// # Errors
+    /// [`Excess`] when the other side allows more than it was sent.
+    pub(crate) fn add(&self, bytes: u32) -> Result<(), Excess> {
+        let added = self.state.lock().credits.add(bytes);
         self.changed.notify_all();
+        added
     }
 
     /// Nothing may be sent any more.

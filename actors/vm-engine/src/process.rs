@@ -132,10 +132,19 @@ pub fn disk_is_full(folder: &Path) -> bool {
         .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST)
 }
 
-/// The last of a file, for people.
+/// The last of a file, for people. Only that is read: what a guest makes its monitor say can be long.
 fn tail(path: &Path) -> String {
-    let bytes = fs::read(path).unwrap_or_default();
-    String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(600)..])
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    const LAST: u64 = 600;
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LAST)))?;
+        let mut bytes = Vec::new();
+        file.take(LAST).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default())
         .trim()
         .to_owned()
 }
@@ -273,6 +282,21 @@ mod tests {
             process.obituary()
         );
         process.kill().unwrap();
+    }
+
+    #[test]
+    fn t5_of_a_long_file_only_the_end_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("said");
+        // A hole of a terabyte, and the last words.
+        let file = File::create(&path).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let mut file = File::options().append(true).open(&path).unwrap();
+        std::io::Write::write_all(&mut file, b"the last words\n").unwrap();
+        assert!(tail(&path).ends_with("the last words"));
+        fs::write(&path, "short\n").unwrap();
+        assert_eq!(tail(&path), "short");
+        assert_eq!(tail(&folder.path().join("none")), "");
     }
 
     #[test]

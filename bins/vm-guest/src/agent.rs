@@ -11,6 +11,7 @@ use vm_core::guest::{
     VERSION, decode_to_guest,
 };
 
+use crate::confine::Spawner;
 use crate::exec::{Exec, thread};
 use crate::gate::Gate;
 use crate::network::Network;
@@ -36,6 +37,7 @@ type Channels = Arc<Mutex<HashMap<Channel, Use>>>;
 pub(crate) struct Agent {
     port: Arc<Port>,
     reaper: Arc<Reaper>,
+    spawner: Arc<Spawner>,
     channels: Channels,
     /// Set when the host gives the VM a network.
     network: OnceLock<Arc<Network>>,
@@ -43,11 +45,12 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// Says hello: from here on the host can send work.
-    pub(crate) fn start(port: Port) -> Result<Self, Trouble> {
+    pub(crate) fn start(port: Port, spawner: Spawner) -> Result<Self, Trouble> {
         let reaper = Reaper::start().doing("starting the reaper")?;
         let agent = Self {
             port: Arc::new(port),
             reaper,
+            spawner: Arc::new(spawner),
             channels: Channels::default(),
             network: OnceLock::new(),
         };
@@ -78,7 +81,8 @@ impl Agent {
             return self.stream(channel, message);
         }
         match message {
-            ToGuest::Ping => self.port.send(channel, &ToHost::Pong),
+            ToGuest::Ping(number) => self.port.send(channel, &ToHost::Pong(number)),
+            ToGuest::Clock => self.port.send(channel, &ToHost::Clock(system::clocks())),
             ToGuest::Exec(spec) => self.exec(channel, spec),
             ToGuest::TarIn(path) => self.tar_in(channel, path),
             ToGuest::TarOut(path) => self.tar_out(channel, path),
@@ -87,7 +91,7 @@ impl Agent {
             }
             ToGuest::Reseed(bytes) => self.report(channel, system::reseed(&bytes)),
             ToGuest::Hostname(name) => {
-                self.report(channel, nix::unistd::sethostname(&name).map_err(Into::into));
+                self.report(channel, system::take_name(&name));
             }
             ToGuest::PowerOff => system::power_off(),
             ToGuest::Network(streams) => self.report(channel, self.start_network(streams)),
@@ -167,11 +171,12 @@ impl Agent {
     fn exec(&self, channel: Channel, spec: vm_core::ExecSpec) {
         let exec = Arc::new(Exec::new(channel, self.network.get().is_some()));
         let (port, reaper) = (Arc::clone(&self.port), Arc::clone(&self.reaper));
+        let spawner = Arc::clone(&self.spawner);
         let running = Arc::clone(&exec);
-        let work = move || running.run(channel, &spec, &port, &reaper);
+        let work = move || running.run(channel, &spec, &port, (&reaper, &spawner));
         if let Err(reason) = self.enter(channel, Use::Exec(exec), work) {
             self.port
-                .send(channel, &ToHost::Ended(ExecEnd::Lost { reason }));
+                .send(channel, &ToHost::Ended(ExecEnd::NotStarted { reason }));
         }
     }
 

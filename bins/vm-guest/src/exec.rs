@@ -18,6 +18,7 @@ use vm_core::network::PROXY_PORT;
 use vm_core::{ExecEnd, ExecSpec, Program, Stream};
 
 use crate::cgroup::Group;
+use crate::confine::Spawner;
 use crate::gate::Gate;
 use crate::port::Port;
 use crate::reaper::Reaper;
@@ -74,10 +75,16 @@ impl Exec {
     }
 
     /// Runs it to its end; every output and the end are sent. Blocks, so it has its own thread.
-    pub(crate) fn run(&self, channel: Channel, spec: &ExecSpec, port: &Arc<Port>, reaper: &Reaper) {
-        let end = match self.start(channel, spec, port, reaper) {
+    pub(crate) fn run(
+        &self,
+        channel: Channel,
+        spec: &ExecSpec,
+        port: &Arc<Port>,
+        starting: (&Arc<Reaper>, &Spawner),
+    ) {
+        let end = match self.start(channel, spec, port, starting) {
             Ok(running) => self.attend(running, spec),
-            Err(error) => ExecEnd::Lost { reason: error },
+            Err(reason) => ExecEnd::NotStarted { reason },
         };
         self.gate.close();
         port.send(channel, &ToHost::Ended(end));
@@ -89,17 +96,21 @@ impl Exec {
         channel: Channel,
         spec: &ExecSpec,
         port: &Arc<Port>,
-        reaper: &Reaper,
+        (reaper, spawner): (&Arc<Reaper>, &Spawner),
     ) -> Result<Running, String> {
         let mut command = command(channel, spec, self.proxied)?;
         let entrance = self.cgroup.as_ref().and_then(|group| group.entrance().ok());
         detach(&mut command, entrance);
         let (sender, end) = channel_of_ends();
-        let spawned = reaper.spawn(sender, || {
-            let mut child = command.spawn()?;
-            let pid = i32::try_from(child.id()).unwrap_or(0);
-            Ok((pid, (pid, child.stdout.take(), child.stderr.take())))
+        let reaper = Arc::clone(reaper);
+        let spawned = spawner.run(move || {
+            reaper.spawn(sender, || {
+                let mut child = command.spawn()?;
+                let pid = i32::try_from(child.id()).unwrap_or(0);
+                Ok((pid, (pid, child.stdout.take(), child.stderr.take())))
+            })
         });
+        let spawned = spawned.and_then(|spawned| spawned);
         let (pid, stdout, stderr) = spawned.map_err(|error| explain(spec, &error))?;
         *self.group.lock().unwrap_or_else(PoisonError::into_inner) = pid;
         if self.killed.load(Ordering::SeqCst) {

@@ -44,7 +44,9 @@ impl Gate {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .0
-            .add(bytes);
+            .add(bytes)
+            // The host counts: what it gives back was sent.
+            .unwrap_or_default();
         self.changed.notify_all();
     }
 

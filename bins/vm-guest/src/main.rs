@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! kernel ─▶ boot: modules, root disk, mounts ─▶ agent: one port, one reader
+//!                                                 ├─ spawner: a thread apart, from which jobs start
 //!                                                 ├─ exec: a process group, two pumps, one waiter
 //!                                                 ├─ transfer: tar in, tar out
 //!                                                 ├─ network: connections to the proxy, if there is one
@@ -15,6 +16,7 @@
 mod agent;
 mod boot;
 mod cgroup;
+mod confine;
 mod exec;
 mod gate;
 mod network;
@@ -28,6 +30,7 @@ mod transfer;
 use std::process::ExitCode;
 
 use crate::agent::Agent;
+use crate::confine::Spawner;
 use crate::port::Port;
 
 /// How the agent was started.
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
             system::say(concat!("vm-guest ", env!("CARGO_PKG_VERSION")));
             return ExitCode::SUCCESS;
         }
+        ([flag], 1) if flag == confine::KEEPER => confine::keep(),
         ([flag], _) if flag == "--sandbox" => Mode::Sandbox,
         // The kernel hands on words of its command line that it does not know.
         (_, 1) => Mode::Vm,
@@ -65,17 +69,21 @@ fn main() -> ExitCode {
 
 /// Serves until the host closes the port.
 fn run(mode: &Mode) -> Result<(), Trouble> {
+    confine::close_memory();
     let port = match mode {
         Mode::Vm => {
             boot::prepare()?;
-            match boot::vsock_port() {
+            let port = match boot::vsock_port() {
                 Some(port) => Port::connect_vsock(port)?,
                 None => Port::open_virtio()?,
-            }
+            };
+            confine::hide_devices();
+            port
         }
         Mode::Sandbox => Port::standard_input()?,
     };
-    Agent::start(port)?.serve()
+    let spawner = Spawner::start(matches!(mode, Mode::Vm))?;
+    Agent::start(port, spawner)?.serve()
 }
 
 /// Why the agent cannot go on.

@@ -1,5 +1,6 @@
 //! Packing a file or folder as a tar: links stay links, devices and sockets are left out.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,20 +13,46 @@ const MAX_DEPTH: usize = 200;
 
 /// Writes the tar. A folder's entries are named from the folder on, a file by its own name.
 pub(crate) fn pack(path: &Path, out: &mut dyn Write) -> io::Result<TarSummary> {
-    let mut packer = Packer {
-        builder: Builder::new(io::BufWriter::with_capacity(vm_core::guest::CHUNK, out)),
-        summary: TarSummary::default(),
-    };
     // The path itself may be a link: it is what was asked for.
     let metadata = fs::metadata(path)?;
-    if metadata.is_dir() {
-        packer.folder(path, Path::new(""), 0)?;
+    let mute = Cell::new(false);
+    let mut packer = Packer {
+        builder: Builder::new(io::BufWriter::with_capacity(
+            vm_core::guest::CHUNK,
+            Mutable { out, mute: &mute },
+        )),
+        summary: TarSummary::default(),
+    };
+    let packed = if metadata.is_dir() {
+        packer.folder(path, Path::new(""), 0)
     } else {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        packer.file(path, Path::new(name), &metadata)?;
-    }
+        packer.file(path, Path::new(name), &metadata)
+    };
+    // A builder writes the end of its tar when it is dropped: one that broke off has none.
+    mute.set(packed.is_err());
+    packed?;
     packer.builder.into_inner()?.flush()?;
     Ok(packer.summary)
+}
+
+/// Passes on what is written, until it is muted.
+struct Mutable<'a> {
+    out: &'a mut dyn Write,
+    mute: &'a Cell<bool>,
+}
+
+impl Write for Mutable<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.mute.get() {
+            return Ok(bytes.len());
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 struct Packer<W: Write> {
@@ -90,4 +117,30 @@ fn header_of(metadata: &fs::Metadata) -> Header {
         header.set_size(0);
     }
     header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x10_what_is_not_there_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut out = Vec::new();
+        let error = pack(&folder.path().join("nothing"), &mut out).unwrap_err();
+        assert_eq!((error.kind(), out.len()), (io::ErrorKind::NotFound, 0));
+    }
+
+    #[test]
+    fn x10_a_tar_that_breaks_off_has_no_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut deep = folder.path().to_path_buf();
+        for _ in 0..=MAX_DEPTH {
+            deep.push("d");
+        }
+        fs::create_dir_all(&deep).unwrap();
+        let mut out = Vec::new();
+        pack(folder.path(), &mut out).unwrap_err();
+        assert!(!out.ends_with(&[0; 1024]), "it looks whole");
+    }
 }

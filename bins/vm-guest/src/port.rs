@@ -1,5 +1,6 @@
 //! The byte stream to the host, and whole frames on it.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, VsockAddr, connect, socket};
-use vm_core::guest::{Channel, ToHost, encode_to_host};
+use vm_core::ExecEnd;
+use vm_core::guest::{Channel, Failure, MAX_REASON, ToHost, encode_to_host};
 
 use crate::{Doing, Trouble, system};
 
@@ -77,11 +79,31 @@ impl Port {
     /// Sends a message whole. When the host is gone it is lost, and the reader ends the machine.
     pub(crate) fn send(&self, channel: Channel, message: &ToHost<'_>) {
         let mut bytes = Vec::new();
-        if encode_to_host(channel, message, &mut bytes).is_ok() {
+        if encode_to_host(channel, &brief(message), &mut bytes).is_ok() {
             let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = writer.write_all(&bytes);
         }
     }
+}
+
+/// The message with its reason cut to what the host takes.
+fn brief<'a>(message: &'a ToHost<'_>) -> Cow<'a, ToHost<'a>> {
+    let cut = |text: &str| text[..text.floor_char_boundary(MAX_REASON)].to_owned();
+    Cow::Owned(match message {
+        ToHost::Failed(failure) if failure.what.len() > MAX_REASON => ToHost::Failed(Failure {
+            kind: failure.kind,
+            what: cut(&failure.what),
+        }),
+        ToHost::Ended(ExecEnd::Lost { reason }) if reason.len() > MAX_REASON => {
+            let reason = cut(reason);
+            ToHost::Ended(ExecEnd::Lost { reason })
+        }
+        ToHost::Ended(ExecEnd::NotStarted { reason }) if reason.len() > MAX_REASON => {
+            let reason = cut(reason);
+            ToHost::Ended(ExecEnd::NotStarted { reason })
+        }
+        message => return Cow::Borrowed(message),
+    })
 }
 
 fn find(ports: &Path) -> Option<PathBuf> {

@@ -50,12 +50,51 @@ pub(crate) fn power_off() -> ! {
     }
 }
 
+/// What the wall clock and the steady clock say.
+pub(crate) fn clocks() -> vm_core::guest::ClockReading {
+    let read = |clock| {
+        let time = nix::time::clock_gettime(clock).map(Duration::from);
+        let since = time.unwrap_or_default().as_nanos();
+        u64::try_from(since).unwrap_or(u64::MAX)
+    };
+    vm_core::guest::ClockReading {
+        wall_ns: read(ClockId::CLOCK_REALTIME),
+        steady_ns: read(ClockId::CLOCK_MONOTONIC),
+    }
+}
+
 /// Sets the wall clock: nanoseconds since 1970.
 pub(crate) fn set_clock(nanoseconds: u64) -> nix::Result<()> {
     clock_settime(
         ClockId::CLOCK_REALTIME,
         TimeSpec::from_duration(Duration::from_nanos(nanoseconds)),
     )
+}
+
+/// Names that programs look up without a network.
+const HOSTS: &str = "/etc/hosts";
+/// The address of the machine's own name.
+const OWN: &str = "127.0.1.1";
+
+/// Takes a host name, and has it resolve.
+pub(crate) fn take_name(name: &str) -> std::io::Result<()> {
+    nix::unistd::sethostname(name)?;
+    let known = fs::read_to_string(HOSTS).unwrap_or_default();
+    // An image whose files cannot be written has a name all the same.
+    let _ = fs::write(HOSTS, hosts(&known, name));
+    Ok(())
+}
+
+/// The file with this name in it, in place of a former one.
+fn hosts(known: &str, name: &str) -> String {
+    let others = known
+        .lines()
+        .filter(|line| line.split_whitespace().next() != Some(OWN));
+    let mut text: String = others.map(|line| format!("{line}\n")).collect();
+    if !text.contains("localhost") {
+        text += "127.0.0.1 localhost\n";
+    }
+    text + &format!("{OWN} {name}\n")
 }
 
 /// Most bytes of randomness taken at once.
@@ -160,4 +199,18 @@ pub(crate) fn loopback_up() {
     request.name[..2].copy_from_slice(b"lo");
     // SAFETY: `request` is as long as the kernel's struct and lives across the call.
     let _ = unsafe { set_interface_flags(socket.as_raw_fd(), &raw const request) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x9_the_machine_s_own_name_resolves_and_others_stay() {
+        let first = hosts("127.0.0.1 localhost\n10.0.0.1 db\n", "vm-1");
+        assert_eq!(first, "127.0.0.1 localhost\n10.0.0.1 db\n127.0.1.1 vm-1\n");
+        let clone = hosts(&first, "vm-2");
+        assert_eq!(clone, "127.0.0.1 localhost\n10.0.0.1 db\n127.0.1.1 vm-2\n");
+        assert_eq!(hosts("", "vm-3"), "127.0.0.1 localhost\n127.0.1.1 vm-3\n");
+    }
 }

@@ -82,6 +82,12 @@ pub(crate) struct ExecOptions {
     /// The event it is run for
     #[arg(long, value_enum, default_value_t = EventName::Push)]
     pub(crate) event: EventName,
+    /// An input of `workflow_dispatch`
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) input: Vec<String>,
+    /// A file with the event as the forge would send it: a JSON object, `github.event`
+    #[arg(long, short = 'e', value_name = "FILE")]
+    pub(crate) event_path: Option<PathBuf>,
     /// Only this job and those it needs
     #[arg(long)]
     pub(crate) job: Option<String>,
@@ -111,6 +117,9 @@ pub(crate) enum EventName {
     /// A pull request into `main`.
     #[value(name = "pull_request")]
     PullRequest,
+    /// By hand, with `--input`.
+    #[value(name = "workflow_dispatch")]
+    WorkflowDispatch,
 }
 
 /// How to say it.

@@ -220,6 +220,91 @@ fn what_cannot_be_run_has_its_own_exit_code() {
     assert_eq!(vmm.ordered(), 0);
 }
 
+#[test]
+fn x2_a_step_that_cannot_be_started_fails_with_the_manager_s_reason() {
+    let vmm = manager(|command| {
+        if command.script.contains("second") {
+            return Play::exit(0).out("second\n");
+        }
+        Play::end(serde_json::json!({
+            "state": "not_started", "exit_code": null, "signal": null,
+            "reason": "the folder /workspace/nope does not exist",
+        }))
+    });
+    let steps = |forgiven: bool| {
+        tree(&format!(
+            "on: push\njobs: {{a: {{runs-on: x, steps: [{{run: first, working-directory: nope, continue-on-error: {forgiven}}}, {{run: echo second}}]}}}}\n"
+        ))
+    };
+    for (forgiven, code) in [(false, 1), (true, 0)] {
+        let output = exec(steps(forgiven).path(), &[".", "--vmm", &vmm.url()], &[]);
+        let out = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{out}");
+        assert!(
+            out.contains("the folder /workspace/nope does not exist"),
+            "{out}"
+        );
+        assert_eq!(out.contains("[a] second"), forgiven, "{out}");
+    }
+}
+
+#[test]
+fn x9_a_workflow_is_dispatched_with_inputs_and_takes_an_event_from_a_file() {
+    let vmm = manager(|_| Play::exit(0));
+    let url = vmm.url();
+    let tree = tree(
+        "on:\n  workflow_dispatch:\n    inputs: {where: {required: true}, speed: {default: slow}}\n  pull_request:\njobs: {a: {runs-on: x, steps: [{run: 'go ${{ inputs.where }} ${{ inputs.speed }} ${{ github.event.inputs.where }} ${{ github.event.number }} ${{ github.base_ref }}'}]}}\n",
+    );
+    let said = || vmm.commands().last().unwrap().script.clone();
+    let by_hand = |more: &[&str]| {
+        let words = [&[".", "--vmm", &url, "--event", "workflow_dispatch"], more].concat();
+        exec(tree.path(), &words, &[])
+    };
+    let output = by_hand(&["--input", "where=moon"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(said().contains("go moon slow moon"), "{}", said());
+    // Without what is required there is no run, and it says which.
+    let output = by_hand(&[]);
+    assert_ne!(output.status.code(), Some(0));
+    assert!(
+        (text(&output.stdout) + &text(&output.stderr)).contains("where"),
+        "{}",
+        text(&output.stderr)
+    );
+    let file = tree.path().join("event.json");
+    std::fs::write(&file, r#"{"inputs":{"where":"mars","speed":"fast"}}"#).unwrap();
+    let output = by_hand(&["-e", file.to_str().unwrap(), "--input", "speed=faster"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(said().contains("go mars faster mars"), "{}", said());
+    let pull = r#"{"action":"opened","number":7,"pull_request":{"base":{"ref":"stable"}}}"#;
+    std::fs::write(&file, pull).unwrap();
+    let words = [
+        ".",
+        "--vmm",
+        &url,
+        "--event",
+        "pull_request",
+        "--event-path",
+    ];
+    let output = exec(
+        tree.path(),
+        &[&words[..], &[file.to_str().unwrap()]].concat(),
+        &[],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(said().contains("7 stable"), "{}", said());
+    for (content, word) in [("[1]", "no event"), ("{", "no JSON")] {
+        std::fs::write(&file, content).unwrap();
+        let output = by_hand(&["-e", file.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains(word),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
 fn cache() -> PathBuf {
     let base = std::env::var_os("ORRERY_CACHE").map(PathBuf::from);
     let base = base.unwrap_or_else(|| {

@@ -78,6 +78,9 @@ pub(crate) fn of_create(failure: CreateFailure) -> Problem {
         CreateFailure::NotStarted { .. } => {
             Problem::bad_gateway(detail).kind("not-started", "The VM did not start")
         }
+        CreateFailure::Shortage { retry_after, .. } => {
+            Problem::unavailable(detail, seconds(retry_after)).kind("no-room", "No room")
+        }
         CreateFailure::Store(error) => of_store(&error),
         CreateFailure::Interrupted => Problem::unavailable(detail, 1),
     }
@@ -97,6 +100,7 @@ pub(crate) fn of_vm(failure: &VmFailure) -> Problem {
     match failure {
         VmFailure::State(_) | VmFailure::Gone(_) => Problem::conflict(detail),
         VmFailure::Busy(_) => Problem::unavailable(detail, 1),
+        VmFailure::NoRoom(_) => Problem::unavailable(detail, 5).kind("no-room", "No room"),
         VmFailure::UnknownExec(_) => Problem::not_found(detail),
         VmFailure::Guest { kind, .. } => match kind {
             FailureKind::NotFound => Problem::not_found(detail),

@@ -55,6 +55,7 @@ struct Line {
     state: Option<ExecState>,
     exit_code: Option<i32>,
     signal: Option<i32>,
+    reason: Option<String>,
 }
 
 impl Follow {
@@ -144,6 +145,7 @@ fn event(line: &[u8]) -> Result<Option<FollowEvent>, VmmError> {
             state,
             exit_code: line.exit_code,
             signal: line.signal,
+            reason: line.reason,
         };
         return match state {
             ExecState::Running => Ok(None),
@@ -189,6 +191,7 @@ mod tests {
                 state,
                 exit_code,
                 signal,
+                reason: None,
             }))
         };
         let table = [
@@ -218,6 +221,15 @@ mod tests {
             ),
             (r#"{"state":"killed"}"#, ended(Killed, None, None)),
             (r#"{"state":"lost","new":1}"#, ended(Lost, None, None)),
+            (
+                r#"{"state":"not_started","exit_code":null,"reason":"no such folder"}"#,
+                Some(FollowEvent::Ended(ExecReport {
+                    state: NotStarted,
+                    exit_code: None,
+                    signal: None,
+                    reason: Some("no such folder".to_owned()),
+                })),
+            ),
         ];
         for (line, expected) in table {
             assert_eq!(of(line).unwrap(), expected, "{line}");

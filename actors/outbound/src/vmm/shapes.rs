@@ -244,6 +244,8 @@ pub enum ExecState {
     Killed,
     /// Nobody knows: the VM or its agent is gone.
     Lost,
+    /// It could not be started, and the reason says why: the VM is as well as before.
+    NotStarted,
 }
 
 /// An execution: the answer without `follow`, and the last line with it.
@@ -257,6 +259,9 @@ pub struct ExecReport {
     /// The signal that ended it.
     #[serde(default)]
     pub signal: Option<i32>,
+    /// What is known of one that was lost or not started.
+    #[serde(default)]
+    pub reason: Option<String>,
 }
 
 impl ExecReport {

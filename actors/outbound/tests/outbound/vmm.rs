@@ -162,6 +162,7 @@ async fn an_execution_is_followed_to_its_end() {
         state: ExecState::Exited,
         exit_code: Some(3),
         signal: None,
+        reason: None,
     };
     assert!(!report.is_success());
     assert_eq!(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use outbound::vmm::{ExecReport, ExecState, FollowEvent, NewExec, OutputStream, VmmError};
+use runner_core::limits::MAX_ENV_FILE_BYTES;
 use runner_core::mask::Secrets;
 use runner_core::state::StepEnd;
 use tokio::sync::watch;
@@ -29,7 +30,41 @@ pub(crate) struct Ended {
     pub(crate) end: StepEnd,
     /// What is to be said about the end.
     pub(crate) reason: Option<String>,
+    pub(crate) said: Kept,
+}
+
+/// What it said by commands in its output.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
     pub(crate) outputs: Vec<(String, String)>,
+    /// Variables and folders for later steps, where the step allows this old way.
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) path: Vec<String>,
+    /// Why a command fails the step.
+    pub(crate) wrong: Option<String>,
+    /// Bytes of the names and values so far.
+    bytes: usize,
+}
+
+impl Kept {
+    /// Adds what was said, as far as one step may say so much.
+    fn add(&mut self, said: &mut Said) {
+        let pairs = said.outputs.iter().chain(&said.env);
+        let pairs: usize = pairs.map(|(name, value)| name.len() + value.len()).sum();
+        self.bytes += pairs + said.path.iter().map(String::len).sum::<usize>();
+        if self.bytes > MAX_ENV_FILE_BYTES {
+            self.wrong.get_or_insert_with(|| {
+                format!("commands in its output set more than {MAX_ENV_FILE_BYTES} bytes")
+            });
+            return;
+        }
+        self.outputs.append(&mut said.outputs);
+        self.env.append(&mut said.env);
+        self.path.append(&mut said.path);
+        if self.wrong.is_none() {
+            self.wrong = said.wrong.take();
+        }
+    }
 }
 
 /// Extra time the manager has to end a process by itself before it is asked to.
@@ -45,6 +80,10 @@ pub(crate) async fn execute(
     voice: &Voice,
     cancel: &mut watch::Receiver<bool>,
 ) -> Ended {
+    let unsecure = process
+        .env
+        .get("ACTIONS_ALLOW_UNSECURE_COMMANDS")
+        .is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let request = NewExec {
         argv: Some(process.argv),
         cwd: Some(process.cwd),
@@ -56,18 +95,20 @@ pub(crate) async fn execute(
     };
     let exec = match machine.vmm.exec(&machine.id, &request).await {
         Ok(exec) => exec,
+        // The manager takes no such command: nothing has happened to the machine.
+        Err(VmmError::Refused(reason)) => return Ended::of(StepEnd::Error, reason),
         Err(error) => return lost(&error),
     };
     let mut sink = Sink {
         streams: [
-            Stream::new(LineKind::Out, secrets),
-            Stream::new(LineKind::Err, secrets),
+            Stream::new(LineKind::Out, secrets, unsecure),
+            Stream::new(LineKind::Err, secrets, unsecure),
         ],
         secrets,
         cap: Cap::default(),
         voice,
         step: process.step,
-        outputs: Vec::new(),
+        said: Kept::default(),
         taken: 0,
     };
     let followed = {
@@ -81,7 +122,7 @@ pub(crate) async fn execute(
         tokio::select! {
             followed = follow => Some(followed),
             _ = cancel.wait_for(|cancelled| *cancelled) => None,
-            () = overdue => Some(Ok(ExecReport { state: ExecState::TimedOut, exit_code: None, signal: None })),
+            () = overdue => Some(Ok(overdue_report())),
         }
     };
     let (end, reason) = match followed {
@@ -100,15 +141,21 @@ pub(crate) async fn execute(
             (StepEnd::Cancelled, Some("cancelled".to_owned()))
         }
     };
-    let outputs = sink.finish().await;
-    Ended {
-        end,
-        reason,
-        outputs,
+    let said = sink.finish().await;
+    Ended { end, reason, said }
+}
+
+fn overdue_report() -> ExecReport {
+    ExecReport {
+        state: ExecState::TimedOut,
+        exit_code: None,
+        signal: None,
+        reason: None,
     }
 }
 
 fn ended(report: &ExecReport) -> (StepEnd, Option<String>) {
+    let known = report.reason.clone();
     match (report.state, report.exit_code, report.signal) {
         (ExecState::Exited, Some(code), _) => {
             let reason = (code != 0).then(|| format!("exit code {code}"));
@@ -123,19 +170,33 @@ fn ended(report: &ExecReport) -> (StepEnd, Option<String>) {
             Some("it took longer than it may".to_owned()),
         ),
         (ExecState::Killed, ..) => (StepEnd::Cancelled, Some("it was killed".to_owned())),
+        // The machine is as well as before: the step is wrong.
+        (ExecState::NotStarted, ..) => (
+            StepEnd::Error,
+            Some(known.unwrap_or_else(|| "it could not be started".to_owned())),
+        ),
         // An exit code is never made up.
         (ExecState::Exited | ExecState::Lost | ExecState::Running, ..) => (
             StepEnd::Lost,
-            Some("how it ended is not known: its machine went away".to_owned()),
+            Some(match known {
+                Some(known) => format!("how it ended is not known: {known}"),
+                None => "how it ended is not known: its machine went away".to_owned(),
+            }),
         ),
     }
 }
 
 fn lost(error: &VmmError) -> Ended {
-    Ended {
-        end: StepEnd::Lost,
-        reason: Some(error.to_string()),
-        outputs: Vec::new(),
+    Ended::of(StepEnd::Lost, error.to_string())
+}
+
+impl Ended {
+    fn of(end: StepEnd, reason: String) -> Self {
+        Self {
+            end,
+            reason: Some(reason),
+            said: Kept::default(),
+        }
     }
 }
 
@@ -192,7 +253,7 @@ struct Sink<'a> {
     cap: Cap,
     voice: &'a Voice,
     step: u32,
-    outputs: Vec<(String, String)>,
+    said: Kept,
     /// Bytes of both streams so far.
     taken: u64,
 }
@@ -208,8 +269,8 @@ impl Sink<'_> {
         }
     }
 
-    async fn heard(&mut self, said: Said) {
-        self.outputs.extend(said.outputs);
+    async fn heard(&mut self, mut said: Said) {
+        self.said.add(&mut said);
         if !said.masks.is_empty() {
             for mask in &said.masks {
                 // Beyond the bound the streams withhold everything.
@@ -224,7 +285,7 @@ impl Sink<'_> {
         }
     }
 
-    async fn finish(mut self) -> Vec<(String, String)> {
+    async fn finish(mut self) -> Kept {
         for index in 0..2 {
             let mut said = Said::default();
             self.streams[index].finish(&mut said);
@@ -233,6 +294,30 @@ impl Sink<'_> {
         for (kind, text) in std::mem::take(&mut self.cap).finish() {
             self.voice.line(self.step, kind, &text).await;
         }
-        self.outputs
+        self.said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x2_what_could_not_be_started_is_a_failed_step_and_no_lost_machine() {
+        let report = |state, reason: Option<&str>| ExecReport {
+            state,
+            exit_code: None,
+            signal: None,
+            reason: reason.map(str::to_owned),
+        };
+        let nowhere = "the folder /workspace/nope does not exist";
+        let (end, reason) = ended(&report(ExecState::NotStarted, Some(nowhere)));
+        assert_eq!((end, reason.as_deref()), (StepEnd::Error, Some(nowhere)));
+        use runner_core::state::Conclusion;
+        assert_eq!(end.conclusion(true), Conclusion::Success);
+        assert_eq!(end.conclusion(false), Conclusion::Failure);
+        let (end, reason) = ended(&report(ExecState::Lost, Some("the VM is gone: killed")));
+        assert_eq!(end, StepEnd::Lost);
+        assert!(reason.unwrap().contains("the VM is gone"));
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use runner_core::glob::Pattern;
-use runner_core::plan::{NativeAction, SetupTool};
+use runner_core::plan::{NativeAction, SetupTool, Wanted};
 use runner_core::state::StepEnd;
 
 use super::packing::{OneFile, PACK};
@@ -40,6 +40,7 @@ impl Runner<'_> {
     pub(super) async fn native(
         &mut self,
         action: NativeAction,
+        uses: &str,
         inputs: &[(String, String)],
     ) -> StepResult {
         match action {
@@ -49,7 +50,7 @@ impl Runner<'_> {
             NativeAction::Cache => self.cache(inputs, true).await,
             NativeAction::CacheRestore => self.cache(inputs, false).await,
             NativeAction::CacheSave => self.save_now(inputs).await,
-            NativeAction::Setup(tool) => self.setup(tool, inputs).await,
+            NativeAction::Setup(tool) => self.setup(tool, uses, inputs).await,
         }
     }
 
@@ -357,11 +358,26 @@ impl Runner<'_> {
         pending.keep().map_err(local)
     }
 
-    async fn setup(&mut self, tool: SetupTool, inputs: &[(String, String)]) -> StepResult {
-        let wanted = input(inputs, tool.version_input).to_owned();
-        let script = "command -v \"$1\" >/dev/null || { echo \"$1 is not in the image\" >&2; exit 4; }; found=$(\"$1\" \"$2\" 2>&1 | head -n 1); echo \"$found\"; [ -z \"$3\" ] && exit 0; \
-             printf '%s' \"$found\" | grep -Eq \"(^|[^0-9.])$3([^0-9]|\\$)\" || { echo \"wanted $3\" >&2; exit 5; }";
-        let version: String = version_core(&wanted);
+    /// Checks that the tool is in the image, in the version that is wanted.
+    async fn setup(
+        &mut self,
+        tool: SetupTool,
+        uses: &str,
+        inputs: &[(String, String)],
+    ) -> StepResult {
+        let named = uses.split_once('@').map_or("", |(_, version)| version);
+        let version = match input(inputs, tool.version_input) {
+            "" if tool.named_by_reference => named,
+            given => given,
+        };
+        let wanted = match Wanted::parse(tool.command, version) {
+            Ok(wanted) => wanted,
+            Err(reason) => {
+                return StepResult::error(format!("{}: {reason}", tool.version_input));
+            }
+        };
+        let script = "command -v \"$1\" >/dev/null || { echo \"$1 is not in the image\" >&2; exit 4; }; \
+             found=$(\"$1\" \"$2\" 2>&1 | head -n 1); echo \"$found\"; echo \"::set-output name=found::$found\"";
         let argv = [
             "sh",
             "-c",
@@ -369,56 +385,25 @@ impl Runner<'_> {
             "sh",
             tool.command,
             tool.version_argument,
-            &version,
         ];
         let ended = self.command(argv.map(str::to_owned).to_vec()).await;
+        let found = ended.said.outputs.iter().find(|(name, _)| name == "found");
+        let found = found.map_or("", |(_, found)| found.as_str());
         match ended.end {
-            StepEnd::Exited(0) => StepResult::success(Vec::new()),
+            StepEnd::Exited(0) if wanted.holds(found) => StepResult::success(Vec::new()),
+            StepEnd::Exited(0) => StepResult::error(format!(
+                "the image has another version of {} than {version}: {found}",
+                tool.command
+            )),
             StepEnd::Lost => StepResult::lost(ended.reason.unwrap_or_default()),
             StepEnd::Exited(4) => StepResult::error(format!(
                 "{} is not in the image of this label",
-                tool.command
-            )),
-            StepEnd::Exited(5) => StepResult::error(format!(
-                "the image has another version of {} than {wanted}",
                 tool.command
             )),
             _ => StepResult {
                 end: ended.end,
                 ..StepResult::error(ended.reason.unwrap_or_default())
             },
-        }
-    }
-}
-
-/// The part of a version that an image can be held to: `18`, `3.11`; `lts/*`, `stable`, `^18.2.0` and `x` mean less than they say.
-fn version_core(wanted: &str) -> String {
-    let digits = wanted
-        .trim()
-        .trim_start_matches(['v', '^', '~', '=', '>', ' ']);
-    let parts: Vec<&str> = digits
-        .split('.')
-        .take_while(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
-        .collect();
-    // A full stop is any character for the shell's grep.
-    parts.join("\\.")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_held_to_what_they_say() {
-        for (wanted, core) in [
-            ("18", "18"),
-            ("v18.x", "18"),
-            ("3.11", "3\\.11"),
-            ("^20.1.0", "20\\.1\\.0"),
-            ("lts/*", ""),
-            ("stable", ""),
-        ] {
-            assert_eq!(version_core(wanted), core);
         }
     }
 }

@@ -22,6 +22,12 @@ pub(crate) struct Said {
     pub(crate) outputs: Vec<(String, String)>,
     /// Texts to be masked from here on.
     pub(crate) masks: Vec<String>,
+    /// Variables for later steps.
+    pub(crate) env: Vec<(String, String)>,
+    /// Folders for their `PATH`.
+    pub(crate) path: Vec<String>,
+    /// Why a command fails the step.
+    pub(crate) wrong: Option<String>,
 }
 
 /// One stream of one step.
@@ -37,11 +43,11 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(kind: LineKind, secrets: &Secrets) -> Self {
+    pub(crate) fn new(kind: LineKind, secrets: &Secrets, unsecure: bool) -> Self {
         Self {
             kind,
             masker: Masker::new(secrets),
-            commands: Commands::default(),
+            commands: Commands::new(unsecure),
             line: Vec::new(),
             continued: false,
             first: None,
@@ -140,10 +146,20 @@ impl Stream {
                 | Command::Echo(_)
                 | Command::NoEffect(_),
             ) => return,
+            Some(Command::SetEnv { name, value }) => {
+                said.env.push((name, value));
+                return;
+            }
+            Some(Command::AddPath(path)) => {
+                said.path.push(path);
+                return;
+            }
             Some(Command::Disabled(name)) => {
+                let file = runner_core::command::replacement(&name);
                 let text = format!(
-                    "the command `{name}` is switched off: others could use it through the output"
+                    "the command `{name}` is switched off, for others could use it through the output: write to {file}, or set ACTIONS_ALLOW_UNSECURE_COMMANDS to true"
                 );
+                said.wrong.get_or_insert_with(|| text.clone());
                 (LineKind::Error, text)
             }
         };
@@ -215,7 +231,7 @@ mod tests {
         for secret in secrets {
             known.add(secret).unwrap();
         }
-        let mut stream = Stream::new(LineKind::Out, &known);
+        let mut stream = Stream::new(LineKind::Out, &known, false);
         let mut said = Said::default();
         for write in writes {
             stream.push(write.as_bytes(), &mut said);
@@ -261,6 +277,23 @@ mod tests {
                 vec![("k".to_owned(), "v".to_owned())]
             )
         );
+    }
+
+    #[test]
+    fn x7_setting_variables_through_the_output_fails_the_step_unless_allowed() {
+        let lines = "::set-env name=A::1\n::add-path::/opt/bin\n";
+        for (unsecure, wrong) in [(false, true), (true, false)] {
+            let mut stream = Stream::new(LineKind::Out, &Secrets::default(), unsecure);
+            let mut said = Said::default();
+            stream.push(lines.as_bytes(), &mut said);
+            assert_eq!(said.wrong.is_some(), wrong);
+            assert_eq!(said.lines.len(), if wrong { 2 } else { 0 });
+            let set = (said.env.len(), said.path.len());
+            assert_eq!(set, if wrong { (0, 0) } else { (1, 1) });
+            if let Some(wrong) = said.wrong {
+                assert!(wrong.contains("GITHUB_ENV"), "{wrong}");
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
 use tokio::sync::watch;
 
-use super::execute::{Process, execute};
+use super::execute::{Kept, Process, execute};
 use super::steps::{ARCH, Frame, OWN, Runner, StepResult, set};
 use super::tarball;
 
@@ -62,17 +62,43 @@ impl Runner<'_> {
             self.cancel.clone()
         };
         tracing::info!(event = "run.executing", run = %self.order.run, vm = %machine.id, step = self.number, "executing command in VM");
-        let ended = execute(machine, process, &mut self.secrets, self.voice, &mut cancel).await;
+        let mut ended = execute(machine, process, &mut self.secrets, self.voice, &mut cancel).await;
         let mut result = StepResult {
             end: ended.end,
             reason: ended.reason,
-            outputs: ended.outputs,
+            outputs: std::mem::take(&mut ended.said.outputs),
             summary: None,
         };
         if result.end != StepEnd::Lost {
+            self.take_said(ended.said, &mut result);
             self.read_files(&folder, &mut result).await;
         }
         result
+    }
+
+    /// What commands in the output have set, and what they have done wrong.
+    fn take_said(&mut self, said: Kept, result: &mut StepResult) {
+        let Kept {
+            env, path, wrong, ..
+        } = said;
+        let own = env.iter().find(|(name, _)| env_file::is_reserved(name));
+        let wrong = wrong.or_else(|| {
+            own.map(|(name, _)| {
+                let name = config_core::quoted(name);
+                format!("set-env: {name} is a variable of the runner")
+            })
+        });
+        if let Some(wrong) = wrong {
+            if result.end.outcome() == Conclusion::Success {
+                result.end = StepEnd::Error;
+                result.reason = Some(wrong);
+            }
+            return;
+        }
+        env.into_iter().for_each(|pair| set(&mut self.env, pair));
+        for folder in path {
+            self.path.insert(0, folder);
+        }
     }
 
     fn process_env(

@@ -366,8 +366,8 @@ impl<'a> Runner<'a> {
                     Err(error) => StepResult::error(error.to_string()),
                 }
             }
-            StepKind::Native { action, with, .. } => match prepare::inputs(with, &scope) {
-                Ok(inputs) => self.native(*action, &inputs).await,
+            StepKind::Native { action, uses, with } => match prepare::inputs(with, &scope) {
+                Ok(inputs) => self.native(*action, uses, &inputs).await,
                 Err(error) => StepResult::error(error.to_string()),
             },
             StepKind::Composite(action) => {

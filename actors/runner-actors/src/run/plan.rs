@@ -339,7 +339,7 @@ async fn contexts(
             .map(|(name, value)| (name, value.expose().as_str()));
         base.set(Context::Secrets, Value::object(secrets));
     }
-    match context::dispatch_inputs(workflow, event) {
+    match context::dispatch_inputs(workflow, event, &base) {
         Ok(inputs) => base.set(Context::Inputs, inputs),
         Err(reason) => {
             ledger.end(RunState::Failed, Some(reason)).await;

@@ -21,7 +21,8 @@ pub use contexts::{Context, Contexts, HashFiles, Scope, Status};
 pub use functions::Function;
 pub use kind::{Kind, KindOfName};
 pub use object::Object;
-pub use template::{Condition, Data, Template};
+pub(crate) use template::is_insert;
+pub use template::{Condition, Data, Key, Template};
 pub use value::{Value, same_text};
 
 /// What is wrong with an expression, and where in it.

@@ -291,6 +291,18 @@ pub enum Data {
     List(Vec<Data>),
     /// A mapping; keys have no expressions.
     Map(Vec<(String, Data)>),
+    /// A mapping with keys that are expressions, or that add what an expression gives.
+    Computed(Vec<(Key, Data)>),
+}
+
+/// A key of a mapping that only the run knows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Key {
+    /// Its text has expressions.
+    Text(Template),
+    /// `${{ insert }}`: the entries of the value are added.
+    Insert,
 }
 
 impl Data {
@@ -302,9 +314,19 @@ impl Data {
         Ok(match self {
             Self::Scalar(template) => template.value(scope)?,
             Self::List(values) => {
-                let values: Result<Vec<Value>, _> =
-                    values.iter().map(|value| value.value(scope)).collect();
-                Value::list(values?)
+                let mut all = Vec::new();
+                for value in values {
+                    match (value, value.value(scope)?) {
+                        // An expression that gives a list gives its elements.
+                        (Self::Scalar(template), Value::List(more))
+                            if template.is_one_expression() =>
+                        {
+                            all.extend(more.iter().cloned());
+                        }
+                        (_, value) => all.push(value),
+                    }
+                }
+                Value::list(all)
             }
             Self::Map(entries) => {
                 let mut object = Object::default();
@@ -313,15 +335,48 @@ impl Data {
                 }
                 Value::Object(Arc::new(object))
             }
+            Self::Computed(entries) => computed(entries, scope)?,
         })
     }
 
     /// Whether an expression in it refers to `context`.
     pub fn refers_to(&self, context: Context) -> bool {
         match self {
+            Self::Computed(entries) => entries.iter().any(|(key, value)| {
+                let in_key = matches!(key, Key::Text(text) if text.refers_to(context));
+                in_key || value.refers_to(context)
+            }),
             Self::Scalar(template) => template.refers_to(context),
             Self::List(values) => values.iter().any(|value| value.refers_to(context)),
             Self::Map(entries) => entries.iter().any(|(_, value)| value.refers_to(context)),
         }
     }
+}
+
+/// A mapping whose keys are evaluated as well.
+fn computed(entries: &[(Key, Data)], scope: &Scope<'_>) -> Result<Value, EvalError> {
+    let mut object = Object::default();
+    for (key, value) in entries {
+        let value = value.value(scope)?;
+        match (key, value) {
+            (Key::Text(key), value) => object.set(&key.text(scope)?, value),
+            (Key::Insert, Value::Object(more)) => {
+                for (key, value) in more.iter() {
+                    object.set(key, value.clone());
+                }
+            }
+            (Key::Insert, Value::Null) => {}
+            (Key::Insert, other) => {
+                return Err(kind("insert", &other.as_text(), "a mapping"));
+            }
+        }
+    }
+    Ok(Value::Object(Arc::new(object)))
+}
+
+/// Whether a key adds what its value gives.
+pub(crate) fn is_insert(key: &str) -> bool {
+    let inner = key.trim().strip_prefix("${{");
+    let inner = inner.and_then(|rest| rest.strip_suffix("}}"));
+    inner.is_some_and(|inner| inner.trim() == "insert")
 }

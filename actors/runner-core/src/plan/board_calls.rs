@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::board::{Action, Board, Progress, ended};
 use super::inputs::typed;
 use super::types::{PlannedJob, PlannedWork};
+use crate::context::input_default;
 use crate::expr::{Context, Contexts, Object, Scope, Status, Value};
 use crate::state::Conclusion;
 use crate::workflow::CallSecrets;
@@ -32,11 +33,12 @@ impl Board {
                 .iter()
                 .find(|(name, _)| name.eq_ignore_ascii_case(&spec.name))
                 .map(|(_, value)| value);
-            let value = given
-                .or(spec.default.as_ref())
-                .map(|template| template.value(&scope))
-                .transpose();
-            let value = value.map_err(|error| {
+            let value = match (given, &spec.default) {
+                (Some(given), _) => Some(given.value(&scope).map_err(|error| error.to_string())),
+                (None, Some(default)) => Some(input_default(default, &inputs, contexts)),
+                (None, None) => None,
+            };
+            let value = value.transpose().map_err(|error| {
                 format!("the input {}: {error}", config_core::quoted(&spec.name))
             })?;
             inputs.set(&spec.name, typed(value, &spec.kind, &spec.name)?);

@@ -11,7 +11,7 @@ use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork};
 use crate::expr::{Context, Contexts, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS, MAX_WORKFLOW_DEPTH};
 use crate::place::Place;
-use crate::workflow::{self, CallSecrets, Env, Job, JobWork, Refusal, Workflow};
+use crate::workflow::{self, CallSecrets, Env, Job, JobWork, Refusal, Workflow, in_repository};
 
 /// Gives the bytes of a file of the commit, by its path in the repository.
 pub type Files<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
@@ -245,7 +245,7 @@ impl Builder<'_> {
         {
             return refuse("a workflow is called once, not for every combination of a matrix");
         }
-        let Some(path) = uses.strip_prefix("./") else {
+        let Some(path) = in_repository(uses) else {
             return refuse("only workflows of the same repository are called (`./…`)");
         };
         if depth + 1 >= MAX_WORKFLOW_DEPTH {

@@ -9,6 +9,7 @@ mod matrix;
 mod native;
 mod steps;
 mod types;
+mod versions;
 
 pub use board::{Action, Board};
 pub use build::{Files, PlanError, PlanInput, plan};
@@ -22,3 +23,4 @@ pub use types::{
     CalledWorkflow, Composite, Group, Instances, JobInstance, Plan, PlannedJob, PlannedStep,
     PlannedWork, StepKind, run_defaults,
 };
+pub use versions::Wanted;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::versions::Wanted;
 use crate::expr::Template;
 
 /// An action the runner does itself.
@@ -33,6 +34,8 @@ pub struct SetupTool {
     pub version_argument: &'static str,
     /// The input that names the version wanted.
     pub version_input: &'static str,
+    /// Whether the version stands behind the action's name, `…@1.75`.
+    pub named_by_reference: bool,
 }
 
 /// A native action: its name, what it is, the inputs it takes, and those that must be left out or have
@@ -59,6 +62,7 @@ const fn setup(
         command,
         version_argument,
         version_input,
+        named_by_reference: false,
     })
 }
 
@@ -75,7 +79,6 @@ const SETUP_IDLE: &[&str] = &[
     "cache",
     "cache-dependency-path",
     "token",
-    "check-latest",
     "update-environment",
 ];
 
@@ -87,8 +90,6 @@ const NATIVE: &[Entry] = &[
         idle: &[
             "token",
             "persist-credentials",
-            "fetch-depth",
-            "fetch-tags",
             "show-progress",
             "set-safe-directory",
             "ssh-strict",
@@ -270,18 +271,54 @@ pub(super) fn native(uses: &str, with: &[(String, Template)]) -> Result<NativeAc
         {
             continue;
         }
-        return Err(format!(
-            "its input {} is not done here",
-            config_core::quoted(input)
-        ));
+        return Err(match (entry.action, input.to_ascii_lowercase().as_str()) {
+            (NativeAction::Checkout, "fetch-depth" | "fetch-tags") => format!(
+                "its input {} asks for history: the workspace has the files of the commit and no history of git; leave it out, or have the step that needs history fetch it",
+                config_core::quoted(input)
+            ),
+            _ => format!("its input {} is not done here", config_core::quoted(input)),
+        });
     }
-    Ok(entry.action)
+    match entry.action {
+        NativeAction::Setup(tool) => Ok(NativeAction::Setup(checked(tool, uses, with)?)),
+        action => Ok(action),
+    }
+}
+
+/// A tool whose version the image can be held to, as far as it is known before the run.
+fn checked(
+    mut tool: SetupTool,
+    uses: &str,
+    with: &[(String, Template)],
+) -> Result<SetupTool, String> {
+    let given = with
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(tool.version_input));
+    let version = match given {
+        Some((_, value)) => value.fixed().map(|value| value.as_text().to_string()),
+        // `dtolnay/rust-toolchain@1.75` names the version behind the action's name.
+        None if tool.command == "rustc" => {
+            let version = uses.split_once('@').map_or("", |(_, version)| version);
+            // A commit or a branch of the action itself names none.
+            let commit =
+                version.len() == 40 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
+            tool.named_by_reference = !commit && !matches!(version, "" | "master" | "main" | "v1");
+            tool.named_by_reference.then(|| version.to_owned())
+        }
+        None => None,
+    };
+    if let Some(version) = version {
+        Wanted::parse(tool.command, &version)
+            .map_err(|reason| format!("`{}`: {reason}", tool.version_input))?;
+    }
+    Ok(tool)
 }
 
 /// A value that is the default, or asks for nothing.
 fn harmless(input: &str, value: &str) -> bool {
     match input {
         "repository" | "ref" => value.is_empty(),
+        "fetch-depth" => matches!(value, "" | "1"),
         _ => matches!(value, "" | "false"),
     }
 }

@@ -9,7 +9,7 @@ use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
 use crate::place::Place;
 use crate::shell;
-use crate::workflow::{ActionRuns, Env, Refusal, Step, StepWork, parse_action};
+use crate::workflow::{ActionRuns, Env, Refusal, Step, StepWork, in_repository, parse_action};
 
 /// Why steps in the background and beside each other are refused.
 const ONE_AFTER_THE_OTHER: &str =
@@ -117,7 +117,10 @@ impl<'a> Steps<'a> {
         place: Place,
         with: &[(String, Template)],
     ) -> Result<StepKind, PlanError> {
-        if uses.starts_with("./") || uses.starts_with("../") {
+        if let Some(path) = in_repository(uses) {
+            return self.local(&format!("./{path}"), place, with);
+        }
+        if uses.starts_with("../") {
             return self.local(uses, place, with);
         }
         match native(uses, with) {

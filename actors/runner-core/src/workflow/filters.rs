@@ -30,10 +30,10 @@ pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore
                 );
             }
             if !patterns.is_empty() && patterns.iter().all(|pattern| pattern.negative) {
-                reader.error_help(
+                reader.warn(
                     place(only),
-                    format!("`{only}` only takes away, so nothing is left"),
-                    format!("use `{ignore}`"),
+                    format!("`{only}` only takes away, so nothing passes"),
+                    format!("if something is to pass, use `{ignore}`"),
                 );
             }
             Filter::Only(patterns)

@@ -77,7 +77,7 @@ fn add(kinds: &mut Kinds, name: &str, kind: Option<Kind>) {
 fn of(value: &Data) -> Option<Kind> {
     match value {
         Data::List(_) => Some(Kind::List),
-        Data::Map(_) => Some(Kind::Object),
+        Data::Map(_) | Data::Computed(_) => Some(Kind::Object),
         Data::Scalar(template) => match template.fixed() {
             Some(value) => Some(Kind::of(&value)),
             None if template.is_one_expression() => {

@@ -30,7 +30,7 @@ pub(super) fn check_matrix(reader: &Reader<'_>, node: &Node) {
         let expression =
             matches!(&value.data, NodeData::Scalar { text, .. } if text.contains("${{"));
         match &value.data {
-            _ if expression => {}
+            _ if expression || key.contains("${{") => {}
             NodeData::List(values)
                 if values.is_empty() && !["include", "exclude"].contains(&key.as_str()) =>
             {
@@ -55,6 +55,10 @@ pub(super) fn check_matrix(reader: &Reader<'_>, node: &Node) {
 
 /// What `exclude` names is there: else it takes nothing away.
 fn check_exclude(reader: &Reader<'_>, rows: &[Entry]) {
+    // Keys that only the run knows may be any.
+    if rows.iter().any(|row| row.key.contains("${{")) {
+        return;
+    }
     let Some(exclude) = rows.iter().find(|row| row.key == "exclude") else {
         return;
     };

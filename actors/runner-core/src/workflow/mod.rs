@@ -31,3 +31,4 @@ pub use types::{
     PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec, Step, StepWork, Strategy,
     Triggers, Workflow,
 };
+pub(crate) use uses::in_repository;

@@ -6,7 +6,7 @@ use config_core::{Diagnostic, Diagnostics, Severity, SourceText, quoted, suggest
 
 use super::fields::Fields;
 use super::slots::Slot;
-use crate::expr::{Condition, Data, Expr, ExprError, Template, Value};
+use crate::expr::{Condition, Data, Expr, ExprError, Key, Template, Value, is_insert};
 use crate::limits::MAX_FINDINGS;
 use crate::place::Place;
 use crate::yaml::{Entry, Node, NodeData};
@@ -303,11 +303,37 @@ impl<'a> Reader<'a> {
                 let values = values.iter().map(|value| self.data(value, what, slot));
                 values.collect::<Option<Vec<_>>>().map(Data::List)
             }
+            NodeData::Map(entries) if entries.iter().any(|entry| entry.key.contains("${{")) => {
+                let entries = entries.iter().map(|entry| {
+                    let key = self.key(entry, slot)?;
+                    Some((key, self.data(&entry.value, what, slot)?))
+                });
+                entries.collect::<Option<Vec<_>>>().map(Data::Computed)
+            }
             NodeData::Map(entries) => {
                 let entries = entries
                     .iter()
                     .map(|entry| Some((entry.key.clone(), self.data(&entry.value, what, slot)?)));
                 entries.collect::<Option<Vec<_>>>().map(Data::Map)
+            }
+        }
+    }
+
+    /// A key that may have expressions.
+    fn key(&self, entry: &Entry, slot: Slot) -> Option<Key> {
+        if is_insert(&entry.key) {
+            return Some(Key::Insert);
+        }
+        match Template::parse(&entry.key, entry.key_place) {
+            Ok(template) => {
+                template
+                    .expressions()
+                    .for_each(|expr| self.check(expr, entry.key_place, slot));
+                Some(Key::Text(template))
+            }
+            Err(error) => {
+                self.error(entry.key_place, error.to_string());
+                None
             }
         }
     }

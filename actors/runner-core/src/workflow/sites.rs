@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::types::{Concurrency, Env, Job, JobWork, RunDefaults, Step, StepWork, Workflow};
-use crate::expr::{Condition, Data, Expr, Template};
+use crate::expr::{Condition, Data, Expr, Key, Template};
 use crate::place::Place;
 
 /// What a place makes of a value.
@@ -152,6 +152,14 @@ impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
             Data::Scalar(template) => self.template(template, Wanted::Any),
             Data::List(values) => values.iter().for_each(|value| self.data(value)),
             Data::Map(entries) => entries.iter().for_each(|(_, value)| self.data(value)),
+            Data::Computed(entries) => {
+                for (key, value) in entries {
+                    if let Key::Text(key) = key {
+                        self.template(key, Wanted::Any);
+                    }
+                    self.data(value);
+                }
+            }
         }
     }
 

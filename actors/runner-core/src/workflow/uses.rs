@@ -66,8 +66,11 @@ pub(super) fn check_inputs(
 }
 
 fn is_local(uses: &str) -> bool {
-    // `$/` is the repository of the file itself.
-    ["./", ".\\", "$/"]
-        .iter()
-        .any(|start| uses.starts_with(start))
+    uses.starts_with(".\\") || in_repository(uses).is_some()
+}
+
+/// The path of what lies in the same repository: `./path`, or `$/path`, which is the repository of the
+/// file itself.
+pub(crate) fn in_repository(uses: &str) -> Option<&str> {
+    uses.strip_prefix("./").or_else(|| uses.strip_prefix("$/"))
 }

@@ -5,6 +5,7 @@ mod checks;
 mod corpora;
 mod documentation;
 mod findings;
+mod language;
 mod masking;
 mod mistakes;
 mod model;

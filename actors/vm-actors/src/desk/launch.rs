@@ -13,12 +13,15 @@ use crate::keys::{self, OrderKey};
 use crate::messages::{CreateFailure, RefillPool};
 use crate::settings::Shared;
 use crate::shelves::Taken;
-use crate::slot::VmSlot;
+use crate::slot::{Unborn, VmSlot};
 use crate::vm::{Birth, Vm, VmOrder};
 
 /// Messages that may wait for one VM, and questions it may have open: more than commands and
 /// transfers at once.
 const VM_CAPACITY: usize = 64;
+
+/// When to come again after the machine had too little of something.
+const SHORTAGE: std::time::Duration = std::time::Duration::from_secs(10);
 
 impl Desk {
     /// Takes the best there is, puts the VM on the board and starts its actor.
@@ -112,8 +115,14 @@ pub(super) async fn settled(slot: &VmSlot) -> Reply {
         VmState::Ready | VmState::Busy => Ok(slot.created_view()),
         VmState::Starting | VmState::Stopping => Err(CreateFailure::Interrupted),
         VmState::Failed | VmState::Gone => match slot.failure() {
-            Some((_, detail)) if slot.is_unsupported() => Err(CreateFailure::Unsupported(detail)),
-            Some((reason, detail)) => Err(CreateFailure::NotStarted { reason, detail }),
+            Some((reason, detail)) => Err(match slot.unborn() {
+                Unborn::Unsupported => CreateFailure::Unsupported(detail),
+                Unborn::Shortage => CreateFailure::Shortage {
+                    detail,
+                    retry_after: SHORTAGE,
+                },
+                Unborn::Broken => CreateFailure::NotStarted { reason, detail },
+            }),
             None => Err(CreateFailure::Interrupted),
         },
     }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use vm_core::{Source, VmId, VmSpec};
 use vm_engine::image::Image;
@@ -72,6 +72,8 @@ impl Birth {
                     source,
                 });
             }
+            // Booting takes more than a clone does.
+            Some((Err(error), _)) if error.is_shortage() => return Err(error),
             Some((Err(error), _)) => {
                 tracing::warn!(event = "vm.boots_instead", vm = %id, %error, "a clone failed");
             }
@@ -149,7 +151,7 @@ pub(crate) fn discard(machine: &dyn Machine) {
     }
 }
 
-/// Fresh randomness and the time, read as late as possible.
+/// Fresh randomness, and a name.
 fn identity(id: &VmId) -> Result<Identity, DriverError> {
     let mut seed = [0; 64];
     let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut seed));
@@ -158,11 +160,7 @@ fn identity(id: &VmId) -> Result<Identity, DriverError> {
         path: "/dev/urandom".into(),
         source,
     })?;
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
     Ok(Identity {
-        clock_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
         seed,
         hostname: id.to_string(),
     })

@@ -221,6 +221,7 @@ impl Handler<ExecEnded> for Vm {
             ExecState::TimedOut => "timed_out",
             ExecState::Killed => "killed",
             ExecState::Lost => "lost",
+            ExecState::NotStarted => "not_started",
         };
         tracing::info!(
             event = "vm.exec.ended",

@@ -30,7 +30,7 @@ use crate::desk::Desk;
 use crate::keys::{self, OrderKey};
 use crate::messages::{ExtendLease, ReleaseVm, VmFreed};
 use crate::settings::Shared;
-use crate::slot::VmSlot;
+use crate::slot::{Unborn, VmSlot};
 
 pub(crate) use birth::Birth;
 use birth::Born;
@@ -137,10 +137,16 @@ impl Vm {
         match made {
             Ok(Ok(born)) => self.born(born, ctx),
             Ok(Err(error)) => {
-                let unsupported = matches!(error, DriverError::Unsupported { .. });
-                self.not_born(error.reason(), error.to_string(), unsupported);
+                let unborn = match error {
+                    DriverError::Unsupported { .. } => Unborn::Unsupported,
+                    ref error if error.is_shortage() => Unborn::Shortage,
+                    _ => Unborn::Broken,
+                };
+                self.not_born(error.reason(), error.to_string(), unborn);
             }
-            Err(panic) => self.not_born(FailureReason::NotStarted, panic.to_string(), false),
+            Err(panic) => {
+                self.not_born(FailureReason::NotStarted, panic.to_string(), Unborn::Broken);
+            }
         }
     }
 
@@ -170,13 +176,12 @@ impl Vm {
     }
 
     /// Nothing of the machine is left: the driver has seen to that.
-    fn not_born(&mut self, reason: FailureReason, detail: String, unsupported: bool) {
-        tracing::warn!(event = "vm.not_started", vm = %self.slot.id, %detail);
+    fn not_born(&mut self, reason: FailureReason, detail: String, unborn: Unborn) {
+        let shortage = unborn == Unborn::Shortage;
+        tracing::warn!(event = "vm.not_started", vm = %self.slot.id, shortage, %detail);
         self.shared.board.counters.failed(reason);
         self.slot.set_failure(reason, detail);
-        if unsupported {
-            self.slot.set_unsupported();
-        }
+        self.slot.set_unborn(unborn);
         self.slot.apply(VmEvent::Broke);
         self.over();
     }

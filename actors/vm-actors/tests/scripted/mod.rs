@@ -49,6 +49,8 @@ pub(crate) enum Next {
     /// Waits until [`Lab::open`].
     Waits,
     Unsupported,
+    /// The machine has no file descriptor left.
+    Shortage,
 }
 
 /// The machines there are, and what becomes of the next.
@@ -60,6 +62,12 @@ pub(crate) struct Lab {
     opened: Condvar,
     pub(crate) templates: AtomicBool,
     pub(crate) wakes_fail: AtomicBool,
+    /// The machine has no file descriptor left for clones.
+    pub(crate) clones_lack: AtomicBool,
+    /// How many were not made for it.
+    pub(crate) lacked: AtomicU32,
+    /// Templates made.
+    pub(crate) templates_made: AtomicU32,
     pub(crate) kills_fail: AtomicBool,
     /// Kills wait until [`Lab::open`].
     pub(crate) kills_wait: AtomicBool,
@@ -167,6 +175,7 @@ impl Driver for ScriptedDriver {
                 let detail = "a planned death".to_owned();
                 return Err(DriverError::Died { detail });
             }
+            Next::Shortage => return Err(shortage()),
             Next::TooSlow => {
                 return Err(DriverError::Deadline {
                     deadline: order.boot_deadline,
@@ -189,10 +198,20 @@ impl Driver for ScriptedDriver {
         _: &Arc<Image>,
     ) -> Result<Option<Arc<dyn Template>>, DriverError> {
         let template = self.0.templates.load(Ordering::SeqCst).then(|| {
+            self.0.templates_made.fetch_add(1, Ordering::SeqCst);
             let template = ScriptedTemplate(key.clone(), Arc::clone(&self.0));
             Arc::new(template) as Arc<dyn Template>
         });
         Ok(template)
+    }
+}
+
+/// What starting a program says when there is no descriptor left: EMFILE.
+fn shortage() -> DriverError {
+    DriverError::Program {
+        program: "qemu".to_owned(),
+        hint: "",
+        source: std::io::Error::from_raw_os_error(24),
     }
 }
 
@@ -204,6 +223,10 @@ impl Template for ScriptedTemplate {
     }
 
     fn spawn(&self, order: CloneOrder) -> Result<Arc<dyn Machine>, DriverError> {
+        if self.1.clones_lack.load(Ordering::SeqCst) {
+            self.1.lacked.fetch_add(1, Ordering::SeqCst);
+            return Err(shortage());
+        }
         self.1.spawned.fetch_add(1, Ordering::SeqCst);
         Ok(self.1.add(order.id, order.on_event, true))
     }

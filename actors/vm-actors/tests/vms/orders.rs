@@ -237,3 +237,25 @@ fn keys_outlive_the_manager_but_not_the_vms_it_took_with_it() {
         running.stop().await;
     });
 }
+
+#[test]
+fn t8_a_machine_that_lacks_something_is_no_broken_template() {
+    run(async {
+        let running = Running::start(&Lab::new(), brisk()).await;
+        running.lab.next(Next::Shortage);
+        let refused = running.create(keyed("{}", "k1")).await.unwrap_err();
+        let CreateFailure::Shortage {
+            detail,
+            retry_after,
+        } = refused
+        else {
+            panic!("{refused}")
+        };
+        assert!(detail.contains("Too many open files"), "{detail}");
+        assert!(retry_after > Duration::ZERO);
+        assert_eq!(running.lab.alive(), []);
+        // The same order again is not the end of it.
+        running.create(keyed("{}", "k1")).await.unwrap();
+        running.stop().await;
+    });
+}

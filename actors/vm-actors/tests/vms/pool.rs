@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use vm_actors::messages::CreateFailure;
 use vm_actors::{VmService, VmSettings};
 use vm_core::pool::Policy;
 use vm_core::{Source, TemplateKey};
@@ -130,6 +131,34 @@ fn f06_two_hundred_rounds_leave_nothing() {
         assert_eq!(running.shared.board.list().len(), 0);
         filled(&running, 2).await;
         assert_eq!(lab.alive().len(), 2, "only what waits");
+        running.stop().await;
+    });
+}
+
+#[test]
+fn t8_a_shortage_costs_no_template_and_clones_are_made_when_it_is_over() {
+    run(async {
+        let lab = Lab::new();
+        lab.templates.store(true, Ordering::SeqCst);
+        lab.clones_lack.store(true, Ordering::SeqCst);
+        let running = Running::start(&lab, warm(1)).await;
+        while lab.lacked.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        // An order is told so at once: a boot would need more than the clone does.
+        let refused = loop {
+            match running.create(order("{}")).await {
+                Err(CreateFailure::Shortage { detail, .. }) => break detail,
+                Err(other) => panic!("{other}"),
+                // There was no template yet: it was booted.
+                Ok(created) => assert_eq!(created.source, Source::Cold),
+            }
+        };
+        assert!(refused.contains("Too many open files"), "{refused}");
+        lab.clones_lack.store(false, Ordering::SeqCst);
+        let created = running.create(order("{}")).await.unwrap();
+        assert_eq!(created.source, Source::Clone);
+        assert_eq!(lab.templates_made.load(Ordering::SeqCst), 1);
         running.stop().await;
     });
 }

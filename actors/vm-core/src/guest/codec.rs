@@ -39,6 +39,7 @@ mod kind {
     pub(super) const POWER_OFF: u8 = 13;
     pub(super) const NETWORK: u8 = 14;
     pub(super) const CLOSED: u8 = 15;
+    pub(super) const CLOCK: u8 = 16;
 
     // The agent's kinds do not overlap with the host's: an echo is noticed at once.
     pub(super) const HELLO: u8 = 129;
@@ -54,6 +55,7 @@ mod kind {
     pub(super) const OPEN: u8 = 139;
     pub(super) const NO_MORE: u8 = 140;
     pub(super) const BROKE_OFF: u8 = 141;
+    pub(super) const CLOCKS: u8 = 142;
 }
 
 /// Appends a message to the agent to `out`.
@@ -66,7 +68,7 @@ pub fn encode_to_guest(
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
     let (kind, payload): (u8, Cow<'_, [u8]>) = match message {
-        ToGuest::Ping => (kind::PING, Cow::Borrowed(&[])),
+        ToGuest::Ping(number) => (kind::PING, Cow::Owned(number.to_le_bytes().to_vec())),
         ToGuest::Exec(spec) => (kind::EXEC, packed(spec)),
         ToGuest::Kill => (kind::KILL, Cow::Borrowed(&[])),
         ToGuest::Credit(bytes) => (kind::CREDIT, Cow::Owned(bytes.to_le_bytes().to_vec())),
@@ -81,6 +83,7 @@ pub fn encode_to_guest(
         ToGuest::PowerOff => (kind::POWER_OFF, Cow::Borrowed(&[])),
         ToGuest::Network(streams) => (kind::NETWORK, Cow::Owned(streams.to_le_bytes().to_vec())),
         ToGuest::Closed => (kind::CLOSED, Cow::Borrowed(&[])),
+        ToGuest::Clock => (kind::CLOCK, Cow::Borrowed(&[])),
     };
     Ok(RawFrame {
         kind,
@@ -97,7 +100,7 @@ pub fn encode_to_guest(
 pub fn decode_to_guest(frame: RawFrame<'_>) -> Result<ToGuest<'_>, CodecError> {
     let bytes = frame.payload;
     Ok(match frame.kind {
-        kind::PING => empty(frame, ToGuest::Ping)?,
+        kind::PING => ToGuest::Ping(u64::from_le_bytes(fixed(frame)?)),
         kind::EXEC => ToGuest::Exec(unpacked(frame)?),
         kind::KILL => empty(frame, ToGuest::Kill)?,
         kind::CREDIT => ToGuest::Credit(u32::from_le_bytes(fixed(frame)?)),
@@ -112,6 +115,7 @@ pub fn decode_to_guest(frame: RawFrame<'_>) -> Result<ToGuest<'_>, CodecError> {
         kind::POWER_OFF => empty(frame, ToGuest::PowerOff)?,
         kind::NETWORK => ToGuest::Network(u16::from_le_bytes(fixed(frame)?)),
         kind::CLOSED => empty(frame, ToGuest::Closed)?,
+        kind::CLOCK => empty(frame, ToGuest::Clock)?,
         other => return Err(CodecError::Kind(other)),
     })
 }
@@ -127,7 +131,7 @@ pub fn encode_to_host(
 ) -> Result<(), CodecError> {
     let (kind, payload): (u8, Cow<'_, [u8]>) = match message {
         ToHost::Hello(greeting) => (kind::HELLO, packed(greeting)),
-        ToHost::Pong => (kind::PONG, Cow::Borrowed(&[])),
+        ToHost::Pong(number) => (kind::PONG, Cow::Owned(number.to_le_bytes().to_vec())),
         ToHost::Started(group) => (kind::STARTED, Cow::Owned(group.to_le_bytes().to_vec())),
         ToHost::Output(Stream::Stdout, bytes) => (kind::STDOUT, Cow::Borrowed(&**bytes)),
         ToHost::Output(Stream::Stderr, bytes) => (kind::STDERR, Cow::Borrowed(&**bytes)),
@@ -139,6 +143,7 @@ pub fn encode_to_host(
         ToHost::Open => (kind::OPEN, Cow::Borrowed(&[])),
         ToHost::Finish => (kind::NO_MORE, Cow::Borrowed(&[])),
         ToHost::Abort => (kind::BROKE_OFF, Cow::Borrowed(&[])),
+        ToHost::Clock(reading) => (kind::CLOCKS, packed(reading)),
     };
     Ok(RawFrame {
         kind,
@@ -156,7 +161,7 @@ pub fn decode_to_host(frame: RawFrame<'_>) -> Result<ToHost<'_>, CodecError> {
     let bytes = frame.payload;
     Ok(match frame.kind {
         kind::HELLO => ToHost::Hello(unpacked(frame)?),
-        kind::PONG => empty(frame, ToHost::Pong)?,
+        kind::PONG => ToHost::Pong(u64::from_le_bytes(fixed(frame)?)),
         kind::STARTED => ToHost::Started(u32::from_le_bytes(fixed(frame)?)),
         kind::STDOUT => ToHost::Output(Stream::Stdout, Cow::Borrowed(bytes)),
         kind::STDERR => ToHost::Output(Stream::Stderr, Cow::Borrowed(bytes)),
@@ -168,6 +173,7 @@ pub fn decode_to_host(frame: RawFrame<'_>) -> Result<ToHost<'_>, CodecError> {
         kind::OPEN => empty(frame, ToHost::Open)?,
         kind::NO_MORE => empty(frame, ToHost::Finish)?,
         kind::BROKE_OFF => empty(frame, ToHost::Abort)?,
+        kind::CLOCKS => ToHost::Clock(unpacked(frame)?),
         other => return Err(CodecError::Kind(other)),
     })
 }

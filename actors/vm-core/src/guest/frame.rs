@@ -6,6 +6,10 @@ pub const HEADER: usize = 9;
 /// Longest payload, in bytes: an order to run something with all it may carry.
 pub const MAX_PAYLOAD: usize = crate::ExecSpec::MAX_BYTES + 64 * 1024;
 
+/// Longest payload from the agent, in bytes: a piece of data, or an end with its reason. What a
+/// hostile agent sends costs no more than that.
+pub const MAX_PAYLOAD_TO_HOST: usize = 64 * 1024;
+
 /// Longest frame, in bytes.
 pub const MAX_FRAME: usize = HEADER + MAX_PAYLOAD;
 
@@ -16,7 +20,7 @@ const LENGTH: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Longer than any frame may be.
-    #[error("a frame of {0} bytes is announced; {MAX_FRAME} are the most")]
+    #[error("a frame of {0} bytes is announced, which is more than a frame may have")]
     TooLong(usize),
     /// Too short for kind and channel.
     #[error("a frame of {0} bytes is announced; {HEADER} are the least")]
@@ -58,14 +62,32 @@ impl RawFrame<'_> {
 
 /// Collects bytes and gives frames. It holds at most one frame and what was fed last, so feeding
 /// pieces of at most [`MAX_FRAME`] bounds its memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FrameDecoder {
     buffer: Vec<u8>,
+    /// The longest payload that is taken.
+    most: usize,
     /// Where the next frame begins in the buffer.
     start: usize,
 }
 
+impl Default for FrameDecoder {
+    fn default() -> Self {
+        Self::new(MAX_PAYLOAD)
+    }
+}
+
 impl FrameDecoder {
+    /// Takes payloads of at most so many bytes.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self {
+            buffer: Vec::new(),
+            most,
+            start: 0,
+        }
+    }
+
     /// Takes what came next.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.start > 0 {
@@ -85,7 +107,7 @@ impl FrameDecoder {
             return Ok(None);
         };
         let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        if length > MAX_FRAME - LENGTH {
+        if length > HEADER + self.most - LENGTH {
             return Err(FrameError::TooLong(length.saturating_add(LENGTH)));
         }
         if length < HEADER - LENGTH {

@@ -13,8 +13,9 @@ pub type Channel = u32;
 /// From the host to the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToGuest<'a> {
-    /// Are you there? Answered by `Pong`.
-    Ping,
+    /// Are you there? Answered by a `Pong` with the same number, which nobody can know who has not
+    /// read this.
+    Ping(u64),
     /// Run this.
     Exec(ExecSpec),
     /// Kill all that this execution has started.
@@ -45,6 +46,8 @@ pub enum ToGuest<'a> {
     /// Nothing more comes of this stream, and nothing of it is kept: the last message of each.
     /// Without a `Finish` before it broke off.
     Closed,
+    /// What do your clocks say? Answered by `Clock`.
+    Clock,
 }
 
 /// From the agent to the host.
@@ -52,8 +55,8 @@ pub enum ToGuest<'a> {
 pub enum ToHost<'a> {
     /// The first message, on channel 0: the agent can be given work.
     Hello(Greeting),
-    /// Yes.
-    Pong,
+    /// Yes, with the number of the `Ping`.
+    Pong(u64),
     /// The execution has begun; its process group.
     Started(u32),
     /// What it wrote.
@@ -74,6 +77,8 @@ pub enum ToHost<'a> {
     Finish,
     /// Its connection broke, or was closed before all was taken.
     Abort,
+    /// What its clocks say.
+    Clock(ClockReading),
 }
 
 /// How an agent introduces itself.
@@ -87,6 +92,15 @@ pub struct Greeting {
     pub kernel: String,
     /// Whether executions are confined in control groups, so that killing one leaves nothing.
     pub cgroups: bool,
+}
+
+/// What the clocks of a guest say at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockReading {
+    /// The wall clock: nanoseconds since 1970.
+    pub wall_ns: u64,
+    /// The clock that nobody sets: nanoseconds since some moment.
+    pub steady_ns: u64,
 }
 
 /// What a transfer moved; zero for everything else that is finished.
@@ -129,7 +143,7 @@ impl ToGuest<'_> {
     /// The same, owning its bytes.
     pub fn into_owned(self) -> ToGuest<'static> {
         match self {
-            Self::Ping => ToGuest::Ping,
+            Self::Ping(number) => ToGuest::Ping(number),
             Self::Exec(spec) => ToGuest::Exec(spec),
             Self::Kill => ToGuest::Kill,
             Self::Credit(bytes) => ToGuest::Credit(bytes),
@@ -144,6 +158,7 @@ impl ToGuest<'_> {
             Self::PowerOff => ToGuest::PowerOff,
             Self::Network(streams) => ToGuest::Network(streams),
             Self::Closed => ToGuest::Closed,
+            Self::Clock => ToGuest::Clock,
         }
     }
 }
@@ -191,10 +206,20 @@ impl Credits {
 
     /// What the other side allows in addition. What exceeds the window is not kept, so nobody can
     /// be talked into unbounded sending.
-    pub fn add(&mut self, bytes: u32) {
-        self.left = self.left.saturating_add(bytes.into()).min(self.most);
+    ///
+    /// # Errors
+    /// `Excess` when more is allowed than was sent: the other side does not count.
+    pub fn add(&mut self, bytes: u32) -> Result<(), Excess> {
+        let sum = self.left.saturating_add(bytes.into());
+        self.left = sum.min(self.most);
+        if sum > self.most { Err(Excess) } else { Ok(()) }
     }
 }
+
+/// The other side gave credit for more than it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("credit was given for more than was sent")]
+pub struct Excess;
 
 /// The other side sent more than it was allowed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

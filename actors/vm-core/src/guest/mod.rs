@@ -25,8 +25,10 @@
 //!  TarOut c ─────────────────────────────▶
 //!  ◀──────────── Data c, …, then Finished c    the host gives Credit as for Output
 //!
-//!  SetClock, Reseed, Hostname, Ping c ───▶
-//!  ◀─────────────── Finished c / Pong c, or Failed c
+//!  SetClock, Reseed, Hostname c ─────────▶
+//!  ◀──────────────────────── Finished c, or Failed c
+//!  Ping c n, Clock c ────────────────────▶
+//!  ◀──────────────────────── Pong c n, Clock c reading
 //!
 //!  Network c n ──────────────────────────▶   (only a VM whose order asks for a network)
 //!  ◀───────────────────────────── Finished c
@@ -39,18 +41,26 @@
 //!
 //! Credit keeps a flood of output from filling anybody's memory and from standing in front of the
 //! answer to a `Ping`. What breaks a rule ends the connection, and with it the VM: there is no
-//! resynchronising.
+//! resynchronising. Whoever holds the guest's end may be hostile, so the host keeps to [`Use::take`]
+//! about what is in turn, and counts a VM as alive by answered pings alone.
 
 mod codec;
 mod frame;
 mod message;
+mod turn;
 
 pub use codec::{CodecError, decode_to_guest, decode_to_host, encode_to_guest, encode_to_host};
-pub use frame::{FrameDecoder, FrameError, HEADER, MAX_FRAME, MAX_PAYLOAD, RawFrame};
-pub use message::{Channel, Credits, Failure, FailureKind, Greeting, TarSummary, ToGuest, ToHost};
+pub use frame::{
+    FrameDecoder, FrameError, HEADER, MAX_FRAME, MAX_PAYLOAD, MAX_PAYLOAD_TO_HOST, RawFrame,
+};
+pub use message::{
+    Channel, ClockReading, Credits, Excess, Failure, FailureKind, Greeting, Overrun, TarSummary,
+    ToGuest, ToHost,
+};
+pub use turn::{Breach, Turn, Use};
 
 /// The protocol's version. Host and agent come from one build, so it must be equal.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// Bytes of one channel that may be under way without credit.
 pub const WINDOW: u32 = 512 * 1024;
@@ -64,6 +74,9 @@ pub const STREAMS: Channel = 1 << 31;
 /// Bytes of data in one frame, as both sides send them: large enough that the cost of a frame does
 /// not count, small enough that a question does not wait long behind one.
 pub const CHUNK: usize = 60 * 1024;
+
+/// Most bytes of a text in which the agent says why something did not work.
+pub const MAX_REASON: usize = 4096;
 
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,7 @@ fn to_guest() -> Vec<ToGuest<'static>> {
         timeout: Some(Duration::from_millis(1500)),
     };
     vec![
-        ToGuest::Ping,
+        ToGuest::Ping(0x0102_0304_0506_0708),
         ToGuest::Exec(exec),
         ToGuest::Kill,
         ToGuest::Credit(7),
@@ -35,6 +35,7 @@ fn to_guest() -> Vec<ToGuest<'static>> {
         ToGuest::PowerOff,
         ToGuest::Network(64),
         ToGuest::Closed,
+        ToGuest::Clock,
     ]
 }
 
@@ -50,7 +51,7 @@ fn to_host() -> Vec<ToHost<'static>> {
             kernel: "6.1".to_owned(),
             cgroups: true,
         }),
-        ToHost::Pong,
+        ToHost::Pong(u64::MAX),
         ToHost::Started(17),
         ToHost::Output(Stream::Stdout, Cow::Borrowed(b"out")),
         ToHost::Output(Stream::Stderr, Cow::Borrowed(b"")),
@@ -69,6 +70,10 @@ fn to_host() -> Vec<ToHost<'static>> {
         ToHost::Open,
         ToHost::Finish,
         ToHost::Abort,
+        ToHost::Clock(ClockReading {
+            wall_ns: u64::MAX,
+            steady_ns: 5,
+        }),
     ]
 }
 
@@ -189,16 +194,16 @@ fn credit_bounds_what_is_under_way() {
     let window = WINDOW as usize;
     assert_eq!(credits.take(window + 5), window);
     assert_eq!(credits.take(1), 0);
-    credits.add(10);
+    credits.add(10).unwrap();
     assert_eq!(credits.take(4), 4);
     assert_eq!(credits.spend(7), Err(crate::guest::message::Overrun));
     for _ in 0..3 {
-        credits.add(u32::MAX);
+        assert_eq!(credits.add(u32::MAX), Err(Excess));
     }
     assert_eq!(credits.take(usize::MAX), window, "credit does not pile up");
     let mut stream = Credits::of(STREAM_WINDOW);
     assert_eq!(stream.take(window), STREAM_WINDOW as usize);
-    stream.add(WINDOW);
+    assert_eq!(stream.add(WINDOW), Err(Excess));
     assert_eq!(stream.take(window), STREAM_WINDOW as usize);
 }
 

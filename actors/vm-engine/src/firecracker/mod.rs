@@ -40,6 +40,8 @@ const API: &str = "api.sock";
 const AGENT: &str = "agent.sock";
 /// The agent finds the word after `orrery.vsock=` on the kernel's command line.
 const KERNEL_LINE: &str = "quiet loglevel=3 reboot=k panic=-1 pci=off orrery.vsock=5000";
+/// How long clocks are compared until it is certain.
+const CLOCK: Duration = Duration::from_secs(15);
 const HINT: &str = "set the path of firecracker";
 
 /// Runs VMs with Firecracker.
@@ -133,7 +135,7 @@ impl Driver for FirecrackerDriver {
         let parts = Parts {
             id: order.id,
             process: Arc::clone(&process),
-            link,
+            link: link.clone(),
             folder,
             resume: None,
             has_identity: false,
@@ -161,6 +163,7 @@ impl Driver for FirecrackerDriver {
             Err(Failed::Deadline) => return Err(deadline()),
         }
         machine.wake(&order.identity, order.boot_deadline)?;
+        link.check_rate(CLOCK)?;
         Ok(Arc::new(machine))
     }
 

@@ -71,7 +71,6 @@ impl Lab {
             virtual_bytes: 5000,
         };
         let identity = Identity {
-            clock_ns: 1,
             seed: [0; 64],
             hostname: "vm-fire".to_owned(),
         };
@@ -148,6 +147,17 @@ fn request(socket: &mut UnixStream) -> Option<(String, Value)> {
     Some((path, serde_json::from_slice(&body).ok()?))
 }
 
+/// The clocks of a guest whose clocks are the host's.
+fn clocks() -> vm_core::guest::ClockReading {
+    static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    let steady = ORIGIN.get_or_init(std::time::Instant::now).elapsed();
+    let wall = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    vm_core::guest::ClockReading {
+        wall_ns: u64::try_from(wall.as_nanos()).unwrap(),
+        steady_ns: u64::try_from(steady.as_nanos()).unwrap(),
+    }
+}
+
 /// An agent that says yes to everything.
 fn guest(mut socket: UnixStream, script: Script) {
     let version = if script == Script::OtherVersion {
@@ -171,7 +181,8 @@ fn guest(mut socket: UnixStream, script: Script) {
         while let Some(frame) = decoder.next_frame().unwrap() {
             let channel = frame.channel;
             let answer = match decode_to_guest(frame).unwrap() {
-                ToGuest::Ping => ToHost::Pong,
+                ToGuest::Ping(number) => ToHost::Pong(number),
+                ToGuest::Clock => ToHost::Clock(clocks()),
                 _ => ToHost::Finished(Default::default()),
             };
             let mut bytes = Vec::new();

@@ -1,54 +1,86 @@
 //! The connection to the agent in a VM: channels, credit, and what becomes of both when it breaks.
 //!
 //! ```text
-//! callers ──frames──▶ queue ──writer thread──▶ socket ──▶ agent
-//! callers ◀─answers── slots ◀─reader thread─── socket ◀── agent
+//! callers ──frames──▶ outbox ──writer thread──▶ socket ──▶ agent
+//! callers ◀─answers── slots  ◀─reader thread─── socket ◀── agent
 //! ```
 //!
-//! The reader never writes to the socket itself: a guest that reads slowly would stop the reading of
-//! what it sends, and each would wait for the other.
+//! The reader never waits: a guest that reads slowly would stop the reading of what it sends, and
+//! each would wait for the other. The guest may be hostile: nothing here grows with what it sends or
+//! does not read. What is under way on a channel is within its window, what waits to be written is
+//! within the outbox, windows of all VMs together are within [`budget`], and what is not in turn ends
+//! the VM.
 
+mod budget;
+mod clock;
+mod outbox;
 mod shared;
 mod stream;
+mod tar;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
-use vm_core::guest::{CHUNK, Channel, Credits, Greeting, TarSummary, ToGuest, WINDOW};
+use vm_core::guest::{Channel, ClockReading, Credits, Failure, Greeting, TarSummary, ToGuest, Use};
 use vm_core::{ExecSpec, FailureReason, UnixMs};
 
+use outbox::{Outbox, Refused};
 use stream::Streams;
 pub(crate) use stream::{Broken, Came, GuestStream};
+use tar::TarPipe;
 
 use crate::gate::Gate;
-use crate::{ExecSink, ExecTicket, Identity, MachineError};
+use crate::{ExecSink, ExecTicket, MachineError};
 
 /// Executions and transfers at once in one VM; the agent refuses a few more than these.
 const MAX_CHANNELS: usize = 60;
+/// How long an agent may take nothing of what waits for it.
+const UNREAD: Duration = Duration::from_secs(60);
+/// How long a caller without a deadline of its own waits for room in the outbox.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The first channel of a VM that was booted.
 pub(crate) const FIRST: Channel = 1;
 /// The first channel of a clone: its agent may still be busy with the template's last ones.
 pub(crate) const FIRST_OF_CLONE: Channel = 10_000;
 
+/// What a question was answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Done(TarSummary),
+    Clock(ClockReading),
+}
+
 /// How a question was answered.
-type Answer = Result<TarSummary, MachineError>;
+type Answer = Result<Word, MachineError>;
 
 /// Called once, when the connection has ended by itself.
 pub(crate) type OnGone = Box<dyn FnOnce(FailureReason, String) -> String + Send>;
+
+/// A channel in use.
+struct Entry {
+    used: Use,
+    slot: Slot,
+}
 
 /// What waits on a channel.
 enum Slot {
     Question(SyncSender<Answer>),
     Exec(Arc<Mutex<Listener>>),
     TarIn(Arc<Gate>, SyncSender<Answer>),
-    TarOut(Arc<Mutex<Credits>>, Sender<Piece>),
+    TarOut(Arc<TarPipe>),
+    /// Nobody waits any more, but the agent's last word is still to come. What it may send until then.
+    GivenUp(Credits),
 }
 
 /// Who listens to an execution.
@@ -61,29 +93,27 @@ struct Listener {
     held: bool,
 }
 
-/// What comes of a tar.
-enum Piece {
-    Bytes(Vec<u8>),
-    End(Answer),
-}
-
 /// What both threads and all callers share.
 struct Shared {
-    slots: Mutex<HashMap<Channel, Slot>>,
+    slots: Mutex<HashMap<Channel, Entry>>,
+    /// The next channel's number.
+    next: AtomicU32,
     /// Why the connection has ended.
     ended: Mutex<Option<String>>,
-    queue: Mutex<Option<Sender<Vec<u8>>>>,
+    /// Why it is to end, found by another thread than the reader.
+    verdict: Mutex<Option<(FailureReason, String)>>,
+    outbox: Outbox,
     /// What programs in the VM have opened.
     streams: Streams,
+    /// When a ping was answered last.
     last_seen_ms: AtomicU64,
+    socket: UnixStream,
 }
 
 /// The connection. Cheap to share.
 #[derive(Clone)]
 pub(crate) struct Link {
     shared: Arc<Shared>,
-    next: Arc<AtomicU32>,
-    socket: Arc<UnixStream>,
 }
 
 impl Link {
@@ -94,39 +124,52 @@ impl Link {
         first: Channel,
         on_gone: OnGone,
     ) -> std::io::Result<(Self, Receiver<Greeting>)> {
-        let (queue, frames) = channel::<Vec<u8>>();
+        Self::with_patience(socket, first, UNREAD, on_gone)
+    }
+
+    fn with_patience(
+        socket: UnixStream,
+        first: Channel,
+        unread: Duration,
+        on_gone: OnGone,
+    ) -> std::io::Result<(Self, Receiver<Greeting>)> {
+        let writing = socket.try_clone()?;
+        writing.set_write_timeout(Some(unread))?;
+        let reading = socket.try_clone()?;
         let shared = Arc::new(Shared {
             slots: Mutex::default(),
+            next: AtomicU32::new(first),
             ended: Mutex::default(),
-            queue: Mutex::new(Some(queue)),
+            verdict: Mutex::default(),
+            outbox: Outbox::default(),
             streams: Streams::default(),
             last_seen_ms: AtomicU64::new(now().0),
+            socket,
         });
         let (hello, greeting) = sync_channel(1);
-        let writing = socket.try_clone()?;
-        let reading = socket.try_clone()?;
-        thread("vm-writer").spawn(move || write_all(writing, &frames))?;
         let own = Arc::clone(&shared);
-        thread("vm-reader").spawn(move || {
-            let (reason, detail) = own.read_all(reading, &hello);
+        thread("vm-writer").spawn(move || own.write_all(writing, unread))?;
+        let own = Arc::clone(&shared);
+        let reader = thread("vm-reader").spawn(move || {
+            let (reason, detail) = own.read_all(reading, first, &hello);
             let detail = on_gone(reason, detail);
             own.end(&detail);
-        })?;
-        let link = Self {
-            shared,
-            next: Arc::new(AtomicU32::new(first)),
-            socket: Arc::new(socket),
-        };
-        Ok((link, greeting))
+        });
+        if let Err(error) = reader {
+            // The writer waits for something to write, or for this.
+            shared.outbox.close();
+            return Err(error);
+        }
+        Ok((Self { shared }, greeting))
     }
 
     /// Ends the connection; whoever waits is told.
     pub(crate) fn close(&self, why: &str) {
         self.shared.end(why);
-        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        self.shared.hang_up();
     }
 
-    /// When the agent was last heard.
+    /// When the agent last answered a ping, or the connection began.
     pub(crate) fn last_seen(&self) -> UnixMs {
         UnixMs(self.shared.last_seen_ms.load(Ordering::Relaxed))
     }
@@ -134,31 +177,9 @@ impl Link {
     /// Asks for a sign of life.
     pub(crate) fn ping(&self, deadline: Duration) -> Result<Duration, MachineError> {
         let start = Instant::now();
-        self.ask(&ToGuest::Ping, deadline)?;
+        let nonce = nonce();
+        self.ask(Use::Ping(nonce), &ToGuest::Ping(nonce), deadline)?;
         Ok(start.elapsed())
-    }
-
-    /// Sets clock, randomness and host name.
-    pub(crate) fn identify(
-        &self,
-        identity: &Identity,
-        deadline: Duration,
-    ) -> Result<(), MachineError> {
-        let orders = [
-            ToGuest::SetClock(identity.clock_ns),
-            ToGuest::Reseed(identity.seed[..].into()),
-            ToGuest::Hostname(identity.hostname.clone()),
-        ];
-        // All three are under way before the first answer is awaited.
-        let asked: Vec<_> = orders
-            .iter()
-            .map(|order| self.begin(order))
-            .collect::<Result<_, _>>()?;
-        let start = Instant::now();
-        for (channel, answer) in asked {
-            self.await_answer(channel, &answer, deadline.saturating_sub(start.elapsed()))?;
-        }
-        Ok(())
     }
 
     /// Starts something.
@@ -173,18 +194,16 @@ impl Link {
             owed: 0,
             held: false,
         };
-        let channel = self.enter(Slot::Exec(Arc::new(Mutex::new(listener))))?;
-        if let Err(error) = self.send(channel, &ToGuest::Exec(spec)) {
-            self.shared.slots.lock().remove(&channel);
-            return Err(error);
-        }
+        let slot = Slot::Exec(Arc::new(Mutex::new(listener)));
+        let channel = self.enter(Use::Exec { started: false }, slot)?;
+        self.order(channel, &ToGuest::Exec(spec), PATIENCE)?;
         Ok(ExecTicket(channel))
     }
 
     /// Kills an execution; one that has ended is left alone.
     pub(crate) fn kill_exec(&self, ticket: ExecTicket) -> Result<(), MachineError> {
         if self.shared.slots.lock().contains_key(&ticket.0) {
-            self.send(ticket.0, &ToGuest::Kill)
+            self.send(ticket.0, &ToGuest::Kill, PATIENCE)
         } else {
             Ok(())
         }
@@ -193,7 +212,10 @@ impl Link {
     /// Gives the credit that a sink has held back.
     pub(crate) fn resume_output(&self, ticket: ExecTicket) -> Result<(), MachineError> {
         let listener = match self.shared.slots.lock().get(&ticket.0) {
-            Some(Slot::Exec(listener)) => Arc::clone(listener),
+            Some(Entry {
+                slot: Slot::Exec(listener),
+                ..
+            }) => Arc::clone(listener),
             _ => return Ok(()),
         };
         let owed = {
@@ -202,118 +224,33 @@ impl Link {
             listener.repay()
         };
         if owed > 0 {
-            self.send(ticket.0, &ToGuest::Credit(owed))
+            self.send(ticket.0, &ToGuest::Credit(owed), PATIENCE)
         } else {
             Ok(())
         }
     }
 
-    /// Sends a tar to be unpacked.
-    pub(crate) fn put_tar(&self, path: &str, tar: &mut dyn Read, deadline: Duration) -> Answer {
-        let start = Instant::now();
-        let gate = Arc::new(Gate::default());
-        let (sender, answer) = sync_channel(1);
-        let channel = self.enter(Slot::TarIn(Arc::clone(&gate), sender))?;
-        let sent = self
-            .send(channel, &ToGuest::TarIn(path.to_owned()))
-            .and_then(|()| self.send_tar(channel, &gate, tar, start, deadline));
-        match sent {
-            Ok(()) => self.await_answer(channel, &answer, deadline.saturating_sub(start.elapsed())),
-            Err(error) => {
-                let _ = self.send(channel, &ToGuest::Abort);
-                self.shared.slots.lock().remove(&channel);
-                // When the guest has refused, that is the reason why no more could be sent.
-                answer.try_recv().unwrap_or(Err(error))
-            }
-        }
-    }
-
-    fn send_tar(
+    /// An order that is done, or not.
+    fn ask(
         &self,
-        channel: Channel,
-        gate: &Gate,
-        tar: &mut dyn Read,
-        start: Instant,
+        used: Use,
+        order: &ToGuest<'_>,
         deadline: Duration,
-    ) -> Result<(), MachineError> {
-        let mut buffer = vec![0; CHUNK];
-        loop {
-            let count = match tar.read(&mut buffer) {
-                Ok(0) => return self.send(channel, &ToGuest::Finish),
-                Ok(count) => count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(MachineError::Tar(error)),
-            };
-            let mut rest = &buffer[..count];
-            while !rest.is_empty() {
-                let left = deadline.saturating_sub(start.elapsed());
-                let granted = gate
-                    .take(rest.len(), left)
-                    .ok_or(MachineError::Silent(deadline))?;
-                if granted == 0 {
-                    // The guest has answered already: it refused, or it is gone.
-                    return Err(self.shared.gone());
-                }
-                let (now, later) = rest.split_at(granted);
-                self.send(channel, &ToGuest::Data(now.into()))?;
-                rest = later;
-            }
-        }
-    }
-
-    /// Receives a tar.
-    pub(crate) fn get_tar(&self, path: &str, out: &mut dyn Write, deadline: Duration) -> Answer {
+    ) -> Result<Word, MachineError> {
         let start = Instant::now();
-        let (sender, pieces) = channel();
-        let credits = Arc::new(Mutex::new(Credits::default()));
-        let channel = self.enter(Slot::TarOut(Arc::clone(&credits), sender))?;
-        let outcome = self
-            .send(channel, &ToGuest::TarOut(path.to_owned()))
-            .and_then(|()| self.receive_tar(channel, &credits, &pieces, out, start, deadline));
-        if outcome.is_err() {
-            let _ = self.send(channel, &ToGuest::Abort);
-        }
-        self.shared.slots.lock().remove(&channel);
-        outcome
+        let (channel, answer) = self.begin(used, order, deadline)?;
+        self.await_answer(channel, &answer, deadline.saturating_sub(start.elapsed()))
     }
 
-    fn receive_tar(
+    fn begin(
         &self,
-        channel: Channel,
-        credits: &Mutex<Credits>,
-        pieces: &Receiver<Piece>,
-        out: &mut dyn Write,
-        start: Instant,
+        used: Use,
+        order: &ToGuest<'_>,
         deadline: Duration,
-    ) -> Answer {
-        let mut owed = 0;
-        loop {
-            match pieces.recv_timeout(deadline.saturating_sub(start.elapsed())) {
-                Ok(Piece::Bytes(bytes)) => {
-                    out.write_all(&bytes).map_err(MachineError::Tar)?;
-                    owed += u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                    if owed >= WINDOW / 4 {
-                        credits.lock().add(owed);
-                        self.send(channel, &ToGuest::Credit(owed))?;
-                        owed = 0;
-                    }
-                }
-                Ok(Piece::End(answer)) => return answer,
-                Err(RecvTimeoutError::Timeout) => return Err(MachineError::Silent(deadline)),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.shared.gone()),
-            }
-        }
-    }
-
-    fn ask(&self, order: &ToGuest<'_>, deadline: Duration) -> Answer {
-        let (channel, answer) = self.begin(order)?;
-        self.await_answer(channel, &answer, deadline)
-    }
-
-    fn begin(&self, order: &ToGuest<'_>) -> Result<(Channel, Receiver<Answer>), MachineError> {
+    ) -> Result<(Channel, Receiver<Answer>), MachineError> {
         let (sender, answer) = sync_channel(1);
-        let channel = self.enter(Slot::Question(sender))?;
-        self.send(channel, order)?;
+        let channel = self.enter(used, Slot::Question(sender))?;
+        self.order(channel, order, deadline)?;
         Ok((channel, answer))
     }
 
@@ -327,13 +264,16 @@ impl Link {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Disconnected) => Err(self.shared.gone()),
             Err(RecvTimeoutError::Timeout) => {
-                self.shared.slots.lock().remove(&channel);
-                Err(MachineError::Silent(deadline))
+                self.give_up(channel);
+                // It may have come this moment.
+                answer
+                    .try_recv()
+                    .unwrap_or(Err(MachineError::Silent(deadline)))
             }
         }
     }
 
-    fn enter(&self, slot: Slot) -> Result<Channel, MachineError> {
+    fn enter(&self, used: Use, slot: Slot) -> Result<Channel, MachineError> {
         let mut slots = self.shared.slots.lock();
         if self.shared.ended.lock().is_some() {
             return Err(self.shared.gone());
@@ -341,22 +281,81 @@ impl Link {
         if slots.len() >= MAX_CHANNELS {
             return Err(MachineError::Busy(MAX_CHANNELS));
         }
-        let channel = self.next.fetch_add(1, Ordering::Relaxed);
-        slots.insert(channel, slot);
+        let channel = self.shared.next.fetch_add(1, Ordering::SeqCst);
+        slots.insert(channel, Entry { used, slot });
         Ok(channel)
     }
 
-    fn send(&self, channel: Channel, message: &ToGuest<'_>) -> Result<(), MachineError> {
-        self.shared.send(channel, message)
+    /// Nobody waits for this channel any more; the agent's last word on it may still come.
+    fn give_up(&self, channel: Channel) {
+        if let Some(entry) = self.shared.slots.lock().get_mut(&channel) {
+            let credits = match &entry.slot {
+                Slot::TarOut(pipe) => pipe.credits(),
+                _ => Credits::default(),
+            };
+            entry.slot = Slot::GivenUp(credits);
+        }
+    }
+
+    /// Sends the first message of a channel; without it the channel is not in use.
+    fn order(
+        &self,
+        channel: Channel,
+        message: &ToGuest<'_>,
+        deadline: Duration,
+    ) -> Result<(), MachineError> {
+        let sent = self.send(channel, message, deadline);
+        if sent.is_err() {
+            self.shared.slots.lock().remove(&channel);
+        }
+        sent
+    }
+
+    fn send(
+        &self,
+        channel: Channel,
+        message: &ToGuest<'_>,
+        deadline: Duration,
+    ) -> Result<(), MachineError> {
+        self.shared.send(channel, message, deadline)
     }
 }
 
-fn write_all(mut socket: UnixStream, frames: &Receiver<Vec<u8>>) {
-    while let Ok(bytes) = frames.recv() {
-        // When it cannot be written, the reader finds the connection closed.
-        if socket.write_all(&bytes).is_err() {
-            return;
+impl Shared {
+    /// Writes what waits, until the connection ends.
+    fn write_all(&self, mut socket: UnixStream, unread: Duration) {
+        use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+        let mut piece = Vec::new();
+        while self.outbox.take(&mut piece) {
+            let mut rest = &piece[..];
+            while !rest.is_empty() {
+                match socket.write(rest) {
+                    Ok(count @ 1..) => rest = &rest[count..],
+                    Err(error) if error.kind() == Interrupted => {}
+                    Err(error) if matches!(error.kind(), WouldBlock | TimedOut) => {
+                        let waiting = self.outbox.waiting() + rest.len();
+                        let detail = format!(
+                            "its agent has read nothing for {} ms, and {waiting} bytes wait for it",
+                            unread.as_millis()
+                        );
+                        return self.condemn(FailureReason::GuestSilent, detail);
+                    }
+                    // The reader finds the connection closed.
+                    Ok(0) | Err(_) => return,
+                }
+            }
         }
+    }
+
+    /// Ends the connection for this reason, unless there is one already: the reader tells it.
+    fn condemn(&self, reason: FailureReason, detail: String) {
+        self.verdict.lock().get_or_insert((reason, detail));
+        self.hang_up();
+    }
+
+    fn hang_up(&self) {
+        // One that is closed already needs no closing.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 }
 
@@ -367,12 +366,37 @@ fn thread(name: &str) -> std::thread::Builder {
         .stack_size(256 * 1024)
 }
 
+/// A number that a guest cannot guess: it was to be read to be said. The standard library's hashes
+/// have keys of the system's randomness.
+fn nonce() -> u64 {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let mut hasher = std::hash::RandomState::new().build_hasher();
+    hasher.write_u64(COUNT.fetch_add(1, Ordering::Relaxed));
+    hasher.finish()
+}
+
 /// The host's clock.
 pub(crate) fn now() -> UnixMs {
     let since = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
     UnixMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// What a guest says in words, as it may be shown: short, and in one line.
+fn readable(text: &str) -> String {
+    let most = 2000;
+    let shown = text.chars().take(most);
+    shown
+        .map(|it| if it.is_control() { ' ' } else { it })
+        .collect()
+}
+
+fn readable_failure(failure: Failure) -> MachineError {
+    MachineError::Guest(Failure {
+        kind: failure.kind,
+        what: readable(&failure.what),
+    })
 }
 
 /// Told when a hello does not come as it should.

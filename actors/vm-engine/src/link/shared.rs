@@ -1,31 +1,68 @@
-//! The reading side: what the agent sends, to whom it goes, and how everybody learns of the end.
+//! The reading side: what the agent sends, whether it is in turn, to whom it goes, and how everybody
+//! learns of the end.
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use vm_core::guest::{
-    Channel, FrameDecoder, Greeting, STREAMS, TarSummary, ToGuest, ToHost, WINDOW, decode_to_host,
-    encode_to_guest,
+    Breach, Channel, Credits, FrameDecoder, Greeting, MAX_PAYLOAD_TO_HOST, STREAMS, ToGuest,
+    ToHost, Turn, Use, WINDOW, decode_to_host, encode_to_guest,
 };
-use vm_core::{ExecEnd, FailureReason, Stream};
+use vm_core::{ExecEnd, FailureReason};
 
-use super::{Answer, Listener, Piece, Shared, Slot, now};
+use super::{
+    Answer, Entry, FIRST_OF_CLONE, Listener, Refused, Shared, Slot, Word, now, readable,
+    readable_failure,
+};
 use crate::{Flow, MachineError};
 
+/// What a clone's agent may still send on the template's channels: a window of each of a few.
+const TEMPLATES_LATE: u64 = 4 * WINDOW as u64;
+
+/// What only the reader knows.
+struct Reading<'a> {
+    /// The first channel of this connection.
+    first: Channel,
+    /// Whether the hello has come; a clone's was the template's.
+    greeted: bool,
+    /// What may still come on channels that the host never opened.
+    late: u64,
+    hello: &'a SyncSender<Greeting>,
+}
+
 impl Shared {
-    pub(super) fn send(&self, channel: Channel, message: &ToGuest<'_>) -> Result<(), MachineError> {
+    /// Sends a message when there is room for it.
+    pub(super) fn send(
+        &self,
+        channel: Channel,
+        message: &ToGuest<'_>,
+        deadline: Duration,
+    ) -> Result<(), MachineError> {
         let mut bytes = Vec::new();
         encode_to_guest(channel, message, &mut bytes).map_err(|_| MachineError::TooLarge)?;
-        let queue = self.queue.lock();
-        let sent = queue.as_ref().map(|queue| queue.send(bytes));
-        if let Some(Ok(())) = sent {
-            Ok(())
-        } else {
-            Err(self.gone())
+        self.outbox
+            .put(&bytes, deadline)
+            .map_err(|refused| match refused {
+                Refused::Closed => self.gone(),
+                Refused::Full(_) => MachineError::Silent(deadline),
+            })
+    }
+
+    /// Sends a small message from a thread that must not wait. An agent that reads always leaves room
+    /// for it.
+    pub(super) fn send_now(&self, channel: Channel, message: &ToGuest<'_>) -> Result<(), Breach> {
+        let mut bytes = Vec::new();
+        // Small ones always fit into a frame.
+        let _ = encode_to_guest(channel, message, &mut bytes);
+        match self.outbox.put_now(&bytes) {
+            // What has ended is told by whoever has ended it.
+            Ok(()) | Err(Refused::Closed) => Ok(()),
+            Err(Refused::Full(waiting)) => Err(Breach::Unread(waiting)),
         }
     }
 
@@ -42,136 +79,180 @@ impl Shared {
     pub(super) fn read_all(
         self: &Arc<Self>,
         mut socket: UnixStream,
+        first: Channel,
         hello: &SyncSender<Greeting>,
     ) -> (FailureReason, String) {
-        let mut decoder = FrameDecoder::default();
+        let cloned = first == FIRST_OF_CLONE;
+        let mut reading = Reading {
+            first,
+            greeted: cloned,
+            late: if cloned { TEMPLATES_LATE } else { 0 },
+            hello,
+        };
+        let mut decoder = FrameDecoder::new(MAX_PAYLOAD_TO_HOST);
         let mut buffer = vec![0; 64 * 1024];
         loop {
-            let count = match socket.read(&mut buffer) {
-                Ok(0) => {
-                    return (
-                        FailureReason::ProcessGone,
-                        "its connection was closed".to_owned(),
-                    );
+            let closed = match socket.read(&mut buffer) {
+                Ok(0) => "its connection was closed".to_owned(),
+                Ok(count) => {
+                    decoder.feed(&buffer[..count]);
+                    if let Err(error) = self.take_frames(&mut decoder, &mut reading) {
+                        return (FailureReason::BadProtocol, error);
+                    }
+                    continue;
                 }
-                Ok(count) => count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    return (
-                        FailureReason::ProcessGone,
-                        format!("its connection broke: {error}"),
-                    );
-                }
+                Err(error) => format!("its connection broke: {error}"),
             };
-            self.last_seen_ms.store(now().0, Ordering::Relaxed);
-            decoder.feed(&buffer[..count]);
-            if let Err(error) = self.take_frames(&mut decoder, hello) {
-                return (FailureReason::BadProtocol, error);
-            }
+            // The writer may have closed it, and knows why.
+            let verdict = self.verdict.lock().take();
+            return verdict.unwrap_or((FailureReason::ProcessGone, closed));
         }
     }
 
-    pub(super) fn take_frames(
+    fn take_frames(
         self: &Arc<Self>,
         decoder: &mut FrameDecoder,
-        hello: &SyncSender<Greeting>,
+        reading: &mut Reading<'_>,
     ) -> Result<(), String> {
         while let Some(frame) = decoder.next_frame().map_err(|error| error.to_string())? {
             let channel = frame.channel;
-            match decode_to_host(frame).map_err(|error| error.to_string())? {
-                ToHost::Hello(greeting) => drop(hello.try_send(greeting)),
-                ToHost::Pong => self.answer(channel, Ok(TarSummary::default())),
-                ToHost::Finished(summary) => self.answer(channel, Ok(summary)),
-                ToHost::Failed(failure) => self.answer(channel, Err(MachineError::Guest(failure))),
-                ToHost::Started(_) => {}
-                ToHost::Output(stream, bytes) => self.output(channel, stream, &bytes)?,
-                ToHost::Ended(end) => self.ended(channel, end),
-                ToHost::Data(bytes) if channel >= STREAMS => self.streams.data(channel, &bytes)?,
-                ToHost::Data(bytes) => self.data(channel, &bytes)?,
-                ToHost::Credit(bytes) if channel >= STREAMS => self.streams.credit(channel, bytes),
-                ToHost::Credit(bytes) => {
-                    if let Some(Slot::TarIn(gate, _)) = self.slots.lock().get(&channel) {
-                        gate.add(bytes);
-                    }
-                }
-                ToHost::Open => self.open_stream(channel)?,
-                ToHost::Finish => self.streams.finish(channel),
-                ToHost::Abort => self.streams.abort(channel),
-            }
+            let message = decode_to_host(frame).map_err(|error| error.to_string())?;
+            self.take(channel, message, reading)?;
         }
         Ok(())
     }
 
-    pub(super) fn answer(&self, channel: Channel, answer: Answer) {
-        // What nobody waits for any more was given up by its deadline.
-        match self.slots.lock().remove(&channel) {
-            Some(Slot::Question(sender)) => drop(sender.try_send(answer)),
-            Some(Slot::TarIn(gate, sender)) => {
+    fn take(
+        self: &Arc<Self>,
+        channel: Channel,
+        message: ToHost<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<(), String> {
+        let name = message.name();
+        if reading.greeted == matches!(message, ToHost::Hello(_)) {
+            return Err(text(Breach::Hello(name)));
+        }
+        if let ToHost::Hello(greeting) = message {
+            reading.greeted = true;
+            self.last_seen_ms.store(now().0, Ordering::Relaxed);
+            // Who ordered the VM may have given up.
+            let _ = reading.hello.try_send(Greeting {
+                kernel: readable(&greeting.kernel),
+                ..greeting
+            });
+            return Ok(());
+        }
+        if !message.fits(channel) {
+            return Err(text(Breach::OutOfTurn(name)));
+        }
+        if channel >= STREAMS {
+            return self.stream_message(channel, message);
+        }
+        let mut slots = self.slots.lock();
+        let Some(entry) = slots.get_mut(&channel) else {
+            drop(slots);
+            return self.stray(channel, &message, reading).map_err(text);
+        };
+        match entry.used.take(&message).map_err(text)? {
+            Turn::On(used) => {
+                entry.used = used;
+                let what = match &mut entry.slot {
+                    Slot::Exec(listener) => Going::Exec(Arc::clone(listener)),
+                    Slot::TarOut(pipe) => Going::TarOut(Arc::clone(pipe)),
+                    Slot::TarIn(gate, _) => Going::TarIn(Arc::clone(gate)),
+                    Slot::GivenUp(credits) => return spend(credits, &message),
+                    Slot::Question(_) => return Ok(()),
+                };
+                drop(slots);
+                self.goes_on(channel, what, &message)
+            }
+            Turn::End => {
+                let entry = slots.remove(&channel);
+                drop(slots);
+                self.ends(entry, message);
+                Ok(())
+            }
+        }
+    }
+
+    /// A message on a channel that is not in use.
+    fn stray(
+        &self,
+        channel: Channel,
+        message: &ToHost<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<(), Breach> {
+        if channel >= self.next.load(Ordering::SeqCst) {
+            return Err(Breach::Unknown(message.name()));
+        }
+        if channel >= reading.first {
+            return Err(Breach::Ended(message.name()));
+        }
+        let left = reading.late.checked_sub(message.weight());
+        reading.late = left.ok_or(Breach::Late)?;
+        Ok(())
+    }
+
+    fn goes_on(&self, channel: Channel, what: Going, message: &ToHost<'_>) -> Result<(), String> {
+        match (what, message) {
+            (Going::Exec(listener), ToHost::Output(stream, bytes)) => {
+                let owed = {
+                    let mut listener = listener.lock();
+                    listener.credits.spend(bytes.len()).map_err(text)?;
+                    listener.owed += u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                    if let Some(sink) = &mut listener.sink {
+                        listener.held = sink.output(*stream, bytes) == Flow::Hold;
+                    }
+                    if listener.owed >= WINDOW / 4 {
+                        listener.repay()
+                    } else {
+                        0
+                    }
+                };
+                if owed > 0 {
+                    self.send_now(channel, &ToGuest::Credit(owed))
+                        .map_err(text)?;
+                }
+                Ok(())
+            }
+            (Going::TarOut(pipe), ToHost::Data(bytes)) => pipe.data(bytes).map_err(text),
+            (Going::TarIn(gate), ToHost::Credit(bytes)) => gate.add(*bytes).map_err(text),
+            // That an execution has begun is of no interest.
+            _ => Ok(()),
+        }
+    }
+
+    /// The agent's last word on a channel.
+    fn ends(&self, entry: Option<Entry>, message: ToHost<'_>) {
+        let Some(Entry { used, slot }) = entry else {
+            return;
+        };
+        if matches!(used, Use::Ping(_)) {
+            self.last_seen_ms.store(now().0, Ordering::Relaxed);
+        }
+        let answer: Answer = match message {
+            ToHost::Ended(end) => {
+                if let Slot::Exec(listener) = slot {
+                    tell_end(&listener, readable_end(end));
+                }
+                return;
+            }
+            ToHost::Finished(summary) => Ok(Word::Done(summary)),
+            ToHost::Failed(failure) => Err(readable_failure(failure)),
+            ToHost::Clock(reading) => Ok(Word::Clock(reading)),
+            _ => Ok(Word::Done(Default::default())),
+        };
+        match slot {
+            // Nobody waits any more when it cannot be sent.
+            Slot::Question(sender) => drop(sender.try_send(answer)),
+            Slot::TarIn(gate, sender) => {
                 let _ = sender.try_send(answer);
                 gate.close();
             }
-            Some(Slot::TarOut(_, sender)) => drop(sender.send(Piece::End(answer))),
-            Some(exec @ Slot::Exec(_)) => {
-                // An execution ends with `Ended`; anything else is noise of a hostile guest.
-                self.slots.lock().insert(channel, exec);
-            }
-            None => {}
+            Slot::TarOut(pipe) => pipe.end(Some(answer)),
+            Slot::Exec(_) | Slot::GivenUp(_) => {}
         }
-    }
-
-    pub(super) fn output(
-        &self,
-        channel: Channel,
-        stream: Stream,
-        bytes: &[u8],
-    ) -> Result<(), String> {
-        let listener = match self.slots.lock().get(&channel) {
-            Some(Slot::Exec(listener)) => Arc::clone(listener),
-            _ => return Ok(()),
-        };
-        let owed = {
-            let mut listener = listener.lock();
-            listener
-                .credits
-                .spend(bytes.len())
-                .map_err(|error| error.to_string())?;
-            listener.owed += u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-            if let Some(sink) = &mut listener.sink {
-                listener.held = sink.output(stream, bytes) == Flow::Hold;
-            }
-            if listener.owed >= WINDOW / 4 {
-                listener.repay()
-            } else {
-                0
-            }
-        };
-        if owed > 0 {
-            // If it cannot be sent, the connection ends, and with it the execution.
-            let _ = self.send(channel, &ToGuest::Credit(owed));
-        }
-        Ok(())
-    }
-
-    pub(super) fn ended(&self, channel: Channel, end: ExecEnd) {
-        let mut slots = self.slots.lock();
-        if !matches!(slots.get(&channel), Some(Slot::Exec(_))) {
-            return;
-        }
-        if let Some(Slot::Exec(listener)) = slots.remove(&channel) {
-            drop(slots);
-            tell_end(&listener, end);
-        }
-    }
-
-    pub(super) fn data(&self, channel: Channel, bytes: &[u8]) -> Result<(), String> {
-        if let Some(Slot::TarOut(credits, sender)) = self.slots.lock().get(&channel) {
-            credits
-                .lock()
-                .spend(bytes.len())
-                .map_err(|error| error.to_string())?;
-            let _ = sender.send(Piece::Bytes(bytes.to_vec()));
-        }
-        Ok(())
     }
 
     /// Tells everybody who waits, once.
@@ -181,29 +262,57 @@ impl Shared {
             self.ended.lock().get_or_insert_with(|| why.to_owned());
             std::mem::take(&mut *slots)
         };
-        self.queue.lock().take();
+        self.outbox.close();
         self.streams.end();
-        for slot in slots.into_values() {
-            match slot {
-                // Dropping the senders wakes the waiting.
-                Slot::Question(_) | Slot::TarOut(..) => {}
+        for entry in slots.into_values() {
+            match entry.slot {
+                // Dropping the sender wakes the waiting.
+                Slot::Question(_) | Slot::GivenUp(_) => {}
+                Slot::TarOut(pipe) => pipe.end(None),
                 Slot::TarIn(gate, _) => gate.close(),
                 Slot::Exec(listener) => {
-                    tell_end(
-                        &listener,
-                        ExecEnd::Lost {
-                            reason: format!("the VM is gone: {why}"),
-                        },
-                    );
+                    let reason = format!("the VM is gone: {why}");
+                    tell_end(&listener, ExecEnd::Lost { reason });
                 }
             }
         }
     }
 }
 
+/// Who takes what goes on.
+enum Going {
+    Exec(Arc<Mutex<Listener>>),
+    TarOut(Arc<super::TarPipe>),
+    TarIn(Arc<crate::gate::Gate>),
+}
+
+/// What comes where nobody waits any more is within the window as well.
+fn spend(credits: &mut Credits, message: &ToHost<'_>) -> Result<(), String> {
+    match message {
+        ToHost::Data(bytes) => credits.spend(bytes.len()).map_err(text),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
 fn tell_end(listener: &Mutex<Listener>, end: ExecEnd) {
     if let Some(mut sink) = listener.lock().sink.take() {
         sink.ended(end);
+    }
+}
+
+fn readable_end(end: ExecEnd) -> ExecEnd {
+    match end {
+        ExecEnd::Lost { reason } => ExecEnd::Lost {
+            reason: readable(&reason),
+        },
+        ExecEnd::NotStarted { reason } => ExecEnd::NotStarted {
+            reason: readable(&reason),
+        },
+        end => end,
     }
 }
 
@@ -213,7 +322,8 @@ impl Listener {
         if self.held {
             return 0;
         }
-        self.credits.add(self.owed);
+        // More than was spent cannot be owed.
+        let _ = self.credits.add(self.owed);
         std::mem::take(&mut self.owed)
     }
 }

@@ -6,17 +6,31 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use vm_core::guest::{CHUNK, Channel, Credits, STREAM_WINDOW, STREAMS, ToGuest};
+use vm_core::guest::{Breach, CHUNK, Channel, Credits, STREAM_WINDOW, ToGuest, ToHost, Turn, Use};
+use vm_core::network::request::MAX_HEAD;
 
+use super::budget::{IN_ALL, Reserved};
+use super::shared::text;
 use super::{Link, Shared, thread};
 use crate::MachineError;
 use crate::gate::Gate;
 use crate::network::{Uplink, proxy};
 
+/// What a stream may hold of the host's memory: its window, a piece each way, and a head.
+const RESERVED: u64 = STREAM_WINDOW as u64 + 2 * CHUNK as u64 + 2 * MAX_HEAD as u64;
+/// What may still come on a stream that was closed here: what its credit allows, and a few words.
+const LATE: u64 = STREAM_WINDOW as u64 + 16;
+/// What may come on closed streams at most, however many were closed.
+const MOST_LATE: u64 = 256 * LATE;
+/// How long a stream waits for room among what the agent has not read.
+const ROOM: Duration = Duration::from_secs(60);
+
 /// All streams of one VM, and what serves them.
 #[derive(Default)]
 pub(super) struct Streams {
     open: Mutex<HashMap<Channel, Arc<Pipe>>>,
+    /// What may still come on streams that were closed.
+    late: Mutex<u64>,
     uplink: OnceLock<Arc<Uplink>>,
 }
 
@@ -37,6 +51,8 @@ struct Inbox {
     credits: Credits,
     /// Bytes taken for which no credit was given back yet.
     owed: u32,
+    /// How far the agent is.
+    used: Use,
     finished: bool,
     broken: bool,
 }
@@ -61,6 +77,8 @@ pub(crate) struct GuestStream {
     number: Channel,
     pipe: Arc<Pipe>,
     shared: Arc<Shared>,
+    /// Its part of what all VMs may hold; none left means that it is refused.
+    reserved: Option<Reserved>,
 }
 
 impl Streams {
@@ -72,43 +90,48 @@ impl Streams {
         }
     }
 
-    pub(super) fn data(&self, number: Channel, bytes: &[u8]) -> Result<(), String> {
-        let Some(pipe) = self.get(number) else {
+    /// Forgets one, and remembers what may still be under way on it.
+    fn closed(&self, number: Channel) {
+        let mut open = self.open.lock();
+        open.remove(&number);
+        let mut late = self.late.lock();
+        *late = (*late + LATE).min(MOST_LATE);
+    }
+
+    /// A message about a stream. One that has ended here is no fault of the agent's: its message was
+    /// under way.
+    fn take(&self, number: Channel, message: &ToHost<'_>) -> Result<(), String> {
+        let open = self.open.lock();
+        let Some(pipe) = open.get(&number).cloned() else {
+            let mut late = self.late.lock();
+            let left = late.checked_sub(message.weight());
+            *late = left.ok_or_else(|| text(Breach::Late))?;
             return Ok(());
         };
+        drop(open);
         let mut inbox = pipe.inbox.lock();
-        let spent = inbox.credits.spend(bytes.len());
-        spent.map_err(|error| error.to_string())?;
-        if inbox.finished {
-            return Err("a stream went on after its end".to_owned());
+        if let Turn::On(used) = inbox.used.take(message).map_err(text)? {
+            inbox.used = used;
         }
-        inbox.bytes.extend(bytes);
+        match message {
+            ToHost::Data(bytes) => {
+                inbox.credits.spend(bytes.len()).map_err(text)?;
+                inbox.bytes.extend(&bytes[..]);
+            }
+            ToHost::Finish => inbox.finished = true,
+            ToHost::Credit(bytes) => {
+                drop(inbox);
+                return pipe.gate.add(*bytes).map_err(text);
+            }
+            _ => {
+                drop(inbox);
+                pipe.break_off();
+                return Ok(());
+            }
+        }
+        drop(inbox);
         pipe.changed.notify_all();
         Ok(())
-    }
-
-    pub(super) fn credit(&self, number: Channel, bytes: u32) {
-        if let Some(pipe) = self.get(number) {
-            pipe.gate.add(bytes);
-        }
-    }
-
-    pub(super) fn finish(&self, number: Channel) {
-        if let Some(pipe) = self.get(number) {
-            pipe.inbox.lock().finished = true;
-            pipe.changed.notify_all();
-        }
-    }
-
-    pub(super) fn abort(&self, number: Channel) {
-        if let Some(pipe) = self.get(number) {
-            pipe.break_off();
-        }
-    }
-
-    /// One that has ended here is no fault of the agent's: its message was under way.
-    fn get(&self, number: Channel) -> Option<Arc<Pipe>> {
-        self.open.lock().get(&number).cloned()
     }
 }
 
@@ -123,7 +146,7 @@ impl Link {
         if self.shared.streams.uplink.set(uplink).is_err() {
             return Err(MachineError::Unsupported("give a VM a second network"));
         }
-        self.ask(&order, deadline).map(drop)
+        self.ask(Use::Order, &order, deadline).map(drop)
     }
 
     /// How many streams are served.
@@ -134,16 +157,27 @@ impl Link {
 }
 
 impl Shared {
+    pub(super) fn stream_message(
+        self: &Arc<Self>,
+        number: Channel,
+        message: ToHost<'_>,
+    ) -> Result<(), String> {
+        match message {
+            ToHost::Open => self.open_stream(number),
+            message => self.streams.take(number, &message),
+        }
+    }
+
     /// A program has connected: serves it in a thread. The agent counts a stream until it hears that
     /// it is closed, so more than it may open is no accident.
-    pub(super) fn open_stream(self: &Arc<Self>, number: Channel) -> Result<(), String> {
+    fn open_stream(self: &Arc<Self>, number: Channel) -> Result<(), String> {
         let Some(uplink) = self.streams.uplink.get() else {
             return Err("a stream was opened in a VM without network".to_owned());
         };
         let pipe = Arc::new(Pipe::new());
         {
             let mut open = self.streams.open.lock();
-            if number < STREAMS || open.contains_key(&number) {
+            if open.contains_key(&number) {
                 return Err(format!("a stream was opened with the number {number}"));
             }
             if open.len() >= usize::from(uplink.limits.streams) {
@@ -155,6 +189,7 @@ impl Shared {
             number,
             pipe,
             shared: Arc::clone(self),
+            reserved: IN_ALL.reserve(RESERVED),
         };
         let uplink = Arc::clone(uplink);
         // Without a thread it is dropped, which closes it.
@@ -171,6 +206,7 @@ impl Pipe {
                 bytes: VecDeque::new(),
                 credits,
                 owed: 0,
+                used: Use::Stream { finished: false },
                 finished: false,
                 broken: false,
             }),
@@ -262,13 +298,20 @@ impl GuestStream {
         self.send(&ToGuest::Finish)
     }
 
+    /// Whether there was memory for it among that of all VMs.
+    pub(crate) fn has_room(&self) -> bool {
+        self.reserved.is_some()
+    }
+
     /// Wakes whoever waits for it; it ends.
     pub(crate) fn break_off(&self) {
         self.pipe.break_off();
     }
 
     fn send(&self, message: &ToGuest<'_>) -> Result<(), Broken> {
-        self.shared.send(self.number, message).map_err(|_| Broken)
+        self.shared
+            .send(self.number, message, ROOM)
+            .map_err(|_| Broken)
     }
 }
 
@@ -279,7 +322,8 @@ impl Inbox {
         if self.owed < STREAM_WINDOW / 4 {
             return 0;
         }
-        self.credits.add(self.owed);
+        // More than was spent cannot be owed.
+        let _ = self.credits.add(self.owed);
         std::mem::take(&mut self.owed)
     }
 }
@@ -287,8 +331,12 @@ impl Inbox {
 impl Drop for GuestStream {
     fn drop(&mut self) {
         self.pipe.break_off();
-        self.shared.streams.open.lock().remove(&self.number);
-        // After it is off the list: the agent may open another when it hears of this.
-        let _ = self.send(&ToGuest::Closed);
+        self.shared.streams.closed(self.number);
+        // After it is off the list: the agent may open another when it hears of this. It may be the
+        // reader that drops it, so this does not wait.
+        if let Err(breach) = self.shared.send_now(self.number, &ToGuest::Closed) {
+            let reason = vm_core::FailureReason::BadProtocol;
+            self.shared.condemn(reason, breach.to_string());
+        }
     }
 }

@@ -92,6 +92,9 @@ pub enum Refusal {
     /// It does not take the connection.
     #[error("{0} cannot be connected to")]
     Unreachable(String),
+    /// As many connections of all VMs together as the manager has memory for.
+    #[error("the manager has no memory left for another connection of a VM; try again later")]
+    NoRoom,
 }
 
 impl Refusal {
@@ -108,6 +111,7 @@ impl Refusal {
             Self::Address(_) => 2,
             Self::Unresolved(_) => 3,
             Self::Unreachable(_) => 4,
+            Self::NoRoom => 5,
         }
     }
 
@@ -116,16 +120,18 @@ impl Refusal {
             Self::BadRequest(_) => 400,
             Self::NotListed(_) | Self::Address(_) => 403,
             Self::Unresolved(_) | Self::Unreachable(_) => 502,
+            Self::NoRoom => 503,
         }
     }
 }
 
-const LABELS: [&str; 5] = [
+const LABELS: [&str; 6] = [
     "bad_request",
     "not_listed",
     "address",
     "unresolved",
     "unreachable",
+    "no_room",
 ];
 
 /// What went through, since the start.

@@ -15,6 +15,9 @@ const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// Serves a stream to its end. Blocks, so it has its own thread.
 pub(crate) fn serve(uplink: &Uplink, stream: &GuestStream) {
+    if !stream.has_room() {
+        return refuse(uplink, stream, &Refusal::NoRoom);
+    }
     let Ok((head, rest)) = read_head(uplink, stream) else {
         return;
     };

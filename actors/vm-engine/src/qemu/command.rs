@@ -174,6 +174,10 @@ fn kernel_line(config: &QemuConfig) -> String {
     } else {
         line += " quiet loglevel=3 8250.nr_uarts=1";
     }
+    for word in &config.kernel_words {
+        line += " ";
+        line += word;
+    }
     line
 }
 
@@ -199,6 +203,7 @@ mod tests {
             runtime: "/run".into(),
             boot_deadline: std::time::Duration::from_secs(1),
             console: false,
+            kernel_words: Vec::new(),
         }
     }
 

@@ -68,6 +68,8 @@ pub struct QemuConfig {
     pub boot_deadline: Duration,
     /// Writes the guest's console to `console.log` in the VM's folder; slows the boot down.
     pub console: bool,
+    /// Further words for the kernel.
+    pub kernel_words: Vec<String>,
 }
 
 /// Runs VMs with QEMU.
@@ -122,8 +124,11 @@ impl Driver for QemuDriver {
             Memory::Private,
             order.on_event,
         )?;
+        let link = started.parts.link.clone();
+        // Dropped on every way out but the last, which ends the VM.
         let machine = VmMachine::new(started.parts);
         machine.wake(&order.identity, order.boot_deadline)?;
+        link.check_rate(template::CLOCK)?;
         Ok(Arc::new(machine))
     }
 

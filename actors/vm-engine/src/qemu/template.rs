@@ -18,7 +18,7 @@ use crate::link::Link;
 use crate::machine::{Folder, Parts, VmMachine};
 use crate::qcow2::write_overlay;
 use crate::qmp::Qmp;
-use crate::{CloneOrder, DriverError, ExecSink, Flow, Machine, Template};
+use crate::{CloneOrder, DriverError, ExecSink, Flow, Machine, MachineError, Template};
 
 /// The guest's memory.
 const RAM: &str = "ram";
@@ -53,8 +53,30 @@ impl Frozen {
     }
 }
 
-/// Boots, warms and freezes.
+/// How often a template is made until its clock goes right.
+const ATTEMPTS: u32 = 3;
+/// How long clocks are compared until it is certain.
+pub(super) const CLOCK: Duration = Duration::from_secs(15);
+
+/// Boots, warms and freezes. One whose clock does not go as the host's does is thrown away and made
+/// again: all its clones would have that clock.
 pub(super) fn make(
+    config: &Arc<QemuConfig>,
+    key: &TemplateKey,
+    image: &Arc<Image>,
+) -> Result<Arc<dyn Template>, DriverError> {
+    let mut attempt = 1;
+    loop {
+        match make_once(config, key, image) {
+            Err(DriverError::Machine(MachineError::Clock(_))) if attempt < ATTEMPTS => {
+                attempt += 1;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn make_once(
     config: &Arc<QemuConfig>,
     key: &TemplateKey,
     image: &Arc<Image>,
@@ -74,7 +96,11 @@ pub(super) fn make(
         Box::new(|_| {}),
     )?;
     warm(&started.parts.link, TEMPLATE_SCRIPT, WARM);
-    let saved = freeze(&mut started.qmp, &started.parts.folder);
+    let checked = started.parts.link.check_rate(CLOCK);
+    let saved = match checked {
+        Ok(()) => freeze(&mut started.qmp, &started.parts.folder),
+        Err(error) => Err(error.into()),
+    };
     started.parts.ending.store(true, Ordering::SeqCst);
     let ended = started.parts.process.kill();
     started.parts.link.close("it is a template now");

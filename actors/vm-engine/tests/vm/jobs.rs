@@ -48,12 +48,12 @@ fn jobs_in_one_vm() {
     assert_eq!(begin(vm, spec).outcome().stdout, hostile);
     assert_eq!(run(vm, "test ! -e /pwned").end, ExecEnd::Exited { code: 0 });
 
-    // What cannot start is lost with a reason, not an exit code.
+    // x2: what cannot start says why, and has no exit code.
     let missing = ExecSpec {
         program: Program::Argv(vec!["no-such-program".to_owned()]),
         ..script("")
     };
-    let ExecEnd::Lost { reason } = begin(vm, missing).outcome().end else {
+    let ExecEnd::NotStarted { reason } = begin(vm, missing).outcome().end else {
         panic!("it cannot have run")
     };
     assert!(reason.contains("no-such-program"), "{reason}");
@@ -61,10 +61,25 @@ fn jobs_in_one_vm() {
         cwd: "/nowhere".to_owned(),
         ..script("true")
     };
-    let ExecEnd::Lost { reason } = begin(vm, nowhere).outcome().end else {
+    let ExecEnd::NotStarted { reason } = begin(vm, nowhere).outcome().end else {
         panic!("it cannot have run")
     };
     assert!(reason.contains("/nowhere"), "{reason}");
+
+    // x9: its own name resolves.
+    let name = run(
+        vm,
+        "python3 -c 'import socket; print(socket.gethostbyname(socket.gethostname()))'",
+    );
+    assert_eq!(name.stdout, "127.0.1.1\n", "{name:?}");
+    // x10: what is not there is not the beginning of a tar.
+    let mut nothing = Vec::new();
+    let missing = vm.get_tar("/workspace/not-there", &mut nothing, PATIENCE);
+    assert!(
+        matches!(&missing, Err(MachineError::Guest(failure)) if failure.kind == FailureKind::NotFound),
+        "{missing:?}"
+    );
+    assert!(nothing.is_empty(), "{} bytes", nothing.len());
 
     // Tools that were promised.
     let tools = run(

@@ -6,6 +6,8 @@
     reason = "a test stops where it fails, and one VM answers many questions"
 )]
 
+mod clocks;
+mod hostile;
 mod jobs;
 mod life;
 mod network;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use vm_core::{ExecEnd, ExecSpec, ImageRef, Network, Program, Stream, VmSpec};
@@ -141,6 +141,7 @@ impl Lab {
             runtime: runtime.path().to_path_buf(),
             boot_deadline: PATIENCE,
             console: std::env::var_os("ORRERY_VM_CONSOLE").is_some(),
+            kernel_words: Vec::new(),
         };
         Self {
             driver: QemuDriver::new(config.clone()),
@@ -220,11 +221,7 @@ impl Lab {
 pub(crate) fn identity(hostname: &str) -> Identity {
     let mut seed = [0; 64];
     std::io::Read::read_exact(&mut File::open("/dev/urandom").unwrap(), &mut seed).unwrap();
-    let clock = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap();
     Identity {
-        clock_ns: u64::try_from(clock.as_nanos()).unwrap(),
         seed,
         hostname: hostname.to_owned(),
     }

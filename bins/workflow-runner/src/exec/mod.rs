@@ -165,7 +165,9 @@ fn event(options: &ExecOptions, snapshot: &Snapshot, root: &Path) -> anyhow::Res
     let kind = match options.event {
         EventName::Push => EventKind::Push,
         EventName::PullRequest => EventKind::PullRequest,
+        EventName::WorkflowDispatch => EventKind::WorkflowDispatch,
     };
+    let (payload, inputs) = given(options)?;
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name
         .chars()
@@ -184,13 +186,67 @@ fn event(options: &ExecOptions, snapshot: &Snapshot, root: &Path) -> anyhow::Res
         .context("the folder's name")?;
     let reference = snapshot.reference()?;
     let url = snapshot.url();
-    Ok(StoredEvent::local(
-        kind,
-        &repository,
-        &reference,
-        &snapshot.sha,
-        &url,
-    ))
+    let mut event = StoredEvent::local(kind, &repository, &reference, &snapshot.sha, &url);
+    if kind == EventKind::WorkflowDispatch {
+        event = event.dispatched("local", inputs);
+    }
+    Ok(match payload {
+        Some(payload) => event.with_payload(&payload),
+        None => event,
+    })
+}
+
+/// What the event's file says, and the inputs of both: those of the command line count.
+type Given = (Option<serde_json::Value>, Vec<(String, String)>);
+
+fn given(options: &ExecOptions) -> anyhow::Result<Given> {
+    let mut payload = options.event_path.as_deref().map(payload).transpose()?;
+    let mut inputs: Vec<(String, String)> = Vec::new();
+    let written = payload.as_ref().and_then(|payload| payload.get("inputs"));
+    for (name, value) in written
+        .and_then(|value| value.as_object())
+        .into_iter()
+        .flatten()
+    {
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        inputs.push((name.clone(), text));
+    }
+    for pair in &options.input {
+        let (name, value) = pair
+            .split_once('=')
+            .with_context(|| format!("--input {pair}: write it as NAME=VALUE"))?;
+        inputs.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        inputs.push((name.to_owned(), value.to_owned()));
+    }
+    if options.event != EventName::WorkflowDispatch && !options.input.is_empty() {
+        bail!("--input is for --event workflow_dispatch");
+    }
+    if let Some(payload) = payload.as_mut().and_then(|payload| payload.as_object_mut())
+        && options.event == EventName::WorkflowDispatch
+    {
+        let all = inputs
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().into()));
+        payload.insert(
+            "inputs".to_owned(),
+            serde_json::Value::Object(all.collect()),
+        );
+    }
+    Ok((payload, inputs))
+}
+
+/// The event's file: one JSON object.
+fn payload(path: &Path) -> anyhow::Result<serde_json::Value> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    let value: serde_json::Value =
+        serde_json::from_str(&text).with_context(|| format!("{shown} is no JSON"))?;
+    if !value.is_object() {
+        bail!("{shown} holds no event: a JSON object is wanted, as a forge sends it");
+    }
+    Ok(value)
 }
 
 /// Where this program is: the agent of VMs is looked for beside it.

@@ -76,6 +76,7 @@ impl Wanted {
             runtime: self.folders.runtime(),
             boot_deadline: self.config.settings.deadlines.boot,
             console: false,
+            kernel_words: Vec::new(),
         };
         let kvm = if self.config.qemu.kvm == Some(false) {
             wire::Kvm {
@@ -164,7 +165,6 @@ fn canary(image: Arc<Image>) -> StartOrder {
         },
         image,
         identity: Identity {
-            clock_ns: 0,
             // It draws nothing that anybody uses.
             seed: [0; 64],
             hostname: id,

@@ -13,8 +13,8 @@ use std::thread::JoinHandle;
 
 use vm_core::FailureReason;
 use vm_core::guest::{
-    CHUNK, Channel, FrameDecoder, STREAMS, TarSummary, ToGuest, ToHost, decode_to_guest,
-    encode_to_host,
+    CHUNK, Channel, FrameDecoder, Greeting, STREAMS, TarSummary, ToGuest, ToHost, VERSION,
+    decode_to_guest, encode_to_host,
 };
 use vm_core::network::AllowList;
 
@@ -121,7 +121,7 @@ fn world(allow: &[String], limits: Limits) -> World {
         let _ = ends.shutdown(std::net::Shutdown::Both);
         detail
     });
-    let (link, _hello) = Link::new(host, FIRST, on_gone).unwrap();
+    let (link, hello) = Link::new(host, FIRST, on_gone).unwrap();
     let (traffic, lookups) = (Arc::new(Traffic::default()), Arc::new(AtomicUsize::new(0)));
     let (refused, refusals) = channel();
     let count = Arc::clone(&lookups);
@@ -142,6 +142,8 @@ fn world(allow: &[String], limits: Limits) -> World {
         socket: guest,
         decoder: FrameDecoder::default(),
     };
+    agent.send(0, &ToHost::Hello(greeting()));
+    hello.recv_timeout(PATIENCE).unwrap();
     std::thread::scope(|scope| {
         let opened = scope.spawn(|| link.open_network(Arc::new(uplink), PATIENCE));
         let (channel, order) = agent.next().unwrap();
@@ -156,6 +158,15 @@ fn world(allow: &[String], limits: Limits) -> World {
         traffic,
         refusals,
         lookups,
+    }
+}
+
+fn greeting() -> Greeting {
+    Greeting {
+        version: VERSION,
+        uptime_ms: 1,
+        kernel: "6".to_owned(),
+        cgroups: true,
     }
 }
 

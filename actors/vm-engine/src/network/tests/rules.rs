@@ -29,7 +29,7 @@ fn an_agent_that_breaks_the_rules_is_ended() {
 
     let mut low = world(&[], few);
     low.agent.send(7, &ToHost::Open);
-    ended(&low, "number 7");
+    ended(&low, "`open` out of turn");
 
     // More than its credit, to a peer that reads nothing.
     let (port, served) = server(|peer| peer);
@@ -62,6 +62,7 @@ fn a_vm_without_network_opens_no_stream_and_none_has_two() {
         socket: guest,
         decoder: FrameDecoder::default(),
     };
+    agent.send(0, &ToHost::Hello(greeting()));
     agent.send(S, &ToHost::Open);
     let detail = gone.recv_timeout(PATIENCE).unwrap();
     assert!(detail.contains("without network"), "{detail}");

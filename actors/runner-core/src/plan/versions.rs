@@ -1,0 +1,263 @@
+//! The version that a `setup-…` step wants: held against the one in the image, or refused.
+
+use std::cmp::Ordering;
+
+/// What a step wants of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// One of these must hold, each of them wholly; none of them: any version will do.
+    either: Vec<Vec<Bound>>,
+    /// The release channel: `stable` is no nightly and no beta.
+    channel: Option<Channel>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Channel {
+    Stable,
+    Beta,
+    Nightly,
+}
+
+/// One condition of a range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Bound {
+    sign: Sign,
+    /// As many parts as were written: `3.11` is every `3.11.x`.
+    parts: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Same,
+    Compatible,
+    Near,
+    AtLeast,
+    Above,
+    AtMost,
+    Below,
+}
+
+impl Wanted {
+    /// Reads what was written: `18`, `v18.x`, `3.11`, `^20.1.0`, `~1.2`, `>=1.17 <2`, `18 || 20`; of
+    /// Rust also its channels.
+    ///
+    /// # Errors
+    /// Why the image cannot be held to it, for people.
+    pub fn parse(tool: &str, text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let any = Self {
+            either: Vec::new(),
+            channel: None,
+        };
+        if text.is_empty() {
+            return Ok(any);
+        }
+        if text.lines().count() > 1 {
+            return Err("it names several versions, and the image has one".to_owned());
+        }
+        let channel = match text {
+            "stable" => Some(Channel::Stable),
+            "beta" => Some(Channel::Beta),
+            "nightly" => Some(Channel::Nightly),
+            _ => None,
+        };
+        if tool == "rustc" && channel.is_some() {
+            return Ok(Self { channel, ..any });
+        }
+        let either = text.split("||").map(|all| range(all, text));
+        Ok(Self {
+            either: either.collect::<Result<_, _>>()?,
+            channel: None,
+        })
+    }
+
+    /// Whether a tool that says this of itself (`v18.19.0`, `Python 3.11.2`, …) is what is wanted.
+    #[must_use]
+    pub fn holds(&self, said: &str) -> bool {
+        if let Some(channel) = self.channel {
+            let is = |word: &str| said.contains(word);
+            let found = if is("nightly") {
+                Channel::Nightly
+            } else if is("beta") {
+                Channel::Beta
+            } else {
+                Channel::Stable
+            };
+            return channel == found;
+        }
+        if self.either.is_empty() {
+            return true;
+        }
+        let Some(found) = version_in(said) else {
+            return false;
+        };
+        let holds = |bounds: &Vec<Bound>| bounds.iter().all(|bound| bound.holds(&found));
+        self.either.iter().any(holds)
+    }
+}
+
+fn range(all: &str, whole: &str) -> Result<Vec<Bound>, String> {
+    let unusable = || {
+        format!(
+            "{} is no version that the image can be held to: it moves with time, or is no number; name one, for example `18` or `3.11`",
+            config_core::quoted(whole)
+        )
+    };
+    let mut bounds = Vec::new();
+    let mut waiting = None;
+    for word in all.split([' ', ',']).filter(|word| !word.is_empty()) {
+        let (sign, rest) = sign_of(word);
+        if rest.is_empty() && sign.is_some() && waiting.is_none() {
+            // `>= 1.17`, with a space.
+            waiting = sign;
+            continue;
+        }
+        let sign = match (waiting.take(), sign) {
+            (Some(_), Some(_)) => return Err(unusable()),
+            (waiting, sign) => waiting.or(sign).unwrap_or(Sign::Same),
+        };
+        let parts = parts(rest).ok_or_else(unusable)?;
+        bounds.push(Bound { sign, parts });
+    }
+    if bounds.is_empty() || waiting.is_some() {
+        return Err(unusable());
+    }
+    Ok(bounds)
+}
+
+fn sign_of(word: &str) -> (Option<Sign>, &str) {
+    let signs = [
+        (">=", Sign::AtLeast),
+        ("<=", Sign::AtMost),
+        (">", Sign::Above),
+        ("<", Sign::Below),
+        ("^", Sign::Compatible),
+        ("~", Sign::Near),
+        ("=", Sign::Same),
+    ];
+    signs
+        .iter()
+        .find_map(|(text, sign)| Some((Some(*sign), word.strip_prefix(text)?)))
+        .unwrap_or((None, word))
+}
+
+/// The numbers before the first `x` or `*`; nothing when it is no version.
+fn parts(text: &str) -> Option<Vec<u64>> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let mut parts = Vec::new();
+    let mut open = false;
+    for part in text.split('.') {
+        match part {
+            "x" | "X" | "*" => open = true,
+            _ if open => return None,
+            number => parts.push(number.parse().ok()?),
+        }
+    }
+    (parts.len() <= 4 && (open || !parts.is_empty())).then_some(parts)
+}
+
+/// The first number with points in what a tool says of itself.
+fn version_in(said: &str) -> Option<Vec<u64>> {
+    let start = said.find(|c: char| c.is_ascii_digit())?;
+    let rest = &said[start..];
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let number = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+    let mut parts: Vec<u64> = number
+        .split('.')
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    // Java 8 calls itself 1.8.
+    if said.contains("version \"1.") && parts.len() > 1 {
+        parts.remove(0);
+    }
+    Some(parts)
+}
+
+impl Bound {
+    fn holds(&self, found: &[u64]) -> bool {
+        let part = |parts: &[u64], at: usize| parts.get(at).copied().unwrap_or(0);
+        // As far as it was written.
+        let order = (0..self.parts.len())
+            .map(|at| part(found, at).cmp(&self.parts[at]))
+            .find(|order| *order != Ordering::Equal)
+            .unwrap_or(Ordering::Equal);
+        let same = |count: usize| {
+            (0..count.min(self.parts.len())).all(|at| part(found, at) == self.parts[at])
+        };
+        match self.sign {
+            Sign::Same => order == Ordering::Equal,
+            Sign::AtLeast => order != Ordering::Less,
+            Sign::Above => order == Ordering::Greater,
+            Sign::AtMost => order != Ordering::Greater,
+            Sign::Below => order == Ordering::Less,
+            Sign::Near => order != Ordering::Less && same(2),
+            Sign::Compatible => {
+                // The first part that is not zero may not change.
+                let first = self.parts.iter().position(|part| *part != 0);
+                let fixed = first.map_or(self.parts.len(), |at| at + 1);
+                order != Ordering::Less && same(fixed)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x3_versions_are_held_to_what_they_say() {
+        let node = "v18.19.0";
+        for (wanted, said, holds) in [
+            ("", node, true),
+            ("18", node, true),
+            ("v18.x", node, true),
+            ("18.*", node, true),
+            ("18.1", node, false),
+            ("18.19.0", node, true),
+            ("1", node, false),
+            ("20", node, false),
+            ("^18.2.0", node, true),
+            ("^18.20", node, false),
+            ("^17", node, false),
+            ("~18.19", node, true),
+            ("~18.18.0", node, false),
+            (">=16", node, true),
+            (">= 16 <18", node, false),
+            (">16.0 <=18.19", node, true),
+            ("16 || 18", node, true),
+            ("x", node, true),
+            ("3.11", "Python 3.11.2", true),
+            ("3.1", "Python 3.11.2", false),
+            ("1.21.x", "go version go1.21.5 linux/amd64", true),
+            ("^0.3.1", "tool 0.4.0", false),
+            ("17", "openjdk version \"17.0.9\" 2023-10-17", true),
+            ("8", "openjdk version \"1.8.0_392\"", true),
+            ("1.40", "deno 1.40.2 (release)", true),
+            ("18", "no number", false),
+        ] {
+            let found = Wanted::parse("node", wanted).unwrap().holds(said);
+            assert_eq!(found, holds, "{wanted} {said}");
+        }
+        for (wanted, said, holds) in [
+            ("stable", "rustc 1.75.0 (82e1608df 2023-12-21)", true),
+            ("stable", "rustc 1.77.0-nightly (x)", false),
+            ("nightly", "rustc 1.77.0-nightly (x)", true),
+            ("1.75", "rustc 1.75.0 (x)", true),
+        ] {
+            let found = Wanted::parse("rustc", wanted).unwrap().holds(said);
+            assert_eq!(found, holds, "{wanted} {said}");
+        }
+    }
+
+    #[test]
+    fn x3_versions_that_mean_nothing_here_are_refused() {
+        for wanted in [
+            "lts/*", "latest", "current", "node", "stable", "3.13-dev", "pypy3.10", ">=", "18\n20",
+            "1.2 - 3", "a.b", ">= >1",
+        ] {
+            let error = Wanted::parse("node", wanted).unwrap_err();
+            assert!(error.contains("the image"), "{wanted}: {error}");
+        }
+    }
+}

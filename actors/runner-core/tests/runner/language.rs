@@ -1,0 +1,232 @@
+//! What real workflow files say that is seldom: each as GitHub has it, or refused with a reason.
+
+use runner_core::command::{Command, Commands};
+use runner_core::context;
+use runner_core::event::{EventContext, EventKind};
+use runner_core::expr::{Context, Contexts, Value};
+use runner_core::plan::{PlanInput, combinations, plan};
+use runner_core::workflow::{Parsed, Workflow, parse};
+
+fn read(text: &str) -> Parsed<Workflow> {
+    parse("ci.yml", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What is refused of a job with this step.
+fn refused(step: &str) -> Vec<String> {
+    let text = format!("on: push\njobs: {{a: {{runs-on: x, steps: [{step}]}}}}\n");
+    let files = |_: &str| None;
+    let contexts = Contexts::default();
+    let input = PlanInput {
+        contexts: &contexts,
+        files: &files,
+    };
+    let plan = plan(read(&text).value, input).unwrap_or_else(|error| panic!("{error}"));
+    let refusals = plan.jobs.iter().flat_map(|job| &job.refusals);
+    refusals.map(|refusal| refusal.reason.clone()).collect()
+}
+
+#[test]
+fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
+    for step in [
+        "{uses: actions/checkout@v4}",
+        "{uses: actions/checkout@v4, with: {fetch-depth: 1, fetch-tags: false}}",
+        "{uses: actions/setup-node@v4, with: {node-version: 18.x}}",
+        "{uses: actions/setup-node@v4, with: {node-version: '>=18 <21', check-latest: false}}",
+        "{uses: actions/setup-node@v4, with: {node-version: '${{ matrix.node }}'}}",
+        "{uses: dtolnay/rust-toolchain@stable}",
+        "{uses: dtolnay/rust-toolchain@1.75.0}",
+        "{uses: dtolnay/rust-toolchain@master, with: {toolchain: 1.75}}",
+    ] {
+        assert_eq!(refused(step), [""; 0], "{step}");
+    }
+    for (step, word) in [
+        (
+            "{uses: actions/checkout@v4, with: {fetch-depth: 0}}",
+            "history",
+        ),
+        (
+            "{uses: actions/checkout@v4, with: {fetch-depth: '${{ vars.D }}'}}",
+            "history",
+        ),
+        (
+            "{uses: actions/checkout@v4, with: {fetch-tags: true}}",
+            "history",
+        ),
+        (
+            "{uses: actions/setup-node@v4, with: {node-version: lts/*}}",
+            "moves with time",
+        ),
+        (
+            "{uses: actions/setup-python@v5, with: {python-version: 3.13-dev}}",
+            "the image",
+        ),
+        (
+            "{uses: actions/setup-go@v5, with: {go-version: stable}}",
+            "the image",
+        ),
+        (
+            "{uses: actions/setup-node@v4, with: {node-version: 18, check-latest: true}}",
+            "check-latest",
+        ),
+        ("{uses: dtolnay/rust-toolchain@1.75-musl}", "the image"),
+    ] {
+        let reasons = refused(step);
+        assert!(
+            reasons.iter().any(|reason| reason.contains(word)),
+            "{step}: {reasons:?}"
+        );
+    }
+}
+
+#[test]
+fn x5_filters_that_only_take_away_are_legal_and_let_nothing_pass() {
+    let parsed = read(
+        "on: {push: {branches: ['**'], tags: ['!**']}}\njobs: {a: {runs-on: x, steps: [{run: y}]}}\n",
+    );
+    let event = |reference: &str| {
+        let mut event = dispatch();
+        event.kind = EventKind::Push;
+        event.reference = reference.to_owned();
+        runner_core::event::decide(&parsed.value, &event)
+    };
+    use runner_core::event::Decision;
+    assert!(matches!(event("refs/heads/main"), Decision::Start));
+    assert!(matches!(event("refs/tags/v1"), Decision::Skip(_)));
+}
+
+#[test]
+fn x5_the_same_repository_can_be_named_in_two_ways() {
+    let action = "runs: {using: composite, steps: [{run: echo, shell: sh}]}\n";
+    let called = "on: workflow_call\njobs: {in: {runs-on: x, steps: [{run: y}]}}\n";
+    let files = |path: &str| match path {
+        "actions/one/action.yml" => Some(action.as_bytes().to_vec()),
+        ".github/workflows/called.yml" => Some(called.as_bytes().to_vec()),
+        _ => None,
+    };
+    for start in ["./", "$/"] {
+        let text = format!(
+            "on: push\njobs:\n  a: {{runs-on: x, steps: [{{uses: {start}actions/one}}]}}\n  b: {{uses: {start}.github/workflows/called.yml}}\n"
+        );
+        let contexts = Contexts::default();
+        let input = PlanInput {
+            contexts: &contexts,
+            files: &files,
+        };
+        let plan = plan(read(&text).value, input).unwrap_or_else(|error| panic!("{error}"));
+        let refused = plan
+            .jobs
+            .iter()
+            .map(|job| job.refusals.len())
+            .sum::<usize>();
+        assert_eq!(refused, 0, "{start}");
+        assert_eq!(plan.jobs.len(), 3, "{start}");
+    }
+}
+
+#[test]
+fn x7_commands_that_set_variables_are_named_and_done_only_where_they_are_allowed() {
+    let line = "::set-env name=A::1";
+    assert_eq!(
+        Commands::new(false).line(line),
+        Some(Command::Disabled("set-env".to_owned()))
+    );
+    assert_eq!(
+        Commands::default().line("::add-path::/x"),
+        Some(Command::Disabled("add-path".to_owned()))
+    );
+    let set = Command::SetEnv {
+        name: "A".to_owned(),
+        value: "1".to_owned(),
+    };
+    assert_eq!(Commands::new(true).line(line), Some(set));
+    assert_eq!(
+        Commands::new(true).line("::add-path::/x"),
+        Some(Command::AddPath("/x".to_owned()))
+    );
+}
+
+/// The combinations of a matrix as it is written in a file.
+fn copies(matrix: &str) -> String {
+    let text = format!(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    strategy:\n      matrix: {matrix}\n    steps: [{{run: y}}]\n"
+    );
+    let parsed = read(&text);
+    let strategy = parsed.value.jobs[0].strategy.as_ref().unwrap();
+    let mut contexts = Contexts::default();
+    contexts.set(Context::Github, Value::object([("ref_name", "main")]));
+    let scope = runner_core::expr::Scope::new(&contexts);
+    let value = strategy.matrix.as_ref().unwrap().value(&scope).unwrap();
+    let all = combinations(&value).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&Value::list(all).to_json()).unwrap();
+    json.to_string()
+}
+
+#[test]
+fn x8_matrices_are_made_of_expressions_in_every_place() {
+    for (matrix, wanted) in [
+        // All of it, with `include`.
+        (
+            r#"${{ fromJSON('{"a":[1,2],"include":[{"a":1,"b":3}]}') }}"#,
+            r#"[{"a":1,"b":3},{"a":2}]"#,
+        ),
+        // A key.
+        (
+            "\n        ${{ github.ref_name }}: [1, 2]",
+            r#"[{"main":1},{"main":2}]"#,
+        ),
+        // What an expression adds, to the matrix and to a value of it.
+        (
+            "\n        a: [1]\n        ${{ insert }}: ${{ fromJSON('{\"b\":[2,3]}') }}",
+            r#"[{"a":1,"b":2},{"a":1,"b":3}]"#,
+        ),
+        (
+            "\n        a:\n        - env:\n            k: v\n            ${{insert}}: {l: w}\n            ${{ insert }}: ${{ fromJSON('{\"m\":\"x\"}') }}",
+            r#"[{"a":{"env":{"k":"v","l":"w","m":"x"}}}]"#,
+        ),
+        // A list within a list.
+        (
+            "\n        a:\n        - 1\n        - ${{ fromJSON('[2,3]') }}",
+            r#"[{"a":1},{"a":2},{"a":3}]"#,
+        ),
+    ] {
+        assert_eq!(copies(matrix), wanted, "{matrix}");
+    }
+}
+
+fn dispatch() -> EventContext {
+    EventContext {
+        kind: EventKind::WorkflowDispatch,
+        action: None,
+        reference: "refs/heads/main".to_owned(),
+        sha: "0".repeat(40),
+        repository: "a/b".to_owned(),
+        actor: "me".to_owned(),
+        base_branch: None,
+        head_branch: Some("main".to_owned()),
+        untrusted: false,
+        changed_paths: None,
+        message: None,
+        inputs: Vec::new(),
+        payload: Value::Null,
+    }
+}
+
+#[test]
+fn x8_the_default_of_an_input_may_name_inputs_and_the_event() {
+    let parsed = read(
+        "on:\n  workflow_dispatch:\n    inputs:\n      where: {default: moon}\n      path: {default: '${{ inputs.where }}/${{ github.ref_name }}'}\njobs: {a: {runs-on: x, steps: [{run: y}]}}\n",
+    );
+    let mut contexts = Contexts::default();
+    contexts.set(Context::Github, Value::object([("ref_name", "main")]));
+    let inputs = |event: &EventContext| {
+        let inputs = context::dispatch_inputs(&parsed.value, event, &contexts).unwrap();
+        inputs.to_json().split_whitespace().collect::<String>()
+    };
+    assert_eq!(
+        inputs(&dispatch()),
+        r#"{"where":"moon","path":"moon/main"}"#
+    );
+    let mut event = dispatch();
+    event.inputs = vec![("where".to_owned(), "mars".to_owned())];
+    assert_eq!(inputs(&event), r#"{"where":"mars","path":"mars/main"}"#);
+}

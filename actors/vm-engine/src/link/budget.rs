@@ -1,0 +1,62 @@
+//! Bytes that all VMs of this process may hold for their guests together.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is given out before anything is held: a window that was granted can always be filled.
+#[derive(Debug)]
+pub(super) struct Budget {
+    left: AtomicU64,
+}
+
+/// For streams and tars of all VMs: some 700 streams at once.
+pub(super) static IN_ALL: Budget = Budget::of(256 << 20);
+
+/// Bytes that were set aside; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Reserved {
+    budget: &'static Budget,
+    bytes: u64,
+}
+
+impl Budget {
+    pub(super) const fn of(bytes: u64) -> Self {
+        Self {
+            left: AtomicU64::new(bytes),
+        }
+    }
+
+    /// Sets bytes aside; `None` when so many are not left.
+    pub(super) fn reserve(&'static self, bytes: u64) -> Option<Reserved> {
+        let take = |left: u64| left.checked_sub(bytes);
+        self.left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take)
+            .ok()
+            .map(|_| Reserved {
+                budget: self,
+                bytes,
+            })
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.budget.left.fetch_add(self.bytes, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t5_no_more_is_given_out_than_there_is_and_it_comes_back() {
+        static SMALL: Budget = Budget::of(10);
+        let (six, four) = (SMALL.reserve(6).unwrap(), SMALL.reserve(4).unwrap());
+        assert!(SMALL.reserve(1).is_none());
+        drop(six);
+        assert!(SMALL.reserve(7).is_none());
+        assert!(SMALL.reserve(6).is_some());
+        drop(four);
+        assert!(SMALL.reserve(10).is_some());
+    }
+}
