@@ -202,7 +202,7 @@ async fn comments_are_written_changed_and_read_since_a_time() {
             .unwrap();
         assert_eq!(first.author.as_ref().unwrap().as_str(), "bot");
         client.edit_comment(&repo(), first.id, "uno").await.unwrap();
-        let all = client.comments_since(&repo(), before).await.unwrap();
+        let all = client.comments_since(&repo(), before, 1).await.unwrap();
         let read: Vec<_> = all
             .items
             .iter()
@@ -223,7 +223,7 @@ async fn comments_are_written_changed_and_read_since_a_time() {
         let later = Timestamp::now() + jiff::SignedDuration::from_secs(3600);
         assert!(
             client
-                .comments_since(&repo(), later)
+                .comments_since(&repo(), later, 1)
                 .await
                 .unwrap()
                 .items
@@ -304,6 +304,20 @@ async fn permissions_are_asked_for() {
         .await
         .unwrap();
     assert_eq!(gone, Permission::None);
+}
+
+#[actix_rt::test]
+async fn v7_an_old_gitea_that_does_not_know_the_question_is_no_stranger() {
+    let forge = forge();
+    forge.set_old();
+    let user = "ada".parse().unwrap();
+    let error = client(&forge, Forge::Gitea)
+        .permission(&repo(), &user)
+        .await
+        .unwrap_err();
+    assert_eq!(error.refusal(), Some(Refusal::TooOld));
+    assert!(error.to_string().contains("Gitea 1.15.11"), "{error}");
+    assert!(error.to_string().contains("1.17"), "{error}");
 }
 
 #[actix_rt::test]

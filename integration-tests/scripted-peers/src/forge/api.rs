@@ -183,6 +183,10 @@ fn route(request: &HttpRequest, body: &Bytes, shared: &Shared) -> Answer {
     };
     match (call.method, call.segments.as_slice()) {
         ("GET", ["user"]) => Answer::ok(json!({"login": call.login, "id": 1})),
+        ("GET", ["version"]) if gitea => {
+            let version = if model.is_old { "1.15.11" } else { "1.22.6" };
+            Answer::ok(json!({"version": version}))
+        }
         ("GET", ["repos", "issues", "search"]) if gitea => search(&mut model, &call),
         ("GET", ["search", "issues"]) => {
             let found = search(&mut model, &call);
