@@ -133,7 +133,9 @@ impl ForgeClient {
         if self.kind() != Forge::Gitea {
             return Ok(());
         }
-        let version: wire::Version = self.read(self.request(Method::Get, "/version", &[])).await?;
+        let version: wire::Version = self
+            .read(self.request(Method::Get, "/version", &[]))
+            .await?;
         let version = version.version;
         if is_before(&version, PERMISSIONS_SINCE) {
             let (major, minor) = PERMISSIONS_SINCE;

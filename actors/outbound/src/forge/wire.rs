@@ -36,6 +36,18 @@ pub(super) struct Comment {
     pub(super) author_association: Option<String>,
 }
 
+/// Gitea and Forgejo put the commit into another object, GitHub does not.
+#[derive(Debug, Deserialize)]
+pub(super) struct Commit {
+    pub(super) commit: Option<CommitText>,
+    pub(super) message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CommitText {
+    pub(super) message: Option<String>,
+}
+
 /// Gitea's and Forgejo's.
 #[derive(Debug, Deserialize)]
 pub(super) struct Version {

@@ -210,7 +210,13 @@ fn of_repo(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Ans
         ("POST", ["statuses", sha]) => post_status(model, call, repo, sha),
         ("GET", ["commits", sha, "statuses"]) => statuses(model, call, repo, sha),
         ("GET", ["git", "commits", sha]) => match model.repo(repo).commits.contains(*sha) {
-            true => Answer::ok(json!({"sha": sha})),
+            true => {
+                let message = model.repo(repo).messages.get(*sha).cloned();
+                Answer::ok(match call.gitea {
+                    true => json!({"sha": sha, "commit": {"message": message}}),
+                    false => json!({"sha": sha, "message": message}),
+                })
+            }
             false => Answer::refused(404, "not found"),
         },
         ("GET", ["issues", "comments"]) => comments(model, call, repo, None),

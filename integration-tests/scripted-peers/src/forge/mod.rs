@@ -71,6 +71,14 @@ impl ScriptedForge {
         model.repo(repo).commits.insert(sha.to_owned());
     }
 
+    /// A commit with a message.
+    pub fn add_commit_with(&self, repo: &str, sha: &str, message: &str) {
+        self.add_commit(repo, sha);
+        let mut model = self.shared.model.lock();
+        let messages = &mut model.repo(repo).messages;
+        messages.insert(sha.to_owned(), message.to_owned());
+    }
+
     /// An issue.
     pub fn add_issue(&self, repo: &str, number: u64, title: &str) {
         let mut model = self.shared.model.lock();
@@ -158,6 +166,16 @@ impl ScriptedForge {
     /// Plans failures of requests to come; earlier plans come first.
     pub fn plan(&self, failure: PlannedFailure) {
         self.shared.model.lock().plan.push(failure);
+    }
+
+    /// Plans failures that begin after `passed` further requests of their kind.
+    pub fn plan_after(&self, passed: u32, failure: PlannedFailure) {
+        let free = PlannedFailure {
+            times: passed,
+            failure: Failure::None,
+            ..failure.clone()
+        };
+        self.shared.model.lock().plan.extend([free, failure]);
     }
 
     /// Forgets all planned failures.

@@ -115,6 +115,8 @@ pub(crate) struct Issue {
 /// How a request fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
+    /// Not at all: it is done and answered.
+    None,
     /// This status, with `Retry-After` seconds; nothing is done.
     Status(u16, Option<u64>),
     /// No answer for so long, then the connection is as good as gone; nothing is done.
@@ -158,6 +160,8 @@ impl PlannedFailure {
 #[derive(Debug, Default)]
 pub(crate) struct Repo {
     pub(crate) commits: BTreeSet<String>,
+    /// Of commits that have one.
+    pub(crate) messages: BTreeMap<String, String>,
     pub(crate) statuses: Vec<Status>,
     pub(crate) comments: Vec<Comment>,
     pub(crate) issues: BTreeMap<u64, Issue>,
