@@ -79,15 +79,18 @@ pub fn cursor(rows: &mut impl ReadRows, project: &ProjectId) -> Result<Option<Mi
     Ok(rows.get(&CURSORS, &project.to_string())?.map(|at| at.0))
 }
 
-/// Remembers how far a project's comments were read.
+/// Remembers how far a project's comments were read; never less far than before.
 ///
 /// # Errors
 /// The store's.
-pub fn set_cursor(
+pub fn advance_cursor(
     book: &mut Book<'_, '_>,
     project: &ProjectId,
     at: Millis,
 ) -> Result<(), StoreError> {
+    if cursor(book.rows, project)?.is_some_and(|before| before >= at) {
+        return Ok(());
+    }
     book.rows.put(&CURSORS, &project.to_string(), &At(at))
 }
 

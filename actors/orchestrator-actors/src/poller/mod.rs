@@ -2,23 +2,27 @@
 //!
 //! ```text
 //! Dispatcher --PollProject--> Poller ──comments since the cursor, open pull requests──▶ forge
-//!                               └──AdmitFound──▶ Intake   (the same door as a webhook's; known ones are duplicates)
+//!                               └──AdmitFound──▶ Intake   (the same entrance as a webhook's; known ones are duplicates)
 //! Dispatcher --CheckAuthor--> Poller ──may the author write?──▶ forge, then the run's row
 //! ```
 
+mod comments;
+mod pulls;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix::{Actor, Context, Handler, ResponseFuture};
-use forge_core::{
-    Comment, CommentAction, Event, Issue, IssueCommentEvent, IssueState, ProjectId, PullRequest,
-    PullRequestAction, PullRequestBase, PullRequestEvent, PullRequestHead, Repository,
-};
-use jiff::Timestamp;
+use forge_actors::ForgePoster;
+use forge_actors::messages::Wake;
+use forge_core::{CommentId, Event, ProjectId, Repository};
+use orchestrator_core::Millis;
 use orchestrator_core::config::{Config, Project};
-use orchestrator_core::run::Subject;
-use outbound::forge::{ForgeClient, ForgeComment, ForgeError, ForgePull};
+use outbound::forge::{ForgeClient, ForgeError};
 use outbound::http::{HttpClient, HttpOptions};
+use parking_lot::Mutex;
 use supervision::ChildRef;
 
 use crate::author::{self, Asking};
@@ -28,31 +32,52 @@ use crate::ledger;
 use crate::messages::{AdmitFound, CheckAuthor, PollProject, Reconcile};
 use crate::shared::Shared;
 
-/// Comments are read again for this long before the cursor: forges' clocks and ours differ.
-const OVERLAP: u64 = 60_000;
-
 /// The actor.
 pub struct Poller {
     shared: Shared,
     intake: ChildRef<Intake>,
     dispatcher: ChildRef<Dispatcher>,
+    poster: ChildRef<ForgePoster>,
     http: Option<HttpClient>,
     /// The configuration whose tokens' accounts are known.
     asked_who: Option<Arc<Config>>,
     /// Runs whose author the forge is being asked about.
     asking: Asking,
+    /// The polls of each project.
+    polls: Arc<Mutex<BTreeMap<ProjectId, Arc<Polls>>>>,
+}
+
+/// The polls of one project: at most one is under way, and one waits for it.
+#[derive(Debug, Default)]
+struct Polls {
+    is_one_waiting: AtomicBool,
+    known: tokio::sync::Mutex<Known>,
+}
+
+/// What the last poll of a project has read; it saves writes, and nothing depends on it.
+#[derive(Debug, Default)]
+struct Known {
+    /// Comments that were handed on.
+    comments: BTreeSet<CommentId>,
 }
 
 impl Poller {
     /// A poller that hands what it finds to `intake`.
-    pub fn new(shared: Shared, intake: ChildRef<Intake>, dispatcher: ChildRef<Dispatcher>) -> Self {
+    pub fn new(
+        shared: Shared,
+        intake: ChildRef<Intake>,
+        dispatcher: ChildRef<Dispatcher>,
+        poster: ChildRef<ForgePoster>,
+    ) -> Self {
         Self {
             shared,
             intake,
             dispatcher,
+            poster,
             http: None,
             asked_who: None,
             asking: Asking::default(),
+            polls: Arc::default(),
         }
     }
 }
@@ -77,10 +102,17 @@ impl Handler<PollProject> for Poller {
         let known = self.asked_who.replace(Arc::clone(&config));
         let first = known.is_none_or(|known| !Arc::ptr_eq(&known, &config));
         let http = self.http.clone().expect("made when the actor started");
+        let polls = Arc::clone(self.polls.lock().entry(project.clone()).or_default());
         Box::pin(async move {
             let Some(client) = client(&config, http) else {
                 return;
             };
+            // One that takes longer than its interval is not overtaken, and they do not pile up.
+            if polls.is_one_waiting.swap(true, Ordering::AcqRel) {
+                return;
+            }
+            let mut known = polls.known.lock().await;
+            polls.is_one_waiting.store(false, Ordering::Release);
             if first {
                 ask_who(&shared, &config, &client).await;
             }
@@ -89,7 +121,7 @@ impl Handler<PollProject> for Poller {
                 intake: &intake,
                 client,
             };
-            if let Err(error) = polling.project(&config, &project).await {
+            if let Err(error) = polling.project(&config, &project, &mut known).await {
                 tracing::warn!(
                     event = "forge.poll_failed", project = %project, error = %error,
                     "the forge could not be asked what was missed; the next poll will"
@@ -104,6 +136,7 @@ impl Handler<CheckAuthor> for Poller {
 
     fn handle(&mut self, CheckAuthor(run): CheckAuthor, _: &mut Context<Self>) -> Self::Result {
         let (shared, dispatcher) = (self.shared.clone(), self.dispatcher.clone());
+        let poster = self.poster.clone();
         let (asking, http) = (self.asking.clone(), self.http.clone());
         Box::pin(async move {
             let client = http.and_then(|http| client(&shared.config(), http));
@@ -112,6 +145,8 @@ impl Handler<CheckAuthor> for Poller {
             };
             author::check(&shared, &client, &run).await;
             asking.lock().remove(&run);
+            // A refusal has its status and its answer in the outbox.
+            let _ = poster.tell(Wake);
             let _ = dispatcher.tell(Reconcile);
         })
     }
@@ -157,7 +192,12 @@ enum PollError {
 }
 
 impl Polling<'_> {
-    async fn project(&self, config: &Config, id: &ProjectId) -> Result<(), PollError> {
+    async fn project(
+        &self,
+        config: &Config,
+        id: &ProjectId,
+        known: &mut Known,
+    ) -> Result<(), PollError> {
         let Some(project) = config.projects.get(id) else {
             return Ok(());
         };
@@ -168,8 +208,7 @@ impl Polling<'_> {
             .read(move |rows| ledger::cursor(rows, &key))
             .await?;
         if let Some(cursor) = cursor {
-            self.comments(project, cursor.saturating_sub(OVERLAP))
-                .await?;
+            self.comments(project, cursor, known).await?;
         }
         let dispatched = config
             .pr_dispatch
@@ -178,95 +217,27 @@ impl Polling<'_> {
         if dispatched {
             self.pulls(project, cursor.is_none()).await?;
         }
-        let key = id.clone();
-        self.shared
-            .write(move |book| ledger::set_cursor(book, &key, began))
-            .await?;
-        Ok(())
-    }
-
-    async fn comments(&self, project: &Project, since: u64) -> Result<(), PollError> {
-        let millis = i64::try_from(since).unwrap_or(i64::MAX);
-        let since = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH);
-        let found = self
-            .client
-            .comments_since(&project.repository, since)
-            .await?;
-        // Comments that are older were seen as they were; a change starts nothing.
-        let new = found
-            .items
-            .into_iter()
-            .filter(|comment| comment.created_at >= since);
-        for comment in new {
-            if let Some(event) = comment_event(project, comment) {
-                self.admit(event).await?;
-            }
+        if cursor.is_none() {
+            self.passed(project, began).await?;
         }
         Ok(())
     }
 
-    /// Pull requests that are open now; at the very first poll they are only remembered. Open runs of others
-    /// end.
-    async fn pulls(&self, project: &Project, first: bool) -> Result<(), PollError> {
-        let open = self.client.open_pulls(&project.repository).await?;
-        if first {
-            let heads: Vec<_> = open
-                .items
-                .iter()
-                .map(|pull| (pull.number, pull.head_sha.clone()))
-                .collect();
-            let repository = project.repository.clone();
-            self.shared
-                .write(move |book| ledger::remember_heads(book, &repository, &heads))
-                .await?;
-            return Ok(());
-        }
-        let numbers: Vec<_> = open.items.iter().map(|pull| pull.number).collect();
-        let complete = !open.more;
-        for pull in open.items {
-            self.admit(pull_event(project, pull, PullRequestAction::Opened))
-                .await?;
-        }
-        if complete {
-            self.closed(project, &numbers).await?;
-        }
-        Ok(())
-    }
-
-    async fn closed(
-        &self,
-        project: &Project,
-        open: &[forge_core::PullRequestNumber],
-    ) -> Result<(), PollError> {
-        let runs = self
+    /// Everything before this time was read and handed on.
+    async fn passed(&self, project: &Project, at: Millis) -> Result<(), PollError> {
+        let key = project.id.clone();
+        let written = self
             .shared
-            .store()
-            .read(|rows| ledger::open_runs(rows))
-            .await?;
-        let mut gone: Vec<_> = runs
-            .into_iter()
-            .filter(|run| run.repository == project.repository)
-            .filter_map(|run| match run.subject {
-                Subject::PullRequest { number, .. } if !open.contains(&number) => Some(number),
-                _ => None,
-            })
-            .collect();
-        gone.sort();
-        gone.dedup();
-        for number in gone {
-            let pull = self.client.pull(&project.repository, number).await?;
-            if !pull.is_open {
-                self.admit(pull_event(project, pull, PullRequestAction::Closed))
-                    .await?;
-            }
-        }
-        Ok(())
+            .write(move |book| ledger::advance_cursor(book, &key, at));
+        Ok(written.await?)
     }
 
-    async fn admit(&self, event: Event) -> Result<(), PollError> {
+    /// Hands on what the forge said when it was asked at `asked_at`.
+    async fn admit(&self, event: Event, asked_at: Millis) -> Result<(), PollError> {
         let limit = Duration::from_secs(30);
+        let event = Box::new(event);
         self.intake
-            .ask_within(AdmitFound(Box::new(event)), limit)
+            .ask_within(AdmitFound { event, asked_at }, limit)
             .await??;
         Ok(())
     }
@@ -279,64 +250,4 @@ fn repository(project: &Project) -> Repository {
         html_url: None,
         default_branch: None,
     }
-}
-
-fn comment_event(project: &Project, comment: ForgeComment) -> Option<Event> {
-    Some(Event::IssueComment(Box::new(IssueCommentEvent {
-        action: CommentAction::Created,
-        issue: Issue {
-            number: comment.issue?,
-            title: None,
-            body: None,
-            state: None,
-            html_url: None,
-            is_pull_request: comment.is_pull,
-        },
-        comment: Comment {
-            id: comment.id,
-            body: comment.body,
-            author: comment.author?,
-            created_at: Some(comment.created_at.to_string()),
-            html_url: comment.html_url,
-            author_association: None,
-        },
-        repository: repository(project),
-        sender: None,
-        by_hand: false,
-    })))
-}
-
-fn pull_event(project: &Project, pull: ForgePull, action: PullRequestAction) -> Event {
-    let state = if pull.is_open {
-        IssueState::Open
-    } else {
-        IssueState::Closed
-    };
-    let branch = pull.head_branch.parse().ok();
-    let head = branch.map(|branch| PullRequestHead {
-        branch,
-        sha: pull.head_sha,
-        repository: pull.head_repo,
-        clone_url: None,
-    });
-    Event::PullRequest(Box::new(PullRequestEvent {
-        action,
-        number: pull.number,
-        pull_request: PullRequest {
-            title: Some(pull.title),
-            body: Some(pull.body),
-            html_url: Some(pull.html_url),
-            state: Some(state),
-            draft: pull.is_draft,
-            merged: pull.is_merged,
-            author: pull.author,
-            head,
-            base: Some(PullRequestBase {
-                branch: pull.base_branch,
-                sha: Some(pull.base_sha),
-            }),
-        },
-        repository: repository(project),
-        sender: None,
-    }))
 }
