@@ -14,7 +14,10 @@ use super::rows::{COMMENTS, CommentKey};
 /// # Errors
 /// The store's.
 pub fn sending_comment(rows: &mut WriteTxn<'_>, key: &CommentKey) -> Result<bool, StoreError> {
-    let Some(mut row) = rows.get(&COMMENTS, key)?.filter(|row| row.comment.is_none()) else {
+    let Some(mut row) = rows
+        .get(&COMMENTS, key)?
+        .filter(|row| row.comment.is_none())
+    else {
         return Ok(false);
     };
     row.uncertain = true;

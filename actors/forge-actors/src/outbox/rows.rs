@@ -177,7 +177,10 @@ mod tests {
             ..row
         };
         let whole = postcard::to_stdvec(&posted).unwrap();
-        assert_eq!(CommentRow::upgrade(1, &whole[..whole.len() - 3]), Some(posted));
+        assert_eq!(
+            CommentRow::upgrade(1, &whole[..whole.len() - 3]),
+            Some(posted)
+        );
         assert_eq!(CommentRow::upgrade(3, former), None);
         assert_eq!(CommentRow::upgrade(1, &former[..4]), None);
     }

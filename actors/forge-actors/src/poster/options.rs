@@ -101,12 +101,7 @@ impl PosterOptions {
     }
 
     /// Logs an outcome and tells the listener.
-    pub(super) fn tell(
-        &self,
-        work: &Work,
-        outcome: &Result<Posted, Failed>,
-        next: Option<Next>,
-    ) {
+    pub(super) fn tell(&self, work: &Work, outcome: &Result<Posted, Failed>, next: Option<Next>) {
         let Some(event) = event(work, outcome, next) else {
             return;
         };

@@ -131,7 +131,10 @@ fn u6_two_attempts_that_were_held_up_leave_one_comment() {
         assert_eq!(settled(&world).await, ["only once"]);
         let posts = world.forge.requests().into_iter();
         let posts = posts.filter(|request| request.method == "POST").count();
-        assert_eq!(posts, 2, "the first was doubted long enough, and no third was made");
+        assert_eq!(
+            posts, 2,
+            "the first was doubted long enough, and no third was made"
+        );
     });
 }
 
@@ -196,7 +199,9 @@ fn u6_what_never_left_this_machine_is_not_doubted() {
     use outbound::forge::ForgeError;
     test(async || {
         let world = World::new();
-        world.forge.plan(fails(u32::MAX, Failure::Status(429, Some(9))));
+        world
+            .forge
+            .plan(fails(u32::MAX, Failure::Status(429, Some(9))));
         world.comment("r1", "only once").await;
         world.entry(|entry| entry.attempts > 0).await;
         let now = world.now() + 3_600_000;
