@@ -5,8 +5,8 @@ use forge_core::{Marker, RunId};
 use orchestrator_core::Millis;
 use orchestrator_core::config::OnRestart;
 use orchestrator_core::run::{
-    ExitClass, ExitReport, ProcessIdentity, Reason, Run, RunContext, RunState, Terminal, Trigger,
-    WorktreeRecord,
+    ExitClass, ExitReport, ProcessIdentity, Reason, Run, RunContext, RunState, Subject, Terminal,
+    Trigger, WorktreeRecord,
 };
 use orchestrator_core::verdict::Verdict;
 use store::{ReadRows, StoreError};
@@ -293,6 +293,8 @@ fn repeat(book: &mut Book<'_, '_>, run: &Run) -> Result<Run, StoreError> {
         worktree: None,
         exit: None,
         provider: None,
+        // Whoever repeats a check has decided that the commit is to be checked.
+        check_author: run.check_author && !matches!(run.subject, Subject::PullRequest { .. }),
         ..run.clone()
     };
     add_run(book, &again, context.map(|ContextRow(context)| context))?;

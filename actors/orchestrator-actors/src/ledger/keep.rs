@@ -20,7 +20,7 @@ use crate::journal::{Entry, Happened};
 /// Most rows removed at a time.
 const PRUNED: usize = 200;
 /// Most entries of the journal.
-const MAX_JOURNAL: u64 = 100_000;
+pub(super) const MAX_JOURNAL: u64 = 100_000;
 /// Most commits remembered for comparison with the forge.
 const MAX_HEADS: u64 = 5_000;
 

@@ -3,9 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use forge_core::{Event, ObjectFormats, WebhookHeaders};
+use orchestrator_actors::journal::{Entry, Happened};
 use orchestrator_actors::ledger;
-use orchestrator_actors::messages::AdmitFound;
+use orchestrator_actors::messages::{AdmitFound, RetryRun};
 use orchestrator_core::admin::Outcome;
+use orchestrator_core::intake::Ignored;
 use orchestrator_core::run::ProcessIdentity;
 use serde_json::json;
 
@@ -290,6 +292,18 @@ fn v4_a_head_commit_that_says_skip_ci_ends_its_statuses() {
                 })
             })
             .await;
+        // An operator has it checked all the same.
+        let refused = world.runs().await.remove(0);
+        assert_eq!(refused.reason.as_deref(), Some("skip_ci"));
+        let retry = RetryRun(refused.id.parse().unwrap());
+        world.service.desk.ask(retry).await.unwrap().unwrap();
+        world
+            .until("the repetition", async |world| {
+                world.tick().await;
+                let status = site.forge.status(REPO, &skipped, "orch/dev");
+                status.is_some_and(|status| status.state == "success")
+            })
+            .await;
         world.hook(&pull("synchronized", &checked)).await;
         world
             .until("the other may start", async |world| {
@@ -299,5 +313,22 @@ fn v4_a_head_commit_that_says_skip_ci_ends_its_statuses() {
             })
             .await;
         world.stop().await;
+    });
+}
+
+/// However many webhooks are ignored between two ticks, the journal keeps its size.
+#[test]
+fn y5_ignored_webhooks_do_not_make_the_journal_grow() {
+    test(async || {
+        let site = Site::new(MENTIONS);
+        site.write(|book| {
+            for _ in 0..100_050 {
+                let ignored = Happened::Ignored(Ignored::NoMention);
+                book.note(Entry::plain(ignored, "acme/main#1")).unwrap();
+            }
+        });
+        let page = site.store.read_blocking(|rows| ledger::journal(rows, 0, 1));
+        let page = page.unwrap();
+        assert_eq!((page.entries[0].seq, page.last), (51, Some(100_050)));
     });
 }
