@@ -205,7 +205,7 @@ impl std::str::FromStr for RunName {
 pub(crate) enum HookCommand {
     /// Register the webhook of a project's repository by the forge's API, or bring the one that is there up to date: JSON,
     /// signed, certificates verified. Doing it again changes nothing else.
-    Add(HookAdd),
+    Add(Box<HookAdd>),
 }
 
 /// `hook add …`

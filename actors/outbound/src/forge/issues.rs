@@ -154,14 +154,16 @@ impl ForgeClient {
     /// An issue or a pull request, as an issue.
     ///
     /// # Errors
-    /// See [`ForgeError`].
+    /// See [`ForgeError`]; an answer that is no issue is `BadReply`.
     pub async fn issue(
         &self,
         repo: &RepoName,
         number: IssueNumber,
     ) -> Result<ForgeIssue, ForgeError> {
         let path = repo_path(repo, &format!("/issues/{number}"));
-        let issue: wire::Issue = self.read(self.request(Method::Get, &path, &[])).await?;
+        let answer = self.fetch(self.request(Method::Get, &path, &[])).await?;
+        // A whole answer that is none will be none again.
+        let issue: wire::Issue = answer.json().map_err(bad_reply)?;
         issue.try_into()
     }
 

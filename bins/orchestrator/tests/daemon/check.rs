@@ -146,7 +146,7 @@ fn v13_what_the_start_or_the_first_run_would_refuse_is_refused() {
     let (code, _, err) = check(&site, &[]);
     assert_eq!(code, Some(1), "{err}");
     assert!(
-        err.contains("`listen` is \"127.0.0.1:3999\" as well"),
+        err.contains("`listen` is `127.0.0.1:3999` as well"),
         "{err}"
     );
 
