@@ -1,4 +1,5 @@
-//! Whether the author of a comment may write to the repository: asked of the forge before the run starts.
+//! What only the forge can say, asked before a run starts: whether the author of a comment may write to the repository,
+//! and whether the message of a pull request's head commit says `[skip ci]`.
 //!
 //! A forge that does not answer leaves the run waiting, and the next tick asks again; one that refuses to say
 //! (a token without that right) is a no, with the reason in the log.
@@ -7,35 +8,45 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use forge_core::{Login, RepoName, RunId};
+use orchestrator_core::intake::is_skipped;
+use orchestrator_core::run::Reason;
 use outbound::forge::{ForgeClient, ForgeError, Permission};
 use parking_lot::Mutex;
 
-use crate::ledger;
+use crate::ledger::{self, Question};
 use crate::shared::Shared;
 
 /// Runs whose author is being asked about.
 pub(crate) type Asking = Arc<Mutex<BTreeSet<RunId>>>;
 
-/// Asks about the author of a run, and writes the answer down.
+/// Asks what a run depends on, and writes the answer down.
 pub(crate) async fn check(shared: &Shared, client: &ForgeClient, run: &RunId) {
     let id = run.clone();
     let read = shared
         .store()
-        .read(move |rows| ledger::author_of(rows, &id));
+        .read(move |rows| ledger::question_of(rows, &id));
     // The next tick asks again.
-    let Ok(Some((repository, author))) = read.await else {
+    let Ok(Some(question)) = read.await else {
         return;
     };
-    let may_write = match author {
+    let against = match question {
         // Nobody to ask about.
-        None => false,
-        Some(author) => match ask(client, run, &repository, &author).await {
-            Some(may_write) => may_write,
-            None => return,
-        },
+        Question::Author(_, None) => Some(Reason::NotAllowed),
+        Question::Author(repository, Some(author)) => {
+            match ask(client, run, &repository, &author).await {
+                Some(may_write) => (!may_write).then_some(Reason::NotAllowed),
+                None => return,
+            }
+        }
+        Question::Message(repository, sha) => {
+            // A forge that does not say keeps nothing from being checked.
+            let message = client.commit_message(&repository, &sha).await;
+            let message = message.ok().flatten().unwrap_or_default();
+            is_skipped(&message).then_some(Reason::SkipCi)
+        }
     };
     let id = run.clone();
-    let written = shared.write(move |book| ledger::author_checked(book, &id, may_write));
+    let written = shared.write(move |book| ledger::checked(book, &id, against));
     if let Err(error) = written.await {
         tracing::warn!(event = "forge.author_not_stored", run = %run, error = %error, "the next tick asks again");
     }

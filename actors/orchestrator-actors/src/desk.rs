@@ -25,7 +25,7 @@ use crate::ledger;
 use crate::load::{SystemHost, load};
 use crate::messages::{
     CancelRun, CheckConfig, DeskError, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns,
-    GetStatus, PauseProject, Reconcile, ReloadConfig, RetryRun,
+    GetStatus, PauseProject, Reconcile, ReloadConfig, RetryRun, Tick,
 };
 use crate::shared::Shared;
 
@@ -379,7 +379,8 @@ impl Handler<ReloadConfig> for Desk {
                 .await
                 .map_err(|error: StoreError| error)?;
             let _ = poster.tell(RetryParked);
-            let _ = dispatcher.tell(Reconcile);
+            // What was repaired takes effect now, whatever `wake_on_dispatch` says: an operator waits for it.
+            let _ = dispatcher.tell(Tick);
             Ok(view)
         })
     }

@@ -16,8 +16,11 @@ use actix::{Actor, AsyncContext, Context, Handler, ResponseFuture};
 use forge_actors::ForgePoster;
 use forge_actors::messages::{VerifyStatuses, Wake};
 use forge_core::RunId;
+use orchestrator_core::Millis;
 use orchestrator_core::action::Action;
-use orchestrator_core::intake::{View, scheduled};
+use orchestrator_core::intake::{AgentKey, View, scheduled};
+use orchestrator_core::reconcile::ScheduleMark;
+use orchestrator_core::run::Reason;
 use orchestrator_engine::process::StopCause;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -160,12 +163,16 @@ impl Handler<CheckAuthor> for Dispatcher {
 async fn run_tick(shared: Shared, workers: Workers, clockwork: Arc<Mutex<Clockwork>>) {
     let began = Instant::now();
     if !clockwork.lock().recovered {
-        if !recover(&shared).await {
+        let peers = workers.clone();
+        let recorded = move || {
+            // What the end is to say is in the outbox, and its place is free.
+            let _ = peers.poster.tell(Wake);
+            let _ = peers.dispatcher.tell(Reconcile);
+        };
+        if !recover(&shared, recorded).await {
             return;
         }
         clockwork.lock().recovered = true;
-        // The ends of lost runs are in the outbox.
-        let _ = workers.poster.tell(Wake);
     }
     let whole = {
         let interval = shared.config().tick_interval;
@@ -218,6 +225,18 @@ async fn carry_out(shared: &Shared, workers: &Workers, actions: Vec<Action>) {
     for action in actions {
         match action {
             Action::Start { run } => starts.push(run),
+            Action::Reject { run, reason } => stored.push(Row::Reject { run, reason }),
+            Action::Lost { run } => stored.push(Row::Lost { run }),
+            Action::MarkSchedule { agent, mark } => stored.push(Row::MarkSchedule { agent, mark }),
+            Action::Schedule {
+                project,
+                agent,
+                due,
+            } => stored.push(Row::Schedule {
+                agent: (project, agent),
+                due,
+            }),
+            Action::CloseStatus { run, .. } => stored.push(Row::CloseStatus { run }),
             Action::Hold { run, hold } => shared.hold(run, hold),
             Action::Kill { run, .. } => {
                 shared.stop(&run, StopCause::Cancelled);
@@ -242,7 +261,6 @@ async fn carry_out(shared: &Shared, workers: &Workers, actions: Vec<Action>) {
             }
             // The sweeper asks the disk itself.
             Action::RemoveWorktree { .. } => {}
-            other => stored.push(other),
         }
     }
     for runs in starts.chunks(BEGUN_AT_ONCE) {
@@ -251,9 +269,7 @@ async fn carry_out(shared: &Shared, workers: &Workers, actions: Vec<Action>) {
     if stored.is_empty() {
         return;
     }
-    let again = stored
-        .iter()
-        .any(|action| matches!(action, Action::Schedule { .. }));
+    let again = stored.iter().any(|row| matches!(row, Row::Schedule { .. }));
     if let Err(error) = shared.write(move |book| write_down(book, stored)).await {
         tracing::warn!(event = "tick.failed", error = %error, "decisions of a tick could not be stored");
     }
@@ -263,34 +279,31 @@ async fn carry_out(shared: &Shared, workers: &Workers, actions: Vec<Action>) {
     }
 }
 
-/// The decisions that are nothing but rows.
-fn write_down(book: &mut Book<'_, '_>, actions: Vec<Action>) -> Result<(), StoreError> {
-    for action in actions {
-        match action {
-            Action::Reject { run, reason } => ledger::reject(book, &run, reason)?,
-            Action::Lost { run } => {
+/// A decision that is nothing but rows.
+enum Row {
+    Reject { run: RunId, reason: Reason },
+    Lost { run: RunId },
+    MarkSchedule { agent: AgentKey, mark: ScheduleMark },
+    Schedule { agent: AgentKey, due: Millis },
+    CloseStatus { run: RunId },
+}
+
+fn write_down(book: &mut Book<'_, '_>, rows: Vec<Row>) -> Result<(), StoreError> {
+    for row in rows {
+        match row {
+            Row::Reject { run, reason } => ledger::reject(book, &run, reason)?,
+            Row::Lost { run } => {
                 ledger::lost(book, &run)?;
             }
-            Action::MarkSchedule { agent, mark } => ledger::mark_schedule(book, &agent, mark)?,
-            Action::Schedule {
-                project,
-                agent,
-                due,
-            } => {
-                queue_scheduled(book, &(project, agent), due)?;
-            }
-            Action::CloseStatus { run, .. } => ledger::close_status(book, &run)?,
-            _ => {}
+            Row::MarkSchedule { agent, mark } => ledger::mark_schedule(book, &agent, mark)?,
+            Row::Schedule { agent, due } => queue_scheduled(book, &agent, due)?,
+            Row::CloseStatus { run } => ledger::close_status(book, &run)?,
         }
     }
     Ok(())
 }
 
-fn queue_scheduled(
-    book: &mut Book<'_, '_>,
-    key: &orchestrator_core::intake::AgentKey,
-    due: orchestrator_core::Millis,
-) -> Result<(), StoreError> {
+fn queue_scheduled(book: &mut Book<'_, '_>, key: &AgentKey, due: Millis) -> Result<(), StoreError> {
     let config = book.config();
     let found = config.agents.get(key).zip(config.projects.get(&key.0));
     let Some((agent, project)) = found else {

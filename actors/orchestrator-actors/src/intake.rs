@@ -13,15 +13,22 @@ use actix::{Actor, Context, Handler, ResponseFuture};
 use forge_actors::ForgePoster;
 use forge_actors::messages::Wake;
 use forge_core::{Delivery, Event};
+use orchestrator_core::Millis;
 use orchestrator_core::admin::WebhookReply;
 use orchestrator_engine::process::StopCause;
 use store::StoreError;
 use supervision::ChildRef;
 
 use crate::dispatcher::Dispatcher;
-use crate::ledger::{self, Admitted, Book};
+use crate::ledger::{self, Admitted, Book, Source};
 use crate::messages::{Admit, AdmitFound, CheckAuthor, Reconcile};
 use crate::shared::Shared;
+
+/// How an event came.
+enum Arrived {
+    Delivery(Box<Delivery>),
+    Found { event: Box<Event>, asked_at: Millis },
+}
 
 /// The actor.
 pub struct Intake {
@@ -44,11 +51,7 @@ impl Intake {
         }
     }
 
-    fn admit(
-        &self,
-        delivery: Option<Box<Delivery>>,
-        event: Option<Box<Event>>,
-    ) -> ResponseFuture<Result<WebhookReply, StoreError>> {
+    fn admit(&self, arrived: Arrived) -> ResponseFuture<Result<WebhookReply, StoreError>> {
         let shared = self.shared.clone();
         let (dispatcher, poster) = (self.dispatcher.clone(), self.poster.clone());
         let (config, own, now) = (shared.config(), shared.own_logins(), shared.now());
@@ -56,12 +59,14 @@ impl Intake {
         let deliveries = shared.deliveries().clone();
         let admitted = shared.store().write(move |rows| {
             let book = Book::new(rows, &config, now);
-            let delivery = delivery.as_deref();
-            let event = event
-                .as_deref()
-                .or_else(|| delivery.map(|delivery| &delivery.event));
-            let event = event.expect("an event comes alone or with its delivery");
-            ledger::admit(book, &deliveries, delivery, event, &own)
+            let source = match &arrived {
+                Arrived::Delivery(delivery) => Source::Delivery(delivery),
+                Arrived::Found { event, asked_at } => Source::Found {
+                    event,
+                    asked_at: *asked_at,
+                },
+            };
+            ledger::admit(book, &deliveries, &source, &own)
         });
         Box::pin(async move {
             let admitted: Admitted = admitted.await?;
@@ -97,14 +102,18 @@ impl Handler<Admit> for Intake {
     type Result = ResponseFuture<Result<WebhookReply, StoreError>>;
 
     fn handle(&mut self, Admit(delivery): Admit, _: &mut Context<Self>) -> Self::Result {
-        self.admit(Some(delivery), None)
+        self.admit(Arrived::Delivery(delivery))
     }
 }
 
 impl Handler<AdmitFound> for Intake {
     type Result = ResponseFuture<Result<WebhookReply, StoreError>>;
 
-    fn handle(&mut self, AdmitFound(event): AdmitFound, _: &mut Context<Self>) -> Self::Result {
-        self.admit(None, Some(event))
+    fn handle(
+        &mut self,
+        AdmitFound { event, asked_at }: AdmitFound,
+        _: &mut Context<Self>,
+    ) -> Self::Result {
+        self.admit(Arrived::Found { event, asked_at })
     }
 }

@@ -1,16 +1,18 @@
 //! What happened, under stable names: logged when it is durable, and kept in the store.
 
 use forge_core::{CommitState, RepoName};
+use orchestrator_core::intake::Ignored;
 use orchestrator_core::run::{ExitClass, Reason, Run, StatusKey};
 
-/// One log line; the fields are the same for all of them.
+/// One row of the table of events.
 macro_rules! line {
-    ($of:ident, $level:ident, event = $event:literal, $text:literal) => {{
-        let (_, detail) = $of.name_and_detail();
-        let (run, agent) = ($of.run.as_deref(), $of.agent.as_deref());
-        let project = $of.project.as_deref();
-        tracing::$level!(event = $event, run, agent, project, detail = %detail, $text);
-    }};
+    ($level:ident, event = $event:literal, $text:literal) => {
+        Line {
+            level: Level::$level,
+            event: $event,
+            text: $text,
+        }
+    };
 }
 
 /// An event of the journal.
@@ -55,6 +57,8 @@ pub enum Happened {
     WorktreeCreated(String),
     /// A worktree was removed.
     WorktreeRemoved(String),
+    /// An event asked for nothing.
+    Ignored(Ignored),
     /// The same was asked for before.
     DedupHit(String),
     /// A provider's circuit changed.
@@ -133,225 +137,216 @@ impl Entry {
 
     /// The stable name, and one line about it.
     pub fn name_and_detail(&self) -> (&'static str, String) {
+        let name = match &self.what {
+            Happened::Posted(name) => name,
+            _ => self.line().map_or("", |line| line.event),
+        };
+        (name, self.detail())
+    }
+
+    fn detail(&self) -> String {
         let about = &self.about;
         match &self.what {
-            Happened::Queued => ("run.queued", about.clone()),
-            Happened::Rejected(reason) => ("run.rejected", format!("{reason} {about}")),
-            Happened::Ended(reason) => ("run.ended", reason.to_string()),
-            Happened::Spawned { pid } => ("agent.spawned", format!("pid {pid}")),
+            Happened::Rejected(reason) => format!("{reason} {about}"),
+            Happened::Ended(reason) => reason.to_string(),
+            Happened::Spawned { pid } => format!("pid {pid}"),
             Happened::Exited { class, wall_ms } => {
                 let text = format!("{class} after {wall_ms} ms {about}");
-                ("agent.exited", text.trim_end().to_owned())
+                text.trim_end().to_owned()
             }
-            Happened::WallClockKilled => ("run.wall_clock_killed", about.clone()),
-            Happened::FanOut { runs } => ("pr.fanout.dispatched", format!("{about} to {runs}")),
-            Happened::FanOutSkipped(reason) => ("pr.fanout.skipped", format!("{about} {reason}")),
-            Happened::StatusDecided(state) => ("status.decided", format!("{state} {about}")),
-            Happened::PersonaApplied(name) => ("persona.applied", name.clone()),
-            Happened::PersonaNotFound(name) => ("persona.not_found", name.clone()),
-            Happened::SkillsInjected(skills) => ("skills.injected", skills.join(" ")),
-            Happened::WorktreeCreated(path) => ("worktree.created", path.clone()),
-            Happened::WorktreeRemoved(path) => ("worktree.removed", path.clone()),
-            Happened::DedupHit(what) => ("dedup.hit", what.clone()),
-            Happened::Breaker { provider, state } => (breaker_name(state), provider.clone()),
-            Happened::BudgetNear => ("budget.near", about.clone()),
-            Happened::Quarantined => ("agent.quarantined", about.clone()),
-            Happened::BuildRemote { task_bytes } => ("build.remote", format!("{task_bytes} bytes")),
-            Happened::ProjectPaused(true) => ("project.paused", about.clone()),
-            Happened::ProjectPaused(false) => ("project.resumed", about.clone()),
-            Happened::Reloaded => ("config.reloaded", about.clone()),
-            Happened::Posted(name) => (name, about.clone()),
+            Happened::FanOut { runs } => format!("{about} to {runs}"),
+            Happened::FanOutSkipped(reason) => format!("{about} {reason}"),
+            Happened::StatusDecided(state) => format!("{state} {about}"),
+            Happened::PersonaApplied(name) | Happened::PersonaNotFound(name) => name.clone(),
+            Happened::SkillsInjected(skills) => skills.join(" "),
+            Happened::WorktreeCreated(path) | Happened::WorktreeRemoved(path) => path.clone(),
+            Happened::Ignored(why) => format!("{about} {why}"),
+            Happened::DedupHit(what) => what.clone(),
+            Happened::Breaker { provider, .. } => provider.clone(),
+            Happened::BuildRemote { task_bytes } => format!("{task_bytes} bytes"),
+            Happened::Queued
+            | Happened::WallClockKilled
+            | Happened::BudgetNear
+            | Happened::Quarantined
+            | Happened::ProjectPaused(_)
+            | Happened::Reloaded
+            | Happened::Posted(_) => about.clone(),
         }
     }
 
-    /// Writes the log line.
+    /// Writes the log line; not of posts, whose line the poster has written.
     pub fn log(&self) {
-        match &self.what {
-            Happened::Queued => line!(
-                self,
-                info,
-                event = "run.queued",
-                "a run waits for the next tick"
-            ),
+        let Some(Line { level, event, text }) = self.line() else {
+            return;
+        };
+        let detail = self.detail();
+        let (run, agent) = (self.run.as_deref(), self.agent.as_deref());
+        let project = self.project.as_deref();
+        match level {
+            Level::Info => tracing::info!(event, run, agent, project, detail = %detail, "{text}"),
+            Level::Warn => tracing::warn!(event, run, agent, project, detail = %detail, "{text}"),
+            Level::Error => tracing::error!(event, run, agent, project, detail = %detail, "{text}"),
+        }
+    }
+
+    /// How each event is logged: one table, which every new event must be put into. `None`: its line was written elsewhere.
+    fn line(&self) -> Option<Line> {
+        Some(match &self.what {
+            Happened::Queued => {
+                line!(Info, event = "run.queued", "a run waits for the next tick")
+            }
             Happened::Rejected(_) => {
-                line!(self, info, event = "run.rejected", "a dispatch was refused");
+                line!(Info, event = "run.rejected", "a dispatch was refused")
             }
-            Happened::Ended(_) => line!(
-                self,
-                info,
-                event = "run.ended",
-                "a run ended without a process"
-            ),
+            Happened::Ended(_) => {
+                line!(Info, event = "run.ended", "a run ended without a process")
+            }
             Happened::Spawned { .. } => {
-                line!(self, info, event = "agent.spawned", "an agent was started");
+                line!(Info, event = "agent.spawned", "an agent was started")
             }
-            Happened::Exited { .. } => line!(self, info, event = "agent.exited", "an agent ended"),
+            Happened::Exited { .. } => {
+                line!(Info, event = "agent.exited", "an agent ended")
+            }
             Happened::WallClockKilled => {
                 line!(
-                    self,
-                    warn,
+                    Warn,
                     event = "run.wall_clock_killed",
                     "an agent was ended at its limit"
-                );
+                )
             }
             Happened::FanOut { .. } => {
                 line!(
-                    self,
-                    info,
+                    Info,
                     event = "pr.fanout.dispatched",
                     "a pull request was fanned out"
-                );
+                )
             }
             Happened::FanOutSkipped(_) => {
                 line!(
-                    self,
-                    warn,
+                    Warn,
                     event = "pr.fanout.skipped",
                     "a check of a pull request was skipped"
-                );
+                )
             }
-            _ => self.log_more(),
-        }
-    }
-
-    fn log_more(&self) {
-        match &self.what {
             Happened::StatusDecided(_) => {
                 line!(
-                    self,
-                    info,
+                    Info,
                     event = "status.decided",
                     "a commit status was decided"
-                );
+                )
             }
             Happened::PersonaApplied(_) => {
                 line!(
-                    self,
-                    info,
+                    Info,
                     event = "persona.applied",
                     "a persona was put into a prompt"
-                );
+                )
             }
             Happened::PersonaNotFound(_) => {
                 line!(
-                    self,
-                    warn,
+                    Warn,
                     event = "persona.not_found",
                     "a persona is not loaded; restart or reload"
-                );
+                )
             }
             Happened::SkillsInjected(_) => {
                 line!(
-                    self,
-                    info,
+                    Info,
                     event = "skills.injected",
                     "skills were put into a prompt"
-                );
+                )
             }
             Happened::WorktreeCreated(_) => {
-                line!(
-                    self,
-                    info,
-                    event = "worktree.created",
-                    "a worktree was made"
-                );
+                line!(Info, event = "worktree.created", "a worktree was made")
             }
             Happened::WorktreeRemoved(_) => {
+                line!(Info, event = "worktree.removed", "a worktree was removed")
+            }
+            Happened::Ignored(why) if why.is_skipped_fan_out() => {
                 line!(
-                    self,
-                    info,
-                    event = "worktree.removed",
-                    "a worktree was removed"
-                );
+                    Warn,
+                    event = "pr.fanout.skipped",
+                    "a pull request was not fanned out"
+                )
+            }
+            Happened::Ignored(_) => {
+                line!(
+                    Info,
+                    event = "webhook.ignored",
+                    "an event asked for nothing"
+                )
             }
             Happened::DedupHit(_) => {
-                line!(
-                    self,
-                    info,
-                    event = "dedup.hit",
-                    "the same was asked for before"
-                );
+                line!(Info, event = "dedup.hit", "the same was asked for before")
             }
-            _ => self.log_rest(),
-        }
-    }
-
-    fn log_rest(&self) {
-        match &self.what {
             Happened::Breaker { state: "open", .. } => {
                 line!(
-                    self,
-                    warn,
+                    Warn,
                     event = "breaker.opened",
                     "a provider's circuit opened"
-                );
+                )
             }
             Happened::Breaker {
                 state: "half_open", ..
             } => {
                 line!(
-                    self,
-                    info,
+                    Info,
                     event = "breaker.half_opened",
                     "one run tries a provider"
-                );
+                )
             }
             Happened::Breaker { .. } => {
-                line!(
-                    self,
-                    info,
-                    event = "breaker.closed",
-                    "a provider works again"
-                );
+                line!(Info, event = "breaker.closed", "a provider works again")
             }
-            Happened::BudgetNear => line!(
-                self,
-                warn,
-                event = "budget.near",
-                "80 percent of a budget are used"
-            ),
+            Happened::BudgetNear => {
+                line!(
+                    Warn,
+                    event = "budget.near",
+                    "80 percent of a budget are used"
+                )
+            }
             Happened::Quarantined => {
                 line!(
-                    self,
-                    error,
+                    Error,
                     event = "agent.quarantined",
                     "an agent could not be started too often"
-                );
+                )
             }
             Happened::BuildRemote { .. } => {
-                line!(
-                    self,
-                    info,
-                    event = "build.remote",
-                    "a build goes to a worker"
-                );
+                line!(Info, event = "build.remote", "a build goes to a worker")
             }
             Happened::ProjectPaused(true) => {
-                line!(self, info, event = "project.paused", "a project is paused");
+                line!(Info, event = "project.paused", "a project is paused")
             }
             Happened::ProjectPaused(false) => {
-                line!(self, info, event = "project.resumed", "a project goes on");
+                line!(Info, event = "project.resumed", "a project goes on")
             }
             Happened::Reloaded => {
                 line!(
-                    self,
-                    info,
+                    Info,
                     event = "config.reloaded",
                     "the configuration was read again"
-                );
+                )
             }
-            // The poster has written its line; the rest is above.
-            _ => {}
-        }
+            Happened::Posted(_) => return None,
+        })
     }
 }
 
-fn breaker_name(state: &str) -> &'static str {
-    match state {
-        "open" => "breaker.opened",
-        "half_open" => "breaker.half_opened",
-        _ => "breaker.closed",
-    }
+/// How an event is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Line {
+    level: Level,
+    event: &'static str,
+    text: &'static str,
+}
+
+/// How much an event matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Info,
+    Warn,
+    Error,
 }
 
 /// `owner/repo sha context`, for people.
@@ -363,3 +358,6 @@ pub fn status_text(status: &StatusKey) -> String {
         status.context
     )
 }
+
+#[cfg(test)]
+mod tests;

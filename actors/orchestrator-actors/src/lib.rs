@@ -31,5 +31,6 @@ pub use desk::Desk;
 pub use dispatcher::Dispatcher;
 pub use intake::Intake;
 pub use ledger::RunQuery;
+pub use poller::Poller;
 pub use service::OrchestratorService;
 pub use shared::{Clock, OwnLogins, Parts, Shared};

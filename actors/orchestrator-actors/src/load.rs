@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use config_core::{Environment, MAX_FILE_BYTES};
 use jiff::tz::TimeZone;
 use orchestrator_core::config::{ConfigFile, FileProblem, Files, Folder, Host, locate};
+use orchestrator_engine::scenario;
 
 /// Most files of one kind.
 const MAX_FILES: usize = 500;
@@ -47,6 +48,7 @@ pub fn load(path: &Path, environment: &Environment) -> Result<Files, LoadError> 
     let main = ConfigFile::new(name, bytes);
     let places = locate(&main, &folder, environment);
     let fragments = loader.folder_of(&folder.join("conf.d"), "toml");
+    loader.scenarios(&places.scenarios, environment);
     Ok(Files {
         main,
         fragments,
@@ -152,6 +154,28 @@ impl Loader {
         wanted.filter_map(|path| self.file(path)).collect()
     }
 
+    /// What is wrong with the scenarios of the browser agent, which are read again by each of its runs.
+    fn scenarios(&mut self, folder: &Path, environment: &Environment) {
+        for file in self.folder_of(folder, "toml") {
+            let Err(wrong) = scenario::parse(&file.name, &file.bytes, environment) else {
+                continue;
+            };
+            for one in wrong.iter() {
+                let help = one.help.clone().unwrap_or_default();
+                let message = match (one.line, one.col) {
+                    (Some(line), Some(col)) => format!("{line}:{col}: {}", one.message),
+                    _ => one.message.clone(),
+                };
+                self.problems.push(FileProblem {
+                    name: file.name.clone(),
+                    message,
+                    help,
+                    warning: false,
+                });
+            }
+        }
+    }
+
     fn skills(&mut self, folder: &Path) -> Vec<ConfigFile> {
         let paths = self.entries(folder);
         let files = paths.iter().map(|path| path.join("SKILL.md"));
@@ -233,5 +257,41 @@ impl Host for SystemHost {
 
     fn time_zone(&self, name: &str) -> Option<TimeZone> {
         TimeZone::get(name).ok()
+    }
+
+    fn origin(&self, path: &Path) -> Option<String> {
+        let places = [path.join(".git").join("config"), path.join("config")];
+        let text = places.iter().find_map(|file| read(file).ok())?;
+        origin_in(&String::from_utf8_lossy(&text))
+    }
+}
+
+/// The last `url` of `[remote "origin"]` in a git configuration.
+fn origin_in(text: &str) -> Option<String> {
+    let (mut inside, mut found) = (false, None);
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            inside = line.eq_ignore_ascii_case("[remote \"origin\"]");
+        } else if inside
+            && let Some((key, value)) = line.split_once('=')
+            && key.trim().eq_ignore_ascii_case("url")
+        {
+            found = Some(value.trim().trim_matches('"').to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v2_origin_is_found_in_a_git_configuration() {
+        let text = "[core]\n\tbare = false\n[remote \"other\"]\n\turl = https://o.example/x\n[remote \"origin\"]\n\
+            \turl = https://ada:token@g.example/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n";
+        let origin = origin_in(text);
+        assert_eq!(origin.as_deref(), Some("https://ada:token@g.example/x.git"));
+        assert_eq!(origin_in("[core]\nurl = x\n"), None);
     }
 }

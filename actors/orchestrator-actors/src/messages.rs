@@ -5,7 +5,7 @@
 //! | [`Admit`] | the receiver | `Intake` | the event is durable, and what became of it |
 //! | [`AdmitFound`] | `Poller` | `Intake` | the same, for an event that was found by asking the forge |
 //! | [`Reconcile`] | `Intake`, keepers, the desk | `Dispatcher` | none; an early tick is booked |
-//! | [`Tick`] | tests, an operator | `Dispatcher` | the tick has ended |
+//! | [`Tick`] | the desk, after a reload | `Dispatcher` | the tick has ended |
 //! | [`PollProject`] | `Dispatcher` | `Poller` | none |
 //! | [`CheckAuthor`] | `Intake`, `Dispatcher` | `Dispatcher`, which tells `Poller` | none |
 //! | [`SweepWorktrees`] | `Dispatcher` | `Sweeper` | how many worktrees were removed |
@@ -13,6 +13,7 @@
 
 use actix::Message;
 use forge_core::{Delivery, Event, ProjectId, RunId};
+use orchestrator_core::Millis;
 use orchestrator_core::admin::{
     AgentList, CancelReply, CheckView, JournalPage, ProjectView, PromptView, RetryReply, RunList,
     RunView, StatusView, WebhookReply,
@@ -29,7 +30,12 @@ pub struct Admit(pub Box<Delivery>);
 /// Take in an event that was found by asking the forge.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<WebhookReply, StoreError>")]
-pub struct AdmitFound(pub Box<Event>);
+pub struct AdmitFound {
+    /// What a webhook would have said.
+    pub event: Box<Event>,
+    /// When the forge was asked: what has come in since then is newer.
+    pub asked_at: Millis,
+}
 
 /// Something has changed: reconcile as soon as possible.
 #[derive(Debug, Clone, Copy, Message)]

@@ -52,6 +52,8 @@ pub struct OrchestratorService {
     pub poster: ChildRef<ForgePoster>,
     /// Removes worktrees.
     pub sweeper: ChildRef<Sweeper>,
+    /// Asks the forge.
+    pub poller: ChildRef<Poller>,
 }
 
 impl OrchestratorService {
@@ -88,17 +90,23 @@ impl OrchestratorService {
         let intake_ref = intake.reference();
         let poller = {
             let (shared, intake) = (shared.clone(), intake_ref.clone());
-            let dispatcher = dispatcher_ref.clone();
+            let (dispatcher, poster) = (dispatcher_ref.clone(), poster_ref.clone());
             ChildSpec::new("poller", move |_| {
-                Poller::new(shared.clone(), intake.clone(), dispatcher.clone())
+                Poller::new(
+                    shared.clone(),
+                    intake.clone(),
+                    dispatcher.clone(),
+                    poster.clone(),
+                )
             })
         };
         let poller = poller.capacity(64).placement(Placement::Own);
+        let poller_ref = poller.reference();
         *peers.lock() = Some(Workers {
             runs: runs_ref,
             dispatcher: dispatcher_ref.clone(),
             poster: poster_ref.clone(),
-            poller: poller.reference(),
+            poller: poller_ref.clone(),
             sweeper: sweeper_ref.clone(),
         });
         let desk = {
@@ -127,6 +135,7 @@ impl OrchestratorService {
             desk: desk_ref,
             poster: poster_ref,
             sweeper: sweeper_ref,
+            poller: poller_ref,
         }
     }
 }

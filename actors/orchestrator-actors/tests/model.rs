@@ -10,11 +10,13 @@ use forge_actors::deliveries::{Bounds, Deliveries};
 use forge_actors::outbox::{self, EntryState};
 use forge_core::{CommitState, Event, ObjectFormats, RunId, WebhookHeaders};
 use orchestrator_actors::OwnLogins;
-use orchestrator_actors::ledger::{self, Book, EndOfRun, Looked, Mirror};
+use orchestrator_actors::ledger::{self, Book, EndOfRun, Looked, Mirror, Source};
 use orchestrator_core::Millis;
 use orchestrator_core::action::Action;
 use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
-use orchestrator_core::run::{ExitClass, ExitReport, ProcessIdentity, Run, RunState, Terminal};
+use orchestrator_core::run::{
+    ExitClass, ExitReport, ProcessIdentity, Reason, Run, RunState, Terminal,
+};
 use proptest::prelude::*;
 use serde_json::json;
 use store::{Options, Store, StoreError};
@@ -162,8 +164,10 @@ impl World {
             ledger::admit(
                 Book::new(rows, &config, now),
                 &deliveries,
-                None,
-                &event,
+                &Source::Found {
+                    event: &event,
+                    asked_at: now,
+                },
                 &OwnLogins::new(),
             )
         });
@@ -230,7 +234,8 @@ impl World {
                 // The forge says yes to most.
                 Action::CheckAuthor { run } => {
                     let may_write = !run.as_str().ends_with('0');
-                    self.write(move |book| ledger::author_checked(book, &run, may_write));
+                    let against = (!may_write).then_some(Reason::NotAllowed);
+                    self.write(move |book| ledger::checked(book, &run, against));
                 }
                 Action::Kill { run, .. } => self.kill(vec![run]),
                 Action::CloseStatus { run, .. } => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use forge_core::{AgentName, ProjectId, RunId};
+use forge_core::{AgentName, ProjectId, RepoName, RunId};
 use orchestrator_core::run::RunState;
 
 const AFTER_HELP: &str = "\
@@ -15,10 +15,11 @@ OpenSSH client; nothing is run on that machine, and no secret stands on a comman
 The webhook secret is looked for in this order: --secret, ORCH_WEBHOOK_SECRET, `[webhook] secret` of the orchestrator.toml
 (with --ssh: of the one there). `--secret` can be read by other users of this machine while orchctl runs.
 
-Environment: ORCH_WEBHOOK_SECRET, ORCH_ADMIN_TOKEN, ORCHCTL_HOST (as --ssh), ORCHCTL_SSH (the ssh program), NO_COLOR.
+Environment: ORCH_WEBHOOK_SECRET, ORCH_ADMIN_TOKEN, ORCHCTL_HOST (as --ssh), ORCHCTL_SSH (the ssh program), FORGE_TOKEN
+(for `hook add`: a token of somebody who administers the repository), NO_COLOR.
 
 Exit codes: 0 ok, 1 failed or refused, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out,
-130 interrupted. `trigger --wait` ends as the run does: 0 for success, else the agent's own exit code (128 + number for a
+130 interrupted. `trigger --wait` prints what the agent has printed last, and ends as the run does: 0 for success, else the agent's own exit code (128 + number for a
 signal), 1 where it has none.";
 
 /// Talk to the agent orchestrator.
@@ -109,13 +110,13 @@ pub(crate) enum Command {
     Runs(Runs),
     /// One run.
     Show {
-        /// Its id.
-        run: RunId,
+        /// Its id, the beginning of it, or `last`.
+        run: RunName,
     },
     /// What a run has printed.
     Logs {
-        /// Its id.
-        run: RunId,
+        /// Its id, the beginning of it, or `last`.
+        run: RunName,
         /// Go on until it ends.
         #[arg(short, long)]
         follow: bool,
@@ -137,13 +138,13 @@ pub(crate) enum Command {
     },
     /// End a run, or take it from the queue.
     Cancel {
-        /// Its id.
-        run: RunId,
+        /// Its id, the beginning of it, or `last`.
+        run: RunName,
     },
     /// Ask for the same again.
     Retry {
-        /// The id of a run that is over.
-        run: RunId,
+        /// The id of a run that is over, the beginning of it, or `last`.
+        run: RunName,
     },
     /// Start no more runs of a project.
     Pause {
@@ -167,11 +168,81 @@ pub(crate) enum Command {
     Check,
     /// Read the configuration again.
     Reload,
+    /// The forge's webhooks that bring events to the orchestrator.
+    Hook {
+        #[command(subcommand)]
+        command: HookCommand,
+    },
     /// A script that completes orchctl's words in a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// A run as it is named on the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RunName {
+    /// The newest.
+    Last,
+    /// The one whose id is this, or begins so.
+    Id(RunId),
+}
+
+impl std::str::FromStr for RunName {
+    type Err = forge_core::IdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "last" => Ok(Self::Last),
+            id => id.parse().map(Self::Id),
+        }
+    }
+}
+
+/// `hook …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Register the webhook of a project's repository by the forge's API, or bring the one that is there up to date: JSON,
+    /// signed, certificates verified. Doing it again changes nothing else.
+    Add(Box<HookAdd>),
+}
+
+/// `hook add …`
+#[derive(Debug, Args)]
+pub(crate) struct HookAdd {
+    /// Where the forge reaches the orchestrator's receiver, for example https://orch.example.org/webhook
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: url::Url,
+    /// The project; the main project unless said.
+    #[arg(long, value_name = "ID")]
+    pub(crate) project: Option<ProjectId>,
+    /// The repository, `owner/name`; that of the project unless said.
+    #[arg(long, value_name = "OWNER/NAME")]
+    pub(crate) repository: Option<RepoName>,
+    /// What kind of forge it is.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) forge: ForgeKind,
+    /// Base of the forge's API: https://gitea.example.org; for GitHub https://api.github.com unless said
+    #[arg(long, value_name = "URL")]
+    pub(crate) forge_url: Option<url::Url>,
+    /// Have the forge send a delivery afterwards.
+    #[arg(long)]
+    pub(crate) test: bool,
+    /// The webhook secret.
+    #[arg(long, value_name = "SECRET", hide_env_values = true)]
+    pub(crate) secret: Option<HiddenText>,
+}
+
+/// A kind of forge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ForgeKind {
+    /// Gitea.
+    Gitea,
+    /// Forgejo.
+    Forgejo,
+    /// GitHub.
+    Github,
 }
 
 /// `trigger …`
@@ -282,6 +353,19 @@ mod tests {
             assert_eq!(parsed.expect_err(name).exit_code(), 2, "{name:?}");
         }
         assert!(Arguments::try_parse_from(["orchctl", "cancel", "../x"]).is_err());
+    }
+
+    #[test]
+    fn y3_a_run_is_named_by_its_id_or_last() {
+        let of = |name: &str| {
+            let parsed = Arguments::try_parse_from(["orchctl", "show", name]);
+            match parsed.expect(name).command {
+                Command::Show { run } => run,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(of("last"), RunName::Last);
+        assert_eq!(of("0192"), RunName::Id("0192".parse().expect("an id")));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod arguments;
 mod bridge;
 mod failure;
 mod follow;
+mod hook;
 mod human;
 mod payload;
 mod run;

@@ -10,12 +10,16 @@ use orchestrator_core::admin::{
 };
 use serde::Serialize;
 
-use crate::arguments::{Arguments, Command, Format, Runs};
+use crate::arguments::{Arguments, Command, Format, RunName, Runs};
 use crate::bridge::Bridge;
 use crate::failure::Failure;
+use crate::hook;
 use crate::human;
 use crate::stream;
 use crate::trigger::trigger;
+
+/// Length of a run's id, a UUID.
+const WHOLE_ID: usize = 36;
 
 /// Runs the command; the exit code.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<u8, Failure> {
@@ -39,6 +43,9 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
     if let Command::Trigger(wanted) = &arguments.command {
         return trigger(arguments, wanted, environment).await;
     }
+    if let Command::Hook { command } = &arguments.command {
+        return hook::hook(arguments, command, environment).await;
+    }
     let bridge = Bridge::open(&arguments.place, environment)?;
     match &arguments.command {
         Command::Status => {
@@ -60,10 +67,12 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
             return Ok(if list.runs.is_empty() { 4 } else { 0 });
         }
         Command::Show { run } => {
+            let run = resolve(&bridge, run).await?;
             let view: RunView = bridge.get(&format!("admin/runs/{run}")).await?;
             show(format, &view, || human::run(&view))?;
         }
         Command::Logs { run, follow, tail } => {
+            let run = resolve(&bridge, run).await?;
             let tail = tail
                 .map(|lines| format!("&tail={lines}"))
                 .unwrap_or_default();
@@ -81,11 +90,13 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
             }
         }
         Command::Cancel { run } => {
+            let run = resolve(&bridge, run).await?;
             let reply: CancelReply = bridge.post(&format!("admin/runs/{run}/cancel")).await?;
             show(format, &reply, || human::cancelled(&reply))?;
             return Ok(u8::from(!reply.cancelled));
         }
         Command::Retry { run } => {
+            let run = resolve(&bridge, run).await?;
             let reply: RetryReply = bridge.post(&format!("admin/runs/{run}/retry")).await?;
             show(format, &reply, || {
                 format!("run {} does what {} did", reply.run, reply.of)
@@ -106,9 +117,40 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
         Command::Check => return checked(&bridge, format, "admin/check").await,
         // A wrong configuration is an answer, too: what is wrong with it.
         Command::Reload => return checked(&bridge, format, "admin/reload").await,
-        Command::Trigger(_) | Command::Completions { .. } => {}
+        Command::Trigger(_) | Command::Hook { .. } | Command::Completions { .. } => {}
     }
     Ok(0)
+}
+
+/// The id of a run that is named by it, by its beginning, or as the last.
+async fn resolve(bridge: &Bridge, name: &RunName) -> Result<String, Failure> {
+    let of = |query: String| async move {
+        let list: RunList = bridge.get(&format!("admin/runs?{query}")).await?;
+        Ok::<_, Failure>(list.runs.into_iter().map(|run| run.id))
+    };
+    let id = match name {
+        RunName::Last => {
+            let newest = of("limit=1".to_owned()).await?.next();
+            return newest.ok_or_else(|| Failure::NotFound("there is no run yet".to_owned()));
+        }
+        RunName::Id(id) => id.to_string(),
+    };
+    // A whole id (a UUID) needs no look.
+    if id.len() >= WHOLE_ID {
+        return Ok(id);
+    }
+    // Runs are listed by falling id, and no id goes on with a `~` or beyond: the two before that are those that may fit.
+    let found = of(format!("limit=2&before={id}~")).await?;
+    let found: Vec<String> = found.filter(|found| found.starts_with(&id)).collect();
+    match &found[..] {
+        [one] => Ok(one.clone()),
+        [first, ..] if *first == id => Ok(id),
+        [first, second, ..] => Err(Failure::NotFound(format!(
+            "more than one run begins with {id}, for example {first} and {second}; write more of it"
+        ))),
+        // The orchestrator has the last word, and says so.
+        [] => Ok(id),
+    }
 }
 
 /// As many as are wanted, page by page.

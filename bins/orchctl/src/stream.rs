@@ -50,6 +50,16 @@ pub(crate) async fn logs(
     Ok(())
 }
 
+/// A log that is not followed, at once.
+pub(crate) async fn text(bridge: &Bridge, path: &str) -> Result<String, Failure> {
+    let mut stream = bridge.follow(path).await?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = stream.next_chunk().await {
+        bytes.extend_from_slice(&chunk?);
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Whether it was the last piece.
 fn show_piece(format: Format, piece: Piece) -> Result<bool, Failure> {
     match (format, piece) {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use config_core::Environment;
+use forge_core::ProjectId;
 use orchestrator_core::admin::{Outcome, ProjectView, RunView, StatusView, WebhookReply};
 use serde::Serialize;
 
@@ -10,17 +11,22 @@ use crate::arguments::{Arguments, Format, Trigger};
 use crate::bridge::Bridge;
 use crate::failure::Failure;
 use crate::payload::{LONGEST_CONTEXT, Wanted, body};
-use crate::run::show;
-use crate::{human, secret};
+use crate::run::{show, write};
+use crate::{human, secret, stream};
 
 /// Between two looks at a run, at first; doubled up to the second figure.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// So many lines of an agent's output are shown when its run was waited for.
+const LAST_LINES: u32 = 200;
 
 /// What `--format json` prints for a waited run.
 #[derive(Serialize)]
 struct Waited<'a> {
     reply: &'a WebhookReply,
     run: &'a RunView,
+    /// What the agent has printed last; absent where it has no log.
+    output: Option<String>,
 }
 
 /// Runs `trigger`; the exit code.
@@ -36,7 +42,7 @@ pub(crate) async fn trigger(
         )));
     }
     let bridge = Bridge::open(&arguments.place, environment)?;
-    let known = project(&bridge, wanted).await?;
+    let known = project(&bridge, wanted.project.as_ref()).await?;
     let secret = secret::resolve(
         wanted.secret.as_ref(),
         &arguments.place,
@@ -66,24 +72,46 @@ pub(crate) async fn trigger(
     }
     human::say(&format!("run {run} is queued; waiting"));
     let ended = wait(&bridge, &run, wanted.timeout).await?;
-    show(
-        arguments.format,
-        &Waited {
-            reply: &reply,
-            run: &ended,
-        },
-        || human::run(&ended),
-    )?;
+    let output = last_words(&bridge, &run).await;
+    if let Some(output) = output
+        .as_deref()
+        .filter(|_| arguments.format == Format::Human)
+    {
+        // The agent's words are what was asked for; on a terminal they cannot steer it.
+        write(&human::safe(output.as_bytes()))?;
+        human::say(&format!("[all of it: orchctl logs {run}]"));
+    }
+    let waited = Waited {
+        reply: &reply,
+        run: &ended,
+        output,
+    };
+    show(arguments.format, &waited, || human::run(&ended))?;
     Ok(code_of(&ended))
 }
 
-/// The project that is meant.
-async fn project(bridge: &Bridge, wanted: &Trigger) -> Result<ProjectView, Failure> {
+/// What a run has printed last, with a line end; `None` where there is nothing to read.
+async fn last_words(bridge: &Bridge, run: &str) -> Option<String> {
+    let path = format!("admin/runs/{run}/log?follow=0&tail={LAST_LINES}");
+    match stream::text(bridge, &path).await {
+        Ok(text) if text.trim().is_empty() => None,
+        Ok(text) => Some(format!("{}\n", text.trim_end())),
+        // A run that never had a process has no log.
+        Err(Failure::NotFound(_)) => None,
+        Err(failure) => {
+            human::say(&format!("the agent's output cannot be read: {failure}"));
+            None
+        }
+    }
+}
+
+/// The project that is meant: the one named, else the main one.
+pub(crate) async fn project(
+    bridge: &Bridge,
+    wanted: Option<&ProjectId>,
+) -> Result<ProjectView, Failure> {
     let status: StatusView = bridge.get("admin/status").await?;
-    let project = wanted
-        .project
-        .as_ref()
-        .map_or(status.main_project.as_str(), |project| project.as_str());
+    let project = wanted.map_or(status.main_project.as_str(), |project| project.as_str());
     let all: Vec<&str> = status
         .projects
         .iter()
@@ -107,8 +135,11 @@ fn accepted(reply: &WebhookReply) -> Result<String, Failure> {
     }
     let Some(rejected) = reply.rejected.first() else {
         let why = match reply.outcome {
-            Outcome::Duplicate => "the same trigger was sent before",
-            _ => "the orchestrator found no mention in it",
+            Outcome::Duplicate => "the same trigger was sent before".to_owned(),
+            _ => match (&reply.reason, &reply.detail) {
+                (Some(reason), Some(detail)) => format!("{reason}: {detail}"),
+                _ => "the orchestrator found no mention in it".to_owned(),
+            },
         };
         return Err(Failure::Refused(format!("nothing was started: {why}")));
     };

@@ -71,6 +71,60 @@ pub(crate) fn update(
     }
 }
 
+/// The forge must have been looked at so often without finding a comment, before it is sent again.
+pub(crate) const LOOKS: u32 = 2;
+/// A comment that was sent more than once is searched for doubles so often.
+pub(crate) const CHECKS: u32 = 2;
+
+/// What is known of a comment whose attempts may have reached the forge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Doubt {
+    /// The outcome of an attempt is not known.
+    pub uncertain: bool,
+    /// How often it was sent.
+    pub sent: u32,
+    /// How often in a row the forge did not have it, since then.
+    pub looks: u32,
+    /// The id of the one that stays, once the forge has it.
+    pub taken: Option<u64>,
+}
+
+/// What is to be done about a comment that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Send it.
+    Send,
+    /// Look whether the forge has it. If not: look again later, or send it.
+    Look {
+        /// The forge was looked at often enough.
+        then_send: bool,
+    },
+    /// Look whether the forge has a second one, and remove it.
+    Check,
+}
+
+/// The next step.
+#[must_use]
+pub fn step(doubt: Doubt) -> Step {
+    match doubt {
+        Doubt { taken: Some(_), .. } => Step::Check,
+        Doubt {
+            uncertain: true,
+            looks,
+            ..
+        } => Step::Look {
+            then_send: looks + 1 >= LOOKS,
+        },
+        _ => Step::Send,
+    }
+}
+
+/// How long to wait for the check number `done` (from 0) of a comment that the forge has; `None`: that was all.
+pub(crate) fn next_check(sent: u32, done: u32, settle: Duration) -> Option<Duration> {
+    // The one attempt is the one comment.
+    (sent > 1 && done < CHECKS).then(|| settle.saturating_mul(if done == 0 { 1 } else { 10 }))
+}
+
 /// What follows a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
@@ -164,10 +218,37 @@ mod tests {
     }
 
     #[test]
+    fn u6_what_may_have_arrived_is_looked_for_twice_before_it_is_sent_again() {
+        let doubt = |uncertain, looks, taken| Doubt {
+            uncertain,
+            sent: 1,
+            looks,
+            taken,
+        };
+        let look = |then_send| Step::Look { then_send };
+        let table = [
+            (doubt(false, 0, None), Step::Send),
+            (doubt(true, 0, None), look(false)),
+            (doubt(true, 1, None), look(true)),
+            (doubt(true, 0, Some(7)), Step::Check),
+            (doubt(false, 0, Some(7)), Step::Check),
+        ];
+        for (doubt, expected) in table {
+            assert_eq!(step(doubt), expected, "{doubt:?}");
+        }
+        let settle = Duration::from_secs(30);
+        assert_eq!(next_check(1, 0, settle), None);
+        assert_eq!(next_check(2, 0, settle), Some(settle));
+        assert_eq!(next_check(2, 1, settle), Some(settle * 10));
+        assert_eq!(next_check(2, 2, settle), None);
+    }
+
+    #[test]
     fn o20_failures_are_repeated_by_their_class() {
         let transient = |after: Option<u64>| ForgeError::Transient {
             reason: "x".into(),
             after: after.map(Duration::from_secs),
+            sent: true,
         };
         let limited = |after: u64| ForgeError::RateLimited {
             reason: "x".into(),

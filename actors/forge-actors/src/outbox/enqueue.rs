@@ -123,6 +123,9 @@ pub fn comment(rows: &mut WriteTxn<'_>, new: &NewComment, now: u64) -> Result<Wa
         uncertain: false,
         comment: None,
         progress: fresh(now),
+        sent: 0,
+        looks: 0,
+        checks: 0,
     };
     put_comment(rows, &new.key, None, &row)?;
     Ok(Wanted::Enqueued)

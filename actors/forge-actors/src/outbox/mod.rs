@@ -14,8 +14,15 @@
 //!
 //! # Comments
 //!
-//! A comment has a key of its own, and is posted once. Whether an attempt whose outcome is unknown
-//! reached the forge is found out by the hidden mark of its run before it is posted again.
+//! A comment has a key of its own, and is posted once. That it may have reached the forge is written down before it is
+//! sent ([`sending_comment`]). While the outcome of an attempt is unknown, [`step`] decides:
+//!
+//! ```text
+//! send ──no answer──▶ wait ─▶ look ──not there──▶ wait ─▶ look ──not there──▶ send
+//!                              └──there──▶ taken           └──there──▶ taken
+//! taken, sent more than once ─▶ wait ─▶ check ─▶ wait longer ─▶ check: of several of our own the oldest stays
+//! ```
+//! It is known by the hidden mark of its run, its words and its author.
 //!
 //! # Retries
 //!
@@ -23,19 +30,19 @@
 //! a refusal is parked at once. What is parked stays visible ([`list`]) until it is retried
 //! ([`retry_parked`]) or replaced.
 
+mod comments;
 mod decide;
-mod doubt;
 mod enqueue;
 mod outcome;
 mod rows;
 mod view;
 
-pub use decide::{Begun, Next, Updated, after_failure};
-pub use doubt::doubt_comments;
+pub use comments::{absent_comment, posted_comment, sending_comment};
+pub use decide::{Begun, Doubt, Next, Step, Updated, after_failure, step};
 pub use enqueue::{NewComment, StatusTarget, Wanted, begin_status, comment, update_status};
 pub use outcome::{
-    Attempt, Work, due, due_after, mark_missing, posted_comment, posted_status, prune,
-    record_failure, retry_parked,
+    Attempt, Failed, Work, due, due_after, mark_missing, posted_status, prune, record_failure,
+    retry_parked,
 };
 pub use rows::{CommentKey, Failure, StatusKey};
 pub use view::{Entry, EntryState, Obligation, Overview, list, obligations, overview};

@@ -6,7 +6,7 @@ use forge_core::{CommitSha, CommitStatus, IssueNumber, RepoName};
 use outbound::forge::ForgeError;
 use store::{ReadRows, Retention, StoreError, WriteTxn};
 
-use super::decide::{Next, after_failure};
+use super::decide::{Doubt, Next, after_failure};
 use super::enqueue::{put_comment, put_status};
 use super::rows::{
     COMMENTS, CommentKey, CommentRow, DUE, EntryOf, Failure, PARKED, POSTED, Progress, STATUSES,
@@ -48,8 +48,8 @@ pub enum Work {
         issue: IssueNumber,
         /// Its text.
         body: String,
-        /// An attempt may have reached the forge: look before posting.
-        uncertain: bool,
+        /// What is known of former attempts.
+        doubt: Doubt,
         /// How it went so far.
         attempt: Attempt,
     },
@@ -148,7 +148,12 @@ fn comment_work(rows: &mut impl ReadRows, key: CommentKey) -> Result<Option<Work
         repo: row.repo,
         issue: row.issue,
         body: row.body,
-        uncertain: row.uncertain,
+        doubt: Doubt {
+            uncertain: row.uncertain,
+            sent: row.sent,
+            looks: row.looks,
+            taken: row.comment,
+        },
         attempt: attempt(&row.progress),
     }))
 }
@@ -181,40 +186,37 @@ pub fn posted_status(
     put_status(rows, key, Some(&before), &row)
 }
 
-/// The forge has taken a comment, under this id.
-///
-/// # Errors
-/// The store's.
-pub fn posted_comment(
-    rows: &mut WriteTxn<'_>,
-    key: &CommentKey,
-    comment: u64,
-    now: u64,
-) -> Result<(), StoreError> {
-    let Some(before) = rows.get(&COMMENTS, key)? else {
-        return Ok(());
-    };
-    let mut row = before.clone();
-    row.comment = Some(comment);
-    row.uncertain = false;
-    row.progress.posted(now);
-    put_comment(rows, key, Some(&before), &row)
+/// An attempt that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// Why.
+    pub error: ForgeError,
+    /// It was sending a comment, after [`sending_comment`]; else it was reading, or a status.
+    pub sending: bool,
 }
 
-/// An attempt has failed; says what follows. `chance` from 0 to 1 spreads the delays.
+/// An attempt has failed; says what follows. `chance` from 0 to 1 spreads the delays; a comment that may have reached the
+/// forge is not touched before `settle` is over.
 ///
 /// # Errors
 /// The store's.
 pub fn record_failure(
     rows: &mut WriteTxn<'_>,
     work: &Work,
-    error: &ForgeError,
+    Failed { error, sending }: &Failed,
+    settle: Duration,
     now: u64,
     chance: f64,
 ) -> Result<Next, StoreError> {
     let Attempt { number, since } = work.attempt();
     let age = Duration::from_millis(now.saturating_sub(since));
-    let next = after_failure(error, number, age, chance);
+    let mut next = after_failure(error, number, age, chance);
+    if let Next::Again(delay) = &mut next
+        && *sending
+        && error.may_be_done()
+    {
+        *delay = settle.max(*delay);
+    }
     match work {
         Work::Status { key, version, .. } => {
             let before = rows.get(&STATUSES, key)?;
@@ -225,11 +227,17 @@ pub fn record_failure(
                 put_status(rows, key, Some(&before), &row)?;
             }
         }
-        Work::Comment { key, .. } => {
+        Work::Comment { key, doubt, .. } => {
             if let Some(before) = rows.get(&COMMENTS, key)? {
                 let mut row = before.clone();
-                row.uncertain |= error.is_temporary();
+                if *sending && !error.may_be_done() {
+                    (row.uncertain, row.sent) = (doubt.uncertain, doubt.sent);
+                }
                 row.progress.failed(error, next, now);
+                if row.comment.is_some() && next == Next::Park {
+                    // The forge has it; it was only to be checked.
+                    row.progress.posted(now);
+                }
                 put_comment(rows, key, Some(&before), &row)?;
             }
         }
@@ -353,7 +361,7 @@ impl StatusRow {
 }
 
 impl Progress {
-    fn posted(&mut self, now: u64) {
+    pub(super) fn posted(&mut self, now: u64) {
         self.due_at = None;
         self.parked = false;
         self.failure = None;

@@ -62,11 +62,17 @@ pub(crate) struct CommentRow {
     pub(crate) repo: RepoName,
     pub(crate) issue: IssueNumber,
     pub(crate) body: String,
-    /// An attempt may have reached the forge.
+    /// An attempt may have reached the forge: written before each one, and taken back when it certainly did not.
     pub(crate) uncertain: bool,
     /// The forge's id for it.
     pub(crate) comment: Option<u64>,
     pub(crate) progress: Progress,
+    /// How often it was sent.
+    pub(crate) sent: u32,
+    /// How often in a row the forge did not have it, since it was sent last.
+    pub(crate) looks: u32,
+    /// How often the forge was searched for a second one, since it has one.
+    pub(crate) checks: u32,
 }
 
 /// An entry of an index.
@@ -77,7 +83,20 @@ impl Row for StatusRow {
     const SCHEMA: u16 = 1;
 }
 impl Row for CommentRow {
-    const SCHEMA: u16 = 1;
+    const SCHEMA: u16 = 2;
+
+    /// Comments of schema 1 had no counts, and nothing was written before an attempt: one that waits may have been sent.
+    fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
+        let mut whole = (schema == 1).then(|| body.to_vec())?;
+        whole.extend([0, 0, 0]);
+        let (mut row, []) = postcard::take_from_bytes::<Self>(&whole).ok()? else {
+            return None;
+        };
+        if row.comment.is_none() {
+            (row.uncertain, row.sent) = (true, 1);
+        }
+        Some(row)
+    }
 }
 impl Row for Mark {
     const SCHEMA: u16 = 1;
@@ -128,4 +147,41 @@ pub(crate) fn entry_of(kind: u8, key: &[u8]) -> Option<EntryOf> {
         return StatusKey::from_bytes(key).map(EntryOf::Status);
     }
     CommentKey::from_bytes(key).map(EntryOf::Comment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u6_comments_of_the_former_schema_are_read_and_doubted() {
+        let row = CommentRow {
+            account: "bot".into(),
+            repo: "acme/site".parse().unwrap(),
+            issue: 1.try_into().unwrap(),
+            body: "x".into(),
+            uncertain: false,
+            comment: None,
+            progress: Progress::default(),
+            sent: 0,
+            looks: 0,
+            checks: 0,
+        };
+        let whole = postcard::to_stdvec(&row).unwrap();
+        let former = &whole[..whole.len() - 3];
+        let read = CommentRow::upgrade(1, former).unwrap();
+        assert!(read.uncertain);
+        assert_eq!((read.sent, &*read.body), (1, "x"));
+        let posted = CommentRow {
+            comment: Some(7),
+            ..row
+        };
+        let whole = postcard::to_stdvec(&posted).unwrap();
+        assert_eq!(
+            CommentRow::upgrade(1, &whole[..whole.len() - 3]),
+            Some(posted)
+        );
+        assert_eq!(CommentRow::upgrade(3, former), None);
+        assert_eq!(CommentRow::upgrade(1, &former[..4]), None);
+    }
 }

@@ -154,6 +154,11 @@ fn comment_entry(rows: &mut impl ReadRows, key: &CommentKey) -> Result<Option<En
         account: row.account,
         repo: row.repo.to_string(),
         subject: format!("{key} at #{}", row.issue),
+        // One that is looked at again is on the forge.
+        state: match row.comment {
+            Some(_) => EntryState::Posted,
+            None => entry(row.progress.clone()).state,
+        },
         ..entry(row.progress)
     }))
 }

@@ -22,7 +22,7 @@ use outbound::http::{HttpClient, jitter};
 use store::{Store, StoreError};
 
 use crate::messages::{RetryParked, VerifyError, VerifyStatuses, Wake};
-use crate::outbox::{self, Next, Work};
+use crate::outbox::{self, Failed, Next, Work};
 pub use options::{Accounts, PostEvent, PosterOptions};
 use post::{Posted, missing, post};
 
@@ -140,27 +140,12 @@ impl ForgePoster {
         self.busy.insert(lane.clone());
         let (http, store, options) = (self.http(), self.store.clone(), self.options.clone());
         let posting = async move {
-            let outcome = post(&http, &*options.accounts, &work).await;
+            let outcome = post(&http, &store, &*options.accounts, &work).await;
             record(&store, &options, work, outcome).await;
         };
         ctx.spawn(posting.into_actor(self).map(move |(), poster, ctx| {
             poster.busy.remove(&lane);
             poster.stale |= poster.reading;
-            poster.look(ctx);
-        }));
-    }
-
-    /// What a former life may have posted is doubted before anything is posted.
-    fn begin(&mut self, ctx: &mut Context<Self>) {
-        self.reading = true;
-        let doubted = self.store.write(outbox::doubt_comments);
-        ctx.spawn(doubted.into_actor(self).map(|doubted, poster, ctx| {
-            if doubted.is_err() {
-                // Nothing is posted before that; what the store cannot do now it can do later.
-                ctx.run_later(STORE_PAUSE, Self::begin);
-                return;
-            }
-            poster.reading = false;
             poster.look(ctx);
         }));
     }
@@ -185,8 +170,9 @@ async fn record(
     store: &Store,
     options: &PosterOptions,
     work: Work,
-    outcome: Result<Posted, outbound::forge::ForgeError>,
+    outcome: Result<Posted, Failed>,
 ) {
+    let settle = options.settle.max(options.http.deadline);
     loop {
         let now = (options.now)();
         let (of, what) = (work.clone(), outcome.clone());
@@ -195,12 +181,14 @@ async fn record(
                 (Work::Status { key, version, .. }, Ok(_)) => {
                     outbox::posted_status(rows, key, *version, now).map(|()| None)
                 }
-                (Work::Comment { key, .. }, Ok(posted)) => {
-                    let id = posted.comment.unwrap_or_default();
-                    outbox::posted_comment(rows, key, id, now).map(|()| None)
+                (Work::Comment { key, .. }, Ok(Posted::Comment(id))) => {
+                    outbox::posted_comment(rows, key, id, settle, now).map(|()| None)
                 }
-                (work, Err(error)) => {
-                    outbox::record_failure(rows, work, &error, now, jitter()).map(Some)
+                (Work::Comment { key, .. }, Ok(_)) => {
+                    outbox::absent_comment(rows, key, settle, now).map(|()| None)
+                }
+                (work, Err(failed)) => {
+                    outbox::record_failure(rows, work, &failed, settle, now, jitter()).map(Some)
                 }
             }
         });
@@ -217,7 +205,7 @@ impl Actor for ForgePoster {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.http = Some(HttpClient::new(self.options.http.clone()));
-        self.begin(ctx);
+        self.look(ctx);
         self.prune(ctx);
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use forge_core::{CommitState, RepoName};
-use outbound::forge::{ForgeClient, ForgeError};
+use outbound::forge::ForgeClient;
 use outbound::http::{HttpClient, HttpOptions};
 use store::Retention;
 
 use super::post::Posted;
-use crate::outbox::{Next, Work};
+use crate::outbox::{Failed, Next, Work};
 
 /// Who posts: names of the outbox to clients with tokens. Tokens never stand in the store.
 pub trait Accounts: Send + Sync + 'static {
@@ -64,6 +64,8 @@ pub struct PosterOptions {
     pub http: HttpOptions,
     /// Most posts under way at once.
     pub parallel: usize,
+    /// How long an attempt may go on at the forge after it was given up here; the deadline of `http` at least.
+    pub settle: Duration,
     /// How long posted and parked entries are kept.
     pub keep: Retention,
     /// The clock: ms since the Unix epoch.
@@ -87,6 +89,7 @@ impl PosterOptions {
                 ..HttpOptions::default()
             },
             parallel: 8,
+            settle: Duration::from_secs(30),
             keep: Retention {
                 max_rows: Some(100_000),
                 max_age: Some(Duration::from_secs(90 * 24 * 3600)),
@@ -98,13 +101,10 @@ impl PosterOptions {
     }
 
     /// Logs an outcome and tells the listener.
-    pub(super) fn tell(
-        &self,
-        work: &Work,
-        outcome: &Result<Posted, ForgeError>,
-        next: Option<Next>,
-    ) {
-        let event = event(work, outcome, next);
+    pub(super) fn tell(&self, work: &Work, outcome: &Result<Posted, Failed>, next: Option<Next>) {
+        let Some(event) = event(work, outcome, next) else {
+            return;
+        };
         log(&event, work, next);
         if let Some(listener) = &self.listener {
             listener(&event);
@@ -119,30 +119,34 @@ fn system_clock() -> u64 {
     })
 }
 
-fn event(work: &Work, outcome: &Result<Posted, ForgeError>, next: Option<Next>) -> PostEvent {
+/// `None`: nothing that anybody waits for has happened.
+fn event(work: &Work, outcome: &Result<Posted, Failed>, next: Option<Next>) -> Option<PostEvent> {
     let repo = work.repo().clone();
-    match (work, outcome) {
+    Some(match (work, outcome) {
         (Work::Status { sha, status, .. }, Ok(_)) => PostEvent::Status {
             repo,
             sha: sha.to_string(),
             context: status.context.to_string(),
             state: status.state,
         },
-        (Work::Comment { key, .. }, Ok(posted)) => PostEvent::Comment {
-            key: key.clone(),
-            repo,
-            comment: posted.comment,
-        },
-        (work, Err(error)) => PostEvent::Failed {
+        (Work::Comment { key, doubt, .. }, Ok(Posted::Comment(id))) if doubt.taken.is_none() => {
+            PostEvent::Comment {
+                key: key.clone(),
+                repo,
+                comment: Some(*id),
+            }
+        }
+        (Work::Comment { .. }, Ok(_)) => return None,
+        (work, Err(failed)) => PostEvent::Failed {
             subject: match work {
                 Work::Status { status, .. } => status.context.to_string(),
                 Work::Comment { key, .. } => key.clone(),
             },
             repo,
-            reason: error.to_string(),
+            reason: failed.error.to_string(),
             parked: next == Some(Next::Park),
         },
-    }
+    })
 }
 
 fn log(event: &PostEvent, work: &Work, next: Option<Next>) {

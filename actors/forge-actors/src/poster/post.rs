@@ -1,83 +1,168 @@
 //! One post, and the comparison with what the forge has.
 
-use forge_core::{IssueNumber, Marker, RepoName};
+use forge_core::{CommentId, IssueNumber, Marker, RepoName};
 use jiff::Timestamp;
-use outbound::forge::{ForgeClient, ForgeError, PostedStatus, Refusal};
+use outbound::forge::{ForgeClient, ForgeComment, ForgeError, PostedStatus, Refusal};
 use outbound::http::HttpClient;
+use store::{Store, StoreError};
 
 use super::options::Accounts;
-use crate::outbox::{Obligation, Work};
+use crate::outbox::{CommentKey, Failed, Obligation, Step, Work, sending_comment, step};
 
 /// How far a forge's clock may be behind ours, in ms.
 const SKEW: u64 = 600_000;
 
-/// What the forge has taken.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Posted {
-    /// The id of a comment.
-    pub(super) comment: Option<u64>,
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Posted {
+    /// The forge took a status.
+    Status,
+    /// The forge has the comment, under this id, and no other of our own like it.
+    Comment(u64),
+    /// The forge does not have the comment yet.
+    Absent,
+}
+
+impl From<ForgeError> for Failed {
+    fn from(error: ForgeError) -> Self {
+        Self {
+            error,
+            sending: false,
+        }
+    }
 }
 
 /// Makes one attempt.
 pub(super) async fn post(
     http: &HttpClient,
+    store: &Store,
     accounts: &dyn Accounts,
     work: &Work,
-) -> Result<Posted, ForgeError> {
+) -> Result<Posted, Failed> {
     let account = work.account();
     let Some(forge) = accounts.client(http, account) else {
-        return Err(ForgeError::Permanent {
+        let error = ForgeError::Permanent {
             kind: Refusal::Unauthorised,
             reason: format!("there is no account {account}; configure its token"),
-        });
+        };
+        return Err(error.into());
     };
     match work {
         Work::Status {
             repo, sha, status, ..
         } => {
             forge.post_status(repo, sha, status).await?;
-            Ok(Posted::default())
+            Ok(Posted::Status)
         }
         Work::Comment {
+            key,
             repo,
             issue,
             body,
-            uncertain,
+            doubt,
             attempt,
             ..
         } => {
-            if *uncertain {
-                let since = attempt.since.saturating_sub(SKEW);
-                if let Some(comment) = find(&forge, repo, *issue, body, since).await? {
-                    return Ok(Posted {
-                        comment: Some(comment),
-                    });
+            let comment = Comment {
+                forge: &forge,
+                repo,
+                issue: *issue,
+                body,
+                since: attempt.since.saturating_sub(SKEW),
+            };
+            match step(*doubt) {
+                Step::Send => comment.send(store, key).await,
+                Step::Look { then_send } => match comment.find().await? {
+                    Some(id) => Ok(Posted::Comment(id)),
+                    None if then_send => comment.send(store, key).await,
+                    None => Ok(Posted::Absent),
+                },
+                Step::Check => {
+                    let found = comment.find().await?;
+                    // One that somebody has deleted was there.
+                    Ok(Posted::Comment(found.or(doubt.taken).unwrap_or_default()))
                 }
             }
-            let comment = forge.post_comment(repo, *issue, body).await?;
-            Ok(Posted {
-                comment: Some(comment.id.get()),
-            })
         }
     }
 }
 
-/// The id of the comment that an earlier attempt left, if it did.
-async fn find(
-    forge: &ForgeClient,
-    repo: &RepoName,
+/// A comment that is to stand at an issue once.
+struct Comment<'a> {
+    forge: &'a ForgeClient,
+    repo: &'a RepoName,
     issue: IssueNumber,
-    body: &str,
+    body: &'a str,
+    /// It was not written before, in ms.
     since: u64,
-) -> Result<Option<u64>, ForgeError> {
-    let since = i64::try_from(since).ok();
-    let since = since.and_then(|since| Timestamp::from_millisecond(since).ok());
-    let comments = forge.issue_comments(repo, issue, since).await?;
-    let same = comments
-        .items
-        .iter()
-        .find(|found| is_same(&found.body, body));
-    Ok(same.map(|found| found.id.get()))
+}
+
+impl Comment<'_> {
+    /// Sends it, once the store knows that it may be there from now on.
+    async fn send(&self, store: &Store, key: &CommentKey) -> Result<Posted, Failed> {
+        let of = key.clone();
+        let noted = store.write(move |rows| sending_comment(rows, &of)).await;
+        let not_noted = |error: StoreError| ForgeError::Transient {
+            reason: format!("not sent, since the store cannot note it: {error}"),
+            after: None,
+            sent: false,
+        };
+        if !noted.map_err(not_noted)? {
+            return Ok(Posted::Absent);
+        }
+        let sent = self.forge.post_comment(self.repo, self.issue, self.body);
+        match sent.await {
+            Ok(comment) => Ok(Posted::Comment(comment.id.get())),
+            Err(error) => Err(Failed {
+                error,
+                sending: true,
+            }),
+        }
+    }
+
+    /// The id of the one that the forge has; further ones of our own are removed, and the oldest stays.
+    async fn find(&self) -> Result<Option<u64>, ForgeError> {
+        let own = match self.forge.whoami().await {
+            Ok(login) => Some(login),
+            // A token that may not ask for its own name: what is there is not removed.
+            Err(error) if !error.is_temporary() => None,
+            Err(error) => return Err(error),
+        };
+        let since = i64::try_from(self.since).ok();
+        let since = since.and_then(|since| Timestamp::from_millisecond(since).ok());
+        let comments = self
+            .forge
+            .issue_comments(self.repo, self.issue, since)
+            .await?;
+        if comments.more {
+            return Err(ForgeError::Transient {
+                reason: format!("issue {} has too many comments to look through", self.issue),
+                after: None,
+                sent: false,
+            });
+        }
+        let is_own = |found: &&ForgeComment| {
+            is_same(&found.body, self.body) && (own.is_none() || found.author == own)
+        };
+        let mut ids: Vec<CommentId> = comments
+            .items
+            .iter()
+            .filter(is_own)
+            .map(|found| found.id)
+            .collect();
+        ids.sort_by_key(|id| id.get());
+        let Some((first, doubles)) = ids.split_first() else {
+            return Ok(None);
+        };
+        for double in doubles.iter().filter(|_| own.is_some()) {
+            self.forge.delete_comment(self.repo, *double).await?;
+            tracing::info!(
+                event = "forge.post.double_removed", repo = %self.repo, issue = %self.issue,
+                comment = double.get(), kept = first.get(), "a second comment of our own was removed"
+            );
+        }
+        Ok(Some(first.get()))
+    }
 }
 
 /// Whether a comment is the one that was to be posted: the same run's mark and the same words, but

@@ -1,5 +1,7 @@
 //! Comments: each is posted once, whatever became of an attempt.
 
+use std::time::Duration;
+
 use forge_actors::outbox::EntryState;
 use scripted_peers::{Failure, PlannedFailure};
 
@@ -92,6 +94,142 @@ fn a_crash_in_the_middle_of_an_attempt_posts_nothing_twice() {
         world.poster.ready().await;
         world.entry(|entry| entry.state == EntryState::Posted).await;
         assert_eq!(bodies(&world), ["only once"]);
+    });
+}
+
+/// Waits until nothing more is to be done about a comment, and gives what stands at the issue.
+async fn settled(world: &World) -> Vec<String> {
+    world
+        .entry(|entry| entry.state == EntryState::Posted && entry.due_at.is_none())
+        .await;
+    bodies(world)
+}
+
+/// The clock here is 100 times as fast; calls are given up after 0.4 s, which stand for 20 s or more.
+#[test]
+fn u6_a_forge_that_was_frozen_has_the_comment_once() {
+    // Goes on before the first look, between the two, and after the second attempt.
+    for frozen in [500, 900, 1_300, 1_700] {
+        test(async || {
+            let world = World::new();
+            let frozen = Duration::from_millis(frozen);
+            world.forge.plan(fails(1, Failure::DoneAfter(frozen)));
+            world.comment("r1", "only once").await;
+            assert_eq!(settled(&world).await, ["only once"], "{frozen:?}");
+        });
+    }
+}
+
+#[test]
+fn u6_two_attempts_that_were_held_up_leave_one_comment() {
+    test(async || {
+        let world = World::new();
+        let plan = |millis| fails(1, Failure::DoneAfter(Duration::from_millis(millis)));
+        world.forge.plan(plan(2_500));
+        world.forge.plan(plan(600));
+        world.comment("r1", "only once").await;
+        assert_eq!(settled(&world).await, ["only once"]);
+        let posts = world.forge.requests().into_iter();
+        let posts = posts.filter(|request| request.method == "POST").count();
+        assert_eq!(
+            posts, 2,
+            "the first was doubted long enough, and no third was made"
+        );
+    });
+}
+
+#[test]
+fn u6_a_slow_and_erring_forge_has_every_comment_once() {
+    test(async || {
+        let world = World::new();
+        let kinds = [
+            Failure::DoneAfter(Duration::from_millis(700)),
+            Failure::DoneBut(502),
+            Failure::DoneThenCut,
+            Failure::Status(503, None),
+            Failure::Hang(LONG),
+            Failure::DoneAfter(Duration::from_millis(420)),
+        ];
+        for failure in kinds.iter().cycle().take(12) {
+            world.forge.plan(fails(1, failure.clone()));
+        }
+        let mut expected = Vec::new();
+        for number in 10..22 {
+            let text = format!("text {number}");
+            world.comment(&format!("r{number}"), &text).await;
+            expected.push(text);
+        }
+        let quiet = async {
+            let busy = |entry: &forge_actors::outbox::Entry| entry.due_at.is_some();
+            while world.entries().iter().any(busy) {
+                actix_rt::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(LONG * 2, quiet).await.unwrap();
+        let mut found = bodies(&world);
+        found.sort();
+        assert_eq!(found, expected);
+    });
+}
+
+#[test]
+fn u6_a_copy_by_somebody_else_is_neither_taken_for_ours_nor_removed() {
+    test(async || {
+        let world = World::new();
+        world.forge.plan(fails(1, Failure::Hang(LONG)));
+        let marker = forge_core::Marker {
+            run: crate::common::run("r1"),
+            depth: 1,
+        };
+        world
+            .forge
+            .add_comment(REPO, 1, "eve", &marker.attach("only once"));
+        world.comment("r1", "only once").await;
+        assert_eq!(settled(&world).await, ["only once", "only once"]);
+        let authors = world.forge.comments(REPO, 1).into_iter();
+        let authors: Vec<String> = authors.map(|comment| comment.author).collect();
+        assert_eq!(authors, ["eve", "build"]);
+    });
+}
+
+/// A forge that is not reached at all has nothing: the next attempt does not wait to see.
+#[test]
+fn u6_what_never_left_this_machine_is_not_doubted() {
+    use forge_actors::outbox::{self, Failed, Next, Work};
+    use outbound::forge::ForgeError;
+    test(async || {
+        let world = World::new();
+        world
+            .forge
+            .plan(fails(u32::MAX, Failure::Status(429, Some(9))));
+        world.comment("r1", "only once").await;
+        world.entry(|entry| entry.attempts > 0).await;
+        let now = world.now() + 3_600_000;
+        let work = world.store.read_blocking(|rows| outbox::due(rows, now, 1));
+        let work = work.unwrap().remove(0);
+        assert!(
+            matches!(&work, Work::Comment { doubt, .. } if !doubt.uncertain && doubt.sent == 0),
+            "{work:?}"
+        );
+        let settle = Duration::from_secs(30);
+        let failed = |sent| Failed {
+            error: ForgeError::Transient {
+                reason: "x".into(),
+                after: None,
+                sent,
+            },
+            sending: true,
+        };
+        for sent in [false, true] {
+            let (work, failed) = (work.clone(), failed(sent));
+            let next = world.store.write_blocking(move |rows| {
+                outbox::record_failure(rows, &work, &failed, settle, now, 0.0)
+            });
+            let Next::Again(delay) = next.unwrap() else {
+                panic!("it is tried again");
+            };
+            assert_eq!(delay >= settle, sent, "{delay:?}");
+        }
     });
 }
 

@@ -111,6 +111,9 @@ pub enum EventError {
     },
 }
 
+/// The event that a review of a pull request is.
+const REVIEW: &str = "pull_request_review";
+
 impl Event {
     /// Reads the event in a body. `headers` choose how to read it; without an event header its shape
     /// does. This does **not** verify a signature: see [`crate::SecretBook::verify`].
@@ -125,7 +128,10 @@ impl Event {
         body.object()?;
         match declared.map(EventKind::from_name) {
             Some(Err(name)) => Self::other(name, &body),
-            Some(Ok(kind)) => Self::known(shape::confirm(kind, &body)?, headers, &body, formats),
+            Some(Ok(kind)) => match shape::confirm(kind, &body)? {
+                Some(kind) => Self::known(kind, headers, &body, formats),
+                None => Self::other(EventName::try_from(REVIEW).expect("a constant name"), &body),
+            },
             None => match Shape::of(&body) {
                 Shape::Known(kind) => Self::known(kind, headers, &body, formats),
                 Shape::Review | Shape::Unknown => Err(EventError::Unrecognised),

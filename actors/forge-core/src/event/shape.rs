@@ -78,18 +78,28 @@ impl Shape {
     }
 }
 
-/// The declared kind, unless the body is recognisably another. A body that looks like nothing goes on
-/// to be read, so that the error names the missing field.
-pub(super) fn confirm(declared: EventKind, body: &Node<'_>) -> Result<EventKind, EventError> {
+/// The declared kind, unless the body is recognisably another. A body that looks like nothing goes on to be read, so that
+/// the error names the missing field. `None`: a review of a pull request as old versions of Gitea send it, under the name
+/// of a pull request's or a comment's event; nothing acts on one.
+pub(super) fn confirm(
+    declared: EventKind,
+    body: &Node<'_>,
+) -> Result<Option<EventKind>, EventError> {
     match Shape::of(body) {
         Shape::Known(kind) if kind != declared => Err(EventError::Mismatch {
             declared,
             body: kind.name(),
         }),
+        Shape::Review if is_gitea_review(body) && declared != EventKind::Push => Ok(None),
         Shape::Review => Err(EventError::Mismatch {
             declared,
             body: "a pull request review",
         }),
-        Shape::Known(_) | Shape::Unknown => Ok(declared),
+        Shape::Known(_) | Shape::Unknown => Ok(Some(declared)),
     }
+}
+
+/// Gitea's word for what was done; GitHub's are `submitted`, `edited` and `dismissed`, under an event name of their own.
+fn is_gitea_review(body: &Node<'_>) -> bool {
+    matches!(body.field("action").opt_text(), Ok(Some("reviewed")))
 }

@@ -385,3 +385,23 @@ fn the_forge_is_told_by_its_own_headers() {
     );
     assert_eq!(of(&["X-Request-Id"]), None);
 }
+
+/// V7: what the oldest Gitea that is supported sends is taken; its reviews start nothing, and are no error.
+#[test]
+fn v7_payloads_of_gitea_1_15_are_read() {
+    let review = payload("gitea_1_15_review_comment");
+    for declared in ["pull_request", "issue_comment", "pull_request_comment"] {
+        let event = read(declared, &review);
+        let Ok(Event::Other(other)) = &event else {
+            panic!("{declared}: {event:?}");
+        };
+        assert_eq!(other.repository.as_ref().unwrap().as_str(), "acme/rocket");
+    }
+    let Ok(Event::IssueComment(comment)) =
+        read("issue_comment", &payload("gitea_1_15_issue_comment"))
+    else {
+        panic!("a comment");
+    };
+    assert_eq!(comment.comment.author.as_str(), "ada");
+    assert!(!comment.issue.is_pull_request);
+}

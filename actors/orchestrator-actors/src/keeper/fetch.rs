@@ -135,7 +135,7 @@ fn chosen(origin: Option<&str>, forge: Option<&ForgeConfig>, repository: &str) -
     if let Some(folder) = origin.filter(|origin| origin.starts_with('/')) {
         return Url::from_file_path(folder).ok().map(Into::into);
     }
-    let origin = origin.and_then(|origin| Url::parse(origin).ok());
+    let origin = origin.and_then(|origin| without_user(Url::parse(origin).ok()?));
     let origin = origin.filter(|origin| matches!(origin.scheme(), "https" | "http" | "file"));
     let base = forge.map(git_base);
     let usable = origin.filter(|origin| {
@@ -152,6 +152,16 @@ fn chosen(origin: Option<&str>, forge: Option<&ForgeConfig>, repository: &str) -
         "{}/{repository}.git",
         base.as_str().trim_end_matches('/')
     ))
+}
+
+/// A user or a token in the address is not used: the forge's own token is. `--check` refuses it, but the file can be
+/// changed later.
+fn without_user(mut origin: Url) -> Option<Url> {
+    if origin.scheme() != "file" {
+        origin.set_username("").ok()?;
+        origin.set_password(None).ok()?;
+    }
+    Some(origin)
 }
 
 /// Where repositories are: GitHub's API has a name of its own.
@@ -191,11 +201,12 @@ mod tests {
             kind,
             url: Url::parse(url).expect("an address"),
             token: Secret::new("t".to_owned()),
+            allow_http: false,
         }
     }
 
     #[test]
-    fn a_token_goes_to_no_other_host_and_ssh_becomes_the_forge() {
+    fn v2_a_token_goes_to_no_other_host_and_ssh_becomes_the_forge() {
         let gitea = forge(Forge::Gitea, "https://git.example.org/code");
         let chosen = |origin| chosen(origin, Some(&gitea), "acme/main");
         let by_name = Some("https://git.example.org/code/acme/main.git".to_owned());
@@ -206,6 +217,12 @@ mod tests {
         assert_eq!(chosen(Some("ext::sh -c id")), by_name);
         let own = "https://git.example.org/code/acme/fork.git";
         assert_eq!(chosen(Some(own)).as_deref(), Some(own));
+        // V2: an address with a user or a token in it is fetched from all the same.
+        for user in ["ada@", "oauth2:token-0123@", "token-0123@"] {
+            let with_user = format!("https://{user}git.example.org/code/acme/fork.git");
+            let chosen = super::chosen(Some(&with_user), Some(&gitea), "acme/main");
+            assert_eq!(chosen.as_deref(), Some(own), "{user}");
+        }
         assert_eq!(
             chosen(Some("/srv/main.git")).as_deref(),
             Some("file:///srv/main.git")

@@ -2,18 +2,20 @@
 
 use forge_actors::deliveries::{Admission, Arrival, Deliveries};
 use forge_core::{Delivery, Event, IssueNumber, RepoName, RunId};
+use orchestrator_core::Millis;
 use orchestrator_core::admin::{AcceptedView, Outcome, RejectedView, WebhookReply};
 use orchestrator_core::health::{Usage, month};
-use orchestrator_core::intake::{AgentKey, Decision, Dispatch, Ends, Mark, View, decide};
-use orchestrator_core::run::{Reason, Run, RunState, Subject};
+use orchestrator_core::intake::{
+    AgentKey, Decision, Dispatch, Ignored, Mark, Rejection, View, decide, seen,
+};
+use orchestrator_core::run::{Run, RunState, Subject};
 use store::{ReadRows, StoreError};
 use uuid::Uuid;
 
+use super::answer::answer_comment;
 use super::book::Book;
-use super::change::end_early;
-use super::rows::{
-    At, Flag, ISSUE_LOG, OPEN, PULL_HEADS, PULL_RUNS, RUNS, RunRow, TROUBLE, USAGE, folded,
-};
+use super::heads::{end_others, open_of_pull, take_head};
+use super::rows::{Flag, ISSUE_LOG, OPEN, TROUBLE, USAGE, folded};
 use crate::journal::{Entry, Happened};
 use crate::shared::OwnLogins;
 
@@ -37,6 +39,34 @@ pub struct Admitted {
     pub id_reused: bool,
 }
 
+/// How an event came.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// By a webhook.
+    Delivery(&'a Delivery),
+    /// By asking the forge.
+    Found {
+        /// What a webhook would have said.
+        event: &'a Event,
+        /// When the forge was asked.
+        asked_at: Millis,
+    },
+}
+
+impl Source<'_> {
+    fn event(&self) -> &Event {
+        match self {
+            Self::Delivery(delivery) => &delivery.event,
+            Self::Found { event, .. } => event,
+        }
+    }
+
+    /// A poll tells of most things again and again; only a webhook that does so is worth a word.
+    fn is_delivery(&self) -> bool {
+        matches!(self, Self::Delivery(_))
+    }
+}
+
 /// Takes in an event of the forge, or one that was found by asking it (without a delivery).
 ///
 /// # Errors
@@ -44,42 +74,82 @@ pub struct Admitted {
 pub fn admit(
     mut book: Book<'_, '_>,
     deliveries: &Deliveries,
-    delivery: Option<&Delivery>,
-    event: &Event,
+    source: &Source<'_>,
     own: &OwnLogins,
 ) -> Result<Admitted, StoreError> {
-    let id = delivery.map_or_else(|| "poll".to_owned(), |delivery| delivery.id.to_string());
+    let id = match source {
+        Source::Delivery(delivery) => delivery.id.to_string(),
+        Source::Found { .. } => "poll".to_owned(),
+    };
     let mut admitted = Admitted {
         reply: WebhookReply {
             delivery: id,
             outcome: Outcome::Duplicate,
             dispatches: Vec::new(),
             rejected: Vec::new(),
+            reason: None,
+            detail: None,
         },
         kill: Vec::new(),
         check: Vec::new(),
         entries: Vec::new(),
         id_reused: false,
     };
-    if let Some(delivery) = delivery {
+    if let Source::Delivery(delivery) = source {
         let arrival = Arrival::new(&delivery.id, &delivery.body);
         let seen = deliveries.admit(book.rows, &arrival, book.now)?;
         admitted.id_reused = seen == Admission::SameIdOtherBody;
         if !seen.is_new() {
+            admitted.says(Ignored::Duplicate);
             book.tell(Entry::plain(Happened::DedupHit("delivery".to_owned()), ""))?;
             admitted.entries = book.entries();
             return Ok(admitted);
         }
     }
+    let event = source.event();
     match decision(&mut book, event, own)? {
-        Decision::Ignored(_) => admitted.reply.outcome = Outcome::Ignored,
+        Decision::Ignored(why) => {
+            admitted.reply.outcome = Outcome::Ignored;
+            admitted.says(why);
+            if let Some(key) = seen(event) {
+                deliveries.admit_subject(book.rows, &key, book.now)?;
+            }
+            if source.is_delivery() {
+                book.tell(Entry::plain(Happened::Ignored(why), about(event)))?;
+            }
+        }
         Decision::Dispatch(dispatch) => {
-            let pull = matches!(event, Event::PullRequest(_));
-            store(&mut book, deliveries, *dispatch, pull, &mut admitted)?;
+            store(&mut book, deliveries, *dispatch, source, &mut admitted)?;
         }
     }
     admitted.entries = book.entries();
     Ok(admitted)
+}
+
+impl Admitted {
+    /// Why nothing was done.
+    fn says(&mut self, why: Ignored) {
+        self.reply.reason = Some(why.to_string());
+        self.reply.detail = Some(why.detail().to_owned());
+    }
+}
+
+/// What an event is about, for the journal.
+fn about(event: &Event) -> String {
+    let repository = event.repository().map(ToString::to_string);
+    let repository = repository.unwrap_or_default();
+    match event {
+        Event::PullRequest(pull) => format!("{repository}#{}", pull.number),
+        Event::IssueComment(comment) => {
+            format!(
+                "{repository}#{} comment {}",
+                comment.issue.number, comment.comment.id
+            )
+        }
+        other => format!("{} {repository}", other.name())
+            .trim_end()
+            .to_owned(),
+    }
 }
 
 /// Asks the pure decision, with everything it wants to know read from this transaction.
@@ -162,13 +232,17 @@ fn store(
     book: &mut Book<'_, '_>,
     deliveries: &Deliveries,
     dispatch: Dispatch,
-    pull: bool,
+    source: &Source<'_>,
     admitted: &mut Admitted,
 ) -> Result<(), StoreError> {
     if let Some(mark) = &dispatch.mark
-        && is_known(book, deliveries, mark, &dispatch)?
+        && is_known(book, deliveries, mark, &dispatch, source)?
     {
-        return book.tell(Entry::plain(Happened::DedupHit(mark.key.clone()), ""));
+        admitted.says(Ignored::Duplicate);
+        if source.is_delivery() {
+            book.tell(Entry::plain(Happened::DedupHit(mark.key.clone()), ""))?;
+        }
+        return Ok(());
     }
     if let Some(ends) = &dispatch.ends {
         end_others(book, ends, &mut admitted.kill)?;
@@ -177,37 +251,38 @@ fn store(
         accept(book, &want.run, admitted)?;
         book.put_context(&want.run, want.context)?;
     }
+    let about = dispatch.ends.as_ref();
+    let place = about.map(|ends| format!("{}#{}", ends.repository, ends.number));
     for rejection in dispatch.rejected {
         admitted.reply.rejected.push(RejectedView {
             agent: rejection.agent.clone(),
             reason: rejection.reason.to_string(),
             detail: rejection.reason.detail().to_owned(),
         });
-        refuse(
-            book,
-            rejection.run.as_ref(),
-            rejection.reason,
-            &rejection.agent,
-            pull,
-        )?;
+        refuse(book, &rejection, place.as_deref())?;
+        if let Event::IssueComment(comment) = source.event() {
+            answer_comment(book, comment, &rejection)?;
+        }
     }
     let queued = admitted.reply.dispatches.len();
-    if pull && queued > 0 {
-        let about = dispatch.ends.as_ref();
-        let number = about.map_or(0, |ends| ends.number.get());
-        if let Some(ends) = about {
-            book.tell(Entry::pull(
-                &ends.repository,
-                number,
-                Happened::FanOut { runs: queued },
-            ))?;
-        }
+    if queued > 0
+        && let Some(ends) = about
+    {
+        let number = ends.number.get();
+        book.tell(Entry::pull(
+            &ends.repository,
+            number,
+            Happened::FanOut { runs: queued },
+        ))?;
     }
     admitted.reply.outcome = match (queued, admitted.reply.rejected.len()) {
         (0, 0) => Outcome::Ignored,
         (0, _) => Outcome::Rejected,
         _ => Outcome::Accepted,
     };
+    if admitted.reply.outcome == Outcome::Ignored {
+        admitted.says(Ignored::PullRequestClosed);
+    }
     Ok(())
 }
 
@@ -217,6 +292,7 @@ fn is_known(
     deliveries: &Deliveries,
     mark: &Mark,
     dispatch: &Dispatch,
+    source: &Source<'_>,
 ) -> Result<bool, StoreError> {
     let keep = dispatch
         .ends
@@ -225,57 +301,16 @@ fn is_known(
     let Some((ends, sha)) = keep else {
         return Ok(!deliveries.admit_subject(book.rows, &mark.key, book.now)?);
     };
-    let key = (folded(&ends.repository), ends.number.get(), sha.to_string());
-    let seen = book.rows.contains(&PULL_HEADS, &key)?;
-    book.rows.put(&PULL_HEADS, &key, &At(book.now))?;
+    let (repository, number) = (folded(&ends.repository), ends.number.get());
+    let seen = take_head(book, &repository, number, sha, source)?;
     if mark.once {
         return Ok(seen);
     }
     // Opened again: only a run of this head that still goes on makes it a repetition.
-    let open = open_of_pull(book, &key.0, key.1)?;
+    let open = open_of_pull(book, &repository, number)?;
     let same =
         |run: &Run| matches!(&run.subject, Subject::PullRequest { sha: of, .. } if of == sha);
     Ok(open.iter().any(same))
-}
-
-/// The open runs of a pull request.
-pub(super) fn open_of_pull(
-    book: &mut Book<'_, '_>,
-    repository: &str,
-    number: u64,
-) -> Result<Vec<Run>, StoreError> {
-    let prefix = (repository.to_owned(), number);
-    let ids = book.rows.below(&PULL_RUNS, &prefix, None, MAX_COUNTED)?;
-    let mut runs = Vec::new();
-    for ((_, _, id), _) in ids {
-        runs.extend(book.rows.get(&RUNS, &id)?.map(|RunRow(run)| run));
-    }
-    Ok(runs)
-}
-
-/// Ends the runs of other heads, or all of a pull request that was closed.
-fn end_others(
-    book: &mut Book<'_, '_>,
-    ends: &Ends,
-    kill: &mut Vec<RunId>,
-) -> Result<(), StoreError> {
-    let (repository, number) = (folded(&ends.repository), ends.number.get());
-    for run in open_of_pull(book, &repository, number)? {
-        let (_, sha) = run
-            .subject
-            .pull_request()
-            .expect("the index holds pull requests only");
-        if ends.keep.as_ref() != Some(sha) && end_early(book, run.clone(), ends.reason)? {
-            kill.push(run.id);
-        }
-    }
-    if ends.forget {
-        let prefix = (repository, number);
-        for (key, _) in book.rows.below(&PULL_HEADS, &prefix, None, MAX_COUNTED)? {
-            book.rows.delete(&PULL_HEADS, &key)?;
-        }
-    }
-    Ok(())
 }
 
 fn accept(book: &mut Book<'_, '_>, run: &Run, admitted: &mut Admitted) -> Result<(), StoreError> {
@@ -300,25 +335,27 @@ fn accept(book: &mut Book<'_, '_>, run: &Run, admitted: &mut Admitted) -> Result
     book.tell(Entry::of(run, Happened::Queued).about(run.trigger.as_str()))
 }
 
+/// Records a refusal; `place` is the pull request whose fan-out it is part of.
 fn refuse(
     book: &mut Book<'_, '_>,
-    run: Option<&Run>,
-    reason: Reason,
-    agent: &str,
-    pull: bool,
+    rejection: &Rejection,
+    place: Option<&str>,
 ) -> Result<(), StoreError> {
-    if let Some(run) = run {
+    let reason = rejection.reason;
+    if let Some(run) = &rejection.run {
         book.put(run)?;
         book.begin_status(run)?;
     }
-    let what = if pull {
-        Happened::FanOutSkipped(reason)
-    } else {
-        Happened::Rejected(reason)
+    let (what, about) = match place {
+        Some(place) => {
+            let about = format!("{place} {}", rejection.agent);
+            (Happened::FanOutSkipped(reason), about)
+        }
+        None => (Happened::Rejected(reason), rejection.agent.clone()),
     };
-    let entry = run.map_or_else(
-        || Entry::plain(what.clone(), agent),
-        |run| Entry::of(run, what.clone()).about(agent),
-    );
+    let entry = match &rejection.run {
+        Some(run) => Entry::of(run, what).about(about),
+        None => Entry::plain(what, about),
+    };
     book.tell(entry)
 }

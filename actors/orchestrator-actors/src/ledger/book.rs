@@ -11,6 +11,7 @@ use orchestrator_core::run::{Run, Subject};
 use orchestrator_core::verdict::Verdict;
 use store::{ReadRows, StoreError, WriteTxn};
 
+use super::keep::MAX_JOURNAL;
 use super::rows::{
     CONTEXTS, ContextRow, Flag, HEADS, HeadRow, JOURNAL, JournalRow, OPEN, OWED, OpenRow, OwedRow,
     PULL_RUNS, RUNS, RunRow, folded,
@@ -66,6 +67,10 @@ impl<'t, 'db> Book<'t, 'db> {
             detail,
         };
         self.rows.put(&JOURNAL, &next, &row)?;
+        // One comes, one goes: ignored webhooks come faster than ticks, which remove what is too old.
+        if let Some(oldest) = next.checked_sub(MAX_JOURNAL) {
+            self.rows.delete(&JOURNAL, &oldest)?;
+        }
         self.entries.push(entry);
         Ok(())
     }

@@ -5,13 +5,14 @@ use forge_core::{Marker, RunId};
 use orchestrator_core::Millis;
 use orchestrator_core::config::OnRestart;
 use orchestrator_core::run::{
-    ExitClass, ExitReport, ProcessIdentity, Reason, Run, RunContext, RunState, Terminal, Trigger,
-    WorktreeRecord,
+    ExitClass, ExitReport, ProcessIdentity, Reason, Run, RunContext, RunState, Subject, Terminal,
+    Trigger, WorktreeRecord,
 };
 use orchestrator_core::verdict::Verdict;
 use store::{ReadRows, StoreError};
 
 use super::admit::new_run_id;
+use super::answer::{answer_run, restart_note};
 use super::book::Book;
 use super::health::{count_usage, judge_health, start_trial};
 use super::rows::{At, CONTEXTS, ContextRow, Flag, STARTED, WORKTREES};
@@ -122,7 +123,9 @@ pub fn end(book: &mut Book<'_, '_>, id: &RunId, end: EndOfRun) -> Result<bool, S
     let agent = book.config.agent(&run.home, &run.agent);
     let needs_verdict = agent.is_some_and(|agent| agent.verdict_block);
     book.update_status(&run, end.verdict.as_ref(), needs_verdict)?;
-    if let Some(text) = end.comment {
+    let restarted = class == ExitClass::OrchestratorRestart;
+    let note = restarted.then(|| restart_note(book, &run)).flatten();
+    if let Some(text) = end.comment.or(note) {
         post_comment(book, &run, &text)?;
     }
     if cut {
@@ -195,20 +198,21 @@ pub fn reject(book: &mut Book<'_, '_>, id: &RunId, reason: Reason) -> Result<(),
     run.ended_at = Some(book.now);
     book.put(&run)?;
     book.update_status(&run, None, false)?;
+    answer_run(book, &run, reason)?;
     book.tell(Entry::of(&run, Happened::Rejected(reason)))
 }
 
-/// The forge has said whether the author of a waiting run may write to the repository.
+/// The forge has said what a waiting run depends on: nothing stands against it, or this reason.
 ///
 /// # Errors
 /// The store's.
-pub fn author_checked(
+pub fn checked(
     book: &mut Book<'_, '_>,
     id: &RunId,
-    may_write: bool,
+    against: Option<Reason>,
 ) -> Result<(), StoreError> {
-    if !may_write {
-        return reject(book, id, Reason::NotAllowed);
+    if let Some(reason) = against {
+        return reject(book, id, reason);
     }
     let Some(mut run) = book.run(id)?.filter(|run| run.state == RunState::Queued) else {
         return Ok(());
@@ -289,6 +293,8 @@ fn repeat(book: &mut Book<'_, '_>, run: &Run) -> Result<Run, StoreError> {
         worktree: None,
         exit: None,
         provider: None,
+        // Whoever repeats a check has decided that the commit is to be checked.
+        check_author: run.check_author && !matches!(run.subject, Subject::PullRequest { .. }),
         ..run.clone()
     };
     add_run(book, &again, context.map(|ContextRow(context)| context))?;

@@ -20,7 +20,7 @@ use crate::journal::{Entry, Happened};
 /// Most rows removed at a time.
 const PRUNED: usize = 200;
 /// Most entries of the journal.
-const MAX_JOURNAL: u64 = 100_000;
+pub(super) const MAX_JOURNAL: u64 = 100_000;
 /// Most commits remembered for comparison with the forge.
 const MAX_HEADS: u64 = 5_000;
 
@@ -79,15 +79,18 @@ pub fn cursor(rows: &mut impl ReadRows, project: &ProjectId) -> Result<Option<Mi
     Ok(rows.get(&CURSORS, &project.to_string())?.map(|at| at.0))
 }
 
-/// Remembers how far a project's comments were read.
+/// Remembers how far a project's comments were read; never less far than before.
 ///
 /// # Errors
 /// The store's.
-pub fn set_cursor(
+pub fn advance_cursor(
     book: &mut Book<'_, '_>,
     project: &ProjectId,
     at: Millis,
 ) -> Result<(), StoreError> {
+    if cursor(book.rows, project)?.is_some_and(|before| before >= at) {
+        return Ok(());
+    }
     book.rows.put(&CURSORS, &project.to_string(), &At(at))
 }
 

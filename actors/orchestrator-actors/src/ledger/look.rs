@@ -11,7 +11,7 @@ use orchestrator_core::health::{Breaker, Usage, month};
 use orchestrator_core::intake::AgentKey;
 use orchestrator_core::obligation::Obligation;
 use orchestrator_core::reconcile::{ScheduleMark, State, reconcile};
-use orchestrator_core::run::{Run, RunState};
+use orchestrator_core::run::{Run, RunState, Subject};
 use store::{ReadRows, StoreError};
 
 use super::mirror::Mirror;
@@ -192,22 +192,31 @@ fn last_started(rows: &mut impl ReadRows) -> Result<BTreeMap<ProjectId, Millis>,
     Ok(read.collect())
 }
 
-/// The repository of a run that waits for the word about its author, and that author.
+/// What the forge is to be asked before a run starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// Whether this account may write to the repository; nobody in particular may not.
+    Author(RepoName, Option<Login>),
+    /// Whether the message of this commit says that it is not to be checked.
+    Message(RepoName, CommitSha),
+}
+
+/// The question that a waiting run depends on.
 ///
 /// # Errors
 /// The store's.
-pub fn author_of(
-    rows: &mut impl ReadRows,
-    id: &RunId,
-) -> Result<Option<(RepoName, Option<Login>)>, StoreError> {
+pub fn question_of(rows: &mut impl ReadRows, id: &RunId) -> Result<Option<Question>, StoreError> {
     let id = id.to_string();
     let run = rows.get(&RUNS, &id)?.map(|RunRow(run)| run);
     let Some(run) = run.filter(|run| run.check_author && run.state == RunState::Queued) else {
         return Ok(None);
     };
+    if let Subject::PullRequest { sha, .. } = run.subject {
+        return Ok(Some(Question::Message(run.repository, sha)));
+    }
     let context = rows.get(&CONTEXTS, &id)?;
     let author = context.and_then(|context| context.0.author);
-    Ok(Some((run.repository, author)))
+    Ok(Some(Question::Author(run.repository, author)))
 }
 
 fn key(project: &str, agent: &str) -> Option<AgentKey> {

@@ -10,8 +10,10 @@
 //! contradict each other, and a crash leaves either all of it or nothing.
 
 mod admit;
+mod answer;
 mod book;
 mod change;
+mod heads;
 mod health;
 mod keep;
 mod look;
@@ -20,17 +22,17 @@ mod rows;
 mod view;
 
 pub(crate) use admit::new_run_id;
-pub use admit::{Admitted, admit};
+pub use admit::{Admitted, Source, admit};
 pub use book::Book;
 pub(crate) use book::OWN_ACCOUNT;
 pub use change::{
-    EndOfRun, Started, add_run, author_checked, begin, cancel, close_status, end, lost, reject,
-    retry, running, spawned_nothing,
+    EndOfRun, Started, add_run, begin, cancel, checked, close_status, end, lost, reject, retry,
+    running, spawned_nothing,
 };
 pub use keep::{
-    clear_trouble, cursor, forget_worktree, mark_schedule, prune, remember_heads, set_cursor,
+    advance_cursor, clear_trouble, cursor, forget_worktree, mark_schedule, prune, remember_heads,
     set_paused, worktrees,
 };
-pub use look::{Looked, author_of, breakers, look};
+pub use look::{Looked, Question, breakers, look, question_of};
 pub use mirror::{Mirror, open_runs};
 pub use view::{RunQuery, Standing, agents, journal, projects, run_record, run_view, runs, status};

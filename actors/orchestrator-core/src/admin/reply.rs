@@ -28,6 +28,12 @@ pub struct WebhookReply {
     pub dispatches: Vec<AcceptedView>,
     /// What was asked for and refused.
     pub rejected: Vec<RejectedView>,
+    /// Why nothing was asked for: a word of [`crate::intake::Ignored`]; with `ignored` and `duplicate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The same in one sentence for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
 /// A queued run.

@@ -12,7 +12,7 @@ use forge_core::{AgentName, ProjectId};
 
 use super::agent::AgentSpec;
 use super::declared::{Declared, unknown};
-use super::decode_top::{Top, places, top};
+use super::decode_top::{Top, is_loopback, places, top};
 use super::decoder::{Context, Parts, fragment};
 use super::input::{ConfigFile, FileProblem, Files, Host};
 use super::model::{Config, Directories, Project};
@@ -337,6 +337,17 @@ impl Checker<'_> {
                 &main,
                 message,
                 "add `[forge]` with `kind`, `url` and `token`",
+            );
+        }
+        let plain = top.forge.as_ref().filter(|forge| {
+            forge.url.scheme() == "http" && !forge.allow_http && !is_loopback(forge.url.authority())
+        });
+        if let Some(forge) = plain {
+            let message = format!("tokens go to {} without encryption", forge.url);
+            self.warn(
+                &main,
+                message,
+                "use https, or say `allow_http = true` in `[forge]` where the network is trusted",
             );
         }
         let missing = std::mem::take(&mut *self.missing_programs.borrow_mut());

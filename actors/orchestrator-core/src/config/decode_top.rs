@@ -161,6 +161,14 @@ fn listeners(fields: &Fields<'_>, base: &Path) -> Listeners {
         fields.error_at("admin_listen", error.help(help));
     }
     if let Some(admin) = &listeners.admin
+        && *admin == listeners.webhook
+        && !admin.ends_with(":0")
+    {
+        let error = ValueError::new(format!("`listen` is {} as well", quoted(admin)));
+        let help = "the receiver and the admin bridge need an address each; 127.0.0.1:3201 is the bridge's usual one";
+        fields.error_at("admin_listen", error.help(help));
+    }
+    if let Some(admin) = &listeners.admin
         && !is_loopback(admin)
     {
         let error = ValueError::new(format!(
@@ -175,8 +183,12 @@ fn listeners(fields: &Fields<'_>, base: &Path) -> Listeners {
     listeners
 }
 
-fn is_loopback(address: &str) -> bool {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+/// Whether `<host>:<port>` or `<host>` is this machine.
+pub(super) fn is_loopback(address: &str) -> bool {
+    let host = match address.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => address,
+    };
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"
         || host
@@ -204,16 +216,22 @@ fn forge(item: &Item<'_>) -> Option<ForgeConfig> {
         ("forgejo", Forge::Forgejo),
         ("github", Forge::GitHub),
     ];
-    item.fields("[forge]", &["kind", "url", "token"], |fields| {
-        let kind = fields.required("kind", |item| item.choice("forge", &KINDS));
-        let url = fields.required("url", Item::http_url);
-        let token = fields.required("token", Item::secret);
-        Some(ForgeConfig {
-            kind: kind?,
-            url: url?,
-            token: token?,
-        })
-    })
+    item.fields(
+        "[forge]",
+        &["kind", "url", "token", "allow_http"],
+        |fields| {
+            let allow_http = or(fields, "allow_http", false, Item::boolean);
+            let kind = fields.required("kind", |item| item.choice("forge", &KINDS));
+            let url = fields.required("url", Item::http_url);
+            let token = fields.required("token", Item::secret);
+            Some(ForgeConfig {
+                kind: kind?,
+                url: url?,
+                token: token?,
+                allow_http,
+            })
+        },
+    )
 }
 
 fn webhook(item: &Item<'_>) -> Option<WebhookConfig> {
@@ -233,7 +251,7 @@ fn webhook(item: &Item<'_>) -> Option<WebhookConfig> {
 }
 
 fn mentions(item: &Item<'_>) -> Option<Mentions> {
-    const KEYS: [&str; 8] = [
+    const KEYS: [&str; 9] = [
         "poll_modulo",
         "max_dispatches_per_tick",
         "max_concurrent_mention_agents",
@@ -242,6 +260,7 @@ fn mentions(item: &Item<'_>) -> Option<Mentions> {
         "max_per_comment",
         "allow",
         "require_write",
+        "answer_refusals",
     ];
     item.fields("[mentions]", &KEYS, |fields| {
         let limits = MentionLimits {
@@ -262,6 +281,7 @@ fn mentions(item: &Item<'_>) -> Option<Mentions> {
             limits,
             allow: or(fields, "allow", Vec::new(), logins),
             require_write: or(fields, "require_write", true, Item::boolean),
+            answer_refusals: or(fields, "answer_refusals", true, Item::boolean),
         })
     })
 }

@@ -190,11 +190,38 @@ impl Context<'_> {
         let path = folder(item, self.folder)?;
         let help = "clone the project's repository there";
         let wrong = match self.host.folder(&path) {
-            Folder::Git => return Some(path),
+            Folder::Git => return self.without_credentials(item, path),
             Folder::Plain => "the working directory is no git repository",
             Folder::Missing => "the working directory does not exist",
         };
         item.error(ValueError::new(wrong).help(help));
+        None
+    }
+
+    /// A token in the address of `origin` stands in a file that every agent of the project can read.
+    fn without_credentials(
+        &self,
+        item: &Item<'_>,
+        path: std::path::PathBuf,
+    ) -> Option<std::path::PathBuf> {
+        let origin = self.host.origin(&path);
+        let origin = origin.and_then(|origin| url::Url::parse(&origin).ok());
+        let held = |origin: &url::Url| {
+            let is_web = matches!(origin.scheme(), "http" | "https");
+            is_web && (!origin.username().is_empty() || origin.password().is_some())
+        };
+        let Some(mut origin) = origin.filter(held) else {
+            return Some(path);
+        };
+        // These fail only for addresses that cannot have a user.
+        let _ = origin.set_username("");
+        let _ = origin.set_password(None);
+        let message = "the address of `origin` there holds a user or a token, which every agent of the project can read";
+        let help = format!(
+            "git -C {} remote set-url origin {origin}; the token of `[forge]` is used to fetch, and replace the one that stood there",
+            path.display()
+        );
+        item.error(ValueError::new(message).help(help));
         None
     }
 }

@@ -90,6 +90,11 @@ pub trait Host {
     fn folder(&self, path: &Path) -> Folder;
     /// The time zone of that IANA name.
     fn time_zone(&self, name: &str) -> Option<TimeZone>;
+    /// The address of `origin` in the repository at `path`, as it is written there.
+    fn origin(&self, path: &Path) -> Option<String> {
+        let _ = path;
+        None
+    }
 }
 
 /// A host on which everything exists: for parsing a configuration made for another machine.

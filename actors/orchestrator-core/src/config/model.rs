@@ -190,6 +190,8 @@ pub struct ForgeConfig {
     pub url: Url,
     /// The orchestrator's own token.
     pub token: Secret<String>,
+    /// Whether tokens may go to another machine without encryption, unmentioned.
+    pub allow_http: bool,
 }
 
 /// Secrets and limits of the receiver.
@@ -218,6 +220,8 @@ pub struct Mentions {
     pub allow: Vec<Login>,
     /// Whether an author that is on no allow-list must be able to write to the repository, as the forge says.
     pub require_write: bool,
+    /// Whether a refused mention is answered at its issue, once for each reason.
+    pub answer_refusals: bool,
 }
 
 /// Bounds against loops and floods.

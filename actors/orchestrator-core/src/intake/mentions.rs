@@ -3,7 +3,10 @@
 use forge_core::mention::{self, Limits, Mention};
 use forge_core::{CommentAction, IssueCommentEvent, IssueState, Login, Marker};
 
-use super::{Ask, Decision, Dispatch, Mark, Rejection, View, Want, long, refusal, rejected, title};
+use super::{
+    Ask, Decision, Dispatch, Ignored, Mark, Rejection, View, Want, comment_key, long, refusal,
+    rejected, title,
+};
 use crate::config::{AgentSpec, Mentions, Project};
 use crate::run::{Reason, RunContext, Subject, Trigger};
 
@@ -13,9 +16,9 @@ const WRITERS: [&str; 3] = ["OWNER", "MEMBER", "COLLABORATOR"];
 pub(super) fn decide(event: &IssueCommentEvent, view: &View<'_>) -> Decision {
     match event.action {
         CommentAction::Created => {}
-        CommentAction::Edited => return Decision::Ignored("comment_edited"),
-        CommentAction::Deleted => return Decision::Ignored("comment_deleted"),
-        CommentAction::Other(_) => return Decision::Ignored("comment_action"),
+        CommentAction::Edited => return Decision::Ignored(Ignored::CommentEdited),
+        CommentAction::Deleted => return Decision::Ignored(Ignored::CommentDeleted),
+        CommentAction::Other(_) => return Decision::Ignored(Ignored::CommentAction),
     }
     let settings = view.config.mentions.as_ref();
     let per_comment = settings.map_or(Limits::default().mentions, |m| m.limits.per_comment);
@@ -25,10 +28,10 @@ pub(super) fn decide(event: &IssueCommentEvent, view: &View<'_>) -> Decision {
     };
     let mentions = mention::scan(&event.comment.body, limits);
     if mentions.found.is_empty() {
-        return Decision::Ignored("no_mention");
+        return Decision::Ignored(Ignored::NoMention);
     }
     if view.own_logins.contains(&event.comment.author) {
-        return Decision::Ignored("own_comment");
+        return Decision::Ignored(Ignored::OwnComment);
     }
     let asked = Asked {
         event,
@@ -67,10 +70,9 @@ impl<'a> Asked<'a> {
     /// A comment is the same whatever delivery tells of it. Triggers of the command line without an id
     /// are told apart by their deliveries alone.
     fn mark(&self) -> Option<Mark> {
-        let (repository, id) = (&self.event.repository.name, self.event.comment.id.get());
-        let repository = repository.as_str().to_ascii_lowercase();
-        (id != 0).then(|| Mark {
-            key: format!("comment:{repository}:{id}"),
+        let (repository, id) = (&self.event.repository.name, self.event.comment.id);
+        (id.get() != 0).then(|| Mark {
+            key: comment_key(repository, id),
             once: true,
         })
     }

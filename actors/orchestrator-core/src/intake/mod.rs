@@ -4,20 +4,26 @@
 //! seen? is a run of this pull request open?) is left to the transaction that stores it, which gets
 //! [`Dispatch::mark`] and [`Dispatch::ends`] for that.
 
+mod ignored;
 mod mentions;
 mod pulls;
+mod skip;
 
 use std::collections::BTreeSet;
 
 use forge_core::text::truncate;
 use forge_core::{
-    AgentName, CommitSha, Event, IssueNumber, Login, ProjectId, PullRequestNumber, RepoName, RunId,
+    AgentName, CommentAction, CommentId, CommitSha, Event, IssueNumber, Login, ProjectId,
+    PullRequestNumber, RepoName, RunId,
 };
 
 use crate::Millis;
 use crate::config::{AgentSpec, Config, Project};
 use crate::health::{BudgetState, Usage};
 use crate::run::{Priority, Reason, Run, RunContext, RunState, StatusKey, Subject, Trigger};
+
+pub use ignored::Ignored;
+pub use skip::is_skipped;
 
 /// An agent by the project it is defined in.
 pub type AgentKey = (ProjectId, AgentName);
@@ -45,8 +51,8 @@ pub struct View<'a> {
 /// What an event leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing was asked for; the word says why (for the journal and the counters).
-    Ignored(&'static str),
+    /// Nothing was asked for; the word says why (for the reply, the journal and the counters).
+    Ignored(Ignored),
     /// Something was.
     Dispatch(Box<Dispatch>),
 }
@@ -119,10 +125,27 @@ pub fn decide(event: &Event, view: &View<'_>) -> Decision {
     match event {
         Event::IssueComment(comment) => mentions::decide(comment, view),
         Event::PullRequest(pull) => pulls::decide(pull, view),
-        Event::Push(_) => Decision::Ignored("push"),
-        Event::Ping(_) => Decision::Ignored("ping"),
-        Event::Other(_) => Decision::Ignored("other_event"),
+        Event::Push(_) => Decision::Ignored(Ignored::Push),
+        Event::Ping(_) => Decision::Ignored(Ignored::Ping),
+        Event::Other(_) => Decision::Ignored(Ignored::OtherEvent),
     }
+}
+
+/// The key of a comment's [`Mark`].
+pub fn comment_key(repository: &RepoName, id: CommentId) -> String {
+    let repository = repository.as_str().to_ascii_lowercase();
+    format!("comment:{repository}:{id}")
+}
+
+/// What is remembered of an event that asked for nothing: a comment that was written without a mention stays without one,
+/// whoever tells of it when it was changed.
+pub fn seen(event: &Event) -> Option<String> {
+    let Event::IssueComment(comment) = event else {
+        return None;
+    };
+    let id = comment.comment.id;
+    (comment.action == CommentAction::Created && id.get() != 0)
+        .then(|| comment_key(&comment.repository.name, id))
 }
 
 /// Who asks for what.

@@ -3,7 +3,8 @@
 use forge_core::{IssueState, Origin, PullRequestAction, PullRequestEvent, PullRequestHead};
 
 use super::{
-    Ask, Decision, Dispatch, Ends, Mark, Rejection, View, Want, long, refusal, rejected, title,
+    Ask, Decision, Dispatch, Ends, Ignored, Mark, Rejection, View, Want, long, refusal, rejected,
+    title,
 };
 use crate::config::{PrAgent, PrDispatch, Project};
 use crate::run::{Reason, RunContext, StatusKey, Subject, Trigger};
@@ -16,24 +17,24 @@ pub(super) fn decide(event: &PullRequestEvent, view: &View<'_>) -> Decision {
         PullRequestAction::Reopened => false,
         PullRequestAction::Closed => return closed(event),
         PullRequestAction::Edited | PullRequestAction::Other(_) => {
-            return Decision::Ignored("pull_request_action");
+            return Decision::Ignored(Ignored::PullRequestAction);
         }
     };
     let Some(settings) = &view.config.pr_dispatch else {
-        return Decision::Ignored("pr_dispatch_not_configured");
+        return Decision::Ignored(Ignored::PrDispatchNotConfigured);
     };
     let project = view.config.project_of(&event.repository.name);
     let Some(project) = project.filter(|project| project.id == settings.project) else {
-        return Decision::Ignored("pr_other_project");
+        return Decision::Ignored(Ignored::PrOtherProject);
     };
     let Some(head) = &event.pull_request.head else {
-        return Decision::Ignored("pr_without_head");
+        return Decision::Ignored(Ignored::PrWithoutHead);
     };
     if matches!(event.pull_request.state, Some(IssueState::Closed)) || event.pull_request.merged {
         return closed(event);
     }
     if event.pull_request.draft && !settings.drafts {
-        return Decision::Ignored("pr_draft");
+        return Decision::Ignored(Ignored::PrDraft);
     }
     let fan_out = FanOut {
         event,
@@ -145,7 +146,8 @@ impl FanOut<'_> {
                 sha: self.head.sha.clone(),
                 context: entry.context.clone(),
             }),
-            check_author: false,
+            // Only the forge knows the message of the head commit.
+            check_author: self.view.config.forge.is_some(),
         };
         let run = ask.run(self.view);
         match whole.or_else(|| refusal(agent, self.view, already)) {

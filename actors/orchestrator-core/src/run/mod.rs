@@ -4,6 +4,7 @@ mod exit;
 mod reason;
 mod record;
 
+pub(crate) use exit::words;
 pub use exit::{ExitClass, ExitReport, Terminal};
 pub use reason::{Hold, Reason};
 pub use record::{

@@ -53,6 +53,8 @@ words! {
         StartFailed = "start_failed",
         /// The verdict was absent or not about this run.
         NoVerdict = "no_verdict",
+        /// The message of the head commit says that it is not to be checked.
+        SkipCi = "skip_ci",
     }
 }
 
@@ -130,6 +132,9 @@ impl Reason {
                 "its worktree, prompt or program could not be made ready; see the run's log"
             }
             Self::NoVerdict => "the agent gave no verdict about this commit",
+            Self::SkipCi => {
+                "the head commit's message says [skip ci]; push a commit without it, or retry the run"
+            }
         }
     }
 }

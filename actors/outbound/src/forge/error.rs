@@ -19,6 +19,8 @@ pub enum Refusal {
     Address,
     /// The answer is not one of a forge.
     BadReply,
+    /// The forge is too old to know this call.
+    TooOld,
     /// Another status.
     Other(u16),
 }
@@ -32,6 +34,7 @@ impl std::fmt::Display for Refusal {
             Self::Unprocessable => "refused",
             Self::Address => "bad address",
             Self::BadReply => "bad reply",
+            Self::TooOld => "too old",
             Self::Other(status) => return write!(f, "status {status}"),
         };
         f.pad(word)
@@ -48,6 +51,8 @@ pub enum ForgeError {
         reason: String,
         /// When the forge wants to be asked again.
         after: Option<Duration>,
+        /// Whether the request may have reached the forge, so that it may have been carried out or still be.
+        sent: bool,
     },
     /// Too many calls (429, or GitHub's 403 with its headers).
     #[error("{reason}")]
@@ -90,6 +95,17 @@ impl ForgeError {
         self.refusal().is_none()
     }
 
+    /// Whether a call that changes something may have been carried out nevertheless, or may still be.
+    #[must_use]
+    pub fn may_be_done(&self) -> bool {
+        match self {
+            Self::Transient { sent, .. } => *sent,
+            Self::RateLimited { .. } => false,
+            // It said yes, in words that are not a forge's.
+            Self::Permanent { kind, .. } => *kind == Refusal::BadReply,
+        }
+    }
+
     /// When the forge wants to be asked again.
     #[must_use]
     pub fn after(&self) -> Option<Duration> {
@@ -117,7 +133,14 @@ impl From<HttpError> for ForgeError {
                     after: *retry_after,
                 };
             }
-            (_, Retry::Worth { after }) => return Self::Transient { reason, after },
+            (_, Retry::Worth { after }) => {
+                let sent = !error.was_not_sent();
+                return Self::Transient {
+                    reason,
+                    after,
+                    sent,
+                };
+            }
             (HttpError::Status { status, .. }, _) => match status {
                 401 => Refusal::Unauthorised,
                 403 => Refusal::Forbidden,

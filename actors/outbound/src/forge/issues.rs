@@ -29,6 +29,8 @@ pub struct ForgeComment {
     pub updated_at: Timestamp,
     /// Its page, for people.
     pub html_url: Option<String>,
+    /// GitHub's word for its author's standing in the repository.
+    pub author_association: Option<String>,
 }
 
 /// An issue as a forge has it.
@@ -54,6 +56,8 @@ pub struct ForgeIssue {
     pub created_at: Option<Timestamp>,
     /// When it was last changed.
     pub updated_at: Option<Timestamp>,
+    /// When it was closed, of one that is.
+    pub closed_at: Option<Timestamp>,
 }
 
 /// Which issues are asked for.
@@ -112,7 +116,20 @@ impl ForgeClient {
         comment.try_into()
     }
 
-    /// All comments of a repository that were written or changed since a time.
+    /// Deletes a comment; one that is gone is no error.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn delete_comment(&self, repo: &RepoName, id: CommentId) -> Result<(), ForgeError> {
+        let path = repo_path(repo, &format!("/issues/comments/{id}"));
+        match self.send(Method::Delete, &path).await {
+            Err(error) if error.refusal() == Some(Refusal::NotFound) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// One page (from 1) of a repository's comments that were written or changed since a time (to the second), in the
+    /// order in which they were written.
     ///
     /// # Errors
     /// See [`ForgeError`].
@@ -120,16 +137,34 @@ impl ForgeClient {
         &self,
         repo: &RepoName,
         since: Timestamp,
+        page: usize,
     ) -> Result<Listing<ForgeComment>, ForgeError> {
         let since = seconds(since);
+        // Gitea and Forgejo know this order only.
         let query = [
             ("since", &*since),
-            ("sort", "updated"),
+            ("sort", "created"),
             ("direction", "asc"),
         ];
         let path = repo_path(repo, "/issues/comments");
-        let found = self.list::<wire::Comment>(&path, &query).await?;
-        found.try_map(ForgeComment::try_from)
+        let found = self.list_pages::<wire::Comment>(&path, &query, page.max(1), 1);
+        found.await?.try_map(ForgeComment::try_from)
+    }
+
+    /// An issue or a pull request, as an issue.
+    ///
+    /// # Errors
+    /// See [`ForgeError`]; an answer that is no issue is `BadReply`.
+    pub async fn issue(
+        &self,
+        repo: &RepoName,
+        number: IssueNumber,
+    ) -> Result<ForgeIssue, ForgeError> {
+        let path = repo_path(repo, &format!("/issues/{number}"));
+        let answer = self.fetch(self.request(Method::Get, &path, &[])).await?;
+        // A whole answer that is none will be none again.
+        let issue: wire::Issue = answer.json().map_err(bad_reply)?;
+        issue.try_into()
     }
 
     /// The comments at one issue or pull request that were written or changed since a time.
@@ -244,6 +279,7 @@ impl TryFrom<wire::Issue> for ForgeIssue {
             labels: issue.labels.into_iter().map(|label| label.name).collect(),
             created_at: issue.created_at.and_then(|at| at.parse().ok()),
             updated_at: issue.updated_at.and_then(|at| at.parse().ok()),
+            closed_at: issue.closed_at.and_then(|at| at.parse().ok()),
         })
     }
 }
@@ -272,6 +308,7 @@ impl TryFrom<wire::Comment> for ForgeComment {
                 .and_then(|at| at.parse().ok())
                 .unwrap_or(created_at),
             html_url: comment.html_url,
+            author_association: comment.author_association,
         })
     }
 }

@@ -9,14 +9,14 @@ use crate::http::{Method, Response};
 /// Items a page; Gitea gives no more.
 const PAGE: usize = 50;
 /// Most pages of one list.
-const PAGES: usize = 40;
+const PAGES: usize = 400;
 
 /// A list, as far as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing<T> {
     /// The items.
     pub items: Vec<T>,
-    /// There are more than were read (2,000 at most).
+    /// There are more than were read (20,000 at most).
     pub more: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Pull requests, and who may do what.
 
-use forge_core::{BranchName, CommitSha, Login, PullRequestNumber, RepoName};
+use forge_core::{BranchName, CommitSha, Forge, Login, PullRequestNumber, RepoName};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -105,7 +105,7 @@ impl ForgeClient {
     /// What a user may do in a repository. A user the forge does not know may do nothing.
     ///
     /// # Errors
-    /// See [`ForgeError`].
+    /// See [`ForgeError`]; a Gitea that does not know the call is `TooOld`.
     pub async fn permission(
         &self,
         repo: &RepoName,
@@ -118,12 +118,48 @@ impl ForgeClient {
         let found = self.read(self.request(Method::Get, &path, &[])).await;
         let found: wire::Permission = match found {
             Err(error) if error.refusal() == Some(Refusal::NotFound) => {
-                return Ok(Permission::None);
+                return self.knows_permissions().await.map(|()| Permission::None);
             }
             found => found?,
         };
         let role = found.role_name.as_deref().unwrap_or(&found.permission);
         Ok(read_permission(&found.permission).max(read_permission(role)))
+    }
+}
+
+impl ForgeClient {
+    /// Tells a user the forge does not know from a call it does not know: both are 404.
+    async fn knows_permissions(&self) -> Result<(), ForgeError> {
+        if self.kind() != Forge::Gitea {
+            return Ok(());
+        }
+        let version: wire::Version = self
+            .read(self.request(Method::Get, "/version", &[]))
+            .await?;
+        let version = version.version;
+        if is_before(&version, PERMISSIONS_SINCE) {
+            let (major, minor) = PERMISSIONS_SINCE;
+            return Err(ForgeError::permanent(
+                Refusal::TooOld,
+                format!(
+                    "Gitea {version} cannot say who may write to a repository; the oldest that can is {major}.{minor}"
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The first Gitea that says what a user may do in a repository.
+const PERMISSIONS_SINCE: (u32, u32) = (1, 17);
+
+/// Whether `1.15.11+dev-3-gabc` is before a version. One that cannot be read is not: it is newer than its scheme.
+fn is_before(version: &str, wanted: (u32, u32)) -> bool {
+    let mut numbers = version.trim_start_matches('v').split(['.', '+', '-']);
+    let mut next = || numbers.next()?.parse::<u32>().ok();
+    match (next(), next()) {
+        (Some(major), Some(minor)) => (major, minor) < wanted,
+        _ => false,
     }
 }
 
@@ -169,6 +205,22 @@ impl TryFrom<wire::Pull> for ForgePull {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn v7_versions_are_compared_by_number() {
+        let table = [
+            ("1.15.11", true),
+            ("1.16.0+dev-3-gabcdef", true),
+            ("1.17.0", false),
+            ("1.17.0-rc1", false),
+            ("1.22", false),
+            ("v1.9.2", true),
+            ("main", false),
+        ];
+        for (version, expected) in table {
+            assert_eq!(is_before(version, PERMISSIONS_SINCE), expected, "{version}");
+        }
+    }
 
     #[test]
     fn permissions_of_both_forges_are_read() {

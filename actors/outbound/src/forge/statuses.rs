@@ -83,6 +83,21 @@ impl ForgeClient {
         }
     }
 
+    /// The message of a commit; `None` where the forge does not say.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn commit_message(
+        &self,
+        repo: &RepoName,
+        sha: &CommitSha,
+    ) -> Result<Option<String>, ForgeError> {
+        let path = repo_path(repo, &format!("/git/commits/{sha}"));
+        let found: wire::Commit = self.read(self.request(Method::Get, &path, &[])).await?;
+        let inner = found.commit.and_then(|commit| commit.message);
+        Ok(inner.or(found.message))
+    }
+
     /// The latest status of each context of a commit, by context.
     ///
     /// # Errors

@@ -32,6 +32,26 @@ pub(super) struct Comment {
     pub(super) pull_request_url: Option<String>,
     pub(super) created_at: String,
     pub(super) updated_at: Option<String>,
+    /// GitHub's.
+    pub(super) author_association: Option<String>,
+}
+
+/// Gitea and Forgejo put the commit into another object, GitHub does not.
+#[derive(Debug, Deserialize)]
+pub(super) struct Commit {
+    pub(super) commit: Option<CommitText>,
+    pub(super) message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CommitText {
+    pub(super) message: Option<String>,
+}
+
+/// Gitea's and Forgejo's.
+#[derive(Debug, Deserialize)]
+pub(super) struct Version {
+    pub(super) version: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,6 +77,7 @@ pub(super) struct Issue {
     pub(super) labels: Vec<Label>,
     pub(super) created_at: Option<String>,
     pub(super) updated_at: Option<String>,
+    pub(super) closed_at: Option<String>,
     pub(super) pull_request: Option<serde_json::Value>,
     pub(super) repository: Option<Repo>,
     pub(super) repository_url: Option<String>,

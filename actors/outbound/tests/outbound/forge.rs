@@ -202,7 +202,7 @@ async fn comments_are_written_changed_and_read_since_a_time() {
             .unwrap();
         assert_eq!(first.author.as_ref().unwrap().as_str(), "bot");
         client.edit_comment(&repo(), first.id, "uno").await.unwrap();
-        let all = client.comments_since(&repo(), before).await.unwrap();
+        let all = client.comments_since(&repo(), before, 1).await.unwrap();
         let read: Vec<_> = all
             .items
             .iter()
@@ -223,7 +223,7 @@ async fn comments_are_written_changed_and_read_since_a_time() {
         let later = Timestamp::now() + jiff::SignedDuration::from_secs(3600);
         assert!(
             client
-                .comments_since(&repo(), later)
+                .comments_since(&repo(), later, 1)
                 .await
                 .unwrap()
                 .items
@@ -307,6 +307,20 @@ async fn permissions_are_asked_for() {
 }
 
 #[actix_rt::test]
+async fn v7_an_old_gitea_that_does_not_know_the_question_is_no_stranger() {
+    let forge = forge();
+    forge.set_old();
+    let user = "ada".parse().unwrap();
+    let error = client(&forge, Forge::Gitea)
+        .permission(&repo(), &user)
+        .await
+        .unwrap_err();
+    assert_eq!(error.refusal(), Some(Refusal::TooOld));
+    assert!(error.to_string().contains("Gitea 1.15.11"), "{error}");
+    assert!(error.to_string().contains("1.17"), "{error}");
+}
+
+#[actix_rt::test]
 async fn issues_are_listed_and_searched() {
     for kind in KINDS {
         let forge = forge();
@@ -337,4 +351,38 @@ async fn a_wrong_token_is_unauthorised() {
     let error = client.whoami().await.unwrap_err();
     assert_eq!(error.refusal(), Some(Refusal::Unauthorised));
     assert!(!format!("{error} {error:?}").contains("stolen"));
+}
+
+#[actix_rt::test]
+async fn v13_a_hook_is_registered_once_with_the_secret_of_now() {
+    use outbound::forge::{HookChange, HookEvent, WantedHook};
+    for kind in KINDS {
+        let forge = forge();
+        let client = client(&forge, kind);
+        let mut wanted = WantedHook {
+            url: "https://ci.example/webhook".parse().unwrap(),
+            secret: Secret::new("first".to_owned()),
+            events: vec![HookEvent::PullRequest, HookEvent::IssueComment],
+        };
+        let other = WantedHook {
+            url: "https://other.example/webhook".parse().unwrap(),
+            ..wanted.clone()
+        };
+        client.create_hook(&repo(), &other).await.unwrap();
+        let (_, change) = client.ensure_hook(&repo(), &wanted).await.unwrap();
+        assert_eq!(change, HookChange::Created, "{kind:?}");
+        wanted.secret = Secret::new("second".to_owned());
+        let (hook, change) = client.ensure_hook(&repo(), &wanted).await.unwrap();
+        assert_eq!(change, HookChange::Updated, "{kind:?}");
+        assert_eq!(client.hooks(&repo()).await.unwrap().items.len(), 2);
+        client.test_hook(&repo(), hook.id).await.unwrap();
+        let hooks = forge.hooks("acme/site");
+        let [other, own] = &hooks[..] else {
+            panic!("{kind:?}: {hooks:?}");
+        };
+        assert_eq!(other.url, "https://other.example/webhook");
+        assert_eq!((own.id, own.tests, own.active), (hook.id, 1, true));
+        assert_eq!((&*own.secret, &*own.content_type), ("second", "json"));
+        assert_eq!(own.events, ["pull_request", "issue_comment"]);
+    }
 }

@@ -26,6 +26,10 @@ pub(crate) struct Script {
     pub(crate) rejected: Option<&'static str>,
     /// The token the admin bridge wants.
     pub(crate) token: Option<&'static str>,
+    /// What the agent has printed; `None`: there is no log.
+    pub(crate) words: Option<&'static str>,
+    /// There are two runs, not one.
+    pub(crate) more_runs: bool,
     /// Bodies of accepted webhooks.
     pub(crate) seen: Vec<Value>,
     /// Paths of all admin requests.
@@ -140,6 +144,8 @@ fn webhook(request: &HttpRequest, body: &[u8], script: &mut Script) -> HttpRespo
         outcome: Outcome::Accepted,
         dispatches: vec![],
         rejected: vec![],
+        reason: None,
+        detail: None,
     };
     if let Some(reason) = script.rejected {
         reply.outcome = Outcome::Rejected;
@@ -173,6 +179,10 @@ fn admin(path: &str, script: &mut Script) -> HttpResponse {
             .content_type("text/event-stream")
             .body(": alive\n\ndata: {\"text\":\"agent.exited run=run-1 class=success\\n\"}\n\nevent: skipped\ndata: 12\n\ndata: {\"text\":\"end\\n\"}\n\nevent: end\ndata: {}\n\n"),
         "/admin/runs/run-1/log?follow=0&tail=2" => HttpResponse::Ok().content_type("text/plain").body("two\nlines\n"),
+        "/admin/runs/run-1/log?follow=0&tail=200" => match script.words {
+            Some(words) => HttpResponse::Ok().content_type("text/plain").body(words),
+            None => problem(404, "the run has no log"),
+        },
         "/admin/agents/main/developer/prompt" => HttpResponse::Ok().json(PromptView {
             project: "main".into(),
             agent: "developer".into(),
@@ -194,6 +204,11 @@ fn admin(path: &str, script: &mut Script) -> HttpResponse {
         "/admin/events" => HttpResponse::Ok()
             .content_type("text/event-stream")
             .body(format!(": alive\n\nevent: journal\nid: 10\ndata: {}\n\n", entry(10, "run.ended"))),
+        path if path.starts_with("/admin/runs?") && script.more_runs => {
+            let mut older = run(None);
+            older.id = "run-0".into();
+            ok(json!({"runs": [run(None), older], "next": null}))
+        }
         path if path.starts_with("/admin/runs?") => ok(json!({"runs": [run(None)], "next": null})),
         _ => problem(404, "there is no such run"),
     }

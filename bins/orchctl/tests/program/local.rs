@@ -128,11 +128,113 @@ fn o02_waiting_follows_the_run_s_record_and_ends_as_the_run_does() {
                 .count(),
             4
         );
+        let logs = asked.iter().filter(|path| path.contains("log")).count();
         assert!(
-            !asked.iter().any(|path| path.contains("log")),
-            "no output of agents is looked at: {asked:?}"
+            logs == 1 && asked.last().is_some_and(|path| path.contains("/log?")),
+            "output of agents is shown at the end, and decides nothing: {asked:?}"
         );
     }
+}
+
+#[test]
+fn y3_waiting_shows_what_the_agent_has_printed_last() {
+    let (_folder, bridge) = bridge(Script {
+        words: Some("thinking\nit is the hinge\n"),
+        ..Script::default()
+    });
+    let wait = ["trigger", "developer", "--wait"];
+    let output = ask(&bridge, &wait, ENVIRONMENT);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let said = out(&output);
+    assert!(said.starts_with("thinking\nit is the hinge\n"), "{said}");
+    assert!(said.contains("exit       success"), "{said}");
+    let json = [&wait[..], &["--format=json"]].concat();
+    let output = ask(&bridge, &json, ENVIRONMENT);
+    let waited: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(waited["output"], "thinking\nit is the hinge\n");
+    // A run without a log has nothing to show, and ends as it did.
+    bridge.script.lock().unwrap().words = None;
+    let output = ask(&bridge, &wait, ENVIRONMENT);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert!(out(&output).starts_with("run "), "{}", out(&output));
+}
+
+#[test]
+fn y3_runs_are_named_by_the_beginning_of_their_id_or_as_the_last() {
+    let (_folder, bridge) = bridge(Script::default());
+    let looked = ["logs", "run", "--tail", "2"];
+    let output = ask(&bridge, &looked, ENVIRONMENT);
+    assert_eq!(out(&output), "two\nlines\n", "{}", err(&output));
+    let output = ask(&bridge, &["cancel", "last"], ENVIRONMENT);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    bridge.script.lock().unwrap().more_runs = true;
+    let output = ask(&bridge, &["show", "run"], ENVIRONMENT);
+    assert_eq!(code(&output), 4);
+    let said = err(&output);
+    assert!(said.contains("more than one run begins with run"), "{said}");
+    assert!(said.contains("run-1") && said.contains("run-0"), "{said}");
+    let asked = bridge.script.lock().unwrap().asked.clone();
+    assert!(
+        asked.contains(&"GET /admin/runs?limit=2&before=run~".to_owned()),
+        "{asked:?}"
+    );
+    assert!(
+        asked.contains(&"GET /admin/runs?limit=1".to_owned()),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn v13_hooks_are_registered_by_the_forge_api() {
+    let (_folder, bridge) = bridge(Script::default());
+    let (send, forge) = std::sync::mpsc::channel();
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let serving = std::thread::spawn(move || {
+        actix_rt::System::new().block_on(async {
+            let forge = scripted_peers::ScriptedForge::start();
+            forge.add_user("ada", "t-ada");
+            forge.add_repo("acme/main");
+            send.send(forge.url()).unwrap();
+            let _ = ended.await;
+            forge.hooks("acme/main")
+        })
+    });
+    let url = forge.recv().unwrap();
+    let forge_url = format!("--forge-url={url}");
+    let add = [
+        "hook",
+        "add",
+        "--url=https://orch.example/webhook",
+        "--forge=gitea",
+        &forge_url,
+        "--test",
+    ];
+    let output = ask(&bridge, &add, ENVIRONMENT);
+    assert_eq!(code(&output), 5, "without a token: {}", err(&output));
+    let with = |token| [ENVIRONMENT[0], ("FORGE_TOKEN", token)];
+    let output = ask(&bridge, &add, &with("wrong"));
+    assert_eq!(code(&output), 5, "{}", err(&output));
+    assert!(
+        err(&output).contains("write:repository"),
+        "{}",
+        err(&output)
+    );
+    for change in ["created", "updated"] {
+        let output = ask(&bridge, &add, &with("t-ada"));
+        assert_eq!(code(&output), 0, "{}", err(&output));
+        let said = out(&output);
+        assert!(
+            said.contains(&format!("of acme/main was {change}")),
+            "{said}"
+        );
+        assert!(said.contains("pull_request, issue_comment"), "{said}");
+    }
+    end.send(()).unwrap();
+    let hooks = serving.join().unwrap();
+    let [hook] = &hooks[..] else {
+        panic!("{hooks:?}");
+    };
+    assert_eq!((&*hook.secret, hook.tests), (SECRET, 1));
 }
 
 #[test]

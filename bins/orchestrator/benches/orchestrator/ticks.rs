@@ -47,7 +47,13 @@ async fn one(folder: &Path, queued: usize) -> String {
         let body = serde_json::to_vec(&comment(id as u64, MENTIONS)).expect("JSON");
         let event = Event::parse(&WebhookHeaders::collect([]), &body, ObjectFormats::Sha1);
         let event = event.expect("an event");
-        let admitted = service.intake.ask(AdmitFound(Box::new(event))).await;
+        let admitted = service
+            .intake
+            .ask(AdmitFound {
+                event: Box::new(event),
+                asked_at: u64::MAX,
+            })
+            .await;
         let reply = admitted.expect("the intake").expect("the store");
         assert_eq!(reply.dispatches.len(), MENTIONS, "{reply:?}");
     }

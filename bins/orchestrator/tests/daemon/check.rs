@@ -119,3 +119,57 @@ fn usage_is_exit_code_2() {
     assert_eq!(run(&["--bogus", "x"]), Some(2));
     assert_eq!(run(&["/nonexistent/orchestrator.toml"]), Some(1));
 }
+
+/// V2: a token in the address of `origin` is refused, and said without repeating it.
+#[test]
+fn v2_an_origin_with_a_token_in_it_is_refused_with_what_to_do() {
+    let site = Site::new("", AGENT);
+    let origin = "https://ada:hidden-token@git.example.org/acme/main.git";
+    crate::harness::git(&site.path("repo"), &["remote", "add", "origin", origin]);
+    let (code, _, err) = check(&site, &[]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("the address of `origin` there holds"), "{err}");
+    assert!(
+        err.contains("remote set-url origin https://git.example.org/acme/main.git"),
+        "{err}"
+    );
+    assert!(!err.contains("hidden-token"), "{err}");
+}
+
+#[test]
+fn v13_what_the_start_or_the_first_run_would_refuse_is_refused() {
+    let top = "admin_listen = \"127.0.0.1:3999\"\nadmin_token = \"a-token-of-the-tests-0123\"";
+    let site = Site::new(top, AGENT);
+    let text = std::fs::read_to_string(site.path("orchestrator.toml")).expect("a file");
+    let text = text.replace("listen = \"127.0.0.1:0\"", "listen = \"127.0.0.1:3999\"");
+    std::fs::write(site.path("orchestrator.toml"), text).expect("a file");
+    let (code, _, err) = check(&site, &[]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(
+        err.contains("`listen` is `127.0.0.1:3999` as well"),
+        "{err}"
+    );
+
+    let site = Site::new("", AGENT);
+    std::fs::create_dir(site.path("scenarios")).expect("a folder");
+    let scenario = "name = \"login\"\nbase_url = \"http://127.0.0.1:1\"\n[[step]]\njump = \"/\"\n";
+    std::fs::write(site.path("scenarios/login.toml"), scenario).expect("a file");
+    let (code, _, err) = check(&site, &[]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("scenarios/login.toml"), "{err}");
+    assert!(err.contains("jump"), "{err}");
+
+    let table = |more: &str| {
+        format!(
+            "[forge]\nkind = \"gitea\"\nurl = \"http://git.example.org:3000\"\ntoken = \"t-0123456789\"\n{more}\n{AGENT}"
+        )
+    };
+    let (code, _, err) = check(&Site::new("", &table("")), &[]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(
+        err.contains("tokens go to http://git.example.org:3000/ without encryption"),
+        "{err}"
+    );
+    let (_, _, err) = check(&Site::new("", &table("allow_http = true")), &[]);
+    assert!(!err.contains("without encryption"), "{err}");
+}
