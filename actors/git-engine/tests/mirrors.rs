@@ -177,26 +177,49 @@ fn a_checkout_has_the_history_that_was_asked_for() {
     }
 }
 
+/// git as a client that speaks the first version of the protocol: there servers refuse commits that no reference has.
+fn old_protocol(folder: &Path) -> Git {
+    use std::os::unix::fs::PermissionsExt;
+    let script = folder.join("git");
+    std::fs::write(&script, "#!/bin/sh\nexec git -c protocol.version=0 \"$@\"\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Git::new(&script, &std::env::var("PATH").unwrap())
+}
+
 #[test]
-fn a_server_that_names_only_references_is_asked_by_reference() {
+fn z3_a_commit_that_no_reference_has_is_had_by_its_name_or_not_at_all() {
     let upstream = Upstream::new();
     let head = upstream.commit("only");
-    // An old commit that no reference has: refused by its name, not to be had by the branch either.
     upstream.git(&["config", "uploadpack.allowAnySHA1InWant", "false"]);
     let gone = upstream.commit("gone");
     upstream.git(&["reset", "--quiet", "--hard", head.as_str()]);
+    let main: GitRef = "refs/heads/main".parse().unwrap();
+    let folder = TempDir::new().unwrap();
+    // The second version of the protocol gives what is asked for: a push that was pushed over is still run.
     let root = TempDir::new().unwrap();
     let mirror = mirrors(root.path()).open(&repo()).unwrap();
-    let main: GitRef = "refs/heads/main".parse().unwrap();
+    let given = mirror.fetch(&upstream.remote(), &gone, Some(&main));
+    given.unwrap();
+    assert!(mirror.has(&gone).unwrap());
+    // The first refuses the name; the branch is asked, and has another commit: nothing else is taken in its place.
+    let root = TempDir::new().unwrap();
+    let mirrors = Mirrors::new(old_protocol(folder.path()), root.path());
+    let mirror = mirrors.open(&repo()).unwrap();
+    for from in [None, Some(&main)] {
+        let refused = mirror.fetch(&upstream.remote(), &gone, from);
+        assert!(refused.is_err(), "{from:?}");
+        assert!(!mirror.has(&gone).unwrap());
+    }
+    // A commit behind the branch's newest one is had by the branch.
+    let newest = upstream.commit("newest");
     mirror
         .fetch(&upstream.remote(), &head, Some(&main))
         .unwrap();
+    assert!(mirror.has(&head).unwrap() && mirror.has(&newest).unwrap());
     let missing = sha(&"1".repeat(40));
-    let error = mirror
-        .fetch(&upstream.remote(), &missing, Some(&main))
-        .unwrap_err();
+    let error = mirror.fetch(&upstream.remote(), &missing, Some(&main));
+    let error = error.unwrap_err();
     assert!(matches!(error, GitError::NoCommit(_)), "{error}");
-    drop(gone);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod checks;
+mod contexts;
 mod corpora;
 mod documentation;
 mod findings;
