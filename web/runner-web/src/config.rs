@@ -1,6 +1,7 @@
 //! The runner's settings: the contract's environment variables, and an optional `workflow-runner.toml`. Flags win over the environment,
 //! that over the file.
 
+mod checkouts;
 mod file;
 mod machine;
 
@@ -35,6 +36,11 @@ const ISOLATIONS: &Choices<Isolation> = &[
 
 /// Characters that a webhook's secret should have at least: shorter ones can be guessed from one delivery that was seen.
 pub const GOOD_SECRET: usize = 16;
+
+/// Bytes of caches of a repository: as much as GitHub gives.
+const CACHE_QUOTA: u64 = 10 << 30;
+/// The slow tick.
+const CATCH_UP: Duration = Duration::from_secs(300);
 
 /// What flags of the command line say.
 #[derive(Debug, Clone, Default)]
@@ -160,6 +166,10 @@ impl Reader<'_> {
                 file.machines
             },
             vm_patience: file.vm_wait.unwrap_or(Duration::from_secs(900)),
+            checkouts: file.checkouts,
+            cache_bytes: file.cache_quota.unwrap_or(CACHE_QUOTA),
+            catch_up_every: file.catch_up.unwrap_or(CATCH_UP),
+            watched: file.repositories,
             max_waiting: 10_000,
             caretaker_every: None,
             schedules: ScheduleTime::default(),

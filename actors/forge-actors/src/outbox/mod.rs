@@ -38,4 +38,4 @@ pub use outcome::{
     record_failure, retry_parked,
 };
 pub use rows::{CommentKey, Failure, StatusKey};
-pub use view::{Entry, EntryState, Obligation, Overview, list, obligations, overview};
+pub use view::{Entry, EntryState, Obligation, Overview, is_bad, list, obligations, overview};

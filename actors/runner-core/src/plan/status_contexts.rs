@@ -102,6 +102,12 @@ impl StatusContexts {
     }
 
     fn composed(&self, job: usize, name: &str, behind: &str) -> String {
+        // An expression may give nothing.
+        let name = if name.trim().is_empty() {
+            &self.names[job]
+        } else {
+            name
+        };
         let job = format!("{}{name}", self.callers[job]);
         compose(&self.workflow, &job, behind, &self.event)
     }

@@ -62,8 +62,8 @@ fn x1_jobs_of_one_name_have_contexts_of_their_own() {
         ),
         // Every copy is called the same.
         (
-            format!("  a: {{name: \"${{{{ 'x' }}}}\", strategy: {{matrix: {{v: [1, 2]}}}}, {STEPS}}}\n"),
-            vec!["CI / x [a #1] (push)", "CI / x [a #2] (push)"],
+            format!("  a: {{name: \"${{{{ format('{{0}}', github.actor) }}}}\", strategy: {{matrix: {{v: [1, 2]}}}}, {STEPS}}}\n"),
+            vec!["CI / a [a #1] (push)", "CI / a [a #2] (push)"],
         ),
         (format!("  a: {{name: {long}a, {STEPS}}}\n  b: {{name: {long}b, {STEPS}}}\n"), vec![]),
         (format!("  a: {{name: {wide}a, {STEPS}}}\n  b: {{name: {wide}b, {STEPS}}}\n"), vec![]),

@@ -1,6 +1,7 @@
 //! Attack cases, mistakes shown with their place, plans, masking, the model's plan, collections of others.
 
 mod attacks;
+mod caches;
 mod checks;
 mod contexts;
 mod corpora;
