@@ -14,7 +14,7 @@ mod server;
 mod sshd;
 mod vmm;
 
-pub use forge::{Comment, Failure, PlannedFailure, Pull, ScriptedForge, Status};
+pub use forge::{Comment, Failure, Hook, PlannedFailure, Pull, ScriptedForge, Status};
 pub use llm::{Answer, ScriptedLlm};
 pub use server::Recorded;
 pub use sshd::Sshd;

@@ -113,6 +113,12 @@ impl ForgeClient {
         Ok(checked(response)?.json()?)
     }
 
+    /// A call that changes something, has no body and wants none: sent once.
+    pub(super) async fn send(&self, method: Method, path: &str) -> Result<(), ForgeError> {
+        let request = self.request(method, path, &[]);
+        checked(self.http.call(request).await?).map(drop)
+    }
+
     /// A call that reads.
     pub(super) async fn read<T: DeserializeOwned>(
         &self,

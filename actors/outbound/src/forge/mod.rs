@@ -1,7 +1,7 @@
 //! Code forges: Gitea, Forgejo and GitHub, as far as the platform speaks to them.
 //!
 //! ```text
-//! ForgeClient ──statuses, comments, pull requests, issues──▶ forge
+//! ForgeClient ──statuses, comments, pull requests, issues, hooks──▶ forge
 //!      │
 //!      └─ every error is classed: Transient (try again), RateLimited (try again after), Permanent
 //! ```
@@ -11,6 +11,7 @@
 
 mod client;
 mod error;
+mod hooks;
 mod issues;
 mod listing;
 mod pulls;
@@ -19,6 +20,7 @@ mod wire;
 
 pub use client::ForgeClient;
 pub use error::{ForgeError, Refusal};
+pub use hooks::{ForgeHook, HookChange, HookEvent, WantedHook};
 pub use issues::{ForgeComment, ForgeIssue, IssueFilter};
 pub use listing::Listing;
 pub use pulls::{ForgePull, Permission};

@@ -338,3 +338,37 @@ async fn a_wrong_token_is_unauthorised() {
     assert_eq!(error.refusal(), Some(Refusal::Unauthorised));
     assert!(!format!("{error} {error:?}").contains("stolen"));
 }
+
+#[actix_rt::test]
+async fn v13_a_hook_is_registered_once_with_the_secret_of_now() {
+    use outbound::forge::{HookChange, HookEvent, WantedHook};
+    for kind in KINDS {
+        let forge = forge();
+        let client = client(&forge, kind);
+        let mut wanted = WantedHook {
+            url: "https://ci.example/webhook".parse().unwrap(),
+            secret: Secret::new("first".to_owned()),
+            events: vec![HookEvent::PullRequest, HookEvent::IssueComment],
+        };
+        let other = WantedHook {
+            url: "https://other.example/webhook".parse().unwrap(),
+            ..wanted.clone()
+        };
+        client.create_hook(&repo(), &other).await.unwrap();
+        let (_, change) = client.ensure_hook(&repo(), &wanted).await.unwrap();
+        assert_eq!(change, HookChange::Created, "{kind:?}");
+        wanted.secret = Secret::new("second".to_owned());
+        let (hook, change) = client.ensure_hook(&repo(), &wanted).await.unwrap();
+        assert_eq!(change, HookChange::Updated, "{kind:?}");
+        assert_eq!(client.hooks(&repo()).await.unwrap().items.len(), 2);
+        client.test_hook(&repo(), hook.id).await.unwrap();
+        let hooks = forge.hooks("acme/site");
+        let [other, own] = &hooks[..] else {
+            panic!("{kind:?}: {hooks:?}");
+        };
+        assert_eq!(other.url, "https://other.example/webhook");
+        assert_eq!((own.id, own.tests, own.active), (hook.id, 1, true));
+        assert_eq!((&*own.secret, &*own.content_type), ("second", "json"));
+        assert_eq!(own.events, ["pull_request", "issue_comment"]);
+    }
+}

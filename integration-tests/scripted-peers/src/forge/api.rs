@@ -7,25 +7,27 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::Shared;
-use super::model::{Comment, Failure, Issue, Model, Pull, Status};
+use super::comments::{comments, delete_comment, edit_comment, post_comment};
+use super::hooks::hooks;
+use super::model::{Failure, Issue, Model, Pull, Status};
 use crate::server::{Recorded, broken};
 
 /// Items a page.
 const PAGE: usize = 50;
 
 /// An answer before it is HTTP.
-struct Answer {
-    status: u16,
-    body: Value,
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Value,
     total: Option<usize>,
 }
 
 impl Answer {
-    fn ok(body: Value) -> Self {
+    pub(super) fn ok(body: Value) -> Self {
         Self::of(200, body)
     }
 
-    fn of(status: u16, body: Value) -> Self {
+    pub(super) fn of(status: u16, body: Value) -> Self {
         Self {
             status,
             body,
@@ -33,31 +35,35 @@ impl Answer {
         }
     }
 
-    fn refused(status: u16, message: &str) -> Self {
+    pub(super) fn refused(status: u16, message: &str) -> Self {
         Self::of(status, json!({"message": message}))
     }
 }
 
 /// One request, with what is needed to answer it.
-struct Call<'a> {
+pub(super) struct Call<'a> {
     method: &'a str,
     segments: Vec<&'a str>,
     query: Vec<(String, String)>,
-    body: Value,
-    login: String,
+    pub(super) body: Value,
+    pub(super) login: String,
     /// Gitea's API was asked, not GitHub's.
-    gitea: bool,
+    pub(super) gitea: bool,
     /// The forge's own address.
-    base: String,
+    pub(super) base: String,
 }
 
 impl Call<'_> {
-    fn parameter(&self, name: &str) -> Option<&str> {
+    pub(super) fn method(&self) -> &str {
+        self.method
+    }
+
+    pub(super) fn parameter(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(key, _)| key == name)?;
         Some(&found.1)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(super) fn text(&self, name: &str) -> String {
         self.body[name].as_str().unwrap_or_default().to_owned()
     }
 }
@@ -82,6 +88,7 @@ pub(super) async fn serve(
             actix_rt::time::sleep(*time).await;
             return failed(500, None);
         }
+        Some(Failure::DoneAfter(time)) => return done_after(request, body, shared, *time).await,
         _ => route(&request, &body, &shared),
     };
     shared.changed.notify_waiters();
@@ -94,6 +101,23 @@ pub(super) async fn serve(
         Some(Failure::DoneThenCut) => cut(&answer),
         _ => finished(&answer),
     }
+}
+
+/// What a forge does that was stopped by a signal: the request waits in its socket, and is carried out when it goes on,
+/// whether or not anybody still waits for the answer.
+async fn done_after(
+    request: HttpRequest,
+    body: Bytes,
+    shared: web::Data<Shared>,
+    time: std::time::Duration,
+) -> HttpResponse {
+    let late = actix_rt::spawn(async move {
+        actix_rt::time::sleep(time).await;
+        let answer = route(&request, &body, &shared);
+        shared.changed.notify_waiters();
+        finished(&answer)
+    });
+    late.await.unwrap_or_else(|_| failed(500, None))
 }
 
 fn failed(status: u16, after: Option<u64>) -> HttpResponse {
@@ -187,17 +211,12 @@ fn of_repo(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Ans
         },
         ("GET", ["issues", "comments"]) => comments(model, call, repo, None),
         ("GET", ["issues", issue, "comments"]) => comments(model, call, repo, Some(number(issue))),
-        ("POST", ["issues", issue, "comments"]) => {
-            let issue = number(issue);
-            let of = model.repo(repo);
-            if !of.issues.contains_key(&issue) && !of.pulls.contains_key(&issue) {
-                return Answer::refused(404, "issue does not exist");
-            }
-            let comment = model.comment(repo, issue, &call.login, &call.text("body"));
-            Answer::of(201, comment_json(model, call, repo, &comment))
-        }
+        ("POST", ["issues", issue, "comments"]) => post_comment(model, call, repo, number(issue)),
         ("PATCH", ["issues", "comments", id]) => edit_comment(model, call, repo, number(id)),
+        ("DELETE", ["issues", "comments", id]) => delete_comment(model, call, repo, number(id)),
         ("GET", ["issues"]) => issues(model, call, repo),
+        ("GET", ["issues", issue]) => one_issue(model, call, repo, number(issue)),
+        (_, ["hooks", rest @ ..]) => hooks(model, call, repo, rest),
         ("GET", ["pulls"]) => pulls(model, call, repo),
         ("GET", ["pulls", pull]) => match model.repo(repo).pulls.get(&number(pull)) {
             Some(pull) => Answer::ok(pull_json(call, repo, pull)),
@@ -205,6 +224,9 @@ fn of_repo(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Ans
         },
         ("PATCH", ["pulls", pull]) => change_pull(model, call, repo, number(pull)),
         ("GET", ["collaborators", user, "permission"]) => {
+            if model.is_old {
+                return Answer::refused(404, "");
+            }
             match model.repo(repo).permissions.get(*user) {
                 Some(word) => Answer::ok(json!({"permission": word, "role_name": word})),
                 None => Answer::refused(404, "user does not exist"),
@@ -259,85 +281,6 @@ fn status_json(call: &Call<'_>, status: &Status) -> Value {
     })
 }
 
-fn comments(model: &mut Model, call: &Call<'_>, repo: &str, issue: Option<u64>) -> Answer {
-    let since = call.parameter("since").map(str::to_owned);
-    let all: Vec<Comment> = model
-        .repo(repo)
-        .comments
-        .iter()
-        .filter(|comment| issue.is_none_or(|issue| comment.issue == issue))
-        .filter(|comment| {
-            since
-                .as_ref()
-                .is_none_or(|since| *since <= time(comment.at))
-        })
-        .cloned()
-        .collect();
-    let json = all
-        .iter()
-        .map(|comment| comment_json(model, call, repo, comment));
-    let json = json.collect();
-    page(call, json)
-}
-
-fn edit_comment(model: &mut Model, call: &Call<'_>, repo: &str, id: u64) -> Answer {
-    let text = call.text("body");
-    let mut comments = model.repo(repo).comments.iter_mut();
-    let Some(comment) = comments.find(|comment| comment.id == id) else {
-        return Answer::refused(404, "not found");
-    };
-    comment.body = text;
-    let comment = comment.clone();
-    Answer::ok(comment_json(model, call, repo, &comment))
-}
-
-fn comment_json(model: &mut Model, call: &Call<'_>, repo: &str, comment: &Comment) -> Value {
-    let is_pull = model.repo(repo).pulls.contains_key(&comment.issue);
-    let page = |kind: &str| format!("{}/{repo}/{kind}/{}", call.base, comment.issue);
-    let (issue_url, pull_url) = match (call.gitea, is_pull) {
-        (true, true) => (String::new(), page("pulls")),
-        (true, false) => (page("issues"), String::new()),
-        (false, _) => (
-            format!("{}/repos/{repo}/issues/{}", call.base, comment.issue),
-            String::new(),
-        ),
-    };
-    let kind = match (call.gitea, is_pull) {
-        (_, false) => "issues",
-        (true, true) => "pulls",
-        (false, true) => "pull",
-    };
-    json!({
-        "id": comment.id,
-        "body": comment.body,
-        "user": {"login": comment.author},
-        "html_url": format!("{}#issuecomment-{}", page(kind), comment.id),
-        "issue_url": issue_url,
-        "pull_request_url": pull_url,
-        "created_at": time(comment.at),
-        "updated_at": time(comment.at),
-    })
-}
-
-/// A time in seconds as RFC 3339, by the civil calendar.
-fn time(at: u64) -> String {
-    let (days, rest) = (at / 86_400, at % 86_400);
-    let z = days + 719_468;
-    let (era, of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
 fn is_wanted(call: &Call<'_>, open: bool) -> bool {
     match call.parameter("state") {
         Some("all") => true,
@@ -361,6 +304,7 @@ fn issues(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
                 title: pull.title.clone(),
                 body: String::new(),
                 open: pull.open,
+                closed_at: None,
             };
             let mut json = issue_json(call, repo, pull.number, &issue);
             json["pull_request"] = json!({"url": ""});
@@ -368,6 +312,26 @@ fn issues(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
         }));
     }
     page(call, found)
+}
+
+/// One issue; a pull request is one, too.
+fn one_issue(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
+    let of = model.repo(repo);
+    if let Some(issue) = of.issues.get(&number) {
+        return Answer::ok(issue_json(call, repo, number, issue));
+    }
+    let Some(pull) = of.pulls.get(&number) else {
+        return Answer::refused(404, "issue does not exist");
+    };
+    let issue = Issue {
+        title: pull.title.clone(),
+        body: String::new(),
+        open: pull.open,
+        closed_at: None,
+    };
+    let mut json = issue_json(call, repo, number, &issue);
+    json["pull_request"] = json!({"merged": pull.merged});
+    Answer::ok(json)
 }
 
 fn search(model: &mut Model, call: &Call<'_>) -> Answer {
@@ -395,6 +359,7 @@ fn issue_json(call: &Call<'_>, repo: &str, number: u64, issue: &Issue) -> Value 
         "title": issue.title,
         "body": issue.body,
         "state": if issue.open { "open" } else { "closed" },
+        "closed_at": issue.closed_at.map(super::comments::time),
         "html_url": format!("{}/{repo}/issues/{number}", call.base),
         "user": {"login": "someone"},
         "labels": [{"name": "bug"}],
@@ -450,7 +415,7 @@ fn pull_json(call: &Call<'_>, repo: &str, pull: &Pull) -> Value {
 }
 
 /// One page of a list.
-fn page(call: &Call<'_>, items: Vec<Value>) -> Answer {
+pub(super) fn page(call: &Call<'_>, items: Vec<Value>) -> Answer {
     let number = |name: &str| {
         call.parameter(name)
             .and_then(|text| text.parse::<usize>().ok())
@@ -467,22 +432,5 @@ fn page(call: &Call<'_>, items: Vec<Value>) -> Answer {
     Answer {
         total: Some(total),
         ..Answer::ok(items.into())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        let table = [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_795_262_399, "2026-11-21T11:59:59Z"),
-        ];
-        for (at, expected) in table {
-            assert_eq!(time(at), expected);
-        }
     }
 }

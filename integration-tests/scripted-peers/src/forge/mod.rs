@@ -6,6 +6,8 @@
 //! `X-Total-Count`; the answer to a status says `status`, GitHub's says `state`.
 
 mod api;
+mod comments;
+mod hooks;
 mod model;
 
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::server::{Recorded, Running, start};
-pub use model::{Comment, Failure, PlannedFailure, Pull, Status};
+pub use model::{Comment, Failure, Hook, PlannedFailure, Pull, Status};
 use model::{Issue, Model};
 
 pub(crate) struct Shared {
@@ -76,6 +78,7 @@ impl ScriptedForge {
             title: title.to_owned(),
             open: true,
             body: String::new(),
+            closed_at: None,
         };
         model.repo(repo).issues.insert(number, issue);
     }
@@ -111,6 +114,45 @@ impl ScriptedForge {
         let comment = self.shared.model.lock().comment(repo, issue, author, body);
         self.shared.changed.notify_waiters();
         comment.id
+    }
+
+    /// The same, written at `at` (seconds since the Unix epoch).
+    pub fn add_comment_at(&self, repo: &str, issue: u64, author: &str, body: &str, at: u64) -> u64 {
+        let mut model = self.shared.model.lock();
+        let id = model.comment(repo, issue, author, body).id;
+        let written = model.repo(repo).comments.last_mut();
+        let written = written.expect("it was just written");
+        (written.at, written.updated) = (at, at);
+        id
+    }
+
+    /// Somebody changes the text of a comment.
+    pub fn edit_comment(&self, repo: &str, id: u64, body: &str) {
+        let mut model = self.shared.model.lock();
+        let mut comments = model.repo(repo).comments.iter_mut();
+        if let Some(comment) = comments.find(|comment| comment.id == id) {
+            body.clone_into(&mut comment.body);
+            comment.updated = model::now();
+        }
+    }
+
+    /// Closes an issue at a time (seconds since the Unix epoch).
+    pub fn close_issue(&self, repo: &str, number: u64, at: u64) {
+        let mut model = self.shared.model.lock();
+        if let Some(issue) = model.repo(repo).issues.get_mut(&number) {
+            (issue.open, issue.closed_at) = (false, Some(at));
+        }
+    }
+
+    /// It answers as a Gitea before 1.16: the rights of a collaborator cannot be asked for.
+    pub fn set_old(&self) {
+        self.shared.model.lock().is_old = true;
+    }
+
+    /// The hooks of a repository.
+    #[must_use]
+    pub fn hooks(&self, repo: &str) -> Vec<Hook> {
+        self.shared.model.lock().repo(repo).hooks.clone()
     }
 
     /// Plans failures of requests to come; earlier plans come first.

@@ -37,6 +37,27 @@ pub struct Comment {
     pub body: String,
     /// When, in seconds since the Unix epoch.
     pub at: u64,
+    /// When it was changed last.
+    pub updated: u64,
+}
+
+/// A hook of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    /// Its id.
+    pub id: u64,
+    /// Where deliveries go.
+    pub url: String,
+    /// What they are signed with.
+    pub secret: String,
+    /// `json` or `form`.
+    pub content_type: String,
+    /// Its events.
+    pub events: Vec<String>,
+    /// It delivers.
+    pub active: bool,
+    /// How often it was tried.
+    pub tests: u32,
 }
 
 /// A pull request.
@@ -88,6 +109,7 @@ pub(crate) struct Issue {
     pub(crate) title: String,
     pub(crate) body: String,
     pub(crate) open: bool,
+    pub(crate) closed_at: Option<u64>,
 }
 
 /// How a request fails.
@@ -103,6 +125,8 @@ pub enum Failure {
     DoneThenHang(Duration),
     /// It is done, and the answer is cut short.
     DoneThenCut,
+    /// Nothing for so long, then it is done and answered: a forge that was stopped and goes on.
+    DoneAfter(Duration),
 }
 
 /// Failures of requests to come.
@@ -139,6 +163,7 @@ pub(crate) struct Repo {
     pub(crate) issues: BTreeMap<u64, Issue>,
     pub(crate) pulls: BTreeMap<u64, Pull>,
     pub(crate) permissions: BTreeMap<String, String>,
+    pub(crate) hooks: Vec<Hook>,
 }
 
 #[derive(Debug, Default)]
@@ -148,7 +173,15 @@ pub(crate) struct Model {
     pub(crate) users: BTreeMap<String, String>,
     pub(crate) plan: Vec<PlannedFailure>,
     pub(crate) requests: Vec<Recorded>,
+    /// It knows only the calls of Gitea before 1.16.
+    pub(crate) is_old: bool,
     last_id: u64,
+}
+
+/// Seconds since the Unix epoch.
+pub(crate) fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 impl Model {
@@ -171,13 +204,14 @@ impl Model {
     }
 
     pub(crate) fn comment(&mut self, repo: &str, issue: u64, author: &str, body: &str) -> Comment {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let at = now();
         let comment = Comment {
             id: self.next_id(),
             issue,
             author: author.to_owned(),
             body: body.to_owned(),
-            at: since.map_or(0, |since| since.as_secs()),
+            at,
+            updated: at,
         };
         self.repo(repo).comments.push(comment.clone());
         comment
