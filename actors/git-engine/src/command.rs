@@ -200,8 +200,13 @@ impl Call {
     /// When it cannot start, fails, takes too long or prints too much.
     pub fn output(mut self) -> Result<Vec<u8>, GitError> {
         self.begin();
-        let Finished { status, out, err } =
-            run(&mut self.command, &self.program, &self.what, self.limits, self.input)?;
+        let Finished { status, out, err } = run(
+            &mut self.command,
+            &self.program,
+            &self.what,
+            self.limits,
+            self.input,
+        )?;
         if status.success() {
             return Ok(out);
         }

@@ -72,7 +72,10 @@ impl Mirror {
         let listed = self.listed(remote, &["--symref"], Some("HEAD"), within)?;
         let branch = listed
             .lines()
-            .filter_map(|line| line.strip_prefix("ref: refs/heads/")?.strip_suffix("\tHEAD"))
+            .filter_map(|line| {
+                line.strip_prefix("ref: refs/heads/")?
+                    .strip_suffix("\tHEAD")
+            })
             .next();
         let head = listed.lines().filter_map(entry);
         let head = head

@@ -259,7 +259,10 @@ impl Folder {
             size.bytes = size.bytes.saturating_add(inner.bytes);
             // The folder's own path, and its name and a slash in front of each one in it.
             let prefixes = inner.entries.saturating_mul(name + 1).saturating_add(*name);
-            size.paths = size.paths.saturating_add(inner.paths).saturating_add(prefixes);
+            size.paths = size
+                .paths
+                .saturating_add(inner.paths)
+                .saturating_add(prefixes);
             size.depth = size.depth.max(inner.depth.saturating_add(1));
         }
         size

@@ -154,7 +154,8 @@ impl Mirror {
 
     /// A write past the limit of a file's size ends git by a signal, or fails.
     fn told_better(&self, error: GitError) -> GitError {
-        let (GitError::Failed { message, .. }, Some(limit)) = (&error, self.git.file_limit()) else {
+        let (GitError::Failed { message, .. }, Some(limit)) = (&error, self.git.file_limit())
+        else {
             return error;
         };
         let marks = ["died of signal 25", "File too large", "SIGXFSZ"];
@@ -186,7 +187,12 @@ impl Mirror {
     /// When the commit is not here, or its message is longer.
     pub fn message(&self, commit: &CommitSha, limit: usize) -> Result<String, GitError> {
         let call = self.call("log").at_most(limit);
-        let call = call.args(["-1", "--no-show-signature", "--format=%B", "--encoding=UTF-8"]);
+        let call = call.args([
+            "-1",
+            "--no-show-signature",
+            "--format=%B",
+            "--encoding=UTF-8",
+        ]);
         let output = call.arg(commit.as_str()).arg("--").output()?;
         Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
     }

@@ -122,7 +122,10 @@ impl Caches {
 
     /// Removes the least lately used until the rest is within `quota`; never `new`.
     fn evict(&self, repository: &Path, quota: u64, new: &Path) {
-        let scopes = std::fs::read_dir(repository).into_iter().flatten().flatten();
+        let scopes = std::fs::read_dir(repository)
+            .into_iter()
+            .flatten()
+            .flatten();
         let mut all: Vec<(Entry, PathBuf)> =
             scopes.flat_map(|scope| entries(&scope.path())).collect();
         let mut total: u64 = all.iter().map(|(entry, _)| entry.bytes).sum();
@@ -150,7 +153,9 @@ fn find_in(folder: &Path, key: &str, prefixes: &[String]) -> Option<FoundCache> 
         let prefixes = prefixes.iter().filter(|prefix| !prefix.is_empty());
         prefixes
             .filter_map(|prefix| {
-                let begins = all.iter().filter(|(entry, _)| entry.key.starts_with(prefix));
+                let begins = all
+                    .iter()
+                    .filter(|(entry, _)| entry.key.starts_with(prefix));
                 begins.max_by_key(|(entry, _)| entry.at)
             })
             .next()
@@ -192,7 +197,10 @@ fn remove_unfinished(folder: &Path) {
         let path = entry.path();
         if path.is_dir() {
             remove_unfinished(&path);
-        } else if path.extension().is_some_and(|end| end == "part" || end == "used") {
+        } else if path
+            .extension()
+            .is_some_and(|end| end == "part" || end == "used")
+        {
             let _ = std::fs::remove_file(path);
         }
     }
@@ -217,7 +225,12 @@ mod tests {
         caches.keep(scope, pending).unwrap();
     }
 
-    fn found(caches: &Caches, scopes: &[CacheScope], key: &str, prefixes: &[&str]) -> Option<String> {
+    fn found(
+        caches: &Caches,
+        scopes: &[CacheScope],
+        key: &str,
+        prefixes: &[&str],
+    ) -> Option<String> {
         let prefixes: Vec<String> = prefixes.iter().map(|text| (*text).to_owned()).collect();
         caches.find(scopes, key, &prefixes).map(|found| found.key)
     }
@@ -226,12 +239,18 @@ mod tests {
     fn r14_caches_are_found_by_key_then_by_prefix_in_their_scope() {
         let folder = tempfile::TempDir::new().unwrap();
         let caches = Caches::open(folder.path(), 1 << 20);
-        let (main, other) = (scope("refs/heads/main", false), scope("refs/heads/evil", false));
+        let (main, other) = (
+            scope("refs/heads/main", false),
+            scope("refs/heads/evil", false),
+        );
         put(&caches, &main, "deps-1", 1);
         put(&caches, &main, "deps-2", 1);
         put(&caches, &other, "deps-3", 1);
         let main = [main];
-        assert_eq!(found(&caches, &main, "deps-1", &[]).as_deref(), Some("deps-1"));
+        assert_eq!(
+            found(&caches, &main, "deps-1", &[]).as_deref(),
+            Some("deps-1")
+        );
         assert_eq!(found(&caches, &main, "deps-3", &[]), None);
         let newest = found(&caches, &main, "x", &["other-", "deps-"]);
         assert!(newest.is_some_and(|key| key.starts_with("deps-")));
@@ -279,6 +298,9 @@ mod tests {
         std::fs::write(former.join("ab.tar"), b"poison").unwrap();
         let caches = Caches::open(folder.path(), 1 << 20);
         assert!(!folder.path().join("caches").exists());
-        assert_eq!(found(&caches, &[scope("refs/heads/main", false)], "x", &["x"]), None);
+        assert_eq!(
+            found(&caches, &[scope("refs/heads/main", false)], "x", &["x"]),
+            None
+        );
     }
 }

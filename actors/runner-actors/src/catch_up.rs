@@ -116,24 +116,34 @@ fn with_watched(settings: &RunnerSettings, mut known: Vec<Known>) -> Vec<Known> 
 }
 
 async fn look_at(shared: &Arc<Shared>, known: &Arc<Known>) -> Result<(), String> {
-    let repo: RepoName = known.repository.parse().map_err(|_| "no repository's name")?;
+    let repo: RepoName = known
+        .repository
+        .parse()
+        .map_err(|_| "no repository's name")?;
     let stored = |error: StoreError| error.to_string();
     // Before the forge is asked: what a webhook changes meanwhile is newer than the answer.
     let name = known.repository.clone();
     let before = shared.store.read(move |rows| {
-        Ok::<_, StoreError>((heads::all(rows, &name, BRANCHES)?, heads::all(rows, &name, PULLS)?))
+        Ok::<_, StoreError>((
+            heads::all(rows, &name, BRANCHES)?,
+            heads::all(rows, &name, PULLS)?,
+        ))
     });
     let (branches_before, pulls_before) = before.await.map_err(stored)?;
     let branches = branches(shared, known, repo.clone()).await?;
-    missed(shared, known, BRANCHES, branches, branches_before)
+    missed(shared, known, (BRANCHES, true), branches, branches_before)
         .await
         .map_err(stored)?;
     let Some(forge) = forge_client(&shared.settings) else {
         return Ok(());
     };
-    let pulls = forge.open_pulls(&repo).await.map_err(|error| error.to_string())?;
-    let pulls = pulls.items.iter().map(|pull| pull_now(known, pull));
-    missed(shared, known, PULLS, pulls.collect(), pulls_before)
+    let pulls = forge
+        .open_pulls(&repo)
+        .await
+        .map_err(|error| error.to_string())?;
+    let kind = (PULLS, !pulls.more);
+    let pulls = pulls.items.iter().map(pull_now);
+    missed(shared, known, kind, pulls.collect(), pulls_before)
         .await
         .map_err(stored)
 }
@@ -154,7 +164,10 @@ async fn branches(
     let listed = tokio::task::spawn_blocking(move || {
         let remote =
             remote(&shared.settings, &known.clone_url).map_err(|error| error.to_string())?;
-        let mirror = shared.mirrors.open(&repo).map_err(|error| error.to_string())?;
+        let mirror = shared
+            .mirrors
+            .open(&repo)
+            .map_err(|error| error.to_string())?;
         let heads = mirror.remote_heads(&remote, ANSWER);
         heads.map_err(|error| error.to_string())
     });
@@ -167,8 +180,7 @@ async fn branches(
     Ok(now.collect())
 }
 
-fn pull_now(known: &Known, pull: &ForgePull) -> Now {
-    debug_assert!(!known.repository.is_empty());
+fn pull_now(pull: &ForgePull) -> Now {
     Now {
         reference: format!("{PULLS}{}/head", pull.number),
         sha: pull.head_sha.to_string(),
@@ -176,15 +188,19 @@ fn pull_now(known: &Known, pull: &ForgePull) -> Now {
     }
 }
 
-/// Runs what is elsewhere than it was known to be.
+/// Runs what is elsewhere than it was known to be. References that are not listed any more are gone, where all of them were listed.
 async fn missed(
     shared: &Arc<Shared>,
     known: &Arc<Known>,
-    kind: &'static str,
+    (kind, all_listed): (&'static str, bool),
     now: Vec<Now>,
     before: HashMap<String, Head>,
 ) -> Result<(), StoreError> {
-    let elsewhere = |now: &&Now| before.get(&now.reference).is_none_or(|head| head.sha != now.sha);
+    let elsewhere = |now: &&Now| {
+        before
+            .get(&now.reference)
+            .is_none_or(|head| head.sha != now.sha)
+    };
     if now.iter().any(|one| elsewhere(&one)) {
         tokio::time::sleep(GRACE.min(shared.settings.catch_up_every / 4)).await;
     }
@@ -203,7 +219,9 @@ async fn missed(
             if same || stored.as_ref() != before.get(&one.reference) {
                 continue;
             }
-            let last = stored.map(|head| head.sha).or_else(|| known_head(&known, one));
+            let last = stored
+                .map(|head| head.sha)
+                .or_else(|| known_head(&known, one));
             if last.is_none() && !was_listed || last.as_ref() == Some(&one.sha) {
                 heads::note_first(rows, repository, &one.reference, &one.sha)?;
                 continue;
@@ -220,7 +238,7 @@ async fn missed(
             runs.push((record.id, one.reference.clone(), one.sha.clone()));
         }
         for gone in before.keys() {
-            if !now.iter().any(|one| one.reference == *gone) {
+            if all_listed && !now.iter().any(|one| one.reference == *gone) {
                 heads::forget(rows, repository, gone)?;
             }
         }
@@ -249,7 +267,11 @@ fn event_of(known: &Known, now: &Now, last: Option<&str>) -> StoredEvent {
             .of(EventKind::Push, &now.reference, &now.sha)
             .missed_push(last),
         Some(pull) => {
-            let action = if last.is_some() { "synchronize" } else { "opened" };
+            let action = if last.is_some() {
+                "synchronize"
+            } else {
+                "opened"
+            };
             known
                 .of(EventKind::PullRequest, &now.reference, &now.sha)
                 .missed_pull(pull, action)

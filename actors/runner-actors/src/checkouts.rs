@@ -61,7 +61,9 @@ impl Checkouts {
 
     /// Waits for room on the disk; one that is larger than all of it waits for all of it.
     pub(crate) async fn room(&self, size: &TreeSize) -> Held {
-        let bytes = size.bytes.saturating_add(size.entries.saturating_mul(ENTRY));
+        let bytes = size
+            .bytes
+            .saturating_add(size.entries.saturating_mul(ENTRY));
         // Its files lie there twice: in the work tree, and packed in `.git`.
         let units = u32::try_from(bytes.saturating_mul(2) / UNIT + 1).unwrap_or(u32::MAX);
         let disk = Arc::clone(&self.disk);
@@ -92,7 +94,10 @@ mod tests {
         assert!(checkouts.turn("evil/fork").now_or_never().is_none());
         let other = checkouts.turn("a/b").now_or_never();
         assert!(other.is_some(), "another repository has turns left");
-        assert!(checkouts.turn("c/d").now_or_never().is_none(), "three at once");
+        assert!(
+            checkouts.turn("c/d").now_or_never().is_none(),
+            "three at once"
+        );
         drop(first);
         assert!(checkouts.turn("c/d").now_or_never().is_some());
         drop((second, other));

@@ -287,24 +287,27 @@ impl Handler<Dispatch> for RunDesk {
             let event = dispatch::event_of(&shared, &order).await;
             (order, event)
         };
-        Box::pin(Box::pin(asked).into_actor(self).then(move |(order, event), desk, _| {
-            let event = match event {
-                Ok(Ok(event)) => event,
-                Ok(Err(refused)) => {
-                    return Box::pin(actix::fut::ready(Ok(Err(refused)))) as Self::Result;
-                }
-                Err(error) => return Box::pin(actix::fut::ready(Err(error))),
-            };
-            let mut record = received(&event, "dispatch".to_owned());
-            record.workflow_file = Some(order.workflow);
-            Box::pin(
-                desk.store_run(&record, &event)
-                    .map(|stored, _, _| stored.map(Ok)),
-            )
-        }))
+        Box::pin(
+            Box::pin(asked)
+                .into_actor(self)
+                .then(move |(order, event), desk, _| {
+                    let event = match event {
+                        Ok(Ok(event)) => event,
+                        Ok(Err(refused)) => {
+                            return Box::pin(actix::fut::ready(Ok(Err(refused)))) as Self::Result;
+                        }
+                        Err(error) => return Box::pin(actix::fut::ready(Err(error))),
+                    };
+                    let mut record = received(&event, "dispatch".to_owned());
+                    record.workflow_file = Some(order.workflow);
+                    Box::pin(
+                        desk.store_run(&record, &event)
+                            .map(|stored, _, _| stored.map(Ok)),
+                    )
+                }),
+        )
     }
 }
-
 
 impl Handler<RepeatRun> for RunDesk {
     type Result = ResponseActFuture<Self, Result<Result<String, NotRepeated>, StoreError>>;

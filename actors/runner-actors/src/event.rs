@@ -241,7 +241,8 @@ impl StoredEvent {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default();
-        let branch = |name: &str, sha: &CommitSha| serde_json::json!({ "ref": name, "sha": sha.as_str() });
+        let branch =
+            |name: &str, sha: &CommitSha| serde_json::json!({ "ref": name, "sha": sha.as_str() });
         self.payload = serde_json::json!({
             "action": action, "number": pull.number.get(),
             "pull_request": { "number": pull.number.get(), "title": pull.title, "body": pull.body, "html_url": pull.html_url,

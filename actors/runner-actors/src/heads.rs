@@ -70,9 +70,8 @@ fn key(repository: &str, reference: &str) -> String {
 /// `opened` and as `synchronized`, and late of what was caught up on.
 pub(crate) fn run_of(rows: &mut impl ReadRows, told: &Told) -> Result<Option<String>, StoreError> {
     let head = rows.get(&HEADS, &told.key)?;
-    let same = head.filter(|head| {
-        head.sha == told.sha && !told.again && (told.is_pull || head.caught_up)
-    });
+    let same =
+        head.filter(|head| head.sha == told.sha && !told.again && (told.is_pull || head.caught_up));
     Ok(same.and_then(|head| head.run))
 }
 

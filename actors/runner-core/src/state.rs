@@ -57,9 +57,7 @@ impl RunState {
         use RunState::*;
         match self {
             Received => &[Parsing, Failed, Cancelled, Lost, Refused],
-            Parsing => &[
-                Planned, Failed, Cancelled, TimedOut, Lost, Refused, Ignored,
-            ],
+            Parsing => &[Planned, Failed, Cancelled, TimedOut, Lost, Refused, Ignored],
             // Without a machine: every job is skipped.
             Planned => &[Allocating, Succeeded, Failed, Cancelled, Lost, Refused],
             // Back to planned: a restart of the runner takes the run up again at its jobs.

@@ -91,6 +91,20 @@ impl RunnerConfig {
         Self::of(file, flags, environment)
     }
 
+    /// What would go wrong at the first push, though the runner could start: each with what to do.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let forge = self.runner.forge_url.as_ref();
+        let insecure = forge.filter(|url| url.scheme() == "http" && !self.runner.transports.http);
+        let insecure = insecure.map(|url| {
+            format!("no repository of {url} could be cloned: set `allow_http = true` in the configuration file, or give the forge an https address")
+        });
+        let nameless = (forge.is_none() && !self.runner.watched.is_empty()).then(|| {
+            "`repositories` names repositories of `forge_url`, which is not set".to_owned()
+        });
+        insecure.into_iter().chain(nameless).collect()
+    }
+
     /// The configuration in force, with what a file says read already.
     ///
     /// # Errors

@@ -189,7 +189,11 @@ impl Runner<'_> {
             return StepResult::error("the inputs `key` and `path` are needed");
         }
         let prefixes = lines(input(inputs, "restore-keys"));
-        let found = self.order.stores.caches.find(&self.scopes(), &key, &prefixes);
+        let found = self
+            .order
+            .stores
+            .caches
+            .find(&self.scopes(), &key, &prefixes);
         let (found, file) = found.map(|found| (found.key, found.file)).unzip();
         let hit = found.as_ref().is_some_and(|found| *found == key);
         match (&found, file) {

@@ -20,7 +20,6 @@ use super::{JobEvent, JobOrder, JobReport, Voice, tarball};
 use crate::clock::now_ms;
 use crate::records::{JobEnd, StepRecord};
 
-
 /// Steps that run after a cancellation get no more time than this.
 const AFTER_CANCEL: Duration = Duration::from_secs(300);
 /// Longest time to put the commit's files into the VM.

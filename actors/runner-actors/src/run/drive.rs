@@ -110,11 +110,7 @@ async fn run(
     let keys = planned.plan.jobs.iter().map(|job| job.key.clone());
     ledger.record.job_order = keys.collect();
     let (sender, receiver) = mpsc::unbounded_channel();
-    let contexts = StatusContexts::new(
-        &planned.plan,
-        &planned.workflow,
-        &ledger.record.event,
-    );
+    let contexts = StatusContexts::new(&planned.plan, &planned.workflow, &ledger.record.event);
     let driver = Driver {
         contexts,
         former: std::mem::take(&mut ledger.record.jobs),
@@ -138,7 +134,9 @@ async fn room_for(ledger: &Ledger, planned: &Planned) -> Result<Held, String> {
     let room = ledger.shared.checkouts.room(&size);
     tokio::time::timeout(patience, room).await.map_err(|_| {
         let seconds = patience.as_secs();
-        format!("other checkouts left no room for {seconds} s; `checkouts.total` says how much there is")
+        format!(
+            "other checkouts left no room for {seconds} s; `checkouts.total` says how much there is"
+        )
     })
 }
 

@@ -175,8 +175,10 @@ fn cut(text: &str, bytes: usize) -> String {
         end -= 1;
     }
     // FNV-1a, 64 bits: stable, and what it does not tell apart is told apart by a number.
-    let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
-        (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let digest = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
+            (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
     format!("{}\u{2026}~{digest:016x}", &text[..end])
 }

@@ -32,10 +32,19 @@ fn t7_a_run_reads_its_own_its_base_s_and_the_default_branch_s_caches() {
     let main = "refs/heads/main";
     for (event, wanted) in [
         (event(Push, main, None, false), vec![main]),
-        (event(Push, "refs/heads/x", None, false), vec!["refs/heads/x", main]),
-        (event(Push, "refs/tags/v1", None, false), vec!["refs/tags/v1", main]),
+        (
+            event(Push, "refs/heads/x", None, false),
+            vec!["refs/heads/x", main],
+        ),
+        (
+            event(Push, "refs/tags/v1", None, false),
+            vec!["refs/tags/v1", main],
+        ),
         (event(Schedule, main, None, false), vec![main]),
-        (event(WorkflowDispatch, "refs/heads/x", None, false), vec!["refs/heads/x", main]),
+        (
+            event(WorkflowDispatch, "refs/heads/x", None, false),
+            vec!["refs/heads/x", main],
+        ),
         (
             event(PullRequest, "refs/pull/7/head", Some("next"), false),
             vec!["refs/pull/7/head", "refs/heads/next", main],
@@ -54,17 +63,40 @@ fn t7_a_run_reads_its_own_its_base_s_and_the_default_branch_s_caches() {
 
 #[test]
 fn t7_what_strangers_write_nobody_else_reads() {
-    let theirs = scopes(&event(EventKind::PullRequest, "refs/pull/7/head", Some("main"), true));
+    let theirs = scopes(&event(
+        EventKind::PullRequest,
+        "refs/pull/7/head",
+        Some("main"),
+        true,
+    ));
     // Whatever they call it: a head branch named like the default one stays theirs.
-    let named = scopes(&event(EventKind::PullRequest, "refs/heads/main", Some("main"), true));
+    let named = scopes(&event(
+        EventKind::PullRequest,
+        "refs/heads/main",
+        Some("main"),
+        true,
+    ));
     for others in [
         event(EventKind::Push, "refs/heads/main", None, false),
         event(EventKind::Push, "refs/pull/7/head", None, false),
-        event(EventKind::PullRequest, "refs/pull/8/head", Some("main"), true),
-        event(EventKind::PullRequest, "refs/pull/7/head", Some("main"), false),
+        event(
+            EventKind::PullRequest,
+            "refs/pull/8/head",
+            Some("main"),
+            true,
+        ),
+        event(
+            EventKind::PullRequest,
+            "refs/pull/7/head",
+            Some("main"),
+            false,
+        ),
     ] {
         for written in [&theirs[0], &named[0]] {
-            assert!(!scopes(&others).contains(written), "{others:?} reads {written:?}");
+            assert!(
+                !scopes(&others).contains(written),
+                "{others:?} reads {written:?}"
+            );
         }
     }
 }

@@ -47,8 +47,14 @@ fn x1_jobs_of_one_name_have_contexts_of_their_own() {
     let wide = "\u{1F680}".repeat(90);
     for (jobs, wanted) in [
         (
-            format!("  a: {{name: test, {STEPS}}}\n  b: {{name: test, {STEPS}}}\n  c: {{{STEPS}}}\n"),
-            vec!["CI / test [a] (push)", "CI / test [b] (push)", "CI / c (push)"],
+            format!(
+                "  a: {{name: test, {STEPS}}}\n  b: {{name: test, {STEPS}}}\n  c: {{{STEPS}}}\n"
+            ),
+            vec![
+                "CI / test [a] (push)",
+                "CI / test [b] (push)",
+                "CI / c (push)",
+            ],
         ),
         // A name that is another job's id, in other letters.
         (
@@ -57,26 +63,47 @@ fn x1_jobs_of_one_name_have_contexts_of_their_own() {
         ),
         // A name that looks like a copy of a matrix.
         (
-            format!("  a: {{strategy: {{matrix: {{v: [1, 2]}}}}, {STEPS}}}\n  b: {{name: a (1), {STEPS}}}\n"),
-            vec!["CI / a (1) [a] (push)", "CI / a (2) (push)", "CI / a (1) [b] (push)"],
+            format!(
+                "  a: {{strategy: {{matrix: {{v: [1, 2]}}}}, {STEPS}}}\n  b: {{name: a (1), {STEPS}}}\n"
+            ),
+            vec![
+                "CI / a (1) [a] (push)",
+                "CI / a (2) (push)",
+                "CI / a (1) [b] (push)",
+            ],
         ),
         // Every copy is called the same.
         (
-            format!("  a: {{name: \"${{{{ format('{{0}}', github.actor) }}}}\", strategy: {{matrix: {{v: [1, 2]}}}}, {STEPS}}}\n"),
+            format!(
+                "  a: {{name: \"${{{{ format('{{0}}', github.actor) }}}}\", strategy: {{matrix: {{v: [1, 2]}}}}, {STEPS}}}\n"
+            ),
             vec!["CI / a [a #1] (push)", "CI / a [a #2] (push)"],
         ),
-        (format!("  a: {{name: {long}a, {STEPS}}}\n  b: {{name: {long}b, {STEPS}}}\n"), vec![]),
-        (format!("  a: {{name: {wide}a, {STEPS}}}\n  b: {{name: {wide}b, {STEPS}}}\n"), vec![]),
-        (format!("  a: {{name: \" \", {STEPS}}}\n"), vec!["CI / a (push)"]),
+        (
+            format!("  a: {{name: {long}a, {STEPS}}}\n  b: {{name: {long}b, {STEPS}}}\n"),
+            vec![],
+        ),
+        (
+            format!("  a: {{name: {wide}a, {STEPS}}}\n  b: {{name: {wide}b, {STEPS}}}\n"),
+            vec![],
+        ),
+        (
+            format!("  a: {{name: \" \", {STEPS}}}\n"),
+            vec!["CI / a (push)"],
+        ),
     ] {
         let found = contexts(&planned(&jobs));
         if !wanted.is_empty() {
             assert_eq!(found, wanted, "{jobs}");
         }
-        let distinct: HashSet<String> = found.iter().map(|context| context.to_lowercase()).collect();
+        let distinct: HashSet<String> =
+            found.iter().map(|context| context.to_lowercase()).collect();
         assert_eq!(distinct.len(), found.len(), "{found:?}");
         for context in &found {
-            assert!(context.parse::<StatusContext>().is_ok(), "a forge does not take {context}");
+            assert!(
+                context.parse::<StatusContext>().is_ok(),
+                "a forge does not take {context}"
+            );
         }
     }
 }
@@ -105,18 +132,27 @@ fn x1_jobs_of_called_workflows_name_their_caller() {
 
 #[test]
 fn x1_a_skipped_job_is_called_by_its_name() {
-    let plan = planned(&format!("  a: {{name: Tests on Linux, if: false, {STEPS}}}\n"));
+    let plan = planned(&format!(
+        "  a: {{name: Tests on Linux, if: false, {STEPS}}}\n"
+    ));
     let mut contexts = StatusContexts::new(&plan, "CI", "pull_request");
     assert_eq!(contexts.of_job(0), "CI / Tests on Linux (pull_request)");
     assert_eq!(contexts.name(0), "Tests on Linux");
-    assert_eq!(contexts.of_job(0), "CI / Tests on Linux (pull_request)", "asked again");
+    assert_eq!(
+        contexts.of_job(0),
+        "CI / Tests on Linux (pull_request)",
+        "asked again"
+    );
 }
 
 #[test]
 fn v1_what_is_said_of_a_whole_run_has_a_context_too() {
     assert_eq!(run_context(None, "push"), "workflow-runner / commit (push)");
     let file = Some(".github/workflows/ci.yml");
-    assert_eq!(run_context(file, "push"), ".github/workflows/ci.yml / workflow (push)");
+    assert_eq!(
+        run_context(file, "push"),
+        ".github/workflows/ci.yml / workflow (push)"
+    );
 }
 
 #[test]
@@ -143,7 +179,9 @@ fn x6_only_pull_requests_have_a_head_ref() {
             payload: Value::Null,
         };
         let github = github(&event, &RunFacts::default(), None);
-        let found = github.get("head_ref").map(|value| value.as_text().to_string());
+        let found = github
+            .get("head_ref")
+            .map(|value| value.as_text().to_string());
         assert_eq!(found.as_deref(), Some(wanted), "{kind:?}");
     }
 }

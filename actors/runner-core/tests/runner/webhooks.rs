@@ -133,6 +133,9 @@ fn y6_a_pull_request_of_the_documented_fields_alone_starts_a_run() {
         "pull_request": {"title": "t", "html_url": "https://forge.example/o/r/pulls/7"},
     });
     let event = context("pull_request", &body).unwrap();
-    assert_eq!((event.sha.as_str(), event.reference.as_str()), ("", "refs/pull/7/head"));
+    assert_eq!(
+        (event.sha.as_str(), event.reference.as_str()),
+        ("", "refs/pull/7/head")
+    );
     assert!(event.untrusted, "it is not known where it comes from");
 }

@@ -23,7 +23,10 @@ pub(super) fn checkouts(item: &Item<'_>) -> Option<CheckoutLimits> {
     ];
     item.fields("the limits of checkouts", &KEYS, |fields| {
         let mut limits = CheckoutLimits::default();
-        let number = |item: &Item<'_>| item.integer(1..=100_000_000);
+        let number = |item: &Item<'_>| {
+            let number = item.integer(1..=100_000_000)?;
+            u64::try_from(number).ok()
+        };
         let count = |item: &Item<'_>| {
             let number = item.integer(1..=256)?;
             usize::try_from(number).ok()
@@ -32,7 +35,10 @@ pub(super) fn checkouts(item: &Item<'_>) -> Option<CheckoutLimits> {
         let tree = &mut limits.tree;
         tree.entries = fields.optional("entries", number).unwrap_or(tree.entries);
         tree.bytes = fields.optional("bytes", bytes).unwrap_or(tree.bytes);
-        let deep = |item: &Item<'_>| item.integer(1..=4096);
+        let deep = |item: &Item<'_>| {
+            let number = item.integer(1..=4096)?;
+            u64::try_from(number).ok()
+        };
         tree.depth = fields.optional("depth", deep).unwrap_or(tree.depth);
         limits.fetch_bytes = fields
             .optional("fetch", bytes)

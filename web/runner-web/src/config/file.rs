@@ -112,9 +112,7 @@ fn table(item: &Item<'_>, base: &Path) -> Option<File> {
             repositories: fields
                 .optional("repositories", |item| item.list(repository))
                 .unwrap_or_default(),
-            checkouts: fields
-                .optional("checkouts", checkouts)
-                .unwrap_or_default(),
+            checkouts: fields.optional("checkouts", checkouts).unwrap_or_default(),
             machines: fields
                 .optional("machines", |item| item.entries(machine))
                 .unwrap_or_default(),
