@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether an address is one of the public internet: neither this machine, nor a local network, nor
-/// one of the ranges IANA keeps for special purposes. Addresses that carry another (mapped, 6to4,
+/// one of the ranges IANA keeps for special purposes, nor a cloud's own inside of it. Addresses that carry another (mapped, 6to4,
 /// NAT64, Teredo) are judged by what they carry.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
@@ -29,7 +29,17 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
         || (a == 192 && b == 0 && c == 0)
         || (a == 192 && b == 88 && c == 99)
         || (a == 198 && (b == 18 || b == 19));
-    !special
+    !special && !is_of_a_clouds_host(ip)
+}
+
+/// Addresses that look public and are the cloud's own inside of it: Azure's host (metadata, keys of the machine), IBM's services. Those
+/// of the others lie in ranges that are not public: 169.254.169.254, 100.100.100.200, 192.0.0.192, fd00:ec2::254, fd20:ce::254.
+fn is_of_a_clouds_host(ip: Ipv4Addr) -> bool {
+    match ip.octets() {
+        [168, 63, 129, 16] | [161, 26, _, _] => true,
+        [166, second, _, _] => (8..12).contains(&second),
+        _ => false,
+    }
 }
 
 fn is_public_v6(ip: Ipv6Addr) -> bool {
@@ -57,6 +67,28 @@ mod tests {
 
     fn ip(text: &str) -> IpAddr {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn t11_hosts_of_clouds_are_not_public() {
+        for host in [
+            "168.63.129.16",
+            "::ffff:168.63.129.16",
+            "64:ff9b::168.63.129.16",
+            "2002:a83f:8110::1",
+            "169.254.169.254",
+            "100.100.100.200",
+            "192.0.0.192",
+            "fd00:ec2::254",
+            "fd20:ce::254",
+            "161.26.0.10",
+            "166.9.1.1",
+        ] {
+            assert!(!is_public(ip(host)), "{host}");
+        }
+        for public in ["168.63.129.17", "161.27.0.1", "166.12.0.1"] {
+            assert!(is_public(ip(public)), "{public}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::remote::{Remote, Transports};
 use crate::run::{Finished, Limits, run};
 
 /// Settings of every call: what a repository or a host could otherwise bring in.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 16] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.askPass=",
@@ -22,6 +22,12 @@ const SETTINGS: [&str; 11] = [
     "http.followRedirects=false",
     "submodule.recurse=false",
     "advice.detachedHead=false",
+    // Bounded memory: packs are mapped in windows, large files are streamed, and each thread costs.
+    "core.packedGitWindowSize=32m",
+    "core.packedGitLimit=256m",
+    "core.bigFileThreshold=16m",
+    "pack.threads=2",
+    "index.threads=1",
 ];
 
 /// The git program and what all its calls have in common.
@@ -30,6 +36,8 @@ pub struct Git {
     program: PathBuf,
     path: String,
     timeout: Duration,
+    memory: Option<u64>,
+    file: Option<u64>,
 }
 
 impl Git {
@@ -39,6 +47,8 @@ impl Git {
             program: program.into(),
             path: path.to_owned(),
             timeout: Duration::from_secs(300),
+            memory: None,
+            file: None,
         }
     }
 
@@ -47,6 +57,25 @@ impl Git {
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;
         self
+    }
+
+    /// The most address space that each of its processes may take; without a limit unless it is given.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// The largest file that a call may write; without a limit unless it is given.
+    #[must_use]
+    pub fn largest_file(mut self, bytes: u64) -> Self {
+        self.file = Some(bytes);
+        self
+    }
+
+    /// What [`Git::largest_file`] says.
+    pub(crate) fn file_limit(&self) -> Option<u64> {
+        self.file
     }
 
     /// A call in `folder`; add arguments, then [`Call::output`].
@@ -73,7 +102,10 @@ impl Git {
             limits: Limits {
                 time: self.timeout,
                 bytes: 16 << 20,
+                memory: self.memory,
+                file: self.file,
             },
+            input: None,
             begun: false,
         }
     }
@@ -86,6 +118,7 @@ pub struct Call {
     program: PathBuf,
     what: String,
     limits: Limits,
+    input: Option<Vec<u8>>,
     begun: bool,
 }
 
@@ -147,14 +180,33 @@ impl Call {
         self
     }
 
+    /// The longest it may take, where that is less than what all calls may.
+    #[must_use]
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.limits.time = self.limits.time.min(limit);
+        self
+    }
+
+    /// What it reads from its standard input.
+    #[must_use]
+    pub fn input(mut self, bytes: Vec<u8>) -> Self {
+        self.input = Some(bytes);
+        self
+    }
+
     /// Runs it and gives its standard output.
     ///
     /// # Errors
     /// When it cannot start, fails, takes too long or prints too much.
     pub fn output(mut self) -> Result<Vec<u8>, GitError> {
         self.begin();
-        let Finished { status, out, err } =
-            run(&mut self.command, &self.program, &self.what, self.limits)?;
+        let Finished { status, out, err } = run(
+            &mut self.command,
+            &self.program,
+            &self.what,
+            self.limits,
+            self.input,
+        )?;
         if status.success() {
             return Ok(out);
         }

@@ -51,6 +51,22 @@ pub enum GitError {
     /// The commit is not in the repository, even after a fetch.
     #[error("the repository has no commit {0}")]
     NoCommit(String),
+    /// The commit is larger than it may be; nothing of it was laid out.
+    #[error("the commit {what}: {}, {limit} are allowed", at_least(*.found))]
+    TooMuch {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there are; `u64::MAX` for more than can be counted.
+        found: u64,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// The server sends more than is taken.
+    #[error("the repository is larger than the {limit} bytes that are fetched at once")]
+    FetchTooLarge {
+        /// The limit in bytes.
+        limit: u64,
+    },
     /// A file of ours could not be written or read.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -61,7 +77,20 @@ pub enum GitError {
     },
 }
 
+fn at_least(found: u64) -> String {
+    if found == u64::MAX {
+        "more than can be counted".to_owned()
+    } else {
+        found.to_string()
+    }
+}
+
 impl GitError {
+    /// Whether the repository asks for more than it may have: it is refused, and another attempt would be too.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::TooMuch { .. } | Self::FetchTooLarge { .. })
+    }
+
     /// Whether the same call may work later: time-outs and what a network does, not a missing commit.
     pub fn is_transient(&self) -> bool {
         match self {

@@ -16,11 +16,15 @@
 //! - **Tokens stand in no URL and no argument list.** git asks a credential helper, which reads them from the environment of
 //!   that one process, for that one host.
 //! - **Everything ends.** Each call has a time limit, and its whole process group is ended with it; output is kept up to a limit.
+//! - **What is laid out is counted before.** [`Mirror::tree_size`] counts entries, bytes and depth from the object store, each
+//!   object once, so that a few kilobytes of folders that name each other cannot become millions of files.
 //! - **The repository's content is data.** No submodules are followed, no filters run (none is configured), and files are
 //!   read from the object database, never through a path in a work tree.
 
 mod command;
 mod error;
+mod heads;
+mod measure;
 mod mirror;
 mod remote;
 mod run;
@@ -28,6 +32,8 @@ mod tree;
 
 pub use command::{Call, Git};
 pub use error::GitError;
+pub use heads::{Heads, MAX_HEADS};
+pub use measure::{TreeLimits, TreeSize};
 pub use mirror::{Depth, Mirror, Mirrors};
 pub use remote::{Remote, RemoteError, Transports};
 pub use tree::{EntryKind, TreeEntry};

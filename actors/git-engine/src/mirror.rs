@@ -142,8 +142,59 @@ impl Mirror {
             "--no-recurse-submodules",
             "--no-write-fetch-head",
         ]);
-        call.args(["--", remote.url().as_str(), spec]).output()?;
-        Ok(())
+        let fetched = call.args(["--", remote.url().as_str(), spec]).output();
+        match fetched {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.sweep();
+                Err(self.told_better(error))
+            }
+        }
+    }
+
+    /// A write past the limit of a file's size ends git by a signal, or fails.
+    fn told_better(&self, error: GitError) -> GitError {
+        let (GitError::Failed { message, .. }, Some(limit)) = (&error, self.git.file_limit())
+        else {
+            return error;
+        };
+        let marks = ["died of signal 25", "File too large", "SIGXFSZ"];
+        if marks.iter().any(|mark| message.contains(mark)) {
+            GitError::FetchTooLarge { limit }
+        } else {
+            error
+        }
+    }
+
+    /// Removes what a fetch that was ended left half written. The caller holds the lock, so nobody else writes.
+    fn sweep(&self) {
+        let objects = self.folder.join("objects");
+        let below = std::fs::read_dir(&objects).into_iter().flatten().flatten();
+        let folders = below.map(|entry| entry.path()).filter(|path| path.is_dir());
+        for folder in folders {
+            let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let files = files.filter(|file| file.file_name().to_string_lossy().starts_with("tmp_"));
+            for file in files {
+                // What is gone already is swept too.
+                let _ = std::fs::remove_file(file.path());
+            }
+        }
+    }
+
+    /// The whole message of a commit, at most `limit` bytes of it.
+    ///
+    /// # Errors
+    /// When the commit is not here, or its message is longer.
+    pub fn message(&self, commit: &CommitSha, limit: usize) -> Result<String, GitError> {
+        let call = self.call("log").at_most(limit);
+        let call = call.args([
+            "-1",
+            "--no-show-signature",
+            "--format=%B",
+            "--encoding=UTF-8",
+        ]);
+        let output = call.arg(commit.as_str()).arg("--").output()?;
+        Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
     }
 
     /// The entries of one folder of the commit (`""` is the top), not of those below; empty when there is no such folder.
@@ -244,7 +295,7 @@ impl Mirror {
         Ok(())
     }
 
-    fn call(&self, what: &str) -> crate::command::Call {
+    pub(crate) fn call(&self, what: &str) -> crate::command::Call {
         self.git.call(&self.folder, what)
     }
 }

@@ -145,11 +145,13 @@ impl Remote {
             let origin = self.url.origin().ascii_serialization();
             settings.push(format!("credential.{origin}.helper={HELPER}"));
         }
+        // A name can lead elsewhere, an address cannot; curl takes no address in the place of a name, least of all one with colons.
+        let is_name = matches!(self.url.host(), Some(url::Host::Domain(_)));
         if let Some((host, port)) = self.host_and_port()
+            && is_name
             && !self.pins.is_empty()
         {
             let addresses: Vec<String> = self.pins.iter().map(shown).collect();
-            let host = host.trim_matches(['[', ']']);
             settings.push(format!(
                 "http.curloptResolve={host}:{port}:{}",
                 addresses.join(",")
@@ -214,6 +216,16 @@ mod tests {
         assert!(Remote::parse("https://example.org/a/b.git", Transports::default()).is_ok());
         assert!(Remote::parse("http://127.0.0.1:3000/a/b.git", ALL).is_ok());
         assert!(Remote::parse("file:///srv/a.git", ALL).is_ok());
+    }
+
+    #[test]
+    fn t11_addresses_are_not_pinned_to_themselves() {
+        for host in ["[2001:db8::1]", "192.0.2.1"] {
+            let remote = Remote::parse(&format!("https://{host}:8443/a/b.git"), ALL).unwrap();
+            let remote = remote.pinned(vec!["192.0.2.1".parse().unwrap()]);
+            let settings = remote.settings().join("\n");
+            assert!(!settings.contains("curloptResolve"), "{settings}");
+        }
     }
 
     #[test]

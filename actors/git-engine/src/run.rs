@@ -1,13 +1,13 @@
 //! A child process with a time limit, an output limit and a process group that ends with it.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
 use crate::error::GitError;
 
@@ -17,6 +17,10 @@ pub(crate) struct Limits {
     pub(crate) time: Duration,
     /// Of standard output; standard error is cut to its end.
     pub(crate) bytes: usize,
+    /// Address space of each process.
+    pub(crate) memory: Option<u64>,
+    /// Largest file that is written: a pack that a server sends without end is such a file.
+    pub(crate) file: Option<u64>,
 }
 
 /// A call that ran to its end.
@@ -40,10 +44,15 @@ pub(crate) fn run(
     program: &Path,
     what: &str,
     limits: Limits,
+    input: Option<Vec<u8>>,
 ) -> Result<Finished, GitError> {
+    let given = match input {
+        Some(_) => Stdio::piped(),
+        None => Stdio::null(),
+    };
     command
         .process_group(0)
-        .stdin(Stdio::null())
+        .stdin(given)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let child = command.spawn().map_err(|source| GitError::Start {
@@ -51,10 +60,17 @@ pub(crate) fn run(
         source,
     })?;
     let mut group = Group(child);
+    // What it starts inherits them, and it starts nothing before it has read its settings.
+    limit(&group.0, limits);
+    let stdin = group.0.stdin.take();
     let (sender, events) = channel();
     let stdout = group.0.stdout.take();
     let stderr = group.0.stderr.take();
     std::thread::scope(|scope| {
+        if let (Some(mut stdin), Some(input)) = (stdin, input) {
+            // One that does not read to the end says why by its exit.
+            scope.spawn(move || stdin.write_all(&input));
+        }
         if let Some(out) = stdout {
             let sender = sender.clone();
             scope.spawn(move || read_all(out, limits.bytes, &sender));
@@ -74,6 +90,26 @@ pub(crate) fn run(
         })?;
         Ok(Finished { status, out, err })
     })
+}
+
+fn limit(child: &Child, limits: Limits) {
+    let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
+        return;
+    };
+    let to = |value: u64| Rlimit {
+        current: Some(value),
+        maximum: Some(value),
+    };
+    let both = [
+        (Resource::As, limits.memory),
+        (Resource::Fsize, limits.file),
+    ];
+    for (resource, value) in both {
+        if let Some(value) = value {
+            // One that has ended already needs none.
+            let _ = prlimit(Some(pid), resource, to(value));
+        }
+    }
 }
 
 enum Cut {

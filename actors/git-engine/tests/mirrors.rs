@@ -177,26 +177,56 @@ fn a_checkout_has_the_history_that_was_asked_for() {
     }
 }
 
+/// git as a client that speaks the first version of the protocol: there servers refuse commits that no reference has.
+fn old_protocol(folder: &Path) -> Git {
+    use std::os::unix::fs::PermissionsExt;
+    let script = folder.join("git");
+    std::fs::write(
+        &script,
+        "#!/bin/sh\nexec git -c protocol.version=0 \"$@\"\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Git::new(&script, &std::env::var("PATH").unwrap())
+}
+
 #[test]
-fn a_server_that_names_only_references_is_asked_by_reference() {
+fn z3_a_commit_that_no_reference_has_is_had_by_its_name_or_not_at_all() {
     let upstream = Upstream::new();
     let head = upstream.commit("only");
-    // An old commit that no reference has: refused by its name, not to be had by the branch either.
     upstream.git(&["config", "uploadpack.allowAnySHA1InWant", "false"]);
     let gone = upstream.commit("gone");
     upstream.git(&["reset", "--quiet", "--hard", head.as_str()]);
+    let main: GitRef = "refs/heads/main".parse().unwrap();
+    let folder = TempDir::new().unwrap();
+    // The second version of the protocol gives what is asked for: a push that was pushed over is still run.
     let root = TempDir::new().unwrap();
     let mirror = mirrors(root.path()).open(&repo()).unwrap();
-    let main: GitRef = "refs/heads/main".parse().unwrap();
+    let given = mirror.fetch(&upstream.remote(), &gone, Some(&main));
+    given.unwrap();
+    assert!(mirror.has(&gone).unwrap());
+    // The first refuses the name; the branch is asked, and has another commit: nothing else is taken in its place.
+    let root = TempDir::new().unwrap();
+    let mirrors = Mirrors::new(old_protocol(folder.path()), root.path());
+    let mirror = mirrors.open(&repo()).unwrap();
+    for from in [None, Some(&main)] {
+        let refused = mirror.fetch(&upstream.remote(), &gone, from);
+        assert!(refused.is_err(), "{from:?}");
+        assert!(!mirror.has(&gone).unwrap());
+    }
+    // A commit behind the branch's newest one is had by the branch.
+    let newest = upstream.commit("newest");
+    let root = TempDir::new().unwrap();
+    let mirrors = Mirrors::new(old_protocol(folder.path()), root.path());
+    let mirror = mirrors.open(&repo()).unwrap();
     mirror
         .fetch(&upstream.remote(), &head, Some(&main))
         .unwrap();
+    assert!(mirror.has(&head).unwrap() && mirror.has(&newest).unwrap());
     let missing = sha(&"1".repeat(40));
-    let error = mirror
-        .fetch(&upstream.remote(), &missing, Some(&main))
-        .unwrap_err();
+    let error = mirror.fetch(&upstream.remote(), &missing, Some(&main));
+    let error = error.unwrap_err();
     assert!(matches!(error, GitError::NoCommit(_)), "{error}");
-    drop(gone);
 }
 
 #[test]
@@ -344,4 +374,100 @@ fn failures_say_what_git_said() {
         .call(root.path(), "version")
         .output();
     assert!(matches!(missing, Err(GitError::Start { .. })));
+}
+
+/// Serves a folder's files by HTTP, as any plain web server does.
+fn web_server(folder: PathBuf) -> Option<std::net::SocketAddr> {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("[::1]:0").ok()?;
+    let address = listener.local_addr().ok()?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&stream).lines();
+            let first = lines.next().and_then(Result::ok).unwrap_or_default();
+            // The rest of the head has to be read before an answer.
+            for line in lines.by_ref() {
+                if line.is_ok_and(|line| line.is_empty()) {
+                    break;
+                }
+            }
+            let path = first.split(' ').nth(1).unwrap_or("/").split('?').next();
+            let path = path.unwrap_or("/").trim_start_matches('/');
+            let (status, body) = match std::fs::read(folder.join(path)) {
+                Ok(body) => ("200 OK", body),
+                Err(_) => ("404 Not Found", Vec::new()),
+            };
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            let mut stream = &stream;
+            let _ = stream.write_all(head.as_bytes());
+            let _ = stream.write_all(&body);
+        }
+    });
+    Some(address)
+}
+
+#[test]
+fn t11_an_ipv6_address_as_a_host_works() {
+    let upstream = Upstream::new();
+    let head = upstream.commit("only");
+    upstream.git(&["update-server-info"]);
+    let Some(address) = web_server(upstream.folder.path().join(".git")) else {
+        // Without IPv6 there is nothing to connect to.
+        return;
+    };
+    let http = Transports {
+        http: true,
+        file: false,
+    };
+    let url = format!("http://[::1]:{}/", address.port());
+    let remote = Remote::parse(&url, http).unwrap();
+    // As the runner does it: checked, pinned, with a token.
+    let (host, port) = remote.host_and_port().unwrap();
+    assert_eq!((host, port), ("[::1]", address.port()));
+    let token = config_core::Secret::new("t".to_owned());
+    let remote = remote
+        .pinned(vec![address.ip()])
+        .with_token("oauth2", token);
+    let root = TempDir::new().unwrap();
+    let mirror = mirrors(root.path()).open(&repo()).unwrap();
+    let main: GitRef = "refs/heads/main".parse().unwrap();
+    mirror.fetch(&remote, &head, Some(&main)).unwrap();
+    assert!(mirror.has(&head).unwrap());
+    let heads = mirror
+        .remote_heads(&remote, Duration::from_secs(60))
+        .unwrap();
+    assert_eq!(heads.branches, [("main".to_owned(), head)]);
+}
+
+#[test]
+fn u3_heads_are_asked_without_fetching() {
+    let upstream = Upstream::new();
+    let first = upstream.commit("first");
+    upstream.git(&["branch", "old"]);
+    upstream.git(&["update-ref", "refs/pull/7/head", first.as_str()]);
+    upstream.git(&["update-ref", "refs/other/refs/heads/fake", first.as_str()]);
+    let second = upstream.commit("second [skip ci]\n\nbody");
+    let root = TempDir::new().unwrap();
+    let mirror = mirrors(root.path()).open(&repo()).unwrap();
+    let (remote, soon) = (upstream.remote(), Duration::from_secs(60));
+    let mut heads = mirror.remote_heads(&remote, soon).unwrap().branches;
+    heads.sort_by(|a, b| a.0.cmp(&b.0));
+    let wanted = [("main", &second), ("old", &first)];
+    assert_eq!(
+        heads,
+        wanted.map(|(name, id)| (name.to_owned(), id.clone()))
+    );
+    let at = |name| mirror.remote_ref(&remote, name, soon).unwrap();
+    assert_eq!(at("refs/pull/7/head"), Some(first.clone()));
+    assert_eq!(at("refs/heads/none"), None);
+    let default = mirror.remote_default(&remote, soon).unwrap();
+    assert_eq!(default, Some(("main".to_owned(), second.clone())));
+    assert!(!mirror.has(&first).unwrap(), "nothing was fetched");
+    mirror.fetch(&remote, &second, None).unwrap();
+    let message = mirror.message(&second, 1000).unwrap();
+    assert_eq!(message, "second [skip ci]\n\nbody");
+    assert!(mirror.message(&second, 5).is_err(), "longer than that");
 }

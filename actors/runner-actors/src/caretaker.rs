@@ -165,28 +165,28 @@ async fn is_left_over(shared: &Arc<Shared>, vm: &Vm) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 struct Owner<'a> {
     run: &'a str,
-    attempt: u64,
+    life: u64,
     index: usize,
 }
 
 impl<'a> Owner<'a> {
-    /// `run-<run>-<attempt>-<index>`.
+    /// `run-<run>-<life>-<index>`.
     fn parse(owner: &'a str) -> Option<Self> {
         let (rest, index) = owner.strip_prefix("run-")?.rsplit_once('-')?;
-        let (run, attempt) = rest.rsplit_once('-')?;
+        let (run, life) = rest.rsplit_once('-')?;
         Some(Self {
             run,
-            attempt: attempt.parse().ok()?,
+            life: life.parse().ok()?,
             index: index.parse().ok()?,
         })
     }
 
     fn has_ended(&self, record: &RunRecord) -> bool {
-        if record.state.is_terminal() || self.attempt < record.attempt {
+        if record.state.is_terminal() || self.life < record.life() {
             return true;
         }
         let job = record.jobs.get(self.index);
-        self.attempt == record.attempt && job.is_some_and(|job| job.ended_at.is_some())
+        self.life == record.life() && job.is_some_and(|job| job.ended_at.is_some())
     }
 }
 
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn owners_name_run_attempt_and_job() {
         let owner = Owner::parse("run-019a-b-c-2-11").unwrap();
-        assert_eq!((owner.run, owner.attempt, owner.index), ("019a-b-c", 2, 11));
+        assert_eq!((owner.run, owner.life, owner.index), ("019a-b-c", 2, 11));
         for other in ["build", "run-", "run-a-b", "run-a-x-1", "walk-a-1-1"] {
             assert_eq!(Owner::parse(other), None, "{other}");
         }

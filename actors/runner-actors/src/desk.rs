@@ -14,12 +14,12 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture,
     ResponseFuture, WrapFuture,
 };
-use runner_core::event::EventKind;
 use runner_core::state::RunState;
 use store::StoreError;
 use supervision::{ChildRef, ChildSpec, Restart, Supervisor};
 
 use crate::clock::now_ms;
+use crate::dispatch;
 use crate::event::StoredEvent;
 use crate::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, RepeatRun, StartEvent};
 use crate::records::RunRecord;
@@ -282,38 +282,31 @@ impl Handler<Dispatch> for RunDesk {
     type Result = ResponseActFuture<Self, Result<Result<String, NotDispatched>, StoreError>>;
 
     fn handle(&mut self, order: Dispatch, _: &mut Self::Context) -> Self::Result {
-        let repository = order.repository.clone();
-        let known = self
-            .shared
-            .store
-            .read(move |rows| rows::known(rows, &repository));
-        Box::pin(known.into_actor(self).then(move |known, desk, _| {
-            let event = match known.map(|known| event_of(known, &order)) {
-                Ok(Ok(event)) => event,
-                Ok(Err(refused)) => {
-                    return Box::pin(actix::fut::ready(Ok(Err(refused)))) as Self::Result;
-                }
-                Err(error) => return Box::pin(actix::fut::ready(Err(error))),
-            };
-            let mut record = received(&event, "dispatch".to_owned());
-            record.workflow_file = Some(order.workflow);
-            Box::pin(
-                desk.store_run(&record, &event)
-                    .map(|stored, _, _| stored.map(Ok)),
-            )
-        }))
+        let shared = Arc::clone(&self.shared);
+        let asked = async move {
+            let event = dispatch::event_of(&shared, &order).await;
+            (order, event)
+        };
+        Box::pin(
+            Box::pin(asked)
+                .into_actor(self)
+                .then(move |(order, event), desk, _| {
+                    let event = match event {
+                        Ok(Ok(event)) => event,
+                        Ok(Err(refused)) => {
+                            return Box::pin(actix::fut::ready(Ok(Err(refused)))) as Self::Result;
+                        }
+                        Err(error) => return Box::pin(actix::fut::ready(Err(error))),
+                    };
+                    let mut record = received(&event, "dispatch".to_owned());
+                    record.workflow_file = Some(order.workflow);
+                    Box::pin(
+                        desk.store_run(&record, &event)
+                            .map(|stored, _, _| stored.map(Ok)),
+                    )
+                }),
+        )
     }
-}
-
-fn event_of(
-    known: Option<crate::known::Known>,
-    order: &Dispatch,
-) -> Result<StoredEvent, NotDispatched> {
-    let known = known.ok_or(NotDispatched::Repository)?;
-    let branch = order.branch.as_deref();
-    let event = known.event(EventKind::WorkflowDispatch, branch);
-    let event = event.ok_or(NotDispatched::Branch)?;
-    Ok(event.dispatched(&order.actor, order.inputs.clone()))
 }
 
 impl Handler<RepeatRun> for RunDesk {

@@ -1,6 +1,7 @@
 //! The event of a run as it is stored: enough to run it after a restart.
 
-use forge_core::{Event, GitRef, RepoName};
+use forge_core::{CommitSha, Event, GitRef, RepoName};
+use outbound::forge::ForgePull;
 use runner_core::event::{EventContext, EventKind, StartsNothing};
 use runner_core::expr::Value;
 use serde::{Deserialize, Serialize};
@@ -233,17 +234,61 @@ impl StoredEvent {
         self.action.as_deref()
     }
 
-    /// What it is about, where several deliveries can be: a pull request's head is run once, whether `opened` or `synchronized` comes first.
-    #[must_use]
-    pub fn subject(&self) -> Option<String> {
-        let number = self.number?;
-        let again = self.action.as_deref() == Some("reopened");
-        (!again).then(|| {
-            format!(
-                "pull_request:{}#{number}@{}",
-                self.repository.to_lowercase(),
-                self.sha
-            )
+    /// A push that no webhook told of: a branch that is elsewhere than it was.
+    pub(crate) fn missed_push(mut self, before: Option<&str>) -> Self {
+        let zeros = "0".repeat(self.sha.len());
+        self.before = before.map(str::to_owned);
+        self.payload = serde_json::json!({
+            "ref": self.reference, "before": before.unwrap_or(&zeros), "after": self.sha,
+            "created": before.is_none(), "deleted": false,
+            "repository": { "full_name": self.repository, "clone_url": self.clone_url, "html_url": self.html_url,
+                "default_branch": self.default_branch },
         })
+        .to_string();
+        self
+    }
+
+    /// A pull request as the forge has it now: one that no webhook told of.
+    pub(crate) fn missed_pull(mut self, pull: &ForgePull, action: &str) -> Self {
+        self.action = Some(action.to_owned());
+        self.number = Some(pull.number.get());
+        self.actor = pull
+            .author
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let branch =
+            |name: &str, sha: &CommitSha| serde_json::json!({ "ref": name, "sha": sha.as_str() });
+        self.payload = serde_json::json!({
+            "action": action, "number": pull.number.get(),
+            "pull_request": { "number": pull.number.get(), "title": pull.title, "body": pull.body, "html_url": pull.html_url,
+                "state": "open", "draft": pull.is_draft, "merged": false, "user": { "login": self.actor },
+                "head": branch(&pull.head_branch, &pull.head_sha), "base": branch(pull.base_branch.as_str(), &pull.base_sha) },
+            "repository": { "full_name": self.repository, "clone_url": self.clone_url, "html_url": self.html_url,
+                "default_branch": self.default_branch },
+            "sender": { "login": self.actor },
+        })
+        .to_string();
+        self.of_pull(pull)
+    }
+
+    /// With the head and base that the forge has for the pull request.
+    pub(crate) fn of_pull(mut self, pull: &ForgePull) -> Self {
+        self.sha = pull.head_sha.to_string();
+        self.before = Some(pull.base_sha.to_string());
+        self.base_branch = Some(pull.base_branch.to_string());
+        self.head_branch = Some(pull.head_branch.clone());
+        self.untrusted = pull.is_fork;
+        self
+    }
+
+    /// With the head that a reference of the repository has, compared with its default branch: where it comes from is not known, so it
+    /// is treated as a stranger's.
+    pub(crate) fn of_reference(mut self, head: &CommitSha, base: (String, CommitSha)) -> Self {
+        self.sha = head.to_string();
+        self.before = Some(base.1.to_string());
+        self.base_branch = Some(base.0);
+        self.untrusted = true;
+        self
     }
 }

@@ -120,6 +120,6 @@ mod tests {
         assert_eq!(durations.cumulative[BUCKETS.len()], 3);
         assert_eq!(durations.sum_ms, 90_061_900);
         let ended: Vec<u64> = figures.ended().map(|(_, count)| count).collect();
-        assert_eq!(ended, [2, 1, 0, 0, 0, 0]);
+        assert_eq!(ended, [2, 1, 0, 0, 0, 0, 0]);
     }
 }

@@ -15,6 +15,7 @@ use store::{Piece, StoreError, WriteTxn};
 use crate::clock::now_ms;
 use crate::desk::received;
 use crate::event::StoredEvent;
+use crate::heads::{self, How, Told};
 use crate::rows::{self, NewRun};
 use crate::service::Shared;
 
@@ -104,15 +105,19 @@ async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, 
     let record = received(&event, delivery.to_string());
     let id = record.id.clone();
     let keep = shared.settings.keep_runs;
-    let subject = event.subject();
     let new = NewRun::delivered(&record, &event, body);
     let (deliveries, run) = (shared.deliveries.clone(), id.clone());
     let stored = shared.store.write(move |rows| {
+        let told = Told::of(&event);
+        let known = match &told {
+            Some(told) => heads::run_of(rows, told)?,
+            None => None,
+        };
         let arrival = Arrival {
             id: &delivery,
             body: &digest,
-            subject: subject.as_deref(),
-            leads_to: Some(&run),
+            subject: None,
+            leads_to: known.as_deref().or(Some(&run)),
         };
         let admission = deliveries.admit(rows, &arrival, now_ms())?;
         if admission == Admission::SameIdOtherBody {
@@ -121,7 +126,13 @@ async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, 
         if let Admission::Duplicate { led_to } = admission {
             return Ok(Stored::Seen(kept(rows, led_to)?));
         }
+        if known.is_some() {
+            return Ok(Stored::Seen(kept(rows, known)?));
+        }
         new.put(rows)?;
+        if let Some(told) = &told {
+            heads::note(rows, told, &run, How::Told)?;
+        }
         Ok::<_, StoreError>(Stored::New(rows::forget_oldest(rows, keep)?))
     });
     let stored = stored.await?;

@@ -105,9 +105,18 @@ impl Known {
     /// An event of this kind at a branch's head.
     pub(crate) fn event(&self, kind: EventKind, branch: Option<&str>) -> Option<StoredEvent> {
         let (branch, sha) = self.head(branch)?;
-        let reference = format!("refs/heads/{branch}");
-        let event = StoredEvent::made(kind, &self.repository, &reference, sha, &self.clone_url);
-        Some(event.at(self.html_url.clone(), self.default_branch.clone()))
+        Some(self.at(kind, branch, sha))
+    }
+
+    /// An event of this kind at a commit of a branch.
+    pub(crate) fn at(&self, kind: EventKind, branch: &str, sha: &str) -> StoredEvent {
+        self.of(kind, &format!("refs/heads/{branch}"), sha)
+    }
+
+    /// An event of this kind at a commit that a reference has.
+    pub(crate) fn of(&self, kind: EventKind, reference: &str, sha: &str) -> StoredEvent {
+        let event = StoredEvent::made(kind, &self.repository, reference, sha, &self.clone_url);
+        event.at(self.html_url.clone(), self.default_branch.clone())
     }
 
     /// What the clock starts now; each schedule at most once, however long nobody looked.

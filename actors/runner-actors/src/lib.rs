@@ -20,12 +20,17 @@
 //! - **Every status ends.** A commit status that was begun gets exactly one terminal state, through the outbox.
 //! - **The token stays here.** It is in no VM, no URL and no argument list.
 
+mod caches;
 mod caretaker;
+mod catch_up;
+mod checkouts;
 mod clock;
 mod desk;
+mod dispatch;
 mod event;
 mod figures;
 mod groups;
+mod heads;
 mod intake;
 mod job;
 mod json_row;
@@ -53,5 +58,5 @@ pub use job::{Stored, Stores};
 pub use log::{LineKind, LogLine, Logs};
 pub use records::{JobEnd, JobRecord, RunRecord, StepRecord};
 pub use service::RunnerService;
-pub use settings::{ModelServer, RunnerSettings, ScheduleTime};
+pub use settings::{CheckoutLimits, ModelServer, RunnerSettings, ScheduleTime};
 pub use view::RunnerView;

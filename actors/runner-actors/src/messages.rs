@@ -36,14 +36,17 @@ pub struct Dispatch {
 }
 
 /// Why nothing was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotDispatched {
     /// It has not pushed yet.
     #[error("no push of this repository has been run, so it is not known where it is; push once")]
     Repository,
-    /// Nor has the branch.
-    #[error("no push to this branch has been run, so its head is not known; push once")]
+    /// It has no such branch.
+    #[error("the repository has no such branch")]
     Branch,
+    /// Which commit is its newest cannot be asked now; an older one is not taken in its place.
+    #[error("the repository cannot be asked for the branch's newest commit: {0}")]
+    Unreachable(String),
 }
 
 /// Runs an ended run again, from its stored event; gives the new run's id. Sent by the HTTP edge, handled by [`crate::RunDesk`].

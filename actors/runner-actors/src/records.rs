@@ -40,7 +40,7 @@ pub struct RunRecord {
     pub only_job: Option<String>,
     /// Which run of this workflow it is, from 1; 0 until that is known.
     pub number: u64,
-    /// Which attempt of this number it is, from 1: each re-run is one more, and each time the runner took it up again.
+    /// Which attempt of this number it is, from 1: each re-run is one more.
     pub attempt: u64,
     /// How often the runner took it up again after a restart.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -67,6 +67,13 @@ pub struct RunRecord {
     pub ended_at: Option<u64>,
     /// Its jobs' copies, in the order they began or were left out.
     pub jobs: Vec<JobRecord>,
+}
+
+impl RunRecord {
+    /// Which life of the run it is, over re-runs and restarts of the runner: VMs are named by it, so it never falls.
+    pub(crate) fn life(&self) -> u64 {
+        self.attempt.saturating_add(self.taken_up)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

@@ -133,6 +133,20 @@ pub(crate) fn event(rows: &mut impl ReadRows, id: &str) -> Result<Option<StoredE
     Ok(Some(event))
 }
 
+/// Stores an event that is known better now than when it came.
+pub(crate) fn put_event(
+    rows: &mut WriteTxn<'_>,
+    id: &str,
+    event: &StoredEvent,
+) -> Result<(), StoreError> {
+    let id = id.to_owned();
+    if let Some(mut stored) = arrival(rows, &id)? {
+        stored.event = JsonRow::of(event);
+        rows.put(&ARRIVALS, &id, &stored)?;
+    }
+    Ok(())
+}
+
 /// The event of a run that a former version took in.
 fn former_event(rows: &mut impl ReadRows, id: &String) -> Result<Option<StoredEvent>, StoreError> {
     let Some(mut event) = rows.get(&FORMER_EVENTS, id)?.and_then(JsonRow::value) else {

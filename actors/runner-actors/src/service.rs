@@ -8,10 +8,11 @@
 //!         │        └─ …
 //!         ├─ desk                starts runs (permanent)
 //!         ├─ clock               starts what is scheduled (permanent)
+//!         ├─ catch-up            starts what no webhook told of (permanent)
 //!         └─ caretaker           gives left-over VMs back (permanent)
 //! ```
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -29,6 +30,8 @@ use supervision::{ChildRef, ChildSpec, SupervisorSpec};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::caretaker::Caretaker;
+use crate::catch_up::CatchUp;
+use crate::checkouts::Checkouts;
 use crate::desk::{Arrived, RunDesk, RunEnded};
 use crate::figures::Figures;
 use crate::groups::Groups;
@@ -88,16 +91,18 @@ pub(crate) struct Shared {
     pub(crate) started: Mutex<HashMap<String, ChildRef<WorkflowRun>>>,
     /// Stored runs that the desk does not know yet.
     pub(crate) arrived: Mutex<Arrivals>,
-    /// Commits that are fetched and planned at once.
-    pub(crate) preparing: Semaphore,
+    /// Work with git, bounded.
+    pub(crate) checkouts: Checkouts,
+    /// Ids of runs whose events started nothing, the oldest first.
+    pub(crate) ignored: Mutex<VecDeque<String>>,
     desk: OnceLock<ChildRef<RunDesk>>,
     places: Arc<Semaphore>,
     by_repository: Mutex<HashMap<String, Arc<Semaphore>>>,
     running: Arc<Mutex<HashSet<String>>>,
 }
 
-/// Commits that are fetched and planned at once: each is a git process or two.
-const PREPARING: usize = 4;
+/// Runs that started nothing and are remembered, so that it can be looked up why.
+const IGNORED: usize = 500;
 
 /// Whether a VM could not be given back.
 #[derive(Debug, Clone, Default)]
@@ -198,6 +203,14 @@ impl Shared {
         }
     }
 
+    /// A run started nothing: it is remembered for a while, apart from those that did something. Gives those to be forgotten for it.
+    pub(crate) fn note_ignored(&self, run: &str) -> Vec<String> {
+        let mut ignored = self.ignored.lock();
+        ignored.push_back(run.to_owned());
+        let excess = ignored.len().saturating_sub(IGNORED);
+        ignored.drain(..excess).collect()
+    }
+
     /// Removes what a forgotten run left on the disk.
     pub(crate) fn remove_files(&self, run: &str) {
         let (log, stores, run) = (self.logs.path(run), self.stores.clone(), run.to_owned());
@@ -245,7 +258,7 @@ impl RunnerService {
         let jobs = SupervisorSpec::new("jobs").max_dynamic(settings.max_jobs.max(1) + 16);
         let shared = Arc::new(Shared {
             logs: Logs::open(&settings.data.join("logs"))?,
-            stores: Stores::new(&settings.data),
+            stores: Stores::open(&settings.data, settings.cache_bytes),
             groups: Groups::default(),
             mirrors: source::mirrors(&settings),
             poster: poster.as_ref().map(ChildSpec::reference),
@@ -255,7 +268,8 @@ impl RunnerService {
             trouble: VmmTrouble::default(),
             started: Mutex::default(),
             arrived: Mutex::default(),
-            preparing: Semaphore::new(PREPARING),
+            checkouts: Checkouts::new(&settings.checkouts),
+            ignored: Mutex::default(),
             desk: OnceLock::new(),
             places: Arc::new(Semaphore::new(settings.max_jobs.max(1))),
             by_repository: Mutex::default(),
@@ -277,6 +291,7 @@ impl RunnerService {
             .supervisor(runs)
             .child(desk)
             .child(clock_spec(&shared))
+            .child(catch_up_spec(&shared))
             .child(caretaker_spec(&shared));
         Ok(Self {
             supervisor,
@@ -305,6 +320,11 @@ fn desk_spec(
 fn clock_spec(shared: &Arc<Shared>) -> ChildSpec<ScheduleClock> {
     let shared = Arc::clone(shared);
     ChildSpec::new("clock", move |_| ScheduleClock::new(Arc::clone(&shared)))
+}
+
+fn catch_up_spec(shared: &Arc<Shared>) -> ChildSpec<CatchUp> {
+    let shared = Arc::clone(shared);
+    ChildSpec::new("catch-up", move |_| CatchUp::new(Arc::clone(&shared)))
 }
 
 fn caretaker_spec(shared: &Arc<Shared>) -> ChildSpec<Caretaker> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use config_core::Secret;
 use forge_core::Forge;
+use git_engine::TreeLimits;
 use outbound::http::AddressPolicy;
 use outbound::vmm::NewVm;
 use url::Url;
@@ -37,6 +38,43 @@ impl Default for ScheduleTime {
         Self {
             now_ms: crate::clock::now_ms,
             every: Duration::from_secs(20),
+        }
+    }
+}
+
+/// What commits may cost: anybody's pull request is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckoutLimits {
+    /// The most that one commit may lay out.
+    pub tree: TreeLimits,
+    /// The most bytes that one fetch may bring.
+    pub fetch_bytes: u64,
+    /// The most memory of each git process.
+    pub memory: u64,
+    /// The longest that one call of git may take.
+    pub time: Duration,
+    /// Commits that are fetched, read or laid out at once.
+    pub at_once: usize,
+    /// Of one repository.
+    pub per_repository: usize,
+    /// Bytes that all checkouts on the disk may hold together; a run waits for its part.
+    pub total_bytes: u64,
+}
+
+impl Default for CheckoutLimits {
+    fn default() -> Self {
+        Self {
+            tree: TreeLimits {
+                entries: 250_000,
+                bytes: 4 << 30,
+                depth: 100,
+            },
+            fetch_bytes: 4 << 30,
+            memory: 1 << 30,
+            time: Duration::from_secs(300),
+            at_once: 4,
+            per_repository: 2,
+            total_bytes: 32 << 30,
         }
     }
 }
@@ -82,6 +120,14 @@ pub struct RunnerSettings {
     pub vars: Vec<(String, String)>,
     /// Secrets.
     pub secrets: Vec<(String, Secret<String>)>,
+    /// What commits may cost.
+    pub checkouts: CheckoutLimits,
+    /// Bytes of caches that a repository may have; the least lately used go. Those of forks have a quarter of it beside.
+    pub cache_bytes: u64,
+    /// How often branches and open pull requests are compared with what was run.
+    pub catch_up_every: Duration,
+    /// Repositories (`owner/repo` at `forge_url`) that are compared although they have not pushed yet.
+    pub watched: Vec<String>,
     /// How often VMs that are left over are looked for; `None`: every minute.
     pub caretaker_every: Option<Duration>,
     /// What schedules go by.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use config_core::Diagnostics;
 use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
-use git_engine::{Depth, EntryKind, Git, GitError, Mirror, Mirrors, Remote, RemoteError};
+use git_engine::{Depth, EntryKind, Git, GitError, Mirror, Mirrors, Remote, RemoteError, TreeSize};
 use runner_core::event::{Decision, EventContext, decide};
+use runner_core::state::RunState;
 use runner_core::workflow::{self, Workflow};
 
 use crate::event::StoredEvent;
@@ -20,6 +21,8 @@ const FOLDERS: [&str; 3] = [
 ];
 /// Workflow files of one commit that are looked at.
 const MAX_FILES: usize = 200;
+/// Bytes of a commit's message.
+const MAX_MESSAGE: usize = 1 << 20;
 
 /// Why the commit cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +45,19 @@ pub(crate) enum SourceError {
     /// The event's ids are none.
     #[error("the event names no usable {0}")]
     Id(&'static str),
+    /// The forge does not say which commit a pull request proposes.
+    #[error("the pull request's head is not known: {0}")]
+    NoHead(String),
+}
+
+impl SourceError {
+    /// How a run ends that cannot have its commit.
+    pub(crate) fn state(&self) -> RunState {
+        match self {
+            Self::Git(error) if error.is_refusal() => RunState::Refused,
+            _ => RunState::Failed,
+        }
+    }
 }
 
 /// A commit that was fetched.
@@ -52,11 +68,14 @@ pub(crate) struct Source {
     definition: CommitSha,
     before: Option<CommitSha>,
     public_url: String,
+    size: TreeSize,
 }
 
 /// A workflow file that was looked at.
 pub(crate) struct Candidate {
     pub(crate) file: String,
+    /// What the workflow calls itself; nothing where it cannot be read.
+    pub(crate) name: Option<String>,
     pub(crate) outcome: Outcome,
     /// When the clock starts it: expression and time zone.
     pub(crate) schedules: Vec<(String, Option<String>)>,
@@ -86,17 +105,25 @@ impl Source {
         let id = |text: &str| CommitSha::parse(text, ObjectFormats::Sha1AndSha256);
         let sha = id(&event.sha).map_err(|_| SourceError::Id("commit"))?;
         let before = event.before.as_deref().and_then(|before| id(before).ok());
-        let remote = remote(settings, event)?;
+        let remote = remote(settings, &event.clone_url)?;
         let public_url = remote.url().to_string();
         let mirror = mirrors.open(&repo)?;
         let reference: Option<GitRef> = event.reference.parse().ok();
         mirror.fetch(&remote, &sha, reference.as_ref())?;
-        let base = before.filter(|base| mirror.fetch(&remote, base, None).is_ok());
-        let definition = match (&base, event.untrusted) {
-            (Some(base), true) => base.clone(),
+        // Before anything walks through it: a comparison names as many paths as a checkout lays out.
+        let limits = &settings.checkouts.tree;
+        let size = mirror.tree_size(&sha, limits)?;
+        let fetched = before.filter(|base| mirror.fetch(&remote, base, None).is_ok());
+        let measured = fetched.map(|base| mirror.tree_size(&base, limits).map(|_| base));
+        let base = match (measured, event.untrusted) {
             // Without the base's files nothing of a stranger's is run.
             (None, true) => return Err(SourceError::Id("base commit")),
-            (_, false) => sha.clone(),
+            (Some(Err(error)), true) => return Err(error.into()),
+            (base, _) => base.and_then(Result::ok),
+        };
+        let definition = match &base {
+            Some(base) if event.untrusted => base.clone(),
+            _ => sha.clone(),
         };
         Ok(Self {
             mirror,
@@ -104,7 +131,13 @@ impl Source {
             definition,
             before: base,
             public_url,
+            size,
         })
+    }
+
+    /// What the commit lays out.
+    pub(crate) fn size(&self) -> TreeSize {
+        self.size
     }
 
     /// All workflow files, and what the event means for each.
@@ -112,6 +145,10 @@ impl Source {
         &self,
         event: &mut EventContext,
     ) -> Result<Vec<Candidate>, SourceError> {
+        if event.message.is_none() {
+            // Pull requests do not bring it, and it may ask for no run.
+            event.message = Some(self.mirror.message(&self.sha, MAX_MESSAGE)?);
+        }
         for folder in FOLDERS {
             let entries = self.mirror.list(&self.definition, folder)?;
             let files = entries
@@ -138,6 +175,7 @@ impl Source {
             Ok(parsed) => parsed.value,
             Err(diagnostics) => {
                 return Ok(Candidate {
+                    name: None,
                     file,
                     outcome: Outcome::Wrong(diagnostics),
                     schedules: Vec::new(),
@@ -149,6 +187,7 @@ impl Source {
             (schedule.cron.clone(), schedule.timezone.clone())
         });
         let schedules = schedules.collect();
+        let name = Some(parsed.display_name().to_owned());
         let mut decision = decide(&parsed, event);
         if decision == Decision::NeedsPaths {
             event.changed_paths = Some(self.changed(event)?);
@@ -160,6 +199,7 @@ impl Source {
             Decision::NeedsPaths => Outcome::Skip("the changed files are not known".to_owned()),
         };
         Ok(Candidate {
+            name,
             file,
             outcome,
             schedules,
@@ -203,14 +243,18 @@ impl Source {
 /// Mirrors of the settings.
 pub(crate) fn mirrors(settings: &RunnerSettings) -> Mirrors {
     let (program, path) = &settings.git;
-    Mirrors::new(
-        Git::new(program, path),
-        PathBuf::from(&settings.repositories),
-    )
+    let limits = &settings.checkouts;
+    let git = Git::new(program, path)
+        .timeout(limits.time)
+        .memory(limits.memory)
+        // A pack and a file of a checkout alike.
+        .largest_file(limits.fetch_bytes.max(limits.tree.bytes));
+    Mirrors::new(git, PathBuf::from(&settings.repositories))
 }
 
-fn remote(settings: &RunnerSettings, event: &StoredEvent) -> Result<Remote, SourceError> {
-    let remote = Remote::parse(&event.clone_url, settings.transports)?;
+/// A repository's remote, with its address checked and what is needed to get in. Blocks for the lookup of its name.
+pub(crate) fn remote(settings: &RunnerSettings, clone_url: &str) -> Result<Remote, SourceError> {
+    let remote = Remote::parse(clone_url, settings.transports)?;
     let is_forge = settings
         .forge_url
         .as_ref()

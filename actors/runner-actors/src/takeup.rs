@@ -28,6 +28,10 @@ pub(crate) async fn take_up(shared: &Arc<Shared>) -> Vec<String> {
     };
     let mut again = Vec::new();
     for record in all {
+        if record.state == RunState::Ignored {
+            shared.ignored.lock().push_back(record.id);
+            continue;
+        }
         // Runs of this life go on when only the desk was restarted.
         let goes_on = shared.started.lock().contains_key(&record.id);
         if !goes_on && !record.state.is_terminal() {
@@ -59,7 +63,6 @@ async fn take_up_one(shared: &Arc<Shared>, record: RunRecord) -> Option<String> 
         .filter_map(|job| job.vm.clone())
         .collect();
     give_back(shared, vms);
-    ledger.record.attempt += 1;
     ledger.record.taken_up += 1;
     if ledger.record.taken_up > AGAIN {
         tracing::warn!(event = "run.lost", run = %id, "a run was taken up as often as it may be");

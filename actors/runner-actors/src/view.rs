@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use runner_core::state::RunState;
 use store::StoreError;
 use tokio::sync::watch;
 
@@ -31,7 +32,7 @@ impl RunnerView {
             .await
     }
 
-    /// The newest runs first, at most `limit`, of one repository when it is named.
+    /// The newest runs first, at most `limit`, of one repository when it is named. Those whose events started nothing are none of them.
     ///
     /// # Errors
     /// The store's.
@@ -40,7 +41,29 @@ impl RunnerView {
         repository: Option<String>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError> {
+        self.runs_that(repository, limit, false).await
+    }
+
+    /// The newest events that started nothing first, each with the reason.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn ignored(
+        &self,
+        repository: Option<String>,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, StoreError> {
+        self.runs_that(repository, limit, true).await
+    }
+
+    async fn runs_that(
+        &self,
+        repository: Option<String>,
+        limit: usize,
+        ignored: bool,
+    ) -> Result<Vec<RunRecord>, StoreError> {
         let mut runs = self.shared.store.read(|rows| rows::all(rows)).await?;
+        runs.retain(|run| (run.state == RunState::Ignored) == ignored);
         runs.reverse();
         if let Some(repository) = repository {
             runs.retain(|run| run.repository.eq_ignore_ascii_case(&repository));

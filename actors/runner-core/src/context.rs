@@ -5,6 +5,8 @@ use crate::expr::{Object, Value};
 
 /// Where the commit's files lie in the machine.
 pub const WORKSPACE: &str = "/workspace";
+/// Where the runner keeps its own files in the machine: outside the checkout, which holds what the commit holds.
+pub const OWN_FOLDER: &str = "/tmp/.runner";
 
 /// What is known of a run beside its event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,7 +41,11 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         "branch"
     };
     let base = event.base_branch.as_deref().unwrap_or_default();
-    let head = event.head_branch.as_deref().unwrap_or_default();
+    // Of pull requests only: workflows ask by it which of both they are in.
+    let head = match event.kind {
+        EventKind::PullRequest => event.head_branch.as_deref().unwrap_or_default(),
+        EventKind::Push | EventKind::WorkflowDispatch | EventKind::Schedule => "",
+    };
     let RunFacts {
         server_url,
         workflow_file,
@@ -52,7 +58,7 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         ("api_url", &facts.api_url),
         ("base_ref", base),
         ("event_name", event.kind.as_str()),
-        ("event_path", "/workspace/.runner/event.json"),
+        ("event_path", "/tmp/.runner/event.json"),
         ("graphql_url", ""),
         ("head_ref", head),
         ("job", job.unwrap_or_default()),

@@ -41,7 +41,7 @@ pub struct EventContext {
     pub action: Option<String>,
     /// The reference: `refs/heads/…`, `refs/tags/…`, `refs/pull/7/head`.
     pub reference: String,
-    /// The commit that is run.
+    /// The commit that is run; empty where a pull request's payload does not name it.
     pub sha: String,
     /// `owner/repo`.
     pub repository: String,
@@ -72,9 +72,7 @@ pub enum StartsNothing {
     /// An action of a pull request that starts nothing.
     #[error("the action `{0}` of a pull request starts no run")]
     Action(String),
-    /// The payload does not say which commit.
-    #[error("the payload names no head commit")]
-    NoCommit,
+
     /// Another event.
     #[error("the event `{0}` starts no run")]
     Other(String),
@@ -145,16 +143,13 @@ impl EventContext {
             PullRequestAction::Edited => return Err(StartsNothing::Action("edited".to_owned())),
             PullRequestAction::Other(other) => return Err(StartsNothing::Action(other.clone())),
         };
-        let head = event
-            .pull_request
-            .head
-            .as_ref()
-            .ok_or(StartsNothing::NoCommit)?;
+        // A payload of the documented fields alone names none: the forge is asked for it before the run is read.
+        let head = event.pull_request.head.as_ref();
         Ok(Self {
             kind: EventKind::PullRequest,
             action: Some(action.to_owned()),
             reference: format!("refs/pull/{}/head", event.number),
-            sha: head.sha.to_string(),
+            sha: head.map(|head| head.sha.to_string()).unwrap_or_default(),
             repository: event.repository.name.to_string(),
             actor: event
                 .sender
@@ -166,7 +161,7 @@ impl EventContext {
                 .base
                 .as_ref()
                 .map(|base| base.branch.to_string()),
-            head_branch: Some(head.branch.to_string()),
+            head_branch: head.map(|head| head.branch.to_string()),
             untrusted: event.origin() != forge_core::Origin::SameRepository,
             changed_paths: None,
             message: None,

@@ -31,11 +31,13 @@ pub enum RunState {
     Lost,
     /// It asks for what is not done here.
     Refused,
+    /// Its event starts none of the workflows: there was nothing to run, and it is in no list.
+    Ignored,
 }
 
 impl RunState {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Received,
         Self::Parsing,
         Self::Planned,
@@ -47,6 +49,7 @@ impl RunState {
         Self::TimedOut,
         Self::Lost,
         Self::Refused,
+        Self::Ignored,
     ];
 
     /// The states that may follow.
@@ -54,7 +57,7 @@ impl RunState {
         use RunState::*;
         match self {
             Received => &[Parsing, Failed, Cancelled, Lost, Refused],
-            Parsing => &[Planned, Failed, Cancelled, TimedOut, Lost, Refused],
+            Parsing => &[Planned, Failed, Cancelled, TimedOut, Lost, Refused, Ignored],
             // Without a machine: every job is skipped.
             Planned => &[Allocating, Succeeded, Failed, Cancelled, Lost, Refused],
             // Back to planned: a restart of the runner takes the run up again at its jobs.
@@ -62,7 +65,7 @@ impl RunState {
             Running => &[
                 Allocating, Planned, Succeeded, Failed, Cancelled, TimedOut, Lost, Refused,
             ],
-            Succeeded | Failed | Cancelled | TimedOut | Lost | Refused => &[],
+            Succeeded | Failed | Cancelled | TimedOut | Lost | Refused | Ignored => &[],
         }
     }
 

@@ -9,6 +9,13 @@ use crate::config::{GOOD_SECRET, RunnerConfig};
 
 /// Tells the operator what works and should not stay so. The contract names no least length of a secret: a short one is no error.
 pub fn warn(config: &RunnerConfig) {
+    for problem in config.problems() {
+        tracing::warn!(
+            event = "config.first_push",
+            problem,
+            "the first push would fail"
+        );
+    }
     if config.short_secret {
         tracing::warn!(
             event = "config.short_secret",

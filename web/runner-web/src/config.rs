@@ -1,6 +1,7 @@
 //! The runner's settings: the contract's environment variables, and an optional `workflow-runner.toml`. Flags win over the environment,
 //! that over the file.
 
+mod checkouts;
 mod file;
 mod machine;
 
@@ -35,6 +36,11 @@ const ISOLATIONS: &Choices<Isolation> = &[
 
 /// Characters that a webhook's secret should have at least: shorter ones can be guessed from one delivery that was seen.
 pub const GOOD_SECRET: usize = 16;
+
+/// Bytes of caches of a repository: as much as GitHub gives.
+const CACHE_QUOTA: u64 = 10 << 30;
+/// The slow tick.
+const CATCH_UP: Duration = Duration::from_secs(300);
 
 /// What flags of the command line say.
 #[derive(Debug, Clone, Default)]
@@ -83,6 +89,20 @@ impl RunnerConfig {
             None => File::default(),
         };
         Self::of(file, flags, environment)
+    }
+
+    /// What would go wrong at the first push, though the runner could start: each with what to do.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let forge = self.runner.forge_url.as_ref();
+        let insecure = forge.filter(|url| url.scheme() == "http" && !self.runner.transports.http);
+        let insecure = insecure.map(|url| {
+            format!("no repository of {url} could be cloned: set `allow_http = true` in the configuration file, or give the forge an https address")
+        });
+        let nameless = (forge.is_none() && !self.runner.watched.is_empty()).then(|| {
+            "`repositories` names repositories of `forge_url`, which is not set".to_owned()
+        });
+        insecure.into_iter().chain(nameless).collect()
     }
 
     /// The configuration in force, with what a file says read already.
@@ -160,6 +180,10 @@ impl Reader<'_> {
                 file.machines
             },
             vm_patience: file.vm_wait.unwrap_or(Duration::from_secs(900)),
+            checkouts: file.checkouts,
+            cache_bytes: file.cache_quota.unwrap_or(CACHE_QUOTA),
+            catch_up_every: file.catch_up.unwrap_or(CATCH_UP),
+            watched: file.repositories,
             max_waiting: 10_000,
             caretaker_every: None,
             schedules: ScheduleTime::default(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix_web::{HttpResponse, web};
 use edge_web::{ApiJson, Problem};
-use runner_actors::messages::Dispatch;
+use runner_actors::messages::{Dispatch, NotDispatched};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -71,6 +71,11 @@ pub(crate) async fn dispatch(
         .map_err(|error| of_ask(&error))?;
     let run = stored
         .map_err(|error| of_store(&error))?
-        .map_err(|refused| Problem::not_found(refused.to_string()))?;
+        .map_err(|refused| match refused {
+            NotDispatched::Unreachable(_) => Problem::unavailable(refused.to_string(), 30),
+            NotDispatched::Repository | NotDispatched::Branch => {
+                Problem::not_found(refused.to_string())
+            }
+        })?;
     Ok(HttpResponse::Accepted().json(Dispatched { run }))
 }

@@ -48,6 +48,7 @@ pub(crate) async fn webhook(
     let event = match StoredEvent::of_webhook(&delivery.event) {
         Ok(event) => event,
         Err(reason) => {
+            tracing::info!(event = "webhook.ignored", delivery = %id, %reason, "a delivery starts nothing");
             return Ok(answer(
                 StatusCode::OK,
                 id,
@@ -136,6 +137,8 @@ pub(crate) struct RunsQuery {
     pub repository: Option<String>,
     /// At most so many (default 50, at most 1,000).
     pub limit: Option<usize>,
+    /// `true`: the events that started nothing, with the reasons, in place of the runs.
+    pub ignored: Option<bool>,
 }
 
 /// The newest runs first.
@@ -145,13 +148,18 @@ pub(crate) async fn runs(
     state: State,
     query: web::Query<RunsQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let RunsQuery { repository, limit } = query.into_inner();
+    let RunsQuery {
+        repository,
+        limit,
+        ignored,
+    } = query.into_inner();
     let limit = limit.unwrap_or(50).clamp(1, 1000);
-    let runs = state
-        .view
-        .runs(repository, limit)
-        .await
-        .map_err(|error| of_store(&error))?;
+    let runs = if ignored == Some(true) {
+        state.view.ignored(repository, limit).await
+    } else {
+        state.view.runs(repository, limit).await
+    };
+    let runs = runs.map_err(|error| of_store(&error))?;
     if wants_page(&request) {
         return Ok(page::html(page::list(&runs, state.has_token)));
     }

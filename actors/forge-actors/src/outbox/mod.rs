@@ -45,4 +45,4 @@ pub use outcome::{
     retry_parked,
 };
 pub use rows::{CommentKey, Failure, StatusKey};
-pub use view::{Entry, EntryState, Obligation, Overview, list, obligations, overview};
+pub use view::{Entry, EntryState, Obligation, Overview, is_bad, list, obligations, overview};

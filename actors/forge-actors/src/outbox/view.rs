@@ -1,12 +1,12 @@
 //! The outbox as data.
 
-use forge_core::{CommitSha, CommitStatus, RepoName, RunId};
+use forge_core::{CommitSha, CommitState, CommitStatus, RepoName, RunId, StatusContext};
 use serde::Serialize;
 use store::{ReadRows, StoreError};
 
 use super::rows::{
     COMMENTS, CommentKey, DUE, EntryOf, Failure, PARKED, POSTED, Progress, STATUSES, StatusKey,
-    StatusRow, entry_of,
+    StatusRow, entry_of, status_key,
 };
 
 /// How an entry stands.
@@ -110,6 +110,21 @@ pub fn overview(rows: &mut impl ReadRows) -> Result<Overview, StoreError> {
         parked: rows.len(&PARKED)?,
         posted: rows.len(&POSTED)?,
     })
+}
+
+/// Whether a status says that something is wrong.
+///
+/// # Errors
+/// The store's.
+pub fn is_bad(
+    rows: &mut impl ReadRows,
+    repo: &RepoName,
+    sha: &CommitSha,
+    context: &StatusContext,
+) -> Result<bool, StoreError> {
+    let row = rows.get(&STATUSES, &status_key(repo, sha, context))?;
+    let bad = |state| matches!(state, CommitState::Error | CommitState::Failure);
+    Ok(row.is_some_and(|row| bad(row.status.state)))
 }
 
 /// The statuses that were begun for a commit.

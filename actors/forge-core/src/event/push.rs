@@ -29,6 +29,9 @@ pub struct PushEvent {
     pub total_commits: Option<u64>,
     /// Whether history was rewritten, where the forge says so (GitHub).
     pub forced: bool,
+    /// The payload says whether history was rewritten: GitHub's do, whose limits of the list are documented. Gitea's do not, and old
+    /// ones list five commits without saying that there are more.
+    pub tells_forced: bool,
     /// Who pushed.
     pub pusher: Option<Login>,
     /// The comparison's address for people.
@@ -80,6 +83,7 @@ pub struct ChangedPaths {
 impl PushEvent {
     pub(super) fn read(body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         let head = body.field("head_commit");
+        let forced = body.field("forced").opt_bool()?;
         Ok(Self {
             repository: Repository::read(body)?,
             reference: body.field("ref").id()?,
@@ -90,7 +94,8 @@ impl PushEvent {
                 None => None,
             },
             total_commits: body.field("total_commits").opt_number("a count")?,
-            forced: body.field("forced").opt_bool()?.unwrap_or(false),
+            forced: forced.unwrap_or(false),
+            tells_forced: forced.is_some(),
             pusher: pusher(body)?,
             compare_url: compare_url(body)?,
         })
@@ -120,7 +125,7 @@ impl PushEvent {
         let listed = self.commits.len();
         let all_listed = match self.total_commits {
             Some(total) => u64::try_from(listed).is_ok_and(|listed| listed >= total),
-            None => listed < GITHUB_COMMITS_MAX,
+            None => self.tells_forced && listed < GITHUB_COMMITS_MAX,
         };
         let updated = matches!(self.change, RefChange::Updated { .. });
         let whole = |commit: &PushedCommit| {

@@ -103,6 +103,18 @@ fn push_to_a_reference_that_is_neither_branch_nor_tag() {
 }
 
 #[test]
+fn v7_a_list_that_nobody_calls_complete_is_not() {
+    // Gitea 1.15 and older: five commits at most, and no word of how many there are.
+    let mut body = payload("github_push");
+    let old = body.as_object_mut().unwrap();
+    old.remove("forced");
+    old.remove("total_commits");
+    assert!(!push(&body).changed_paths().complete);
+    body["total_commits"] = json!(body["commits"].as_array().unwrap().len());
+    assert!(push(&body).changed_paths().complete, "it says how many");
+}
+
+#[test]
 fn changed_paths_admit_when_the_list_is_cut() {
     let cut = |change: fn(&mut Value)| {
         let mut body = payload("github_push");

@@ -17,6 +17,7 @@ mod packing;
 mod process;
 mod steps;
 mod stores;
+mod tar_guard;
 mod tarball;
 
 use std::path::PathBuf;
@@ -35,7 +36,10 @@ use tokio::sync::watch;
 use crate::log::Logs;
 use crate::records::{JobEnd, StepRecord};
 use crate::service::{Leaks, VmmTrouble};
+pub(crate) use stores::{Pending, hashed};
 pub use stores::{Stored, Stores};
+#[cfg(test)]
+pub(crate) use tar_guard::tar_of;
 
 /// Everything a job needs to run.
 #[derive(Clone)]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::glob::Pattern;
 use runner_core::plan::{NativeAction, SetupTool, Wanted};
 use runner_core::state::StepEnd;
@@ -117,7 +118,12 @@ impl Runner<'_> {
             ));
         }
         let pending = self.order.stores.new_artifact(&run, name);
-        match self.fetch_into(&file, pending).await {
+        let fetched = self.fetch_into(&file, pending).await;
+        let kept = fetched.and_then(|pending| {
+            let kept = pending.keep();
+            kept.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))
+        });
+        match kept {
             Ok(bytes) => {
                 self.voice
                     .info(self.number, &format!("artifact {name}: {bytes} bytes"))
@@ -183,18 +189,20 @@ impl Runner<'_> {
         if key.is_empty() || paths.is_empty() {
             return StepResult::error("the inputs `key` and `path` are needed");
         }
-        let found = self.order.stores.find_cache(
-            &self.scopes(),
-            &key,
-            &lines(input(inputs, "restore-keys")),
-        );
-        let hit = found.as_ref().is_some_and(|(found, _)| *found == key);
-        match &found {
-            Some((found, file)) if input(inputs, "lookup-only") != "true" => {
+        let prefixes = lines(input(inputs, "restore-keys"));
+        let found = self
+            .order
+            .stores
+            .caches
+            .find(&self.scopes(), &key, &prefixes);
+        let (found, file) = found.map(|found| (found.key, found.file)).unzip();
+        let hit = found.as_ref().is_some_and(|found| *found == key);
+        match (&found, file) {
+            (Some(found), Some(file)) if input(inputs, "lookup-only") != "true" => {
                 let put = self
                     .machine
                     .vmm
-                    .put_files(&self.machine.id, "/", tarball::of_file(file), TRANSFER)
+                    .put_files(&self.machine.id, "/", tarball::of_open_file(file), TRANSFER)
                     .await;
                 if let Err(error) = put {
                     return StepResult::lost(format!(
@@ -205,15 +213,15 @@ impl Runner<'_> {
                     .info(self.number, &format!("cache {found} is restored"))
                     .await;
             }
-            Some((found, _)) => {
+            (Some(found), _) => {
                 self.voice
                     .info(self.number, &format!("there is a cache {found}"))
                     .await;
             }
-            None if input(inputs, "fail-on-cache-miss") == "true" => {
+            (None, _) if input(inputs, "fail-on-cache-miss") == "true" => {
                 return StepResult::error(format!("there is no cache for {key}"));
             }
-            None => {
+            (None, _) => {
                 self.voice
                     .info(self.number, &format!("there is no cache for {key}"))
                     .await;
@@ -225,7 +233,7 @@ impl Runner<'_> {
                 paths,
             });
         }
-        let matched = found.map(|(found, _)| found).unwrap_or_default();
+        let matched = found.unwrap_or_default();
         StepResult::success(vec![
             ("cache-hit".to_owned(), hit.to_string()),
             ("cache-primary-key".to_owned(), key),
@@ -266,30 +274,26 @@ impl Runner<'_> {
     }
 
     async fn save(&mut self, key: &str, paths: &[String]) -> Result<String, StepResult> {
-        let scopes = self.scopes();
-        let exists = self.order.stores.find_cache(&scopes[..1], key, &[]);
-        if exists.is_some_and(|(found, _)| found == key) {
+        let caches = self.order.stores.caches.clone();
+        // The first one is where it writes.
+        let own = self.scopes().swap_remove(0);
+        if caches.has(&own, key) {
             return Ok(format!("the cache {key} exists already"));
         }
         let Some(file) = self.pack("cache", paths, true).await? else {
             return Ok(format!("nothing to save for the cache {key}"));
         };
-        let pending = self.order.stores.new_cache(&scopes[0], key);
-        let bytes = self.fetch_into(&file, pending).await?;
+        let pending = self.fetch_into(&file, caches.create(&own, key)).await?;
+        let kept = tokio::task::spawn_blocking(move || caches.keep(&own, pending)).await;
+        let bytes = kept
+            .map_err(std::io::Error::other)
+            .flatten()
+            .map_err(|error| StepResult::error(format!("it could not be stored: {error}")))?;
         Ok(format!("cache {key}: {bytes} bytes"))
     }
 
-    /// Where caches are read; the first one is written. What strangers save is read by their own reference only.
-    fn scopes(&self) -> Vec<String> {
-        let event = &self.order.event;
-        if event.untrusted {
-            vec![
-                format!("{}@{}", event.repository, event.reference),
-                event.repository.clone(),
-            ]
-        } else {
-            vec![event.repository.clone()]
-        }
+    fn scopes(&self) -> Vec<CacheScope> {
+        cache_scopes(&self.order.event, &self.order.facts.default_branch)
     }
 
     /// Packs files of the VM into a tar in the VM; `None` when no file was found. The patterns go as arguments to a constant script.
@@ -320,6 +324,9 @@ impl Runner<'_> {
         match ended.end {
             StepEnd::Exited(0) => Ok(Some(file)),
             StepEnd::Exited(3) => Ok(None),
+            StepEnd::Exited(4) => Err(StepResult::error(
+                "it holds what is neither a file nor a link, or is setuid; the line before says which",
+            )),
             StepEnd::Lost => Err(StepResult::lost(ended.reason.unwrap_or_default())),
             _ => Err(StepResult::error(format!(
                 "packing failed: {}",
@@ -333,7 +340,7 @@ impl Runner<'_> {
         &self,
         file: &str,
         pending: std::io::Result<super::stores::Pending>,
-    ) -> Result<u64, StepResult> {
+    ) -> Result<super::stores::Pending, StepResult> {
         let local =
             |error: std::io::Error| StepResult::error(format!("it could not be stored: {error}"));
         let mut pending = pending.map_err(local)?;
@@ -355,7 +362,7 @@ impl Runner<'_> {
         if !inner.is_whole() {
             return Err(lost("the file is not whole".to_owned()));
         }
-        pending.keep().map_err(local)
+        Ok(pending)
     }
 
     /// Checks that the tool is in the image, in the version that is wanted.

@@ -1,9 +1,9 @@
 //! Files of a VM as one tar: packed there by a constant script, taken out of the manager's own tar here.
 
-/// Packs paths and glob patterns below the workspace; exit code 3: nothing found. Arguments: tar, `absolute` or `relative`, `hidden` or
+/// Packs paths and glob patterns below the workspace; exit code 3: nothing found, 4: something that is not taken. Arguments: tar, `absolute` or `relative`, `hidden` or
 /// `visible`, patterns (`!` takes away, `~` is the home folder).
 pub(super) const PACK: &str = r#"
-import glob, os, sys, tarfile
+import glob, os, stat, sys, tarfile
 out, mode, hidden, patterns = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden", sys.argv[4:]
 found, gone = [], set()
 def expand(pattern):
@@ -26,9 +26,17 @@ def seen(path):
     inside = os.path.relpath(path, os.getcwd())
     return hidden or not any(part.startswith(".") and part not in (".", "..") for part in inside.split("/"))
 files = sorted({f for f in found if os.path.lexists(f) and seen(f) and not any(f == g or f.startswith(g + "/") for g in gone)})
-files = [f for f in files if "/.runner/" not in f]
+files = [f for f in files if not f.startswith("/tmp/.runner")]
 if not files:
     sys.exit(3)
+for f in files:
+    mode = os.lstat(f).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        print(f + " is neither a file nor a link: devices, pipes and sockets are not taken", file=sys.stderr)
+        sys.exit(4)
+    if stat.S_ISREG(mode) and mode & (stat.S_ISUID | stat.S_ISGID):
+        print(f + " is setuid or setgid: such files are not taken", file=sys.stderr)
+        sys.exit(4)
 base = "/"
 if mode == "relative":
     base = os.path.commonpath([os.path.dirname(f) for f in files])

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use runner_core::context::{self, WORKSPACE};
+use runner_core::context::{self, OWN_FOLDER, WORKSPACE};
 use runner_core::env_file;
 use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
 use runner_core::plan::PlannedStep;
@@ -13,7 +13,7 @@ use runner_core::state::{Conclusion, StepEnd};
 use tokio::sync::watch;
 
 use super::execute::{Kept, Process, execute};
-use super::steps::{ARCH, Frame, OWN, Runner, StepResult, set};
+use super::steps::{ARCH, Frame, Runner, StepResult, set};
 use super::tarball;
 
 /// The `PATH` of the VM's images, when steps add folders to it.
@@ -30,7 +30,7 @@ impl Runner<'_> {
         limit: Option<Duration>,
     ) -> StepResult {
         self.processes += 1;
-        let folder = format!("{OWN}/{}", self.processes);
+        let folder = format!("{OWN_FOLDER}/{}", self.processes);
         let script = format!("script{}", ready.shell.extension);
         let mut files: Vec<(String, &[u8], u32)> =
             vec![(script.clone(), ready.script.as_bytes(), 0o755)];

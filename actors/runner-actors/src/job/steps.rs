@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_core::context::{self, WORKSPACE};
+use runner_core::context::{self, OWN_FOLDER, WORKSPACE};
 use runner_core::expr::{Context, Contexts, Object, Scope, Status, Value};
 use runner_core::mask::Secrets;
 use runner_core::plan::{PlannedStep, PlannedWork, StepKind, run_defaults};
@@ -20,8 +20,6 @@ use super::{JobEvent, JobOrder, JobReport, Voice, tarball};
 use crate::clock::now_ms;
 use crate::records::{JobEnd, StepRecord};
 
-/// Where the runner keeps its own files in the VM.
-pub(super) const OWN: &str = "/workspace/.runner";
 /// Steps that run after a cancellation get no more time than this.
 const AFTER_CANCEL: Duration = Duration::from_secs(300);
 /// Longest time to put the commit's files into the VM.
@@ -156,7 +154,7 @@ impl<'a> Runner<'a> {
             .map_err(|error| format!("the commit's files could not be put into the VM: {error}"))?;
         let event = self.order.event.payload.to_json();
         let files = [("event.json", event.as_bytes(), 0o644)];
-        self.put(OWN, &files).await
+        self.put(OWN_FOLDER, &files).await
     }
 
     pub(super) async fn put(

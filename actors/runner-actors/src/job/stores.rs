@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::tar_guard::TarGuard;
+use crate::caches::Caches;
+
 /// Largest artifact or cache entry in bytes.
 pub(crate) const MAX_STORED: u64 = 2 << 30;
 
@@ -11,12 +14,13 @@ pub(crate) const MAX_STORED: u64 = 2 << 30;
 #[derive(Debug, Clone)]
 pub struct Stores {
     folder: PathBuf,
+    pub(crate) caches: Caches,
 }
 
 /// What is known of a stored tar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
-    /// As the workflow calls it: an artifact's name, a cache's key.
+    /// As the workflow calls it.
     pub name: String,
     /// Bytes of the tar.
     pub bytes: u64,
@@ -25,11 +29,12 @@ pub struct Stored {
 }
 
 impl Stores {
-    /// Stores below `folder`.
+    /// Stores below `folder`, with so many bytes of caches for each repository. Blocks.
     #[must_use]
-    pub fn new(folder: &Path) -> Self {
+    pub fn open(folder: &Path, cache_bytes: u64) -> Self {
         Self {
             folder: folder.to_owned(),
+            caches: Caches::open(folder, cache_bytes),
         }
     }
 
@@ -38,19 +43,9 @@ impl Stores {
         self.folder.join("artifacts").join(hashed(run))
     }
 
-    /// The folder of a scope's caches: a repository, and for untrusted events that event's reference.
-    fn caches(&self, scope: &str) -> PathBuf {
-        self.folder.join("caches").join(hashed(scope))
-    }
-
     /// A file to write a new artifact to.
     pub(crate) fn new_artifact(&self, run: &str, name: &str) -> std::io::Result<Pending> {
         Pending::new(&self.artifacts(run), name)
-    }
-
-    /// A file to write a new cache entry to.
-    pub(crate) fn new_cache(&self, scope: &str, key: &str) -> std::io::Result<Pending> {
-        Pending::new(&self.caches(scope), key)
     }
 
     /// The artifact of this name.
@@ -76,35 +71,10 @@ impl Stores {
         // Gone already, or never there.
         let _ = std::fs::remove_dir_all(self.artifacts(run));
     }
-
-    /// The cache entry for `key`, else the newest whose key begins with the first of `restore_keys` that has one. Gives its own
-    /// key and its file.
-    pub(crate) fn find_cache(
-        &self,
-        scopes: &[String],
-        key: &str,
-        restore_keys: &[String],
-    ) -> Option<(String, PathBuf)> {
-        for scope in scopes {
-            let all = entries(&self.caches(scope));
-            if let Some((stored, path)) = all.iter().find(|(stored, _)| stored.name == key) {
-                return Some((stored.name.clone(), path.clone()));
-            }
-            for prefix in restore_keys.iter().filter(|prefix| !prefix.is_empty()) {
-                let newest = all
-                    .iter()
-                    .filter(|(stored, _)| stored.name.starts_with(prefix.as_str()));
-                if let Some((stored, path)) = newest.max_by_key(|(stored, _)| stored.at) {
-                    return Some((stored.name.clone(), path.clone()));
-                }
-            }
-        }
-        None
-    }
 }
 
 /// A name as a file name: no name leads out of its folder, and none is another's.
-fn hashed(name: &str) -> String {
+pub(crate) fn hashed(name: &str) -> String {
     blake3::hash(name.as_bytes()).to_hex().to_string()
 }
 
@@ -127,10 +97,17 @@ pub(crate) struct Pending {
     part: PathBuf,
     folder: PathBuf,
     bytes: u64,
+    guard: TarGuard,
+}
+
+/// A tar that counts.
+pub(crate) struct Kept {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
 }
 
 impl Pending {
-    fn new(folder: &Path, name: &str) -> std::io::Result<Self> {
+    pub(crate) fn new(folder: &Path, name: &str) -> std::io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let part = folder.join(format!("{}.part", uuid::Uuid::new_v4()));
         Ok(Self {
@@ -139,10 +116,11 @@ impl Pending {
             part,
             folder: folder.to_owned(),
             bytes: 0,
+            guard: TarGuard::default(),
         })
     }
 
-    /// Adds bytes, up to the limit.
+    /// Adds bytes, up to the limit; the machine made them, so that they are looked at.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         use std::io::Write;
         self.bytes += bytes.len() as u64;
@@ -151,20 +129,45 @@ impl Pending {
                 "it is larger than {MAX_STORED} bytes"
             )));
         }
+        self.guard.push(bytes).map_err(std::io::Error::other)?;
         self.file.write_all(bytes)
     }
 
     /// Makes it count, in place of what had its name.
     pub(crate) fn keep(self) -> std::io::Result<u64> {
+        let at = crate::clock::now_ms();
+        let kept = self.keep_as(MAX_STORED, |name, bytes| {
+            serde_json::to_vec(&Stored {
+                name: name.to_owned(),
+                bytes,
+                at,
+            })
+        })?;
+        Ok(kept.bytes)
+    }
+
+    /// Makes it count with this description, if it has at most so many bytes.
+    pub(crate) fn keep_as(
+        self,
+        most: u64,
+        describe: impl FnOnce(&str, u64) -> serde_json::Result<Vec<u8>>,
+    ) -> std::io::Result<Kept> {
+        self.guard.finish().map_err(std::io::Error::other)?;
+        if self.bytes > most {
+            return Err(std::io::Error::other(format!(
+                "it has {} bytes, {most} are allowed",
+                self.bytes
+            )));
+        }
         let base = self.folder.join(hashed(&self.name));
-        let stored = Stored {
-            name: self.name.clone(),
+        let described = describe(&self.name, self.bytes)?;
+        let path = base.with_extension("tar");
+        std::fs::rename(&self.part, &path)?;
+        std::fs::write(base.with_extension("json"), described)?;
+        Ok(Kept {
+            path,
             bytes: self.bytes,
-            at: crate::clock::now_ms(),
-        };
-        std::fs::rename(&self.part, base.with_extension("tar"))?;
-        std::fs::write(base.with_extension("json"), serde_json::to_vec(&stored)?)?;
-        Ok(self.bytes)
+        })
     }
 }
 
@@ -178,6 +181,7 @@ impl Drop for Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::tar_guard::tar_of;
 
     fn put(pending: std::io::Result<Pending>, bytes: &[u8]) {
         let mut pending = pending.unwrap();
@@ -188,8 +192,8 @@ mod tests {
     #[test]
     fn r15_names_never_become_paths_and_runs_see_their_own_only() {
         let folder = tempfile::TempDir::new().unwrap();
-        let stores = Stores::new(folder.path());
-        put(stores.new_artifact("run-1", "../../x"), b"tar");
+        let stores = Stores::open(folder.path(), 1 << 20);
+        put(stores.new_artifact("run-1", "../../x"), &tar_of("x", 3));
         assert!(
             stores
                 .artifact("run-1", "../../x")
@@ -204,25 +208,5 @@ mod tests {
             1,
             "what was not kept does not count"
         );
-    }
-
-    #[test]
-    fn r14_caches_are_found_by_key_then_by_prefix_in_their_scope() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let stores = Stores::new(folder.path());
-        put(stores.new_cache("a/b", "deps-1"), b"1");
-        put(stores.new_cache("a/b", "deps-2"), b"2");
-        put(stores.new_cache("evil/fork", "deps-3"), b"3");
-        let scope = ["a/b".to_owned()];
-        let found = |key: &str, prefixes: &[&str]| {
-            let prefixes: Vec<String> = prefixes.iter().map(|p| (*p).to_owned()).collect();
-            stores
-                .find_cache(&scope, key, &prefixes)
-                .map(|(key, _)| key)
-        };
-        assert_eq!(found("deps-1", &[]).as_deref(), Some("deps-1"));
-        assert_eq!(found("deps-3", &[]), None);
-        assert!(found("x", &["other-", "deps-"]).is_some_and(|key| key.starts_with("deps-")));
-        assert_eq!(found("x", &[""]), None);
     }
 }

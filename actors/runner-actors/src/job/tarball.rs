@@ -83,10 +83,24 @@ fn pack<W: Write>(
 
 /// A file's bytes as a stream.
 pub(crate) fn of_file(path: &Path) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
-    let (sender, receiver) = mpsc::channel(8);
     let path = path.to_owned();
+    of_opened(move || std::fs::File::open(path))
+}
+
+/// The bytes of a file that is open already: it may be removed meanwhile.
+pub(crate) fn of_open_file(
+    file: std::fs::File,
+) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
+    of_opened(move || Ok(file))
+}
+
+fn of_opened<F>(open: F) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<F>
+where
+    F: FnOnce() -> std::io::Result<std::fs::File> + Send + 'static,
+{
+    let (sender, receiver) = mpsc::channel(8);
     tokio::task::spawn_blocking(move || {
-        let sent = std::fs::File::open(&path).and_then(|mut file| {
+        let sent = open().and_then(|mut file| {
             let mut writer = Chunks {
                 sender: sender.clone(),
                 buffer: Vec::with_capacity(CHUNK),

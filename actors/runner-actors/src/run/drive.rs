@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use runner_core::plan::Board;
+use runner_core::plan::{Board, StatusContexts};
 use runner_core::state::{Conclusion, RunState};
 use supervision::{ChildRef, Supervisor};
 use tokio::sync::{mpsc, watch};
@@ -13,6 +13,7 @@ use super::copy::Copy;
 use super::job_run::Tidings;
 use super::ledger::job_status;
 use super::plan::{Planned, prepare};
+use crate::checkouts::Held;
 use crate::clock::now_ms;
 use crate::job::{JobEvent, JobReport};
 use crate::log::LineKind;
@@ -32,16 +33,19 @@ pub(crate) async fn drive(
     };
     let folder = shared.settings.data.join("checkouts").join(&id);
     let planned = {
-        // Closed never: the semaphore lives as long as the runner.
-        let _turn = shared.preparing.acquire().await;
+        let _turn = shared.checkouts.turn(&ledger.record.repository).await;
         prepare(&mut ledger).await
     };
+    // Held until the checkout is removed.
+    let mut room = None;
     if let Some(planned) = planned {
-        run(&mut ledger, planned, jobs, folder.clone(), cancel).await;
+        let place = (folder.clone(), &mut room);
+        run(&mut ledger, planned, jobs, place, cancel).await;
     }
     let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(folder));
     // Nothing was laid out, or a later run of the same id replaces it.
     let _ = removed.await;
+    drop(room);
     shared.logs.flush().await;
     shared.logs.close(&id);
 }
@@ -50,7 +54,7 @@ async fn run(
     ledger: &mut Ledger,
     planned: Planned,
     jobs: ChildRef<Supervisor>,
-    folder: PathBuf,
+    (folder, room): (PathBuf, &mut Option<Held>),
     cancel: watch::Sender<Option<String>>,
 ) {
     let mut cancelled = cancel.subscribe();
@@ -76,18 +80,23 @@ async fn run(
             }
         }
     };
-    let (source, to) = (Arc::clone(&planned.source), folder.clone());
-    let laid_out = tokio::task::spawn_blocking(move || source.check_out(&to)).await;
-    if let Err(reason) = laid_out
-        .map_err(|error| error.to_string())
-        .and_then(|done| done.map_err(|error| error.to_string()))
-    {
-        ledger
-            .end(
-                RunState::Failed,
-                Some(format!("the commit could not be laid out: {reason}")),
-            )
-            .await;
+    let laid_out = tokio::select! {
+        held = room_for(ledger, &planned) => held,
+        reason = wanted_end(&mut cancelled) => {
+            ledger.end(RunState::Cancelled, Some(reason)).await;
+            return;
+        }
+    };
+    let laid_out = match laid_out {
+        Ok(held) => {
+            *room = Some(held);
+            lay_out(ledger, &planned, folder.clone()).await
+        }
+        Err(reason) => Err(reason),
+    };
+    if let Err(reason) = laid_out {
+        let reason = format!("the commit could not be laid out: {reason}");
+        ledger.end(RunState::Failed, Some(reason)).await;
         return;
     }
     for text in [
@@ -101,7 +110,9 @@ async fn run(
     let keys = planned.plan.jobs.iter().map(|job| job.key.clone());
     ledger.record.job_order = keys.collect();
     let (sender, receiver) = mpsc::unbounded_channel();
+    let contexts = StatusContexts::new(&planned.plan, &planned.workflow, &ledger.record.event);
     let driver = Driver {
+        contexts,
         former: std::mem::take(&mut ledger.record.jobs),
         board: Board::new(Arc::clone(&planned.plan), planned.base.clone()),
         planned,
@@ -114,6 +125,28 @@ async fn run(
     };
     driver.run(ledger, receiver, cancelled).await;
     drop(ticket);
+}
+
+/// Waits for room on the disk: as long as for a VM, since a run that holds a concurrency group must not wait for one that waits for it.
+async fn room_for(ledger: &Ledger, planned: &Planned) -> Result<Held, String> {
+    let size = planned.source.size();
+    let patience = ledger.shared.settings.vm_patience;
+    let room = ledger.shared.checkouts.room(&size);
+    tokio::time::timeout(patience, room).await.map_err(|_| {
+        let seconds = patience.as_secs();
+        format!(
+            "other checkouts left no room for {seconds} s; `checkouts.total` says how much there is"
+        )
+    })
+}
+
+async fn lay_out(ledger: &Ledger, planned: &Planned, to: PathBuf) -> Result<(), String> {
+    let checkouts = &ledger.shared.checkouts;
+    let _turn = checkouts.turn(&ledger.record.repository).await;
+    let source = Arc::clone(&planned.source);
+    let laid_out = tokio::task::spawn_blocking(move || source.check_out(&to)).await;
+    let laid_out = laid_out.map_err(|error| error.to_string())?;
+    laid_out.map_err(|error| error.to_string())
 }
 
 /// Why the run shall end, once somebody wants that.
@@ -134,6 +167,7 @@ type Reports = (
 /// A run under way.
 pub(super) struct Driver {
     pub(super) board: Board,
+    pub(super) contexts: StatusContexts,
     pub(super) planned: Planned,
     pub(super) jobs: ChildRef<Supervisor>,
     pub(super) folder: PathBuf,

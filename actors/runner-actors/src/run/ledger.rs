@@ -8,6 +8,7 @@ use forge_actors::outbox::{self, StatusTarget};
 use forge_core::{
     CommitSha, CommitState, CommitStatus, ObjectFormats, RepoName, RunId, StatusContext,
 };
+use runner_core::plan::run_context;
 use runner_core::state::{Conclusion, RunState};
 use store::StoreError;
 
@@ -27,6 +28,8 @@ pub(crate) struct StatusChange {
     pub(crate) context: String,
     pub(crate) state: CommitState,
     pub(crate) description: String,
+    /// It is said of the run as a whole.
+    pub(crate) of_run: bool,
 }
 
 /// The record of one run, and who may change it.
@@ -118,8 +121,12 @@ impl Ledger {
             };
             let target_url = base.and_then(|base| base.join(&format!("runs/{}", record.id)).ok());
             for change in statuses.iter() {
-                let Ok(context) = change.context.parse::<StatusContext>() else {
-                    continue;
+                let context = match change.context.parse::<StatusContext>() {
+                    Ok(context) => context,
+                    Err(error) => {
+                        tracing::error!(event = "run.status_lost", run = %record.id, %error, "a status has a context that no forge takes");
+                        continue;
+                    }
                 };
                 let status = CommitStatus {
                     context,
@@ -127,7 +134,11 @@ impl Ledger {
                     description: change.description.clone(),
                     target_url: target_url.as_ref().map(ToString::to_string),
                 };
-                if change.state == CommitState::Pending {
+                let clears = change.of_run && change.state == CommitState::Success;
+                if clears && !outbox::is_bad(rows, &repo, &sha, &status.context)? {
+                    continue;
+                }
+                if change.state == CommitState::Pending || change.of_run {
                     let target = StatusTarget {
                         account: ACCOUNT.to_owned(),
                         repo: repo.clone(),
@@ -176,6 +187,7 @@ impl Ledger {
             job.ended_at = Some(now_ms());
             statuses.push(job_status(job));
         }
+        statuses.extend(self.of_whole_run(state, reason.as_deref()));
         if let Some(reason) = &reason {
             let kind = if state == RunState::Succeeded {
                 LineKind::Info
@@ -187,6 +199,70 @@ impl Ledger {
         self.record.reason = reason.or(self.record.reason.take());
         self.become_state(state);
         self.save(statuses).await;
+        if state == RunState::Ignored {
+            self.forget_ignored().await;
+        }
+    }
+
+    /// A run that did not do what it should says so, also when none of its jobs can: it had none yet, or all that ended are well.
+    fn of_whole_run(&self, state: RunState, reason: Option<&str>) -> Option<StatusChange> {
+        let record = &self.record;
+        if !state.is_terminal() || matches!(state, RunState::Succeeded | RunState::Ignored) {
+            return None;
+        }
+        let is_bad = |job: &JobRecord| {
+            matches!(
+                job.conclusion,
+                Some(Conclusion::Failure | Conclusion::Cancelled)
+            )
+        };
+        // Whoever starts one by hand reads it there; no commit turns red by a wrong request.
+        let by_hand = record.event == "workflow_dispatch" && record.jobs.is_empty();
+        if by_hand || record.jobs.iter().any(is_bad) {
+            return None;
+        }
+        let first = reason.unwrap_or_default().lines().next();
+        Some(StatusChange {
+            context: run_context(record.workflow_file.as_deref(), &record.event),
+            state: CommitState::Error,
+            description: first.unwrap_or_default().to_owned(),
+            of_run: true,
+        })
+    }
+
+    /// What a former run of the commit said of itself as a whole is over: this one knows what it does.
+    pub(crate) fn clearing(&self) -> Vec<StatusChange> {
+        let file = self.record.workflow_file.as_deref();
+        let files = [None].into_iter().chain(file.map(Some));
+        files
+            .map(|file| StatusChange {
+                context: run_context(file, &self.record.event),
+                state: CommitState::Success,
+                description: "a later run of this commit could begin".to_owned(),
+                of_run: true,
+            })
+            .collect()
+    }
+
+    /// Runs that started nothing do not crowd out those that did something.
+    async fn forget_ignored(&self) {
+        let gone = self.shared.note_ignored(&self.record.id);
+        if gone.is_empty() {
+            return;
+        }
+        let forgotten = gone.clone();
+        let stored = self.shared.store.write(move |rows| {
+            for run in &forgotten {
+                rows::forget(rows, run)?;
+            }
+            Ok::<_, StoreError>(())
+        });
+        match stored.await {
+            Ok(()) => gone.iter().for_each(|run| self.shared.remove_files(run)),
+            Err(error) => {
+                tracing::warn!(event = "run.store_failed", run = %self.record.id, %error, "runs that started nothing cannot be forgotten now");
+            }
+        }
     }
 }
 
@@ -221,12 +297,6 @@ pub(crate) fn job_status(job: &JobRecord) -> StatusChange {
         context: job.context.clone(),
         state,
         description: format!("{word}{took}{isolation}{reason}"),
+        of_run: false,
     }
-}
-
-/// The context of a job's status: as Gitea's own runner calls it.
-pub(crate) fn context(workflow: &str, job: &str, event: &str) -> String {
-    let text = format!("{workflow} / {job} ({event})");
-    let clean: String = text.chars().filter(|c| !c.is_control()).collect();
-    clean.chars().take(200).collect()
 }

@@ -2,6 +2,7 @@
 
 mod copy;
 mod drive;
+mod head;
 mod job_run;
 mod ledger;
 mod plan;

@@ -15,7 +15,7 @@ use crate::known;
 use crate::log::LineKind;
 use crate::parser::{self, ModelFailure};
 use crate::rows::{self, NewRun};
-use crate::run::ledger::{self, StatusChange};
+use crate::run::head::name_head;
 use crate::source::{Candidate, Outcome, Source};
 
 /// What is run.
@@ -39,22 +39,25 @@ pub(crate) async fn prepare(ledger: &mut Ledger) -> Option<Planned> {
         ledger.become_state(RunState::Parsing);
         ledger.save(Vec::new()).await;
     }
-    let (source, event, candidates) = fetch(ledger).await?;
+    let (source, event, mut candidates) = fetch(ledger).await?;
     let source = Arc::new(source);
     learn(ledger, &candidates).await;
+    let names: Vec<Option<String>> = candidates.iter().map(|one| one.name.clone()).collect();
+    if let Some(only) = ledger.record.workflow_file.as_deref() {
+        candidates.retain(|candidate| candidate.file == only);
+    }
     let mut workflow = choose(ledger, candidates).await?;
-    let file = workflow.file.to_string();
     ask_model(ledger, &workflow, &source).await?;
     if let Some(job) = ledger.record.only_job.clone()
         && !workflow.keep_only(&job)
     {
         let reason = format!("the workflow has no job {}", config_core::quoted(&job));
-        fail_file(ledger, &file, reason).await;
+        ledger.end(RunState::Failed, Some(reason)).await;
         return None;
     }
     let facts = facts(ledger, &workflow).await;
     let base = contexts(ledger, &event, &facts, &workflow).await?;
-    let name = workflow.display_name().to_owned();
+    let name = told_apart(&workflow, &names);
     let files = Arc::clone(&source);
     let read = |path: &str| files.read(path);
     let planned = plan::plan(
@@ -67,18 +70,19 @@ pub(crate) async fn prepare(ledger: &mut Ledger) -> Option<Planned> {
     let plan = match planned {
         Ok(plan) => plan,
         Err(error) => {
-            fail_file(ledger, &file, error.to_string()).await;
+            ledger.end(RunState::Failed, Some(error.to_string())).await;
             return None;
         }
     };
     ledger.record.name = Some(plan.name.clone());
     if let Some(refusal) = plan.refusals.first() {
         let text = refusal.to_string();
-        end_file(ledger, RunState::Refused, &file, text).await;
+        ledger.end(RunState::Refused, Some(text)).await;
         return None;
     }
     ledger.become_state(RunState::Planned);
-    ledger.save(Vec::new()).await;
+    let clearing = ledger.clearing();
+    ledger.save(clearing).await;
     Some(Planned {
         plan: Arc::new(plan),
         base,
@@ -89,29 +93,40 @@ pub(crate) async fn prepare(ledger: &mut Ledger) -> Option<Planned> {
     })
 }
 
+/// What the workflow is called in its statuses: by its name, and by its file too where another file of the commit has the same name.
+fn told_apart(workflow: &Workflow, names: &[Option<String>]) -> String {
+    let name = workflow.display_name();
+    let same = |other: &&String| other.to_lowercase() == name.to_lowercase();
+    if names.iter().flatten().filter(same).count() > 1 {
+        format!("{name} [{}]", workflow.file)
+    } else {
+        name.to_owned()
+    }
+}
+
 /// Fetches the commit and looks at its workflow files; `None`: that failed, and the run has ended.
 async fn fetch(ledger: &mut Ledger) -> Option<(Source, EventContext, Vec<Candidate>)> {
     let (settings, mirrors) = (
         Arc::clone(&ledger.shared.settings),
         ledger.shared.mirrors.clone(),
     );
-    let (event, only) = (
-        Arc::clone(&ledger.event),
-        ledger.record.workflow_file.clone(),
-    );
+    if let Err(error) = name_head(ledger).await {
+        let state = error.state();
+        ledger.end(state, Some(error.to_string())).await;
+        return None;
+    }
+    let event = Arc::clone(&ledger.event);
     let fetched = tokio::task::spawn_blocking(move || {
         let source = Source::fetch(&settings, &mirrors, &event)?;
         let mut context = event.context();
-        let mut candidates = source.candidates(&mut context)?;
-        if let Some(only) = only {
-            candidates.retain(|candidate| candidate.file == only);
-        }
+        let candidates = source.candidates(&mut context)?;
         Ok::<_, crate::source::SourceError>((source, context, candidates))
     });
     match fetched.await {
         Ok(Ok(fetched)) => Some(fetched),
         Ok(Err(error)) => {
-            ledger.end(RunState::Failed, Some(error.to_string())).await;
+            let state = error.state();
+            ledger.end(state, Some(error.to_string())).await;
             None
         }
         Err(error) => {
@@ -185,8 +200,8 @@ async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workf
         return Some(workflow);
     }
     if let Some((file, text)) = wrong.into_iter().next() {
-        ledger.record.workflow_file = Some(file.clone());
-        fail_file(ledger, &file, text).await;
+        ledger.record.workflow_file = Some(file);
+        ledger.end(RunState::Failed, Some(text)).await;
         return None;
     }
     let event = &ledger.record.event;
@@ -198,7 +213,14 @@ async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workf
             skipped.join("; ")
         )
     };
-    ledger.end(RunState::Refused, Some(reason)).await;
+    // Somebody asked for this workflow, or the clock: it is said that it could not be had.
+    let state = if own {
+        RunState::Refused
+    } else {
+        tracing::info!(event = "run.ignored", run = %ledger.record.id, reason, "an event starts no workflow");
+        RunState::Ignored
+    };
+    ledger.end(state, Some(reason)).await;
     None
 }
 
@@ -225,28 +247,6 @@ async fn sibling(ledger: &Ledger, file: &str) {
     }
 }
 
-/// The run ends because of a file; a status by the file's name says so.
-async fn end_file(ledger: &mut Ledger, state: RunState, file: &str, text: String) {
-    let context = ledger::context(file, "workflow", &ledger.record.event);
-    let first = text.lines().next().unwrap_or_default().to_owned();
-    let change = |state| StatusChange {
-        context: context.clone(),
-        state,
-        description: first.clone(),
-    };
-    ledger
-        .save(vec![change(forge_core::CommitState::Pending)])
-        .await;
-    ledger
-        .save(vec![change(forge_core::CommitState::Error)])
-        .await;
-    ledger.end(state, Some(text)).await;
-}
-
-async fn fail_file(ledger: &mut Ledger, file: &str, text: String) {
-    end_file(ledger, RunState::Failed, file, text).await;
-}
-
 /// With `USE_LLM_PARSER` the model reads the file too; what it says must be what the file says.
 async fn ask_model(ledger: &mut Ledger, workflow: &Workflow, source: &Source) -> Option<()> {
     let Some(server) = ledger.shared.settings.model.clone() else {
@@ -270,14 +270,8 @@ async fn ask_model(ledger: &mut Ledger, workflow: &Workflow, source: &Source) ->
                 ModelFailure::Unreachable(_) | ModelFailure::Unusable(_) => RunState::Failed,
                 ModelFailure::Differs(_) => RunState::Refused,
             };
-            let file = workflow.file.to_string();
-            end_file(
-                ledger,
-                state,
-                &file,
-                format!("workflow parsing failed: {error}"),
-            )
-            .await;
+            let reason = format!("workflow parsing failed: {error}");
+            ledger.end(state, Some(reason)).await;
             None
         }
     }

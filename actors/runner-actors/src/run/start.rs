@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::Ledger;
 use super::copy::{Copy, Start, run_copy};
 use super::drive::Driver;
-use super::ledger::{context, job_status};
+use super::ledger::job_status;
 use super::plan::machine;
 use crate::clock::now_ms;
 use crate::job::{JobOrder, JobReport};
@@ -50,7 +50,7 @@ impl Driver {
                         self.copies.push(None);
                         continue;
                     }
-                    let record = self.left_out(ledger, job, conclusion, reason);
+                    let record = self.left_out(job, conclusion, reason);
                     let mut pending = job_status(&record);
                     pending.state = forge_core::CommitState::Pending;
                     ledger.record.jobs.push(record.clone());
@@ -88,28 +88,22 @@ impl Driver {
     }
 
     /// The record of a job that never had a machine.
-    fn left_out(
-        &self,
-        ledger: &Ledger,
-        job: usize,
-        conclusion: Conclusion,
-        reason: String,
-    ) -> JobRecord {
-        let key = &self.planned.plan.jobs[job].key;
+    fn left_out(&mut self, job: usize, conclusion: Conclusion, reason: String) -> JobRecord {
+        let context = self.contexts.of_job(job);
         JobRecord {
             conclusion: Some(conclusion),
             reason: Some(reason),
             ended_at: Some(now_ms()),
-            ..self.record(ledger, key, key, 0)
+            ..self.record(job, self.contexts.name(job), context, 0)
         }
     }
 
-    fn record(&self, ledger: &Ledger, key: &str, name: &str, instance: usize) -> JobRecord {
+    fn record(&self, job: usize, name: String, context: String, instance: usize) -> JobRecord {
         JobRecord {
-            key: key.to_owned(),
+            key: self.planned.plan.jobs[job].key.clone(),
             instance,
-            name: name.to_owned(),
-            context: context(&self.planned.workflow, name, &ledger.record.event),
+            name,
+            context,
             conclusion: None,
             reason: None,
             vm: None,
@@ -129,14 +123,14 @@ impl Driver {
             ledger.become_state(RunState::Allocating);
         }
         ledger.record.started_at.get_or_insert_with(now_ms);
-        let plan = Arc::clone(&self.planned.plan);
-        let copy = self
-            .board
-            .instances(job)
-            .map(|instances| instances[instance].clone());
-        let copy = copy.expect("the board starts copies of running jobs only");
+        let copies = self.board.instances(job);
+        let copies = copies.expect("the board starts copies of running jobs only");
+        let context = self.contexts.of_copy(job, copies, instance);
+        let mut copy = copies[instance].clone();
         let index = ledger.record.jobs.len();
-        let record = self.record(ledger, &plan.jobs[job].key, &copy.name, instance);
+        // Called as its statuses are, in logs too.
+        copy.name = self.contexts.name_of_copy(job, &copy);
+        let record = self.record(job, copy.name.clone(), context, instance);
         ledger.record.jobs.push(record);
         let cancel = Arc::new(watch::channel(false).0);
         self.copies.push(Some(Copy {
@@ -182,8 +176,8 @@ impl Driver {
     ) -> JobOrder {
         let plan = Arc::clone(&self.planned.plan);
         let settings = &ledger.shared.settings;
-        // Another attempt orders another VM.
-        let vm_key = format!("{}-{}-{index}", ledger.record.id, ledger.record.attempt);
+        // Taken up again, it orders another VM.
+        let vm_key = format!("{}-{}-{index}", ledger.record.id, ledger.record.life());
         vm.owner = Some(format!("run-{vm_key}"));
         let mut secrets: Vec<String> = settings
             .secrets

@@ -7,6 +7,7 @@ mod expand;
 mod inputs;
 mod matrix;
 mod native;
+mod status_contexts;
 mod steps;
 mod types;
 mod versions;
@@ -19,6 +20,7 @@ pub use matrix::combinations;
 pub(crate) use matrix::includes as excludes;
 pub use native::{NativeAction, SetupTool, native_actions, native_inputs};
 pub(crate) use native::{native_outputs, required_inputs};
+pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
     CalledWorkflow, Composite, Group, Instances, JobInstance, Plan, PlannedJob, PlannedStep,
     PlannedWork, StepKind, run_defaults,

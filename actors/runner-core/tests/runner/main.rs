@@ -1,7 +1,9 @@
 //! Attack cases, mistakes shown with their place, plans, masking, the model's plan, collections of others.
 
 mod attacks;
+mod caches;
 mod checks;
+mod contexts;
 mod corpora;
 mod documentation;
 mod findings;

@@ -124,3 +124,18 @@ fn collected_examples_are_classified_right() {
         examples.len()
     );
 }
+
+#[test]
+fn y6_a_pull_request_of_the_documented_fields_alone_starts_a_run() {
+    let body = serde_json::json!({
+        "action": "opened", "number": 7,
+        "repository": {"full_name": "o/r", "clone_url": "https://forge.example/o/r.git"},
+        "pull_request": {"title": "t", "html_url": "https://forge.example/o/r/pulls/7"},
+    });
+    let event = context("pull_request", &body).unwrap();
+    assert_eq!(
+        (event.sha.as_str(), event.reference.as_str()),
+        ("", "refs/pull/7/head")
+    );
+    assert!(event.untrusted, "it is not known where it comes from");
+}

@@ -42,7 +42,7 @@ pub(crate) fn run(options: &ExecOptions) -> ExitCode {
 fn code(record: &RunRecord) -> ExitCode {
     ExitCode::from(match record.state {
         RunState::Succeeded => 0,
-        RunState::Refused => 3,
+        RunState::Refused | RunState::Ignored => 3,
         RunState::Lost => 4,
         RunState::Cancelled => 130,
         _ => 1,

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config_core::{Item, LOG_LEVELS, Secret, ValueError};
-use forge_core::Forge;
+use forge_core::{Forge, RepoName};
 use outbound::http::Place;
 use outbound::vmm::NewVm;
+use runner_actors::CheckoutLimits;
 use url::Url;
 
+use super::checkouts::{checkouts, span};
 use super::machine::machine;
 use super::{FORGES, address};
 
@@ -30,6 +32,10 @@ pub struct File {
     pub(super) max_jobs_per_repository: Option<usize>,
     pub(super) vm_wait: Option<Duration>,
     pub(super) keep_runs: Option<usize>,
+    pub(super) cache_quota: Option<u64>,
+    pub(super) catch_up: Option<Duration>,
+    pub(super) repositories: Vec<String>,
+    pub(super) checkouts: CheckoutLimits,
     pub(super) machines: Vec<(String, NewVm)>,
     pub(super) vars: Vec<(String, String)>,
     pub(super) secrets: Vec<(String, Secret<String>)>,
@@ -50,7 +56,7 @@ impl File {
 }
 
 fn table(item: &Item<'_>, base: &Path) -> Option<File> {
-    const KEYS: [&str; 17] = [
+    const KEYS: [&str; 21] = [
         "data_dir",
         "listen",
         "log_level",
@@ -65,6 +71,10 @@ fn table(item: &Item<'_>, base: &Path) -> Option<File> {
         "max_jobs_per_repository",
         "vm_wait",
         "keep_runs",
+        "cache_quota",
+        "catch_up",
+        "repositories",
+        "checkouts",
         "machines",
         "vars",
         "secrets",
@@ -95,6 +105,14 @@ fn table(item: &Item<'_>, base: &Path) -> Option<File> {
             max_jobs_per_repository: fields.optional("max_jobs_per_repository", count),
             vm_wait: fields.optional("vm_wait", Item::duration),
             keep_runs: fields.optional("keep_runs", count),
+            cache_quota: fields
+                .optional("cache_quota", Item::byte_size)
+                .map(config_core::ByteSize::bytes),
+            catch_up: fields.optional("catch_up", |item| span(item, 10, 86_400)),
+            repositories: fields
+                .optional("repositories", |item| item.list(repository))
+                .unwrap_or_default(),
+            checkouts: fields.optional("checkouts", checkouts).unwrap_or_default(),
             machines: fields
                 .optional("machines", |item| item.entries(machine))
                 .unwrap_or_default(),
@@ -105,6 +123,14 @@ fn table(item: &Item<'_>, base: &Path) -> Option<File> {
                 .optional("secrets", |item| item.entries(|_, item| item.secret()))
                 .unwrap_or_default(),
         })
+    })
+}
+
+fn repository(item: &Item<'_>) -> Option<String> {
+    item.parsed(|text| {
+        text.parse::<RepoName>()
+            .map(|name| name.to_string())
+            .map_err(|error| ValueError::new(error.to_string()))
     })
 }
 

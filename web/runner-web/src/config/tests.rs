@@ -151,6 +151,67 @@ fn what_no_manager_would_take_of_a_machine_is_a_mistake_with_its_place() {
 }
 
 #[test]
+fn v13_what_the_first_push_would_refuse_is_found_before() {
+    let problems = |pairs: &[(&str, &str)], file: &str| {
+        let secret = [("FORGE_WEBHOOK_SECRET", "x")];
+        let pairs = [pairs, &secret[..]].concat();
+        parse(&pairs, file).unwrap().problems()
+    };
+    let forge = [("FORGE_URL", "http://forge.lan:3000")];
+    let found = problems(&forge, "");
+    assert!(found[0].contains("allow_http = true"), "{found:?}");
+    assert!(problems(&forge, "allow_http = true\n").is_empty());
+    assert!(problems(&[("FORGE_URL", "https://forge.lan")], "").is_empty());
+    let found = problems(&[], "repositories = [\"a/b\"]\n");
+    assert!(found[0].contains("forge_url"), "{found:?}");
+}
+
+#[test]
+fn t6_limits_of_checkouts_are_read_and_checked() {
+    let secret = [("FORGE_WEBHOOK_SECRET", "x")];
+    let file = "[checkouts]\nentries = 10\nbytes = \"2MiB\"\nmemory = \"64MiB\"\ntime = \"10s\"\nat_once = 1\n";
+    let limits = parse(&secret, file).unwrap().runner.checkouts;
+    assert_eq!(
+        (limits.tree.entries, limits.tree.bytes, limits.at_once),
+        (10, 2 << 20, 1)
+    );
+    assert_eq!(limits.tree.depth, 100, "the default");
+    for (line, said) in [
+        ("entries = 0", "1"),
+        ("bytes = \"1KiB\"", "1MiB"),
+        ("memory = \"1MiB\"", "64MiB"),
+        ("time = \"0s\"", "1 to 86400"),
+        ("entry = 5", "entries"),
+    ] {
+        let wrong = parse(&secret, &format!("[checkouts]\n{line}\n")).expect_err(line);
+        let wrong = wrong.to_string();
+        assert!(
+            wrong.contains("runner.toml:2:") && wrong.contains(said),
+            "{line}: {wrong}"
+        );
+    }
+    let wrong = parse(&secret, "catch_up = \"1s\"\n")
+        .expect_err("too often")
+        .to_string();
+    assert!(wrong.contains("10 to"), "{wrong}");
+    let wrong = parse(&secret, "repositories = [\"rocket\"]\n").expect_err("no owner");
+    assert!(wrong.to_string().contains("runner.toml:1:"), "{wrong}");
+}
+
+#[test]
+fn v13_the_sample_is_right() {
+    let text = include_str!("../../../../config-samples/workflow-runner/workflow-runner.toml");
+    let pairs = [
+        ("FORGE_WEBHOOK_SECRET", "sixteen--letters"),
+        ("HOME", "/home/ada"),
+    ];
+    let config = parse(&pairs, text).unwrap();
+    assert_eq!(config.problems(), [""; 0]);
+    let defaults = runner_actors::CheckoutLimits::default();
+    assert_eq!(config.runner.checkouts, defaults, "it shows the defaults");
+}
+
+#[test]
 fn a_short_secret_works_and_is_warned_of() {
     let is_short = |secret| {
         parse(&[("FORGE_WEBHOOK_SECRET", secret)], "")

@@ -7,6 +7,7 @@
 mod attacks;
 mod browser;
 mod client;
+mod forges;
 mod harness;
 mod machines;
 mod model;

@@ -1,0 +1,306 @@
+//! Caches, as files of the host: by repository and by the reference that wrote them, bounded, the least lately used gone first.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use runner_core::cache_scope::CacheScope;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::now_ms;
+use crate::job::{Pending, hashed};
+
+/// Where they are; another folder than the one of former versions, which did not know whose a cache was.
+const FOLDER: &str = "scoped-caches";
+const FORMER_FOLDER: &str = "caches";
+/// What strangers' caches may have, as a part of what a repository's own may.
+const STRANGERS_PART: u64 = 4;
+
+/// The caches of all repositories.
+#[derive(Debug, Clone)]
+pub(crate) struct Caches {
+    folder: PathBuf,
+    quota: u64,
+    /// Held while entries come and go.
+    changing: Arc<Mutex<()>>,
+}
+
+/// What is known of an entry.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entry {
+    key: String,
+    bytes: u64,
+    /// When it was stored, in milliseconds since the Unix epoch.
+    at: u64,
+    /// When it was last restored, or stored.
+    used: u64,
+}
+
+/// An entry that was found.
+pub(crate) struct FoundCache {
+    pub(crate) key: String,
+    /// Open: it may be removed while it is read.
+    pub(crate) file: File,
+}
+
+impl Caches {
+    /// Caches below `data`, `quota` bytes for each repository. Those of former versions are removed: nobody knows which branch wrote them.
+    pub(crate) fn open(data: &Path, quota: u64) -> Self {
+        let former = data.join(FORMER_FOLDER);
+        if former.is_dir() {
+            let removed = std::fs::remove_dir_all(&former);
+            let error = removed.err().map(|error| error.to_string());
+            tracing::warn!(
+                event = "run.caches_dropped",
+                error,
+                "caches of a former version are removed: they do not say which branch wrote them"
+            );
+        }
+        let folder = data.join(FOLDER);
+        remove_unfinished(&folder);
+        Self {
+            folder,
+            quota,
+            changing: Arc::default(),
+        }
+    }
+
+    fn of_repository(&self, scope: &CacheScope) -> PathBuf {
+        let whose = if scope.untrusted { "strangers" } else { "own" };
+        self.folder.join(hashed(&scope.repository)).join(whose)
+    }
+
+    fn of_scope(&self, scope: &CacheScope) -> PathBuf {
+        self.of_repository(scope).join(hashed(&scope.reference))
+    }
+
+    /// A file to write a new entry to.
+    pub(crate) fn create(&self, scope: &CacheScope, key: &str) -> std::io::Result<Pending> {
+        Pending::new(&self.of_scope(scope), key)
+    }
+
+    /// Whether the scope has an entry of exactly this key.
+    pub(crate) fn has(&self, scope: &CacheScope, key: &str) -> bool {
+        let entries = entries(&self.of_scope(scope));
+        entries.iter().any(|(entry, _)| entry.key == key)
+    }
+
+    /// Makes a written entry count; others go for it where the repository has no room.
+    pub(crate) fn keep(&self, scope: &CacheScope, pending: Pending) -> std::io::Result<u64> {
+        let quota = if scope.untrusted {
+            self.quota / STRANGERS_PART
+        } else {
+            self.quota
+        };
+        let _changing = self.changing.lock();
+        let now = now_ms();
+        let kept = pending.keep_as(quota, |key, bytes| {
+            serde_json::to_vec(&Entry {
+                key: key.to_owned(),
+                bytes,
+                at: now,
+                used: now,
+            })
+        })?;
+        self.evict(&self.of_repository(scope), quota, &kept.path);
+        Ok(kept.bytes)
+    }
+
+    /// The entry for `key`, else the newest whose key begins with the first of `prefixes` that has one; in the first scope that has any.
+    pub(crate) fn find(
+        &self,
+        scopes: &[CacheScope],
+        key: &str,
+        prefixes: &[String],
+    ) -> Option<FoundCache> {
+        let _changing = self.changing.lock();
+        scopes
+            .iter()
+            .find_map(|scope| find_in(&self.of_scope(scope), key, prefixes))
+    }
+
+    /// Removes the least lately used until the rest is within `quota`; never `new`.
+    fn evict(&self, repository: &Path, quota: u64, new: &Path) {
+        let scopes = std::fs::read_dir(repository)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut all: Vec<(Entry, PathBuf)> =
+            scopes.flat_map(|scope| entries(&scope.path())).collect();
+        let mut total: u64 = all.iter().map(|(entry, _)| entry.bytes).sum();
+        all.sort_by_key(|(entry, _)| entry.used);
+        for (entry, path) in all {
+            if total <= quota {
+                break;
+            }
+            if path == new {
+                continue;
+            }
+            total = total.saturating_sub(entry.bytes);
+            tracing::info!(event = "run.cache_evicted", key = %entry.key, bytes = entry.bytes, "a cache made room for another");
+            // The description first: without it the tar is no entry.
+            let _ = std::fs::remove_file(path.with_extension("json"));
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn find_in(folder: &Path, key: &str, prefixes: &[String]) -> Option<FoundCache> {
+    let all = entries(folder);
+    let exact = all.iter().find(|(entry, _)| entry.key == key);
+    let by_prefix = || {
+        let prefixes = prefixes.iter().filter(|prefix| !prefix.is_empty());
+        prefixes
+            .filter_map(|prefix| {
+                let begins = all
+                    .iter()
+                    .filter(|(entry, _)| entry.key.starts_with(prefix));
+                begins.max_by_key(|(entry, _)| entry.at)
+            })
+            .next()
+    };
+    let (entry, path) = exact.or_else(by_prefix)?;
+    let file = File::open(path).ok()?;
+    let used = Entry {
+        used: now_ms(),
+        ..entry.clone()
+    };
+    // Written beside and moved: a description that is cut is none. One that cannot be written is older than it should be.
+    let part = path.with_extension("used");
+    let written = serde_json::to_vec(&used)
+        .map_err(std::io::Error::other)
+        .and_then(|json| std::fs::write(&part, json));
+    let _ = written.and_then(|()| std::fs::rename(&part, path.with_extension("json")));
+    Some(FoundCache {
+        key: entry.key.clone(),
+        file,
+    })
+}
+
+fn entries(folder: &Path) -> Vec<(Entry, PathBuf)> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let described = files.filter_map(|file| {
+        let path = file.path();
+        (path.extension()? == "json").then_some(())?;
+        let entry: Entry = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        let tar = path.with_extension("tar");
+        tar.is_file().then_some((entry, tar))
+    });
+    described.collect()
+}
+
+/// What was being written when a former life of the runner ended.
+fn remove_unfinished(folder: &Path) {
+    let below = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in below {
+        let path = entry.path();
+        if path.is_dir() {
+            remove_unfinished(&path);
+        } else if path
+            .extension()
+            .is_some_and(|end| end == "part" || end == "used")
+        {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::tar_of;
+
+    fn scope(reference: &str, untrusted: bool) -> CacheScope {
+        CacheScope {
+            repository: "a/b".to_owned(),
+            reference: reference.to_owned(),
+            untrusted,
+        }
+    }
+
+    fn put(caches: &Caches, scope: &CacheScope, key: &str, bytes: usize) {
+        let mut pending = caches.create(scope, key).unwrap();
+        pending.write(&tar_of("x", bytes)).unwrap();
+        caches.keep(scope, pending).unwrap();
+    }
+
+    fn found(
+        caches: &Caches,
+        scopes: &[CacheScope],
+        key: &str,
+        prefixes: &[&str],
+    ) -> Option<String> {
+        let prefixes: Vec<String> = prefixes.iter().map(|text| (*text).to_owned()).collect();
+        caches.find(scopes, key, &prefixes).map(|found| found.key)
+    }
+
+    #[test]
+    fn r14_caches_are_found_by_key_then_by_prefix_in_their_scope() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let caches = Caches::open(folder.path(), 1 << 20);
+        let (main, other) = (
+            scope("refs/heads/main", false),
+            scope("refs/heads/evil", false),
+        );
+        put(&caches, &main, "deps-1", 1);
+        put(&caches, &main, "deps-2", 1);
+        put(&caches, &other, "deps-3", 1);
+        let main = [main];
+        assert_eq!(
+            found(&caches, &main, "deps-1", &[]).as_deref(),
+            Some("deps-1")
+        );
+        assert_eq!(found(&caches, &main, "deps-3", &[]), None);
+        let newest = found(&caches, &main, "x", &["other-", "deps-"]);
+        assert!(newest.is_some_and(|key| key.starts_with("deps-")));
+        assert_eq!(found(&caches, &main, "x", &[""]), None);
+    }
+
+    #[test]
+    fn t7_a_repository_s_quota_is_kept_by_the_least_lately_used() {
+        let folder = tempfile::TempDir::new().unwrap();
+        // A tar of 10,000 bytes has 512 before them and ends on a full block.
+        let caches = Caches::open(folder.path(), 40_000);
+        let main = [scope("refs/heads/main", false)];
+        let theirs = [scope("refs/pull/7/head", true)];
+        for key in ["one", "two", "three"] {
+            put(&caches, &main[0], key, 10_000);
+            std::thread::sleep(std::time::Duration::from_millis(3));
+        }
+        assert!(found(&caches, &main, "one", &[]).is_some());
+        std::thread::sleep(std::time::Duration::from_millis(3));
+        put(&caches, &main[0], "four", 10_000);
+        assert_eq!(found(&caches, &main, "two", &[]), None, "used longest ago");
+        for key in ["one", "three", "four"] {
+            assert!(found(&caches, &main, key, &[]).is_some(), "{key}");
+        }
+        // Strangers have room of their own, and take nobody else's.
+        for number in 0..10 {
+            put(&caches, &theirs[0], &format!("s{number}"), 3_000);
+        }
+        assert!(found(&caches, &main, "one", &[]).is_some());
+        assert!(found(&caches, &theirs, "s0", &[]).is_none());
+        assert!(found(&caches, &theirs, "s9", &[]).is_some());
+        // One that is larger than all of it is not taken, and nothing goes for it.
+        let mut large = caches.create(&main[0], "large").unwrap();
+        large.write(&tar_of("x", 50_000)).unwrap();
+        let refused = caches.keep(&main[0], large).unwrap_err();
+        assert!(refused.to_string().contains("40000"), "{refused}");
+        assert!(found(&caches, &main, "one", &[]).is_some());
+    }
+
+    #[test]
+    fn t7_caches_of_former_versions_are_nobody_s() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let former = folder.path().join("caches/0123");
+        std::fs::create_dir_all(&former).unwrap();
+        std::fs::write(former.join("ab.tar"), b"poison").unwrap();
+        let caches = Caches::open(folder.path(), 1 << 20);
+        assert!(!folder.path().join("caches").exists());
+        assert_eq!(
+            found(&caches, &[scope("refs/heads/main", false)], "x", &["x"]),
+            None
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! The commit of a pull request whose webhook does not name it: the forge is asked, by its API or else by the reference it keeps for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forge_core::{PullRequestNumber, RepoName};
+use runner_core::event::EventKind;
+use runner_core::state::RunState;
+use store::StoreError;
+
+use super::Ledger;
+use crate::catch_up::forge_client;
+use crate::event::StoredEvent;
+use crate::heads::{self, How, Told};
+use crate::rows;
+use crate::service::Shared;
+use crate::source::{SourceError, remote};
+
+/// Longest wait for a repository's answer.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Why there is nothing to run.
+pub(super) enum NoHead {
+    /// It cannot be had.
+    Failed(SourceError),
+    /// Another run has it.
+    Known(String),
+}
+
+impl NoHead {
+    pub(super) fn state(&self) -> RunState {
+        match self {
+            Self::Failed(error) => error.state(),
+            Self::Known(_) => RunState::Ignored,
+        }
+    }
+}
+
+impl std::fmt::Display for NoHead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failed(error) => error.fmt(f),
+            Self::Known(run) => write!(f, "the pull request's newest commit is run already: {run}"),
+        }
+    }
+}
+
+/// Finds the commit, and notes it in the event and the record.
+pub(super) async fn name_head(ledger: &mut Ledger) -> Result<(), NoHead> {
+    if !ledger.event.sha.is_empty() || ledger.event.kind() != EventKind::PullRequest {
+        return Ok(());
+    }
+    let found = find(&ledger.shared, &ledger.event).await;
+    let event = found.map_err(NoHead::Failed)?;
+    ledger.record.sha.clone_from(&event.sha);
+    ledger.event = Arc::new(event);
+    let (event, record) = (Arc::clone(&ledger.event), ledger.record.clone());
+    let noted = ledger.shared.store.write(move |rows| {
+        rows::put_event(rows, &record.id, &event)?;
+        rows::put_run(rows, &record)?;
+        let Some(told) = Told::of(&event) else {
+            return Ok::<_, StoreError>(None);
+        };
+        let known = heads::run_of(rows, &told)?.filter(|run| *run != record.id);
+        if known.is_none() {
+            heads::note(rows, &told, &record.id, How::Told)?;
+        }
+        Ok(known)
+    });
+    match noted.await {
+        Ok(Some(run)) => Err(NoHead::Known(run)),
+        Ok(None) => Ok(()),
+        Err(error) => Err(NoHead::Failed(SourceError::NoHead(error.to_string()))),
+    }
+}
+
+async fn find(shared: &Arc<Shared>, event: &StoredEvent) -> Result<StoredEvent, SourceError> {
+    let repo: RepoName = event
+        .repository
+        .parse()
+        .map_err(|_| SourceError::Id("repository"))?;
+    let number = event.number.ok_or(SourceError::Id("pull request"))?;
+    if let (Some(forge), Ok(number)) = (
+        forge_client(&shared.settings),
+        PullRequestNumber::try_from(number),
+    ) {
+        match forge.pull(&repo, number).await {
+            Ok(pull) => return Ok(event.clone().of_pull(&pull)),
+            Err(error) => {
+                tracing::debug!(event = "run.head_not_told", %error, "the forge's API does not tell a pull request's head; git is asked");
+            }
+        }
+    }
+    let (shared, event) = (Arc::clone(shared), event.clone());
+    let found = tokio::task::spawn_blocking(move || by_git(&shared, &repo, event));
+    found
+        .await
+        .unwrap_or_else(|error| Err(SourceError::NoHead(error.to_string())))
+}
+
+fn by_git(
+    shared: &Shared,
+    repo: &RepoName,
+    event: StoredEvent,
+) -> Result<StoredEvent, SourceError> {
+    let remote = remote(&shared.settings, &event.clone_url)?;
+    let mirror = shared.mirrors.open(repo)?;
+    let head = mirror.remote_ref(&remote, &event.reference, ANSWER)?;
+    let head = head.ok_or_else(|| {
+        SourceError::NoHead(format!(
+            "neither the forge's API nor the reference {} tells it; set FORGE_URL and FORGE_TOKEN",
+            event.reference
+        ))
+    })?;
+    let base = mirror.remote_default(&remote, ANSWER)?;
+    let base = base.ok_or(SourceError::Id("base commit"))?;
+    Ok(event.of_reference(&head, base))
+}
