@@ -1,6 +1,5 @@
 //! What a former life left behind: processes, open logs, runs that were under way.
 
-use forge_core::RunId;
 use orchestrator_core::run::Run;
 use orchestrator_engine::output::abandon;
 use orchestrator_engine::process::{Leftover, ProcessMark, end_leftover};
@@ -22,20 +21,19 @@ pub(crate) async fn recover(shared: &Shared) -> bool {
     if left.is_empty() {
         return true;
     }
-    let ids: Vec<RunId> = left.iter().map(|run| run.id.clone()).collect();
-    let blocking = shared.clone();
-    let ended =
-        tokio::task::spawn_blocking(move || left.iter().for_each(|run| settle(&blocking, run)));
-    if ended.await.is_err() {
-        return false;
-    }
-    let recorded = shared.write(move |book| {
-        for id in &ids {
-            ledger::lost(book, id)?;
+    // Each is recorded as soon as it is settled: a life that is cut short has made progress.
+    for run in left {
+        let (blocking, id) = (shared.clone(), run.id.clone());
+        let ended = tokio::task::spawn_blocking(move || settle(&blocking, &run));
+        if ended.await.is_err() {
+            return false;
         }
-        Ok(())
-    });
-    recorded.await.is_ok()
+        let recorded = shared.write(move |book| ledger::lost(book, &id).map(|_| ()));
+        if recorded.await.is_err() {
+            return false;
+        }
+    }
+    true
 }
 
 /// Ends the processes of a run, by process id and start time, and closes its log.

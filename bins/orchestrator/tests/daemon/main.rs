@@ -18,4 +18,5 @@ mod reload;
 mod secrets;
 mod socket;
 mod streams;
+mod walls;
 mod wire;
