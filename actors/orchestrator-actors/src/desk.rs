@@ -190,7 +190,9 @@ fn prompt_view(shared: &Shared, asked: &GetPrompt) -> Result<PromptView, DeskErr
         new_id: &ledger::new_run_id,
     };
     let want = orchestrator_core::intake::scheduled(agent, project, shared.now(), &view);
-    let prompt = compose(&config, agent, project, &want.run, &RunContext::default());
+    let context = RunContext::default();
+    let nonce = "<made for each run>";
+    let prompt = compose(&config, agent, project, &want.run, &context, nonce);
     Ok(PromptView {
         project: asked.project.clone(),
         agent: asked.agent.clone(),

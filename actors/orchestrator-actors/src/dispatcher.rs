@@ -27,7 +27,7 @@ use std::sync::Arc;
 use store::StoreError;
 use supervision::{ChildRef, StartChildError, Supervisor, TickHandle, start_tick};
 
-use crate::keeper::{Peers, RunKeeper};
+use crate::keeper::{Peers, RunKeeper, put_off};
 use crate::ledger::{self, Book, Looked, Started};
 use crate::messages::{CheckAuthor, PollProject, Reconcile, SweepWorktrees, Tick};
 use crate::poller::Poller;
@@ -259,8 +259,6 @@ async fn carry_out(shared: &Shared, workers: &Workers, actions: Vec<Action>) {
                     let _ = poster.ask_within(verify, Duration::from_secs(60)).await;
                 });
             }
-            // The sweeper asks the disk itself.
-            Action::RemoveWorktree { .. } => {}
         }
     }
     for runs in starts.chunks(BEGUN_AT_ONCE) {
@@ -359,7 +357,8 @@ async fn give_keeper(shared: &Shared, workers: &Workers, run: RunId, order: Star
         dispatcher: workers.dispatcher.clone(),
         poster: workers.poster.clone(),
     };
-    let spec = RunKeeper::spec(shared, order, peers);
+    let begun = order.run.clone();
+    let spec = RunKeeper::spec(shared, order, peers.clone());
     let Err(refused) = workers.runs.start_child(spec).await else {
         return;
     };
@@ -367,11 +366,8 @@ async fn give_keeper(shared: &Shared, workers: &Workers, run: RunId, order: Star
     let known = matches!(refused, StartChildError::Refused(_));
     tracing::error!(event = "run.not_kept", run = %run, error = %refused, "a run has no keeper");
     if known {
-        let (id, text) = (run.clone(), refused.to_string());
-        let now = shared.now();
-        let end = ledger::spawned_nothing(&text, now);
-        let _ = shared.write(move |book| ledger::end(book, &id, end)).await;
-        shared.release(&run);
+        // No room now, which says nothing about the agent: it is tried again.
+        put_off(shared, begun, &peers, &refused.to_string());
     }
 }
 

@@ -9,6 +9,7 @@ use config_core::{Environment, MAX_FILE_BYTES};
 use jiff::tz::TimeZone;
 use orchestrator_core::config::{ConfigFile, FileProblem, Files, Folder, Host, locate};
 use orchestrator_engine::scenario;
+use orchestrator_engine::process::Sandbox;
 
 /// Most files of one kind.
 const MAX_FILES: usize = 500;
@@ -280,6 +281,21 @@ fn origin_in(text: &str) -> Option<String> {
         }
     }
     found
+}
+
+/// How far agents can be kept apart on this host, in one line.
+pub fn isolation_here(environment: &Environment) -> String {
+    let path = environment
+        .text("PATH")
+        .unwrap_or(crate::shared::USUAL_PATH);
+    let sandbox = Sandbox::detect(path);
+    match sandbox.shortfall() {
+        None => format!("isolation of agents on this host: {}", sandbox.level()),
+        Some(why) => format!(
+            "isolation of agents on this host: {}; {why}",
+            sandbox.level()
+        ),
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use config_core::{Diagnostic, Diagnostics, Environment};
 use forge_actors::deliveries::{Bounds, Deliveries};
@@ -11,7 +12,7 @@ use git_engine::Git;
 use orchestrator_core::Millis;
 use orchestrator_core::config::Config;
 use orchestrator_core::run::Hold;
-use orchestrator_engine::process::{Confinement, StopCause, Stopper};
+use orchestrator_engine::process::{Confinement, Sandbox, StopCause, Stopper};
 use orchestrator_engine::worktree::Worktrees;
 use parking_lot::{Mutex, RwLock};
 use store::{Store, StoreError, WriteTxn};
@@ -21,6 +22,14 @@ use crate::ledger::{Book, Mirror, Standing};
 
 /// Accounts whose comments start nothing.
 pub type OwnLogins = BTreeSet<Login>;
+
+/// Where programs are looked for without a `PATH`.
+pub(crate) const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// How long the start of a run is put off at first when descriptors, threads, memory or disk run out.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// And at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The clock: milliseconds since the Unix epoch.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -38,9 +47,12 @@ struct Inner {
     clock: Clock,
     git: Git,
     confinement: Confinement,
+    sandbox: Sandbox,
     worktrees: Mutex<HashMap<PathBuf, Worktrees>>,
     keepers: Mutex<HashMap<RunId, Keeper>>,
     holds: Mutex<BTreeMap<RunId, Hold>>,
+    /// How often in a row the start of a run was put off.
+    pauses: Mutex<HashMap<RunId, u32>>,
     own_logins: RwLock<Arc<OwnLogins>>,
     standing: Mutex<Standing>,
     ended: Mutex<BTreeMap<(String, &'static str), u64>>,
@@ -92,6 +104,22 @@ impl Shared {
             ..Standing::default()
         };
         let own = parts.config.own_logins.iter().cloned().collect();
+        let sandbox = Sandbox::detect(parts.environment.text("PATH").unwrap_or(USUAL_PATH));
+        let cgroup = parts.confinement.is_complete();
+        match sandbox.shortfall() {
+            None => tracing::info!(
+                event = "run.confinement",
+                level = sandbox.level(),
+                cgroup,
+                "agents are kept apart by a sandbox"
+            ),
+            Some(why) => tracing::warn!(
+                event = "run.confinement",
+                level = sandbox.level(),
+                cgroup,
+                "{why}"
+            ),
+        }
         Ok(Self(Arc::new(Inner {
             deliveries: Deliveries::open(&parts.store, Bounds::default())?,
             store: parts.store,
@@ -101,6 +129,8 @@ impl Shared {
             clock: parts.clock,
             git: parts.git,
             confinement: parts.confinement,
+            sandbox,
+            pauses: Mutex::default(),
             worktrees: Mutex::default(),
             keepers: Mutex::default(),
             holds: Mutex::default(),
@@ -155,6 +185,26 @@ impl Shared {
         &self.0.confinement
     }
 
+    /// How far agents can be kept apart here.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.0.sandbox
+    }
+
+    /// The start of a run is put off once more: for how long, a little more each time.
+    pub(crate) fn put_off(&self, run: &RunId) -> Duration {
+        let mut pauses = self.0.pauses.lock();
+        let times = pauses.entry(run.clone()).or_default();
+        *times = times.saturating_add(1);
+        FIRST_PAUSE
+            .saturating_mul(1 << (*times - 1).min(8))
+            .min(LONGEST_PAUSE)
+    }
+
+    /// How many starts of a run were put off so far.
+    pub(crate) fn times_put_off(&self, run: &RunId) -> u32 {
+        self.0.pauses.lock().get(run).copied().unwrap_or(0)
+    }
+
     /// Puts another configuration in force. Runs under way keep theirs.
     pub(crate) fn set_config(&self, config: Config, warnings: &Diagnostics) {
         let own: OwnLogins = config.own_logins.iter().cloned().collect();
@@ -194,7 +244,9 @@ impl Shared {
         if let Some(worktrees) = known.get(root) {
             return Ok(worktrees.clone());
         }
-        let made = Worktrees::new(self.0.git.clone(), root).map_err(|error| error.to_string())?;
+        let mirrors = self.config().directories.data.join("mirrors");
+        let made = Worktrees::new(self.0.git.clone(), root, &mirrors);
+        let made = made.map_err(|error| error.to_string())?;
         known.insert(root.to_owned(), made.clone());
         Ok(made)
     }
@@ -212,6 +264,8 @@ impl Shared {
             stopper.stop(cause);
         }
         keeper.stopper = Some(stopper);
+        drop(keepers);
+        self.0.pauses.lock().remove(run);
     }
 
     /// The end of a run is recorded.

@@ -260,7 +260,7 @@ impl World {
             pid: 7,
             start_ticks: 1,
             boot_id: "b".into(),
-            cgroup: None,
+            isolation: None,
         };
         let wanted = self.write(move |book| ledger::running(book, &id, process, None, None));
         self.processes.insert(run.clone());

@@ -81,9 +81,4 @@ pub enum Action {
         /// The run.
         run: RunId,
     },
-    /// Remove a worktree whose run has ended and which was not touched for half an hour.
-    RemoveWorktree {
-        /// The run.
-        run: RunId,
-    },
 }

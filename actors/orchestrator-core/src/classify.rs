@@ -110,12 +110,15 @@ pub fn classify(terminal: Terminal, output: &[u8]) -> (ExitClass, Option<String>
         // What a shell says when there is no such program, or it cannot be executed.
         Terminal::Code(code @ (126 | 127)) => (
             ExitClass::ConfigError,
-            Some(format!("exit status {code}: no such program")),
+            Some(format!("exit code {code}: no such program")),
         ),
-        // What a shell says of a child that a signal ended.
-        Terminal::Code(code @ (134 | 136 | 139)) => of_signal(code - 128),
-        Terminal::Code(code) => of_output(output)
-            .unwrap_or_else(|| (ExitClass::Unknown, Some(format!("exit status {code}")))),
+        // What a shell or a sandbox says of a child that a signal ended.
+        Terminal::Code(code @ 129..=159) => of_signal(code - 128),
+        Terminal::Code(code) => {
+            let (class, signature) = of_output(output).unwrap_or((ExitClass::Unknown, None));
+            let signature = signature.map_or(String::new(), |signature| format!("; {signature}"));
+            (class, Some(format!("exit code {code}{signature}")))
+        }
     }
 }
 
@@ -129,6 +132,7 @@ fn of_signal(signal: i32) -> (ExitClass, Option<String>) {
     (class, Some(format!("signal {signal}")))
 }
 
+/// The class that the output speaks for, and the words that decided it.
 fn of_output(output: &[u8]) -> Option<(ExitClass, Option<String>)> {
     let mut hits = [0_u32; SIGNATURES.len()];
     for found in matcher().find_overlapping_iter(output) {
@@ -190,6 +194,7 @@ mod tests {
             (Terminal::Signal(9), noise, ExitClass::KilledBySignal),
             (Terminal::Signal(11), noise, ExitClass::Crash),
             (Terminal::Code(139), noise, ExitClass::Crash),
+            (Terminal::Code(137), noise, ExitClass::KilledBySignal),
             (Terminal::Code(127), noise, ExitClass::ConfigError),
             (Terminal::Cancelled, noise, ExitClass::Cancelled),
             (Terminal::Restart, noise, ExitClass::OrchestratorRestart),
@@ -198,6 +203,20 @@ mod tests {
         ] {
             assert_eq!(classify(terminal, output).0, class, "{terminal:?}");
         }
+    }
+
+    #[test]
+    fn y12_an_exit_code_is_said_as_such() {
+        let said = |code, output: &[u8]| classify(Terminal::Code(code), output).1;
+        assert_eq!(said(3, b"no").as_deref(), Some("exit code 3"));
+        assert_eq!(
+            said(101, b"test result: FAILED").as_deref(),
+            Some("exit code 101; the output says \"test result: failed\"")
+        );
+        assert_eq!(
+            said(127, b"").as_deref(),
+            Some("exit code 127: no such program")
+        );
     }
 
     #[test]

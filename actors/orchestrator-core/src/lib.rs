@@ -17,10 +17,12 @@ pub mod config;
 pub mod health;
 pub mod intake;
 pub mod obligation;
+pub mod posting;
 pub mod prompt;
 pub mod reconcile;
 pub mod run;
 pub mod verdict;
+pub mod worktree;
 
 /// Milliseconds since the Unix epoch.
 pub type Millis = u64;

@@ -88,7 +88,11 @@ fn of_exit(run: &Run, verdict: Option<&Verdict>, needs_verdict: bool) -> (Commit
             let reason = Reason::NoVerdict;
             (CommitState::Error, format!("{reason}: {}", reason.detail()))
         }
-        None => (CommitState::Success, format!("passed in {took} s")),
+        None => {
+            let what = exit.detail.as_deref().map(|what| format!(": {what}"));
+            let text = format!("passed in {took} s{}", what.unwrap_or_default());
+            (CommitState::Success, text)
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! The prompt of a run: persona, skills, task, and the event's context, fenced off as what it is: text of
-//! strangers.
+//! strangers. What a verdict must hold, the run's nonce, stands in the last part only.
 
 use std::fmt::Write as _;
 
@@ -24,29 +24,31 @@ pub struct Prompt {
 /// Longest context, in bytes; it is cut between two characters.
 const MAX_CONTEXT: usize = 64 << 10;
 
-/// Composes the prompt of a run.
+/// Composes the prompt of a run. `nonce` is the run's own secret, without which a verdict does not count.
 pub fn compose(
     config: &Config,
     agent: &AgentSpec,
     project: &Project,
     run: &Run,
     context: &RunContext,
+    nonce: &str,
 ) -> Prompt {
     let mut text = String::new();
     let (persona, persona_missing) = persona(config, agent, project, &mut text);
     let mut skills = Vec::new();
     for name in &agent.skills {
         if let Some(skill) = config.skills.get(name) {
-            let _ = write!(text, "# Skill: {name}\n\n{skill}\n\n");
+            let _ = write!(text, "# Skill: {name}\n\n{}\n\n", as_example(skill));
             skills.push(name.clone());
         }
     }
     if !agent.task.is_empty() {
-        let _ = write!(text, "# Task\n\n{}\n\n", agent.task.trim());
+        let task = as_example(agent.task.trim());
+        let _ = write!(text, "# Task\n\n{task}\n\n");
     }
     write_subject(run, &mut text);
     write_context(run, context, &mut text);
-    write_verdict_request(run, &mut text);
+    write_verdict_request(run, nonce, &mut text);
     Prompt {
         text: format!("{}\n", text.trim_end()),
         persona,
@@ -77,7 +79,7 @@ fn persona(
         .map(|persona| persona.render(facts))
     {
         Some(Ok(persona)) => {
-            let _ = write!(text, "{}\n\n", persona.trim());
+            let _ = write!(text, "{}\n\n", as_example(persona.trim()));
             (Some(name.clone()), None)
         }
         _ => (None, Some(name.clone())),
@@ -133,7 +135,7 @@ fn write_context(run: &Run, context: &RunContext, text: &mut String) {
     }
     let mut room = MAX_CONTEXT;
     for (name, part) in parts {
-        let part = visible(part);
+        let part = defuse(&visible(part));
         let shown = truncate(part.trim(), room);
         if shown.is_empty() {
             continue;
@@ -154,15 +156,39 @@ fn write_context(run: &Run, context: &RunContext, text: &mut String) {
 }
 
 /// How a check says what it found.
-fn write_verdict_request(run: &Run, text: &mut String) {
+fn write_verdict_request(run: &Run, nonce: &str, text: &mut String) {
     let Some(status) = &run.status else { return };
     let _ = write!(
         text,
         "# Result\n\nEnd with exactly one block of this form, with your own status (success, failure or error), \
-         summary and findings:\n\n```orch-result\n{{\"agent\":\"{}\",\"context\":\"{}\",\"head_sha\":\"{}\",\
+         summary and findings. Keep the nonce as it is, and write it nowhere else:\n\n```orch-result\n\
+         {{\"nonce\":\"{nonce}\",\"agent\":\"{}\",\"context\":\"{}\",\"head_sha\":\"{}\",\
          \"status\":\"…\",\"summary\":\"…\",\"findings\":[]}}\n```\n",
         run.agent, status.context, status.sha
     );
+}
+
+/// A text of strangers in which no fence opens or closes a block: runs of three and more backticks or tildes become
+/// look-alikes.
+fn defuse(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let same = rest.find(|c| c != first).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(same);
+        match first {
+            '`' if run.len() >= 3 => out.extend(run.chars().map(|_| '\u{2cb}')),
+            '~' if run.len() >= 3 => out.extend(run.chars().map(|_| '\u{2dc}')),
+            _ => out.push_str(run),
+        }
+        rest = after;
+    }
+    out
+}
+
+/// A text of the configuration in which a block of a verdict is an example and no verdict.
+fn as_example(text: &str) -> String {
+    text.replace("```orch-result", "```orch-result-example")
 }
 
 /// A text without what a reader on the forge does not see: HTML comments and invisible characters, the
@@ -179,7 +205,7 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     let control = c.is_control() && !matches!(c, '\n' | '\t');
     control
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -10,6 +10,7 @@
 //! it says how a run ended, and leaves nothing behind.
 
 pub mod adapters;
+pub mod exhaustion;
 pub mod names;
 pub mod output;
 pub mod process;

@@ -13,7 +13,7 @@ use orchestrator_engine::adapters::{Start, command_line};
 use orchestrator_engine::output::{LogReader, LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
     AgentSpec, ChildEnvironment, Confinement, EndCause, Limits, ProcessEnd, RunVariables,
-    RunningAgent,
+    RunningAgent, Sandbox, View,
 };
 use orchestrator_engine::scenario::{PlanError, prepare};
 
@@ -130,6 +130,8 @@ fn run(folder: &Path, run: &str) -> (ProcessEnd, String, PathBuf) {
             wall: Duration::from_secs(120),
             ..Limits::default()
         },
+        sandbox: Sandbox::off(),
+        view: View::default(),
     };
     let written = RunLog::create(&log, LogSizes::default(), Redactor::default()).unwrap();
     let agent = RunningAgent::start(spec, &Confinement::detect("test-scenarios"), written).unwrap();

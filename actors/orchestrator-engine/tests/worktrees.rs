@@ -9,9 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use forge_core::CommitSha;
 use git_engine::Git;
-use orchestrator_engine::worktree::{
-    KEPT_AFTER_CHANGE, Purpose, RunState, Swept, Worktree, WorktreeError, Worktrees,
-};
+use orchestrator_core::worktree::KEPT_AFTER_CHANGE;
+use orchestrator_engine::worktree::{Purpose, RunState, Swept, Worktree, WorktreeError, Worktrees};
 use tempfile::TempDir;
 
 /// A project's checkout with two commits, and a place for worktrees.
@@ -37,7 +36,12 @@ impl Ground {
         git(&checkout, "add file.txt");
         git(&checkout, "commit -q -m second");
         let git = Git::new("git", "/usr/local/bin:/usr/bin:/bin");
-        let worktrees = Worktrees::new(git, &folder.path().join("worktrees")).unwrap();
+        let worktrees = Worktrees::new(
+            git,
+            &folder.path().join("worktrees"),
+            &folder.path().join("mirrors"),
+        )
+        .unwrap();
         Self { folder, worktrees }
     }
 
@@ -152,7 +156,8 @@ fn work_on_a_detached_head_or_a_deleted_branch_gets_a_branch() {
     let settled = ground.worktrees.settle(&own).unwrap();
     assert_eq!(
         (settled.branch.as_str(), settled.rescued),
-        ("feature/x", false)
+        ("orch/developer/run-3", true),
+        "what it called its branch is its own affair"
     );
     let idle = ground.create("run-4");
     assert!(!ground.worktrees.settle(&idle).unwrap().changed);
@@ -170,7 +175,10 @@ fn a_second_worktree_of_one_run_and_an_unknown_commit_are_refused_and_leave_noth
     let refused = ground
         .worktrees
         .create(&ground.checkout(), &purpose("run-2"), &unknown);
-    assert!(matches!(refused, Err(WorktreeError::Git(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(WorktreeError::NoCommit { .. })),
+        "{refused:?}"
+    );
     assert!(
         !ground
             .worktrees
@@ -289,14 +297,16 @@ fn o05_links_out_of_a_worktree_are_removed_and_never_followed() {
     fs::create_dir_all(&locked).unwrap();
     fs::write(locked.join("file"), "x").unwrap();
     fs::set_permissions(locked.parent().unwrap(), fs::Permissions::from_mode(0o000)).unwrap();
-    // The worktree's own pointer leads to another repository now.
-    git(ground.folder.path(), "init -q other");
-    let pointer = format!("gitdir: {}/other/.git\n", ground.folder.path().display());
-    fs::write(worktree.folder.join(".git"), pointer).unwrap();
     assert_eq!(
         ground.worktrees.settle(&worktree).unwrap().head.as_str(),
         done
     );
+    // The worktree's repository leads to another one now.
+    git(ground.folder.path(), "init -q other");
+    let pointer = format!("gitdir: {}/other/.git\n", ground.folder.path().display());
+    fs::remove_dir_all(worktree.folder.join(".git")).unwrap();
+    fs::write(worktree.folder.join(".git"), pointer).unwrap();
+    assert!(!ground.worktrees.settle(&worktree).unwrap().changed);
     ground.worktrees.remove(&worktree).unwrap();
     assert!(!worktree.folder.exists());
     assert_eq!(fs::read_to_string(treasure.join("gold")).unwrap(), "gold");
@@ -339,6 +349,8 @@ fn o05_a_worktree_or_project_folder_replaced_by_a_link_is_not_followed() {
 
     let administration = ground.create_elsewhere("run-4");
     let all = ground.checkout().join(".git/worktrees");
+    // As worktrees were made before there were clones.
+    fs::create_dir_all(all.join("run-4")).unwrap();
     fs::rename(&all, ground.folder.path().join("moved-administration")).unwrap();
     fs::create_dir(treasure.join("run-4")).unwrap();
     symlink(&treasure, &all).unwrap();
@@ -389,7 +401,8 @@ fn the_sweep_follows_the_run_table_and_spares_what_was_just_modified() {
     };
     let soon = ground.worktrees.sweep(&state, SystemTime::now());
     assert_eq!(kept(&soon), 3, "all were modified just now: {soon:?}");
-    let later = SystemTime::now() + KEPT_AFTER_CHANGE + Duration::from_secs(60);
+    let later =
+        SystemTime::now() + Duration::from_millis(KEPT_AFTER_CHANGE) + Duration::from_secs(60);
     // One file deep inside was written a moment ago.
     fs::create_dir_all(fresh.folder.join("a/b")).unwrap();
     let file = fs::File::create(fresh.folder.join("a/b/c")).unwrap();

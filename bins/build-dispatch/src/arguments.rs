@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Parser;
 
 const AFTER_HELP: &str = "\
-The files are those git would commit now: changed and new ones too, ignored ones not. The command runs in the same
-subfolder of a fresh checkout on the worker, without input. When all slots of all workers are taken, it waits.
+The files are those git would commit now: changed and new ones too, ignored ones not; with --ref those of that commit,
+which this repository must have. Standard error says which. The command runs in the same subfolder of a fresh checkout on
+the worker, without input. When all slots of all workers are taken, it waits.
 
 Workers are read from a TOML file; without one there is one worker, this machine by SSH, with 6 slots:
 
@@ -34,6 +35,9 @@ pub(crate) struct Arguments {
     /// Use this worker only.
     #[arg(long, value_name = "NAME")]
     pub(crate) worker: Option<String>,
+    /// Dispatch the files of this commit, tag or branch in place of those of the directory.
+    #[arg(long = "ref", value_name = "REV")]
+    pub(crate) reference: Option<String>,
     /// A variable of this environment that the command gets there; may be given several times.
     #[arg(long = "env", value_name = "NAME")]
     pub(crate) passed: Vec<String>,

@@ -34,6 +34,9 @@ pub(crate) enum Failure {
     /// Not in a checkout.
     #[error("{} is in no git checkout: the files are sent by git", .0.display())]
     NoRepository(PathBuf),
+    /// No such commit.
+    #[error("--ref {0:?} names no commit of this repository: fetch it first")]
+    NoCommit(String),
     /// git is missing.
     #[error("git cannot be started: {0}")]
     Git(io::Error),
@@ -62,7 +65,7 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Interrupted(signal) => 128 + signal,
-            Self::NoWorker(..) | Self::Variable(_) => 2,
+            Self::NoWorker(..) | Self::Variable(_) | Self::NoCommit(_) => 2,
             _ => FAILED,
         }
     }
@@ -74,7 +77,8 @@ pub(crate) fn dispatch(arguments: &Arguments, environment: &Environment) -> Resu
     let workers = chosen(arguments, environment)?;
     let variables = variables(&arguments.passed, environment)?;
     let folder = std::env::current_dir().map_err(Failure::Wait)?;
-    let snapshot = Snapshot::take(&folder, &signals)?;
+    let snapshot = Snapshot::take(&folder, arguments.reference.as_deref(), &signals)?;
+    say(&snapshot.origin());
     let id = uuid::Uuid::new_v4().simple().to_string();
     let job = Job {
         id: &id,

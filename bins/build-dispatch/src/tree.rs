@@ -24,6 +24,8 @@ pub(crate) struct Snapshot {
     pub(crate) prefix: String,
     /// The commit.
     pub(crate) commit: String,
+    /// The commit that the files were changed from, unless they are exactly those of one that was named.
+    changed_from: Option<Option<String>>,
     /// Removed with the snapshot.
     _store: TempDir,
     /// Where those are: for new objects, and the index.
@@ -33,8 +35,12 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes the files of `folder`: changed and new ones, those that git ignores not.
-    pub(crate) fn take(folder: &Path, signals: &Signals) -> Result<Self, Failure> {
+    /// Takes the files of `folder`: changed and new ones, those that git ignores not; or those of `reference`.
+    pub(crate) fn take(
+        folder: &Path,
+        reference: Option<&str>,
+        signals: &Signals,
+    ) -> Result<Self, Failure> {
         let top = git(folder, signals, &["rev-parse", "--show-toplevel"], &[])
             .map_err(|_| Failure::NoRepository(folder.to_owned()))?;
         let prefix = git(folder, signals, &["rev-parse", "--show-prefix"], &[])?;
@@ -60,10 +66,15 @@ impl Snapshot {
             top,
             prefix,
             commit: String::new(),
+            changed_from: None,
             _store: store,
             own,
             objects,
         };
+        if let Some(reference) = reference {
+            snapshot.commit = named(folder, reference, signals)?;
+            return Ok(snapshot);
+        }
         let head = git(
             folder,
             signals,
@@ -81,7 +92,17 @@ impl Snapshot {
             commit.extend(["-p", head]);
         }
         snapshot.commit = snapshot.git(signals, &commit)?;
+        snapshot.changed_from = Some(head);
         Ok(snapshot)
+    }
+
+    /// Which files these are, for people and for whoever judges the outcome.
+    pub(crate) fn origin(&self) -> String {
+        match &self.changed_from {
+            None => format!("files of commit {}", self.commit),
+            Some(Some(head)) => format!("files of the directory, on commit {head}"),
+            Some(None) => "files of the directory, on no commit".to_owned(),
+        }
     }
 
     /// Sends the commit to the worker's repository, under `reference`.
@@ -129,6 +150,28 @@ impl Snapshot {
             ("GIT_COMMITTER_EMAIL", identity),
         ]
     }
+}
+
+/// The commit that somebody named.
+fn named(folder: &Path, reference: &str, signals: &Signals) -> Result<String, Failure> {
+    let revision = format!("{reference}^{{commit}}");
+    let args = [
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        &revision,
+    ];
+    let commit = git(folder, signals, &args, &[]).map_err(|failure| match failure {
+        Failure::GitSaid { .. } => Failure::NoCommit(reference.to_owned()),
+        other => other,
+    })?;
+    // A name that is well formed is taken at its word; whether the commit is here is another question.
+    let object = format!("{commit}^{{commit}}");
+    let there = git(folder, signals, &["cat-file", "-e", &object], &[]);
+    there
+        .map(|_| commit)
+        .map_err(|_| Failure::NoCommit(reference.to_owned()))
 }
 
 /// Runs git without hooks and questions; its output without the line's end.

@@ -374,3 +374,44 @@ fn a_client_that_leaves_the_queue_takes_no_slot_and_a_broken_connection_is_told(
     assert!(!ground.folder.path().join("begun-waiting").exists());
     assert!(ground.worker().join("objects.git").is_dir());
 }
+
+/// Y11: the tree of the named commit is dispatched, not the directory as it stands; a commit that is not there is said.
+#[test]
+fn y11_a_named_commit_is_dispatched_as_it_is() {
+    let ground = Ground::new(2);
+    let checkout = ground.checkout();
+    let first = git(&checkout, "rev-parse HEAD");
+    fs::write(checkout.join("file.txt"), "second\n").unwrap();
+    git(&checkout, "commit -q -a -m second");
+    fs::write(checkout.join("file.txt"), "changed since\n").unwrap();
+    fs::write(checkout.join("new.txt"), "new\n").unwrap();
+    let output = ground.run(&["--ref", &first, "sh", "-c", "cat file.txt; ls"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(out(&output).starts_with("committed\n"), "{}", out(&output));
+    assert!(!out(&output).contains("new.txt"), "{}", out(&output));
+    let said = format!("build-dispatch: files of commit {first}\n");
+    assert!(err(&output).contains(&said), "{}", err(&output));
+    let plain = ground.run(&["cat", "file.txt"]);
+    assert_eq!(out(&plain), "changed since\n");
+    assert!(
+        err(&plain).contains("files of the directory, on commit"),
+        "{}",
+        err(&plain)
+    );
+    for unknown in [
+        "0123456789012345678901234567890123456789",
+        "nope",
+        "--help",
+        "",
+    ] {
+        let option = format!("--ref={unknown}");
+        let refused = ground.run(&[&option, "true"]);
+        assert_eq!(refused.status.code(), Some(2), "{unknown}");
+        assert!(
+            err(&refused).contains("names no commit"),
+            "{}",
+            err(&refused)
+        );
+    }
+    assert_eq!(ground.left_behind("worker"), [""; 0]);
+}

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use config_core::{Colours, Diagnostics, Environment, UnknownKeys};
 use orchestrator_actors::desk::{as_values, check_view};
-use orchestrator_actors::load::{SystemHost, load};
+use orchestrator_actors::load::{SystemHost, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{Checked, check, routes, table};
 
@@ -39,7 +39,11 @@ pub(crate) fn read(arguments: &Arguments, environment: &Environment) -> Result<C
 }
 
 /// What a right configuration looks like.
-pub(crate) fn report(arguments: &Arguments, checked: &Checked) -> ExitCode {
+pub(crate) fn report(
+    arguments: &Arguments,
+    checked: &Checked,
+    environment: &Environment,
+) -> ExitCode {
     if arguments.format == Format::Json {
         print_json(&check_view(checked));
     } else {
@@ -51,6 +55,7 @@ pub(crate) fn report(arguments: &Arguments, checked: &Checked) -> ExitCode {
             "{} agents in {projects} projects; the configuration is valid\n",
             rows.len()
         ));
+        say(&isolation_here(environment));
     }
     ExitCode::SUCCESS
 }

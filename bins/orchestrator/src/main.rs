@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     if arguments.check {
-        return check::report(&arguments, &checked);
+        return check::report(&arguments, &checked, &environment);
     }
     match run::run(&arguments, checked, environment) {
         Ok(()) => ExitCode::SUCCESS,

@@ -67,12 +67,6 @@ pub fn shared(
     let listening = listening(&config)?;
     adopt_orphans().map_err(BootError::Orphans)?;
     let confinement = Confinement::detect(&data.display().to_string());
-    if !confinement.is_complete() {
-        tracing::warn!(
-            event = "run.confinement",
-            "cgroup v2 is not writable here: agents are told apart by session, group and environment only"
-        );
-    }
     let path = environment
         .text("PATH")
         .unwrap_or("/usr/local/bin:/usr/bin:/bin");

@@ -1,9 +1,10 @@
 //! What is made of the end of a process.
 
 use orchestrator_core::classify::classify;
-use orchestrator_core::config::AgentSpec;
-use orchestrator_core::run::{ExitReport, Run, Terminal, WorktreeRecord};
-use orchestrator_core::verdict;
+use orchestrator_core::config::{AgentSpec, WorktreeMode};
+use orchestrator_core::posting::inert;
+use orchestrator_core::run::{ExitReport, Run, Terminal};
+use orchestrator_core::verdict::{self, Verdict, VerdictSource};
 use orchestrator_engine::output::LogReader;
 use orchestrator_engine::process::{EndCause, Ended, ProcessEnd, StopCause};
 
@@ -21,18 +22,32 @@ pub(super) fn end_of(
     run: &Run,
     agent: Option<&AgentSpec>,
     ended: &Ended,
-    worktree: Option<WorktreeRecord>,
+    nonce: &str,
 ) -> EndOfRun {
     let folder = shared.log_folder(run.id.as_str());
     let output = LogReader::tail(&folder, MAX_LOOKED).unwrap_or_default();
     let terminal = terminal(ended);
     let (class, detail) = classify(terminal, output.as_bytes());
-    let (verdict, cost_cents) = verdict::find(&output, run);
+    let source = if agent.is_some_and(AgentSpec::reads_blocks) {
+        VerdictSource::Block { nonce }
+    } else {
+        VerdictSource::ExitStatus
+    };
+    let (verdict, cost_cents) = verdict::find(&output, run, source);
+    let built = agent.map_or(Built::Unknown, |agent| built(run, agent, &output));
+    let verdict = verdict.or_else(|| built.refusal());
+    let detail = detail.or_else(|| built.detail().filter(|_| class.is_success()));
     let comment = agent
         .filter(|agent| {
             agent.comment && !matches!(terminal, Terminal::Restart | Terminal::Cancelled)
         })
-        .map(|_| comment_text(run, class.as_str(), &output));
+        .map(|agent| {
+            let ended = match &detail {
+                Some(detail) => format!("{class}, {detail}"),
+                None => class.to_string(),
+            };
+            comment_text(run, &ended, &inert(&output, &agent.allow_in_posts))
+        });
     let took = u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX);
     EndOfRun {
         report: ExitReport {
@@ -46,7 +61,67 @@ pub(super) fn end_of(
         },
         verdict,
         comment,
-        worktree,
+        worktree: None,
+    }
+}
+
+/// Which commit the exit status of a check speaks about.
+enum Built {
+    /// The head: it was checked out, or the build dispatcher says that it was sent.
+    Head(String),
+    /// The build dispatcher says that it sent another one.
+    Other(String),
+    /// The working directory of the project as it stood.
+    Directory,
+    /// There is no status, or no agent any more.
+    Unknown,
+}
+
+/// How the build dispatcher begins the line that names its files.
+const FILES_OF: &str = "build-dispatch: files of ";
+
+fn built(run: &Run, agent: &AgentSpec, output: &str) -> Built {
+    let Some(status) = &run.status else {
+        return Built::Unknown;
+    };
+    let said = output.lines().rev().find_map(|line| {
+        let commit = line.trim_end().strip_prefix(FILES_OF)?;
+        Some(
+            commit
+                .strip_prefix("commit ")
+                .unwrap_or_default()
+                .to_owned(),
+        )
+    });
+    match said {
+        Some(commit) if commit == status.sha.as_str() => Built::Head(status.sha.short().to_owned()),
+        Some(commit) => Built::Other(commit),
+        None if agent.worktree == WorktreeMode::Head => Built::Head(status.sha.short().to_owned()),
+        None => Built::Directory,
+    }
+}
+
+impl Built {
+    fn detail(&self) -> Option<String> {
+        match self {
+            Self::Head(commit) => Some(format!("commit {commit}")),
+            Self::Directory => Some("the project's directory as it stood, not a commit".to_owned()),
+            Self::Other(_) | Self::Unknown => None,
+        }
+    }
+
+    /// A green status for a commit that was not built is none.
+    fn refusal(&self) -> Option<Verdict> {
+        let Self::Other(commit) = self else {
+            return None;
+        };
+        let files = match commit.get(..12) {
+            Some(short) => format!("commit {short}"),
+            None => "the directory as it stood".to_owned(),
+        };
+        Some(Verdict::Refused {
+            why: format!("{files} was built, not the head; dispatch it with --ref"),
+        })
     }
 }
 
@@ -65,13 +140,24 @@ fn terminal(ended: &Ended) -> Terminal {
     }
 }
 
+/// Why a sandbox did not start its program: the last thing it printed.
+pub(super) fn why_not_run(shared: &Shared, run: &Run) -> String {
+    let folder = shared.log_folder(run.id.as_str());
+    let output = LogReader::tail(&folder, 4096).unwrap_or_default();
+    let last = output.lines().rev().find(|line| !line.trim().is_empty());
+    format!(
+        "the sandbox did not start the program: {}",
+        last.unwrap_or("it printed nothing").trim()
+    )
+}
+
 fn leftover_text(ended: &Ended) -> Option<String> {
     let text = format!("{} processes were left and ended", ended.survivors);
     (ended.survivors > 0).then_some(text)
 }
 
-/// The end of what the agent printed, below a line that says who and how.
-fn comment_text(run: &Run, class: &str, output: &str) -> String {
+/// The end of what the agent printed, made inert, below a line that says who and how.
+fn comment_text(run: &Run, ended: &str, output: &str) -> String {
     let output = output.trim();
     let from = output.len().saturating_sub(MAX_COMMENT);
     let from = (from..=output.len())
@@ -88,7 +174,7 @@ fn comment_text(run: &Run, class: &str, output: &str) -> String {
         &output[from..]
     };
     format!(
-        "**{}** ended: {class} (run `{}`)\n\n{cut}{body}",
+        "**{}** ended: {ended} (run `{}`)\n\n{cut}{body}",
         run.agent, run.id
     )
 }

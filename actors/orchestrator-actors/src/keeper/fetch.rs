@@ -1,4 +1,5 @@
-//! The commit a worktree begins at, fetched first.
+//! The commit a worktree begins at, fetched first, into the project's mirror: no token is near a folder that an agent
+//! can write.
 //!
 //! What is fetched comes from `origin` of the project's checkout when that is a folder of this machine or a
 //! repository of the configured forge, else from the forge by the repository's name. The forge's token goes to
@@ -7,113 +8,255 @@
 use config_core::Secret;
 use forge_core::{CommitSha, Forge};
 use git_engine::{Remote, Transports};
-use orchestrator_core::config::{AgentSpec, Config, ForgeConfig, Project, WorktreeMode};
+use orchestrator_core::config::{AgentCli, AgentSpec, Config, ForgeConfig, Project, WorktreeMode};
 use orchestrator_core::run::{Run, Subject};
+use orchestrator_engine::exhaustion;
+use orchestrator_engine::worktree::{ProjectMirror, Worktrees};
 use url::Url;
 
+use super::prepare::Failure;
 use crate::shared::Shared;
 
-/// The pull request's head where the agent wants it, else the newest of the base branch. Both are fetched first; without
-/// a remote, what is there has to do.
+/// The pull request's head where the agent wants it, else the newest of the base branch. Both are fetched first, into the
+/// project's mirror; without a remote, what is in the checkout has to do.
 pub(super) fn start_commit(
     shared: &Shared,
     config: &Config,
     agent: &AgentSpec,
     project: &Project,
     run: &Run,
-) -> Result<CommitSha, String> {
-    let worktrees = shared.worktrees(&project.worktree_root)?;
+) -> Result<CommitSha, Failure> {
+    let source = Source::open(shared, config, agent, project)?;
     let head = run
         .status
         .as_ref()
         .filter(|_| agent.worktree == WorktreeMode::Head);
-    let (wanted, sha) = match (head, &run.subject) {
-        (Some(status), Subject::PullRequest { number, .. }) => {
-            (format!("refs/pull/{number}/head"), Some(status.sha.clone()))
-        }
-        _ => (format!("refs/heads/{}", project.default_branch), None),
-    };
-    let token = config.agent_tokens.get(&agent.name);
-    let fetched = fetch(shared, config, project, token, &wanted);
-    if let Some(sha) = sha {
-        // A head that was replaced meanwhile is no part of the reference any more.
-        if !has(shared, project, &sha) {
-            fetch(shared, config, project, token, sha.as_str());
-        }
+    if let (Some(status), Subject::PullRequest { number, .. }) = (head, &run.subject) {
+        source.base_branch(false)?;
         // Pinned to the commit that was accepted, wherever the head is now.
-        return Ok(sha);
+        source.commit(u64::from(*number), &status.sha)?;
+        return Ok(status.sha.clone());
     }
-    let remote = format!("origin/{}", project.default_branch);
-    let tip = if fetched {
-        fetched_tip(shared, project, &remote)
-    } else {
-        None
-    };
-    match tip {
-        Some(tip) => Ok(tip),
-        None => worktrees
-            .tip(&project.working_dir, project.default_branch.as_str())
-            .map_err(|error| error.to_string()),
-    }
+    source.base_branch(true)?.ok_or_else(|| {
+        let text = format!(
+            "neither the forge nor {} has a branch {}",
+            project.working_dir.display(),
+            project.default_branch
+        );
+        Failure::Here(text)
+    })
 }
 
-/// Fetches a reference; `false` when that did not work.
-fn fetch(
+/// Makes the head commit known in the project's checkout, for a script that works there and names it. What cannot be had
+/// is missing there, and the script says so.
+pub(super) fn lend_head(
     shared: &Shared,
     config: &Config,
+    agent: &AgentSpec,
     project: &Project,
-    token: Option<&Secret<String>>,
-    reference: &str,
-) -> bool {
-    let Some(remote) = remote(shared, config, project, token) else {
-        return false;
+    run: &Run,
+) -> Result<(), Failure> {
+    let names_it =
+        matches!(&agent.cli, AgentCli::Sh { script } if script.contains("ORCH_HEAD_SHA"));
+    let (Some(status), Subject::PullRequest { number, .. }) = (&run.status, &run.subject) else {
+        return Ok(());
     };
-    let target = match reference.strip_prefix("refs/heads/") {
-        Some(branch) => format!("+{reference}:refs/remotes/origin/{branch}"),
-        None => reference.to_owned(),
-    };
-    let call = shared
-        .git()
-        .call(&project.working_dir, "fetch")
-        .setting(&format!("safe.directory={}", project.working_dir.display()))
-        .remote(&remote)
-        .args([
-            "--quiet",
-            "--no-tags",
-            "--no-recurse-submodules",
-            "--no-write-fetch-head",
-        ])
-        .args(["--", remote.url().as_str(), &target]);
-    match call.output() {
-        Ok(_) => true,
-        Err(error) => {
+    if !names_it {
+        return Ok(());
+    }
+    let lent = Source::open(shared, config, agent, project).and_then(|source| {
+        source.commit(u64::from(*number), &status.sha)?;
+        let lent = source
+            .worktrees
+            .lend(&source.mirror, &project.working_dir, &status.sha);
+        lent.map_err(|error| Failure::Here(error.to_string()))
+    });
+    match lent {
+        Err(failure) if exhaustion::of_text(failure.text()) => Err(failure),
+        Err(failure) => {
             tracing::warn!(
-                event = "worktree.not_fetched",
-                project = %project.id,
-                reference,
-                error = %error,
-                "the base could not be fetched; what is there is used"
+                event = "worktree.not_fetched", project = %project.id, reference = %status.sha,
+                error = failure.text(), "the head commit could not be brought into the checkout"
             );
-            false
+            Ok(())
         }
+        Ok(()) => Ok(()),
     }
 }
 
-/// Where to fetch from. `None`: there is neither an `origin` that can be used nor a forge.
-fn remote(
+/// A project's mirror, and where it is fetched from.
+struct Source<'a> {
+    worktrees: Worktrees,
+    mirror: ProjectMirror,
+    remote: Option<Remote>,
+    project: &'a Project,
+}
+
+impl<'a> Source<'a> {
+    fn open(
+        shared: &Shared,
+        config: &Config,
+        agent: &AgentSpec,
+        project: &'a Project,
+    ) -> Result<Self, Failure> {
+        let worktrees = shared.worktrees(&project.worktree_root)?;
+        let mirror = worktrees
+            .mirror(&project.id, &project.working_dir)
+            .map_err(|error| error.to_string())?;
+        let token = config.agent_tokens.get(&agent.name);
+        let origin = pinned_origin(shared, project, &mirror)?;
+        Ok(Self {
+            remote: remote(config, project, origin.as_deref(), token),
+            worktrees,
+            mirror,
+            project,
+        })
+    }
+
+    /// The newest commit of the base branch, as the mirror has it after a fetch; without `fresh` an older one does.
+    fn base_branch(&self, fresh: bool) -> Result<Option<CommitSha>, Failure> {
+        let branch = &self.project.default_branch;
+        let (from, kept) = (
+            format!("refs/heads/{branch}"),
+            format!("refs/remotes/origin/{branch}"),
+        );
+        let known = || {
+            let known = self.mirror.resolve(&kept);
+            known.map_err(|error| Failure::Here(error.to_string()))
+        };
+        if !fresh && known()?.is_some() {
+            return known();
+        }
+        if self.fetch(&from, &kept)?.is_none() {
+            return known();
+        }
+        self.from_checkout(&from, &kept)?;
+        known()
+    }
+
+    /// Makes sure that the mirror has the head of a pull request.
+    fn commit(&self, number: u64, sha: &CommitSha) -> Result<(), Failure> {
+        let has = || {
+            let has = self.mirror.has(sha);
+            has.map_err(|error| Failure::Here(error.to_string()))
+        };
+        if has()? {
+            return Ok(());
+        }
+        let kept = format!("refs/orch/heads/{sha}");
+        let mut failed = self.fetch(&format!("refs/pull/{number}/head"), &kept)?;
+        if has()? {
+            return Ok(());
+        }
+        // A head that was replaced meanwhile is no part of the reference any more.
+        if failed.is_none() {
+            failed = self.fetch(sha.as_str(), &kept)?;
+        }
+        if has()? {
+            return Ok(());
+        }
+        self.from_checkout(sha.as_str(), &kept)?;
+        if has()? {
+            return Ok(());
+        }
+        Err(match failed.filter(|_| self.remote.is_some()) {
+            Some(why) => Failure::Network(format!("commit {sha} could not be fetched: {why}")),
+            None => Failure::Here(format!(
+                "neither the forge nor {} has commit {sha}",
+                self.project.working_dir.display()
+            )),
+        })
+    }
+
+    /// Fetches from the remote. `None`: done; else why not. Only a lack of resources is an error.
+    fn fetch(&self, from: &str, to: &str) -> Result<Option<String>, Failure> {
+        let Some(remote) = &self.remote else {
+            return Ok(Some("there is no remote".to_owned()));
+        };
+        let Err(error) = self.mirror.fetch(remote, from, to) else {
+            return Ok(None);
+        };
+        if exhaustion::of_error(&error) {
+            return Err(Failure::Here(error.to_string()));
+        }
+        tracing::warn!(
+            event = "worktree.not_fetched",
+            project = %self.project.id,
+            reference = from,
+            error = %error,
+            "the base could not be fetched; what is there is used"
+        );
+        Ok(Some(error.to_string()))
+    }
+
+    fn from_checkout(&self, from: &str, to: &str) -> Result<bool, Failure> {
+        let checkout = &self.project.working_dir;
+        let fetched = self
+            .worktrees
+            .fetch_checkout(&self.mirror, checkout, from, to);
+        fetched.map_err(|error| Failure::Here(error.to_string()))
+    }
+}
+
+/// The address of `origin` in the project's checkout, as it was when it was first used: an agent can write to that
+/// configuration, and must not choose what the next run is given.
+fn pinned_origin(
     shared: &Shared,
-    config: &Config,
     project: &Project,
-    token: Option<&Secret<String>>,
-) -> Option<Remote> {
+    mirror: &ProjectMirror,
+) -> Result<Option<String>, Failure> {
     let call = shared
         .git()
         .call(&project.working_dir, "config")
         .setting(&format!("safe.directory={}", project.working_dir.display()))
         .args(["--get", "remote.origin.url"]);
-    let origin = call.text().ok().map(|text| text.trim().to_owned());
+    let now = call.text().ok().map(|text| text.trim().to_owned());
+    let now = now.filter(|origin| !origin.is_empty());
+    let file = mirror.folder().join("origin");
+    match std::fs::read_to_string(&file) {
+        Ok(pinned) => {
+            let pinned = Some(pinned.trim().to_owned()).filter(|pinned| !pinned.is_empty());
+            if pinned != now {
+                tracing::warn!(
+                    event = "worktree.origin_changed", project = %project.id, file = %file.display(),
+                    "the checkout names another origin than before; the former one is used until the file is removed"
+                );
+            }
+            Ok(pinned)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let text = now.as_deref().unwrap_or_default();
+            // A token in it would be written to another place; it is not used anyhow.
+            std::fs::write(&file, without_user(text))
+                .map_err(|error| format!("{}: {error}", file.display()))?;
+            Ok(Some(without_user(text)).filter(|text| !text.is_empty()))
+        }
+        Err(error) => Err(format!("{}: {error}", file.display()).into()),
+    }
+}
+
+/// An address without the user name and password in front of its host; the token of the configuration is used.
+fn without_user(address: &str) -> String {
+    match Url::parse(address) {
+        Ok(mut url) if matches!(url.scheme(), "http" | "https") => {
+            // Only addresses without a host refuse that.
+            let _ = url.set_username("");
+            let _ = url.set_password(None);
+            url.into()
+        }
+        _ => address.to_owned(),
+    }
+}
+
+/// Where to fetch from. `None`: there is neither an `origin` that can be used nor a forge.
+fn remote(
+    config: &Config,
+    project: &Project,
+    origin: Option<&str>,
+    token: Option<&Secret<String>>,
+) -> Option<Remote> {
     let forge = config.forge.as_ref();
-    let address = chosen(origin.as_deref(), forge, project.repository.as_str())?;
+    let address = chosen(origin, forge, project.repository.as_str())?;
     let plain = forge.is_some_and(|forge| forge.url.scheme() == "http");
     let transports = Transports {
         http: plain,
@@ -135,7 +278,8 @@ fn chosen(origin: Option<&str>, forge: Option<&ForgeConfig>, repository: &str) -
     if let Some(folder) = origin.filter(|origin| origin.starts_with('/')) {
         return Url::from_file_path(folder).ok().map(Into::into);
     }
-    let origin = origin.and_then(|origin| without_user(Url::parse(origin).ok()?));
+    let origin = origin.map(without_user);
+    let origin = origin.and_then(|origin| Url::parse(&origin).ok());
     let origin = origin.filter(|origin| matches!(origin.scheme(), "https" | "http" | "file"));
     let base = forge.map(git_base);
     let usable = origin.filter(|origin| {
@@ -154,16 +298,6 @@ fn chosen(origin: Option<&str>, forge: Option<&ForgeConfig>, repository: &str) -
     ))
 }
 
-/// A user or a token in the address is not used: the forge's own token is. `--check` refuses it, but the file can be
-/// changed later.
-fn without_user(mut origin: Url) -> Option<Url> {
-    if origin.scheme() != "file" {
-        origin.set_username("").ok()?;
-        origin.set_password(None).ok()?;
-    }
-    Some(origin)
-}
-
 /// Where repositories are: GitHub's API has a name of its own.
 fn git_base(forge: &ForgeConfig) -> Url {
     let mut base = forge.url.clone();
@@ -171,25 +305,6 @@ fn git_base(forge: &ForgeConfig) -> Url {
         base = Url::parse("https://github.com/").expect("a constant address");
     }
     base
-}
-
-fn has(shared: &Shared, project: &Project, sha: &CommitSha) -> bool {
-    let call = shared
-        .git()
-        .call(&project.working_dir, "cat-file")
-        .setting(&format!("safe.directory={}", project.working_dir.display()))
-        .args(["-e", &format!("{sha}^{{commit}}")]);
-    call.output().is_ok()
-}
-
-fn fetched_tip(shared: &Shared, project: &Project, remote: &str) -> Option<CommitSha> {
-    let call = shared
-        .git()
-        .call(&project.working_dir, "rev-parse")
-        .setting(&format!("safe.directory={}", project.working_dir.display()))
-        .args(["--verify", "--quiet", "--end-of-options"])
-        .arg(format!("refs/remotes/{remote}^{{commit}}"));
-    call.text().ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -215,6 +330,12 @@ mod tests {
         assert_eq!(chosen(Some("ssh://git@evil.example/x")), by_name);
         assert_eq!(chosen(Some("https://evil.example/acme/main.git")), by_name);
         assert_eq!(chosen(Some("ext::sh -c id")), by_name);
+        let with_token = "https://bot:s3cret@git.example.org/code/acme/main.git";
+        assert_eq!(
+            chosen(Some(with_token)),
+            by_name,
+            "V2: it does not stand in the way"
+        );
         let own = "https://git.example.org/code/acme/fork.git";
         assert_eq!(chosen(Some(own)).as_deref(), Some(own));
         // V2: an address with a user or a token in it is fetched from all the same.

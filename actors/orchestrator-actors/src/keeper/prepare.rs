@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use orchestrator_core::config::{AgentCli, AgentSpec, Config, Isolation, Project, WorktreeMode};
+use orchestrator_core::config::{AgentCli, AgentSpec, Config, Project, WorktreeMode};
 use orchestrator_core::prompt::{Prompt, compose};
 use orchestrator_core::run::{Run, RunContext, WorktreeRecord};
 use orchestrator_engine::adapters::{Start, command_line};
@@ -12,8 +12,9 @@ use orchestrator_engine::process::{AgentSpec as Process, ChildEnvironment, Limit
 use orchestrator_engine::scenario::{self, BrowserPlan};
 use orchestrator_engine::worktree::{Purpose, Worktree};
 
-use super::fetch::start_commit;
+use super::fetch::{lend_head, start_commit};
 use super::route::{Routed, routed};
+use super::view::{RunFolders, sandbox, view};
 use crate::journal::{Entry, Happened};
 use crate::shared::Shared;
 
@@ -27,14 +28,45 @@ pub(super) struct Prepared {
     pub(super) provider: Option<String>,
     /// What happened meanwhile, for the journal.
     pub(super) entries: Vec<Entry>,
+    /// What the run's verdict must hold; known to its agent alone.
+    pub(super) nonce: String,
 }
 
-/// Makes a run ready. The error is for people: what could not be made, and what to do.
+/// Why a run cannot be made ready, for people: what could not be made, and what to do.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Something here.
+    Here(String),
+    /// The forge could not be asked for the commit.
+    Network(String),
+}
+
+impl Failure {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Here(text) | Self::Network(text) => text,
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self::Here(text)
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(text: &str) -> Self {
+        Self::Here(text.to_owned())
+    }
+}
+
+/// Makes a run ready.
 pub(super) fn prepare(
     shared: &Shared,
     run: &Run,
     context: &RunContext,
-) -> Result<Prepared, String> {
+) -> Result<Prepared, Failure> {
     let config = shared.config();
     let agent = config
         .agent(&run.home, &run.agent)
@@ -43,15 +75,21 @@ pub(super) fn prepare(
         .projects
         .get(&run.project)
         .ok_or("the project is not in the configuration any more")?;
-    if agent.isolation == Isolation::Cgroup && !shared.confinement().is_complete() {
-        return Err(
-            "the agent wants `isolation = \"cgroup\"`, but cgroup v2 is not writable here".into(),
-        );
-    }
+    let sandbox = sandbox(shared, agent)?;
+    let nonce = uuid::Uuid::new_v4().simple().to_string();
     let (folder, log) = open_log(shared, &config, agent, run)?;
     let mut entries = Vec::new();
     let tree = worktree(shared, &config, agent, project, run, &mut entries)?;
-    let prompt = prompt(&config, agent, project, run, context, &mut entries);
+    if tree.is_none() {
+        lend_head(shared, &config, agent, project, run)?;
+    }
+    let prompt = prompt(
+        (&config, agent, project),
+        run,
+        context,
+        &nonce,
+        &mut entries,
+    );
     let prompt_file = folder.join("prompt.md");
     if agent.cli.takes_prompt() {
         fs::write(&prompt_file, &prompt.text)
@@ -85,7 +123,18 @@ pub(super) fn prepare(
         entries.push(Entry::of(run, Happened::BuildRemote { task_bytes }));
     }
     let prompt_file = agent.cli.takes_prompt().then_some(prompt_file);
-    let variables = variables(&config, agent, run, tree.as_ref(), prompt_file)?;
+    let reports = reports(&config, run)?;
+    let folders = RunFolders {
+        run: &folder,
+        workdir: &workdir,
+        reports: &reports,
+        tree: tree.as_ref(),
+        prompt: &folder.join("prompt.md"),
+    };
+    let view = view(shared, &config, agent, &folders);
+    let mut variables = variables(&config, agent, run, tree.as_ref(), prompt_file);
+    variables.reports = Some(reports.into());
+    variables.result_nonce = agent.needs_nonce_variable().then(|| nonce.clone());
     let environment = environment(shared, &config, agent, &variables)?;
     Ok(Prepared {
         process: Process {
@@ -96,12 +145,15 @@ pub(super) fn prepare(
             folder: workdir,
             input: line.input,
             limits: limits(agent),
+            sandbox,
+            view,
         },
         log,
         record: record(tree.as_ref())?,
         provider,
         tree,
         entries,
+        nonce,
     })
 }
 
@@ -131,9 +183,9 @@ fn variables(
     run: &Run,
     tree: Option<&Worktree>,
     prompt_file: Option<PathBuf>,
-) -> Result<RunVariables, String> {
+) -> RunVariables {
     let (persona, status) = (agent.persona.as_ref(), run.status.as_ref());
-    Ok(RunVariables {
+    RunVariables {
         run: run.id.to_string(),
         agent: run.agent.to_string(),
         project: run.project.to_string(),
@@ -142,11 +194,12 @@ fn variables(
         head_sha: status.map(|status| status.sha.to_string()),
         branch: tree.map(|tree| tree.branch.clone()),
         status_context: status.map(|status| status.context.to_string()),
-        reports: Some(reports(config, run)?.into()),
+        reports: None,
+        result_nonce: None,
         prompt_file: prompt_file.map(Into::into),
         search_url: config.search_url.as_ref().map(ToString::to_string),
         search_role: persona.and_then(|name| config.search_roles.get(name).cloned()),
-    })
+    }
 }
 
 /// Everything that must not appear in an output.
@@ -174,7 +227,7 @@ fn worktree(
     project: &Project,
     run: &Run,
     entries: &mut Vec<Entry>,
-) -> Result<Option<Worktree>, String> {
+) -> Result<Option<Worktree>, Failure> {
     if agent.worktree == WorktreeMode::None {
         return Ok(None);
     }
@@ -203,14 +256,13 @@ fn record(tree: Option<&Worktree>) -> Result<Option<WorktreeRecord>, String> {
 }
 
 fn prompt(
-    config: &Config,
-    agent: &AgentSpec,
-    project: &Project,
+    (config, agent, project): (&Config, &AgentSpec, &Project),
     run: &Run,
     context: &RunContext,
+    nonce: &str,
     entries: &mut Vec<Entry>,
 ) -> Prompt {
-    let prompt = compose(config, agent, project, run, context);
+    let prompt = compose(config, agent, project, run, context, nonce);
     if !agent.cli.takes_prompt() {
         return prompt;
     }

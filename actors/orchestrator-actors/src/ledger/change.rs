@@ -14,7 +14,7 @@ use store::{ReadRows, StoreError};
 use super::admit::new_run_id;
 use super::answer::{answer_run, restart_note};
 use super::book::Book;
-use super::health::{count_usage, judge_health, start_trial};
+use super::health::{count_usage, judge_health, start_trial, uncount_run};
 use super::rows::{At, CONTEXTS, ContextRow, Flag, STARTED, WORKTREES};
 use crate::journal::{Entry, Happened};
 
@@ -94,6 +94,32 @@ pub fn running(
     Ok(run.ending.is_none())
 }
 
+/// Descriptors, threads, memory or disk ran out before a run could begin: it is queued again, as if nothing had been
+/// tried. `false` when it was asked to end meanwhile, which it then has.
+///
+/// # Errors
+/// The store's.
+pub fn put_back(book: &mut Book<'_, '_>, id: &RunId) -> Result<bool, StoreError> {
+    let Some(mut run) = book.run(id)?.filter(|run| run.state.is_active()) else {
+        return Ok(false);
+    };
+    uncount_run(book, &run)?;
+    // Gives a trial of its provider back.
+    judge_health(book, &run, ExitClass::Cancelled)?;
+    run.state = RunState::Queued;
+    run.started_at = None;
+    run.process = None;
+    run.worktree = None;
+    run.provider = None;
+    if let Some(reason) = run.ending.take() {
+        end_early(book, run, reason)?;
+        return Ok(false);
+    }
+    book.put(&run)?;
+    book.update_status(&run, None, false)?;
+    Ok(true)
+}
+
 /// A run ended. `false` when its end was recorded before.
 ///
 /// # Errors
@@ -121,7 +147,8 @@ pub fn end(book: &mut Book<'_, '_>, id: &RunId, end: EndOfRun) -> Result<bool, S
     run.exit = Some(end.report);
     book.put(&run)?;
     let agent = book.config.agent(&run.home, &run.agent);
-    let needs_verdict = agent.is_some_and(|agent| agent.verdict_block);
+    // Of an agent that was taken out meanwhile nobody can say what its exit status was worth.
+    let needs_verdict = agent.is_none_or(|agent| agent.verdict_block);
     book.update_status(&run, end.verdict.as_ref(), needs_verdict)?;
     let restarted = class == ExitClass::OrchestratorRestart;
     let note = restarted.then(|| restart_note(book, &run)).flatten();

@@ -36,6 +36,16 @@ pub(super) fn count_usage(
     Ok(())
 }
 
+/// A run was put back before it began: it is not counted.
+pub(super) fn uncount_run(book: &mut Book<'_, '_>, run: &Run) -> Result<(), StoreError> {
+    let key = (month(book.now), run.home.to_string(), run.agent.to_string());
+    let Some(UsageRow(mut usage)) = book.rows.get(&USAGE, &key)? else {
+        return Ok(());
+    };
+    usage.runs = usage.runs.saturating_sub(1);
+    book.rows.put(&USAGE, &key, &UsageRow(usage))
+}
+
 /// The circuit of a run's provider (the one its task was routed to, else its agent's) and its settings, if it has one.
 fn provider_of(book: &Book<'_, '_>, run: &Run) -> Option<(String, Provider)> {
     let agent = book.config.agent(&run.home, &run.agent)?;

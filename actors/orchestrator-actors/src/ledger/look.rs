@@ -80,7 +80,6 @@ pub fn look(
         last_started: &last_started(rows)?,
         obligations: &obligations,
         heads: &heads,
-        worktrees: &[],
     };
     let actions = reconcile(&state, now);
     mirror.remember_holds(&actions);

@@ -26,8 +26,8 @@ pub use admit::{Admitted, Source, admit};
 pub use book::Book;
 pub(crate) use book::OWN_ACCOUNT;
 pub use change::{
-    EndOfRun, Started, add_run, begin, cancel, checked, close_status, end, lost, reject, retry,
-    running, spawned_nothing,
+    EndOfRun, Started, add_run, begin, cancel, checked, close_status, end, lost, put_back, reject,
+    retry, running, spawned_nothing,
 };
 pub use keep::{
     advance_cursor, clear_trouble, cursor, forget_worktree, mark_schedule, prune, remember_heads,

@@ -312,6 +312,10 @@ pub fn run_view(run: &Run) -> RunView {
             .as_ref()
             .filter(|_| run.state.is_active())
             .map(|process| process.pid),
+        isolation: run
+            .process
+            .as_ref()
+            .and_then(|process| process.isolation.clone()),
         worktree: run
             .worktree
             .as_ref()

@@ -203,6 +203,9 @@ pub struct RunView {
     pub ended_at: Option<String>,
     /// Its process.
     pub pid: Option<u32>,
+    /// How far the agent was kept apart: `sandbox`, `pid_namespace` or `none`.
+    #[serde(default)]
+    pub isolation: Option<String>,
     /// Its worktree.
     pub worktree: Option<String>,
     /// Its branch.

@@ -6,6 +6,8 @@ use std::time::Duration;
 use forge_core::{AgentName, Login, ProjectId};
 use serde::{Deserialize, Serialize};
 
+use crate::posting::PostKind;
+
 /// How urgent an agent's scheduled work is, and where it stands in the routing table.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
@@ -202,11 +204,15 @@ pub struct Schedule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {
-    /// A cgroup where the host allows it, else session and process group only.
+    /// The strongest level that the host allows; the run's record names it.
     #[default]
     Auto,
-    /// Without a writable cgroup v2 the run is refused.
+    /// As `auto`, and without a writable cgroup v2 the run is refused.
     Cgroup,
+    /// Bubblewrap: own processes, and the orchestrator's files out of sight. Without it the run is refused.
+    Sandbox,
+    /// A process of the orchestrator's user like any other.
+    None,
 }
 
 /// One agent, checked.
@@ -261,8 +267,10 @@ pub struct AgentSpec {
     /// Whether its output is posted as a comment on the issue it was asked in.
     pub comment: bool,
     /// Whether a check's verdict is its `orch-result` block (`verdict = "block"`) rather than its
-    /// exit status. A block that is printed counts either way.
+    /// exit status. Of an agent with a prompt a block that is printed counts either way.
     pub verdict_block: bool,
+    /// What of its output stays alive when it is posted (`allow_in_posts`); empty: nothing.
+    pub allow_in_posts: Vec<PostKind>,
     /// Variables of the orchestrator's environment it inherits, beside the fixed allow-list.
     pub pass_env: Vec<String>,
     /// Variables it gets. Values are not shown anywhere.
@@ -273,5 +281,17 @@ impl AgentSpec {
     /// Whether it can be named in comments of `project`.
     pub fn serves(&self, project: &ProjectId) -> bool {
         self.project == *project || self.extra_projects.contains(project)
+    }
+
+    /// Whether an `orch-result` block in its output can be a verdict: always where a prompt asks for one, else only
+    /// where the configuration does (what a script runs may print anything).
+    pub fn reads_blocks(&self) -> bool {
+        self.verdict_block || self.cli.takes_prompt()
+    }
+
+    /// Whether the nonce of a run is handed over as `ORCH_RESULT_NONCE`: to a script that has to print a block and has
+    /// no prompt to read it in.
+    pub fn needs_nonce_variable(&self) -> bool {
+        self.verdict_block && !self.cli.takes_prompt()
     }
 }

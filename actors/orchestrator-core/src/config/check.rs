@@ -372,6 +372,19 @@ impl Checker<'_> {
             let help = "add `[[agents]]` to a file of `conf.d`";
             self.warn(&main, "there is no agent".to_owned(), help);
         }
+        for agent in config.agents.values() {
+            if agent.isolation == super::Isolation::None {
+                let message = format!(
+                    "agent `{}` runs without a wall: it reads every secret of the orchestrator's user",
+                    agent.name
+                );
+                self.warn(
+                    &main,
+                    message,
+                    "leave `isolation` out, unless nobody else can make it do something",
+                );
+            }
+        }
         let off = config.pr_dispatch.iter().flat_map(|pr| {
             let agent = |entry: &super::PrAgent| config.agent(&pr.project, &entry.agent);
             let disabled = move |entry: &&super::PrAgent| agent(entry).is_some_and(|a| !a.enabled);

@@ -14,9 +14,10 @@ use super::declared::unknown;
 use super::decoder::Context;
 use super::schedule::DueTimes;
 use super::values::{count, id, logins, long_text, or, seconds, variable_names, variables};
+use crate::posting::PostKind;
 
 /// The keys of an agent.
-const KEYS: [&str; 39] = [
+const KEYS: [&str; 40] = [
     "name",
     "project",
     "description",
@@ -56,6 +57,7 @@ const KEYS: [&str; 39] = [
     "env",
     "args",
     "verdict",
+    "allow_in_posts",
 ];
 
 /// Longest task or script, in bytes.
@@ -249,12 +251,20 @@ impl Context<'_> {
             isolation: or(fields, "isolation", Isolation::default(), |item| {
                 item.choice(
                     "isolation",
-                    &[("auto", Isolation::Auto), ("cgroup", Isolation::Cgroup)],
+                    &[
+                        ("auto", Isolation::Auto),
+                        ("cgroup", Isolation::Cgroup),
+                        ("sandbox", Isolation::Sandbox),
+                        ("none", Isolation::None),
+                    ],
                 )
             }),
             comment: or(fields, "comment", true, Item::boolean),
             verdict_block: or(fields, "verdict", false, |item| {
                 item.choice("kind of verdict", &[("exit", false), ("block", true)])
+            }),
+            allow_in_posts: or(fields, "allow_in_posts", Vec::new(), |item| {
+                item.list(|item| item.choice("kind of content", &PostKind::WORDS))
             }),
             pass_env: or(fields, "pass_env", Vec::new(), variable_names),
             env: or(fields, "env", BTreeMap::new(), variables),

@@ -46,8 +46,6 @@ pub struct State<'a> {
     pub obligations: &'a [Obligation],
     /// Commits whose statuses changed lately, to be compared with the forge.
     pub heads: &'a [(RepoName, CommitSha)],
-    /// Worktrees of ended runs that stand on disk, and when each was modified last.
-    pub worktrees: &'a [(RunId, Millis)],
 }
 
 /// How far a schedule was followed.
@@ -59,9 +57,6 @@ pub struct ScheduleMark {
     pub next: Millis,
 }
 
-/// Worktrees modified within this time stay (the contract's 30 minutes).
-pub const KEEP_WORKTREE: Millis = 30 * 60 * 1000;
-
 /// Decides what is to be done at `now`.
 pub fn reconcile(state: &State<'_>, now: Millis) -> Vec<Action> {
     let mut actions = Vec::new();
@@ -71,7 +66,6 @@ pub fn reconcile(state: &State<'_>, now: Millis) -> Vec<Action> {
     rest::statuses(state, &mut actions);
     if state.tick > 0 {
         rest::polls(state, &mut actions);
-        rest::worktrees(state, now, &mut actions);
     }
     actions
 }

@@ -144,6 +144,8 @@ impl<'a> Counts<'a> {
         let mentions = config.mentions.as_ref();
         let pulls = config.pr_dispatch.as_ref();
         let holds = [
+            // Its keeper pauses: the start lacked descriptors, threads, memory or disk.
+            (state.kept.contains(&run.id), Hold::Resources),
             (run.check_author, Hold::AuthorCheck),
             (state.paused.contains(&run.project), Hold::Paused),
             (!self.provider_allows(state, agent, now), Hold::BreakerOpen),

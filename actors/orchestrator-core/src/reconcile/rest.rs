@@ -1,10 +1,10 @@
 //! Everything but the queue: lost runs, requested ends, schedules, statuses, polls, worktrees.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use forge_core::{CommitSha, RepoName, RunId};
 
-use super::{KEEP_WORKTREE, ScheduleMark, State};
+use super::{ScheduleMark, State};
 use crate::Millis;
 use crate::action::Action;
 use crate::intake::AgentKey;
@@ -107,15 +107,4 @@ pub(super) fn polls(state: &State<'_>, actions: &mut Vec<Action>) {
             project: project.clone(),
         }));
     }
-}
-
-/// Worktrees that nobody has touched for half an hour.
-pub(super) fn worktrees(state: &State<'_>, now: Millis, actions: &mut Vec<Action>) {
-    let open: BTreeSet<&RunId> = state.open.iter().map(|run| &run.id).collect();
-    let stale = |modified: Millis| now.saturating_sub(modified) > KEEP_WORKTREE;
-    let gone = state
-        .worktrees
-        .iter()
-        .filter(|(run, modified)| !open.contains(run) && stale(*modified));
-    actions.extend(gone.map(|(run, _)| Action::RemoveWorktree { run: run.clone() }));
 }

@@ -81,6 +81,8 @@ words! {
         Quarantined = "quarantined",
         /// The forge is asked whether the author may write to the repository.
         AuthorCheck = "author_check",
+        /// Descriptors, threads, memory or disk ran out when it was started; it is tried again.
+        Resources = "resources",
         /// It waits for the next tick.
         NextTick = "next_tick",
     }

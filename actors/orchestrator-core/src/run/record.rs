@@ -197,8 +197,8 @@ pub struct ProcessIdentity {
     pub start_ticks: u64,
     /// The boot it belongs to (`/proc/sys/kernel/random/boot_id`).
     pub boot_id: String,
-    /// Its cgroup, where it has one of its own.
-    pub cgroup: Option<String>,
+    /// How far it is kept apart: `sandbox`, `pid_namespace` or `none`; absent in records from before that was known.
+    pub isolation: Option<String>,
 }
 
 /// A worktree made for a run.

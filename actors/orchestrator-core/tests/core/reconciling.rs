@@ -28,7 +28,6 @@ pub(crate) struct Bench {
     pub(crate) last_started: BTreeMap<forge_core::ProjectId, Millis>,
     pub(crate) obligations: Vec<Obligation>,
     pub(crate) heads: Vec<(forge_core::RepoName, forge_core::CommitSha)>,
-    pub(crate) worktrees: Vec<(RunId, Millis)>,
 }
 
 impl Bench {
@@ -52,7 +51,6 @@ impl Bench {
             last_started: BTreeMap::new(),
             obligations: Vec::new(),
             heads: Vec::new(),
-            worktrees: Vec::new(),
         }
     }
 
@@ -70,7 +68,6 @@ impl Bench {
             last_started: &self.last_started,
             obligations: &self.obligations,
             heads: &self.heads,
-            worktrees: &self.worktrees,
         };
         reconcile(&state, now)
     }
@@ -402,16 +399,20 @@ fn polls_come_with_the_first_and_every_second_tick() {
     assert_eq!(polls, [false, true, true, false, true, false]);
 }
 
+/// T8: a run that was put back for lack of descriptors or memory waits as long as its keeper pauses, with a reason.
 #[test]
-fn worktrees_stay_for_half_an_hour() {
+fn t8_a_run_whose_keeper_pauses_waits_with_a_reason() {
     let mut bench = Bench::new(config());
-    bench.tick = 3;
-    let now = 10_000_000;
-    bench.worktrees = vec![(run_id(1), now - 1_800_000), (run_id(2), now - 1_800_001)];
-    assert_eq!(
-        bench.decide(now),
-        [Action::RemoveWorktree { run: run_id(2) }]
-    );
+    let run = bench.queue("main", "reviewer", Trigger::Mention);
+    bench.kept.insert(run.clone());
+    let hold = Hold::Resources;
+    let expected = Action::Hold {
+        run: run.clone(),
+        hold,
+    };
+    assert_eq!(bench.decide(100), [expected]);
+    bench.kept.clear();
+    assert_eq!(started(&bench.decide(100)), [run]);
 }
 
 /// Linear cost is asserted by what is looked at, not by a clock: ten times the queue gives ten times the

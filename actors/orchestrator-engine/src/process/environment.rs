@@ -68,6 +68,8 @@ pub struct RunVariables {
     pub reports: Option<OsString>,
     /// `ORCH_PROMPT_FILE`: the composed prompt.
     pub prompt_file: Option<OsString>,
+    /// `ORCH_RESULT_NONCE`: what the block of a script's verdict must hold.
+    pub result_nonce: Option<String>,
     /// `ORCH_SEARCH_URL`: the search server.
     pub search_url: Option<String>,
     /// `ORCH_SEARCH_ROLE`: the role the agent's persona searches with.
@@ -89,6 +91,7 @@ impl RunVariables {
             ("ORCH_HEAD_SHA", text(&self.head_sha)),
             ("ORCH_BRANCH", text(&self.branch)),
             ("ORCH_STATUS_CONTEXT", text(&self.status_context)),
+            ("ORCH_RESULT_NONCE", text(&self.result_nonce)),
             ("ORCH_REPORTS_DIR", self.reports.clone()),
             ("ORCH_PROMPT_FILE", self.prompt_file.clone()),
             ("ORCH_SEARCH_URL", text(&self.search_url)),

@@ -1,14 +1,17 @@
 //! Starting a program in a session and a cgroup of its own.
 
 use std::fs::File;
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Resource, Rlimit, Signal};
 
 use super::orphans::Leader;
 use super::pen::Pen;
+use super::sandbox::find;
 use super::spec::{AgentInput, AgentSpec, StartError};
 
 /// A started program, and the read end of its output.
@@ -18,6 +21,8 @@ pub(super) struct Launched {
     pub(super) leader: Leader,
     /// Standard output and standard error, in the order they were written.
     pub(super) output: PipeReader,
+    /// What the sandbox tells of its start and end.
+    pub(super) status: Option<PipeReader>,
 }
 
 /// Starts the program of `spec` inside `pen`.
@@ -27,9 +32,19 @@ pub(super) fn launch(spec: &AgentSpec, pen: &Pen) -> Result<Launched, StartError
         source,
     };
     let (output, writer) = io::pipe().map_err(StartError::Pipe)?;
-    let mut command = Command::new(&spec.program);
+    let (status, told) = if spec.sandbox.tells_status() {
+        let (status, told) = io::pipe().map_err(StartError::Pipe)?;
+        (Some(status), Some(told))
+    } else {
+        (None, None)
+    };
+    let program = program(spec).map_err(failed)?;
+    let number = told.as_ref().map(AsRawFd::as_raw_fd);
+    let inside = (program.as_path(), spec.arguments.as_slice());
+    let (program, arguments) = spec.sandbox.wrap(&spec.view, &spec.folder, number, inside);
+    let mut command = Command::new(program);
     command
-        .args(&spec.arguments)
+        .args(arguments)
         .current_dir(&spec.folder)
         .env_clear()
         .envs(spec.environment.iter())
@@ -47,13 +62,32 @@ pub(super) fn launch(spec: &AgentSpec, pen: &Pen) -> Result<Launched, StartError
         &mut command,
         entrance.map_err(StartError::Confinement)?,
         spec.limits.file_size,
+        told,
+        spec.sandbox.has_namespace(),
     );
     let (child, leader) = Leader::start(&mut command).map_err(failed)?;
     Ok(Launched {
         child,
         leader,
         output,
+        status,
     })
+}
+
+/// The program as a path, where something else has to start it and could not say that it is missing.
+fn program(spec: &AgentSpec) -> io::Result<PathBuf> {
+    if !spec.sandbox.has_namespace() {
+        return Ok(spec.program.clone());
+    }
+    if !spec.folder.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("there is no folder {}", spec.folder.display()),
+        ));
+    }
+    let path = spec.environment.get("PATH").unwrap_or_default();
+    let path = path.to_string_lossy();
+    find(&spec.program, &path, &spec.folder).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// What the child does between fork and exec: it leads a session of its own (and so a group, and has
@@ -62,9 +96,22 @@ pub(super) fn launch(spec: &AgentSpec, pen: &Pen) -> Result<Launched, StartError
     unsafe_code,
     reason = "std has no safe way to call setsid and to join a cgroup before exec"
 )]
-fn set_apart(command: &mut Command, entrance: Option<File>, file_size: Option<u64>) {
+fn set_apart(
+    command: &mut Command,
+    entrance: Option<File>,
+    file_size: Option<u64>,
+    told: Option<PipeWriter>,
+    tied: bool,
+) {
     let prepare = move || {
         rustix::process::setsid()?;
+        if tied {
+            // The namespace ends with the thread that watches it, and so with this daemon.
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        }
+        if let Some(told) = &told {
+            rustix::io::fcntl_setfd(told, rustix::io::FdFlags::empty())?;
+        }
         if let Some(entrance) = &entrance {
             rustix::io::write(entrance, b"0")?;
         }
@@ -84,7 +131,7 @@ fn set_apart(command: &mut Command, entrance: Option<File>, file_size: Option<u6
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes four
-    // system calls through rustix's raw backend; it allocates nothing and takes no lock.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes at most
+    // seven system calls through rustix's raw backend; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(prepare) };
 }

@@ -3,16 +3,18 @@
 //! ```text
 //! AgentSpec ── start ──> RunningAgent ── run (blocks) ──> Ended
 //!                          │    └── Stopper (any thread): cancelled, superseded, shutdown
-//!                          └── Pen: cgroup v2 where it is writable, and a scan of /proc everywhere
+//!                          └── Pen: namespace, cgroup v2 where it is writable, and a scan of /proc everywhere
 //! ```
 //!
-//! An agent leads its own session and process group. It is ended by SIGTERM to all of its
-//! processes, and after the grace time by SIGKILL, again and again until none is left. With a
-//! cgroup nothing can slip away but a process that may write to cgroups itself. Without one,
-//! processes are found by session, group, parentage and the run id in their environment: one that
-//! leaves all four within the quarter of a second between two scans is missed
-//! ([`Confinement::is_complete`] says so beforehand). With [`adopt_orphans`] orphans become children
-//! of this process, so that they are reaped.
+//! An agent leads its own session and process group, in a process table of its own where the host allows that
+//! ([`Sandbox`]). It is ended by SIGTERM to all of its processes, and after the grace time by SIGKILL to the first
+//! process of its namespace, with which the kernel ends all others. A process belongs to a run by descent: inside a
+//! namespace every orphan becomes a child of its first process, so descent cannot be left.
+//!
+//! Without a namespace, and without a cgroup, processes are found by session, group and parentage; one that leaves all
+//! three within the quarter of a second between two scans is known only by the run id in its environment, which
+//! anybody can copy: such a process is ended with the run, and never counts against it. With [`adopt_orphans`] orphans
+//! become children of this process, so that they are reaped.
 
 mod cgroup;
 mod environment;
@@ -23,6 +25,8 @@ mod orphans;
 mod pen;
 mod proc_table;
 mod run;
+mod sandbox;
+mod sandbox_status;
 mod spec;
 mod watched;
 
@@ -33,4 +37,5 @@ pub use limits::{Limits, Resource};
 pub use orphans::adopt_orphans;
 pub use pen::Confinement;
 pub use run::{RunningAgent, Stopper};
+pub use sandbox::{Sandbox, View};
 pub use spec::{AgentInput, AgentSpec, EndCause, Ended, ProcessEnd, StartError, StopCause};

@@ -1,6 +1,6 @@
 //! The processes of one run, however they try to get away.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ pub enum Confinement {
 }
 
 impl Confinement {
-    /// The best this host allows; `instance` names the daemon (its data folder).
+    /// The best this host allows; `instance` names the daemon (its data directory).
     pub fn detect(instance: &str) -> Self {
         CgroupBase::find(instance).map_or(Self::Scan, Self::Cgroup)
     }
@@ -51,10 +51,16 @@ pub(super) struct Pen {
     cgroup: Option<RunCgroup>,
     /// `ORCH_RUN_ID=<run>`.
     assignment: Vec<u8>,
+    /// Whether the run has a process table of its own: then it is known by descent alone.
+    namespace: bool,
+    /// The first process of that table.
+    first: Option<ProcessRow>,
     /// The first process: leader of the session and of the group. Its row is set once it runs.
     leader: Option<ProcessRow>,
     /// Every process that was looked at: whether it is of this run.
     known: HashMap<Identity, bool>,
+    /// Those of it that are known by their environment only, which anybody can copy: ended with the run, not counted.
+    claimed: HashSet<Identity>,
     /// Living processes of which that could not be told, and since when.
     doubtful: HashMap<Identity, Instant>,
 }
@@ -74,8 +80,11 @@ impl Pen {
         Self {
             cgroup,
             assignment,
+            namespace: false,
+            first: None,
             leader: None,
             known: HashMap::new(),
+            claimed: HashSet::new(),
             doubtful: HashMap::new(),
         }
     }
@@ -90,8 +99,34 @@ impl Pen {
         self.known.insert(identity(&leader), true);
     }
 
-    /// Living processes of the run, by a look at the whole process table.
+    /// The run has a process table of its own, whose first process is `first`, if that is known already.
+    pub(super) fn in_namespace(&mut self, first: Option<ProcessRow>) {
+        self.namespace = true;
+        if let Some(first) = first {
+            self.known.insert(identity(&first), true);
+            self.first = Some(first);
+        }
+    }
+
+    /// Living processes of the run, by a look at the whole process table; what only makes its namespace is none.
     pub(super) fn scan(&mut self) -> Vec<ProcessRow> {
+        let mut found = self.everything();
+        found.retain(|row| !self.is_wrapper(row));
+        found
+    }
+
+    /// Whether a process only makes the run's namespace: the sandbox's program, and its first process.
+    fn is_wrapper(&self, row: &ProcessRow) -> bool {
+        let is = |other: &Option<ProcessRow>| {
+            other
+                .as_ref()
+                .is_some_and(|other| identity(other) == identity(row))
+        };
+        self.namespace && (is(&self.leader) || is(&self.first))
+    }
+
+    /// The living processes of the run and of its namespace.
+    fn everything(&mut self) -> Vec<ProcessRow> {
         let table = proc_table::all();
         self.forget_the_dead(&table);
         let inside = self
@@ -110,6 +145,14 @@ impl Pen {
             let known = self.known.entry(identity(row)).or_insert(found);
             *known |= found;
         }
+        if let Some(leader) = self
+            .leader
+            .filter(|_| self.namespace && self.first.is_none())
+        {
+            let child = |row: &&ProcessRow| row.parent == leader.pid.as_raw_nonzero().get();
+            let first = table.iter().find(child).copied();
+            self.in_namespace(first);
+        }
         self.take_in_children(&table);
         orphans::collect();
         let mine = table
@@ -122,25 +165,37 @@ impl Pen {
     pub(super) fn members(&mut self) -> Vec<Pid> {
         match &self.cgroup {
             Some(cgroup) => cgroup.members(),
-            None => self.scan().into_iter().map(|row| row.pid).collect(),
+            None => {
+                let mut found = self.scan();
+                found.retain(|row| !self.claimed.contains(&identity(row)));
+                found.into_iter().map(|row| row.pid).collect()
+            }
         }
     }
 
-    /// Whether a process shows by itself that it is of this run; `None` when that cannot be told at this look.
-    fn belongs(&self, row: &ProcessRow) -> Option<bool> {
+    /// Whether a process shows by itself that it is of this run; `None` when that cannot be told at this look. In a
+    /// namespace only descent counts.
+    fn belongs(&mut self, row: &ProcessRow) -> Option<bool> {
         let known = self.known.get(&identity(row)).copied();
         if known == Some(true) {
             return known;
+        }
+        if self.namespace {
+            return Some(false);
         }
         let led = |leader: &ProcessRow| row.session == leader.session || row.group == leader.group;
         if self.leader.as_ref().is_some_and(led) {
             return Some(true);
         }
         // A fork has its parent's environment from its first moment, so one look that sees one is enough.
-        if known.is_some() || row.pid == rustix::process::getpid() {
+        if known.is_some() || self.cgroup.is_some() || row.pid == rustix::process::getpid() {
             return Some(false);
         }
-        proc_table::has_variable(row, &self.assignment)
+        let carries = proc_table::has_variable(row, &self.assignment);
+        if carries == Some(true) {
+            self.claimed.insert(identity(row));
+        }
+        carries
     }
 
     /// One more look at which nothing could be told; after a while it is none of the run's, and one that is older than
@@ -167,24 +222,37 @@ impl Pen {
         loop {
             let mut more = Vec::new();
             for row in table {
-                let parent = by_pid
-                    .get(&row.parent)
-                    .and_then(|parent| self.known.get(parent));
-                if parent == Some(&true) && self.known.get(&identity(row)) != Some(&true) {
-                    more.push(identity(row));
+                let Some(parent) = by_pid.get(&row.parent) else {
+                    continue;
+                };
+                if self.known.get(parent) != Some(&true) {
+                    continue;
+                }
+                let counts = !self.claimed.contains(parent);
+                // Descent outweighs what a process carries.
+                let fresh = self.known.get(&identity(row)) != Some(&true);
+                if fresh || (counts && self.claimed.contains(&identity(row))) {
+                    more.push((identity(row), counts));
                 }
             }
             if more.is_empty() {
                 return;
             }
-            self.known
-                .extend(more.into_iter().map(|identity| (identity, true)));
+            for (identity, counts) in more {
+                self.known.insert(identity, true);
+                if counts {
+                    self.claimed.remove(&identity);
+                } else {
+                    self.claimed.insert(identity);
+                }
+            }
         }
     }
 
     fn forget_the_dead(&mut self, table: &[ProcessRow]) {
-        let alive: std::collections::HashSet<Identity> = table.iter().map(identity).collect();
+        let alive: HashSet<Identity> = table.iter().map(identity).collect();
         self.known.retain(|identity, _| alive.contains(identity));
+        self.claimed.retain(|identity| alive.contains(identity));
         let known = &self.known;
         self.doubtful
             .retain(|identity, _| alive.contains(identity) && !known.contains_key(identity));
@@ -194,7 +262,16 @@ impl Pen {
     pub(super) fn signal(&mut self, signal: Signal) {
         if signal == Signal::KILL {
             self.cgroup.as_ref().map(RunCgroup::kill);
+            // The kernel ends a namespace with its first process, whatever forks meanwhile.
+            if let Some(first) = &self.first {
+                send(first, signal);
+            }
+            for row in self.everything() {
+                send(&row, signal);
+            }
+            return;
         }
+        // What makes the namespace ends with it, not before the agent has had its time.
         for row in self.scan() {
             send(&row, signal);
         }
@@ -204,7 +281,8 @@ impl Pen {
     /// say so: one may miss a process whose parent ends during the look.
     pub(super) fn is_empty(&mut self) -> bool {
         match &self.cgroup {
-            Some(cgroup) => !cgroup.is_populated() && self.scan().is_empty(),
+            Some(cgroup) => !cgroup.is_populated() && self.everything().is_empty(),
+            None if self.namespace => self.everything().is_empty(),
             None => (0..LOOKS).all(|_| self.scan().is_empty() && !self.is_in_doubt()),
         }
     }

@@ -10,6 +10,8 @@ use forge_core::RunId;
 
 use super::environment::ChildEnvironment;
 use super::limits::{Limits, Resource};
+use super::sandbox::{Sandbox, View};
+use crate::exhaustion;
 use crate::output::{LogError, LogSummary};
 
 /// One agent process to start.
@@ -29,6 +31,10 @@ pub struct AgentSpec {
     pub input: AgentInput,
     /// What it may use.
     pub limits: Limits,
+    /// How far it is kept apart.
+    pub sandbox: Sandbox,
+    /// What it does not see of the host; only a sandbox can hide anything.
+    pub view: View,
 }
 
 /// What an agent reads on standard input.
@@ -70,6 +76,26 @@ pub enum StartError {
     /// The run's log could not be made.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// What watches the run could not be made.
+    #[error("cannot watch the agent: {0}; raise the limits of open files and of memory")]
+    Watch(io::Error),
+    /// The sandbox could not be made.
+    #[error("cannot make the agent's sandbox: {0}")]
+    Sandbox(String),
+}
+
+impl StartError {
+    /// Whether descriptors, threads, memory or disk ran out: the same start works later.
+    pub fn is_exhaustion(&self) -> bool {
+        match self {
+            Self::Program { source, .. } => exhaustion::of_io(source),
+            Self::Pipe(error) | Self::Confinement(error) | Self::Watch(error) => {
+                exhaustion::of_io(error)
+            }
+            Self::Log(error) => exhaustion::of_text(&error.to_string()),
+            Self::Sandbox(text) => exhaustion::of_text(text),
+        }
+    }
 }
 
 /// Why somebody else ends a run.
@@ -136,6 +162,8 @@ pub struct Ended {
     pub took: Duration,
     /// What became of its output.
     pub output: LogSummary,
+    /// The sandbox did not get as far as starting the program; the output says why.
+    pub not_run: bool,
     /// Why the log is not whole, when the disk refused.
     pub log_error: Option<LogError>,
     /// Most memory seen at one time, in bytes.

@@ -7,23 +7,24 @@
 //! ```
 
 use std::fs::File;
-use std::future::Future;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::Child;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::limits::{Limits, Resource};
 use super::orphans::{self, Leader};
 use super::pen::Pen;
 use super::proc_table;
-use super::run::{RunningAgent, Stopper};
+use super::run::{Stopper, Watched};
+use super::sandbox_status::SandboxStatus;
 use super::spec::{AgentInput, EndCause, Ended, ProcessEnd, StopCause};
 use crate::output::RunLog;
 
@@ -58,15 +59,16 @@ enum Phase {
 pub(super) struct Watch {
     agent: Child,
     registered: Leader,
-    leader: JoinHandle<()>,
+    gone: oneshot::Receiver<()>,
     leader_gone: bool,
+    status: Option<SandboxStatus>,
     output: Option<pipe::Receiver>,
     _input: Option<JoinHandle<()>>,
     pen: Pen,
     log: RunLog,
     limits: Limits,
     folder: PathBuf,
-    count: Option<JoinHandle<(Option<Resource>, Duration)>>,
+    count: Option<mpsc::Receiver<(Option<Resource>, Duration)>>,
     next_count: Instant,
     started: Instant,
     last_output: Instant,
@@ -81,21 +83,18 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Takes the descriptors into the runtime of this thread.
-    pub(super) fn begin(mut agent: RunningAgent) -> Self {
-        let pid = Pid::from_child(&agent.child);
+    /// Begins to watch, in the runtime of this thread.
+    pub(super) fn begin(mut agent: Watched) -> Self {
         let input = agent
             .child
             .stdin
             .take()
             .and_then(|stdin| feed(stdin.into(), std::mem::take(&mut agent.input)));
         Self {
-            leader: tokio::task::spawn_blocking(move || wait_for(pid)),
+            gone: agent.gone,
             leader_gone: false,
-            output: Some(
-                pipe::Receiver::from_owned_fd(agent.output.into())
-                    .expect("it is the read end of a pipe"),
-            ),
+            status: agent.status,
+            output: Some(agent.output),
             _input: input,
             pen: agent.pen,
             log: agent.log,
@@ -126,7 +125,7 @@ impl Watch {
                 biased;
                 // The sender lives in `self`, so this ends only by a request.
                 _ = self.stop.changed() => self.asked_to_stop(),
-                _ = &mut self.leader, if !self.leader_gone => self.leader_ended(),
+                _ = &mut self.gone, if !self.leader_gone => self.leader_ended(),
                 () = tokio::time::sleep_until(wake.into()) => {
                     let began = Instant::now();
                     self.look();
@@ -262,18 +261,26 @@ impl Watch {
 
     /// The result of a count of the folder, which another thread makes.
     fn folder_count(&mut self, now: Instant) -> Option<Resource> {
-        if self.count.as_ref().is_some_and(JoinHandle::is_finished) {
-            let count = self.count.take()?;
-            let (passed, took) = futures_now(count)?;
+        if let Some(count) = &self.count {
+            let (passed, took) = match count.try_recv() {
+                Ok(counted) => counted,
+                Err(mpsc::TryRecvError::Empty) => return None,
+                Err(mpsc::TryRecvError::Disconnected) => (None, Duration::ZERO),
+            };
+            self.count = None;
             self.next_count = now + COUNT_FOLDER.max(took * 20);
             return passed;
         }
         if self.count.is_none() && now >= self.next_count && self.limits.folder_bytes.is_some() {
             let (limits, folder) = (self.limits.clone(), self.folder.clone());
-            self.count = Some(tokio::task::spawn_blocking(move || {
+            let (sender, counted) = mpsc::channel();
+            let thread = std::thread::Builder::new().name("folder-count".to_owned());
+            let spawned = thread.spawn(move || {
                 let began = Instant::now();
-                (limits.passed_in(&folder), began.elapsed())
-            }));
+                let _ = sender.send((limits.passed_in(&folder), began.elapsed()));
+            });
+            // Without a thread for it the next look tries again.
+            self.count = spawned.is_ok().then_some(counted);
         }
         None
     }
@@ -321,6 +328,7 @@ impl Watch {
             cause: self.cause.unwrap_or(EndCause::Exited),
             end,
             survivors: self.survivors,
+            not_run: self.status.is_some_and(|status| !status.has_run()),
             unkillable: left
                 .iter()
                 .map(|row| row.pid.as_raw_nonzero().get())
@@ -330,31 +338,6 @@ impl Watch {
             log_error,
             peak_memory: self.peak_memory,
         }
-    }
-}
-
-/// Blocks until a child has ended. It is not collected: its id, which is also that of its session and
-/// group, is not given to another process before the run is over.
-fn wait_for(pid: Pid) {
-    let wait = || {
-        rustix::process::waitid(
-            WaitId::Pid(pid),
-            WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-        )
-    };
-    while wait().is_err_and(|error| error == rustix::io::Errno::INTR) {}
-}
-
-/// The value of a task that has finished.
-fn futures_now<T>(task: JoinHandle<T>) -> Option<T> {
-    let mut task = std::pin::pin!(task);
-    let waker = std::task::Waker::noop();
-    match task
-        .as_mut()
-        .poll(&mut std::task::Context::from_waker(waker))
-    {
-        std::task::Poll::Ready(value) => value.ok(),
-        std::task::Poll::Pending => None,
     }
 }
 

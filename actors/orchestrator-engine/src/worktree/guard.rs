@@ -1,46 +1,11 @@
-//! What keeps a hostile worktree harmless: no programs from its configuration, no way out of its root.
+//! What keeps a hostile worktree harmless: no way out of its root.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use git_engine::Git;
-
 use super::error::WorktreeError;
-
-/// Most names of one repository's configuration that are looked at, in bytes.
-const MOST_NAMES: usize = 1 << 20;
-
-/// Settings that switch off every filter the repository's configuration defines: a checkout would
-/// run them. (What else could start a program is switched off for every call of git.)
-pub(super) fn disarming(git: &Git, repository: &Path) -> Result<Vec<String>, WorktreeError> {
-    let call = git
-        .call(repository, "config")
-        .setting(&format!("safe.directory={}", repository.display()))
-        .env("GIT_DIR", repository)
-        .at_most(MOST_NAMES);
-    let names = call
-        .args(["--includes", "--name-only", "--null", "--list"])
-        .output()?;
-    let names = names
-        .split(|byte| *byte == 0)
-        .filter_map(|name| std::str::from_utf8(name).ok());
-    let program = |name: &&str| name.starts_with("filter.") && !name.ends_with(".required");
-    let mut settings: Vec<String> = names
-        .filter(program)
-        .filter_map(|name| name.rsplit_once('.'))
-        .flat_map(|(filter, key)| {
-            [
-                format!("{filter}.{key}="),
-                format!("{filter}.required=false"),
-            ]
-        })
-        .collect();
-    settings.sort();
-    settings.dedup();
-    Ok(settings)
-}
 
 /// Refuses a folder that is a link, or is not below `root`.
 pub(super) fn real_folder_below(root: &Path, folder: &Path) -> Result<(), WorktreeError> {

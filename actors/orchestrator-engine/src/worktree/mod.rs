@@ -1,18 +1,19 @@
-//! A worktree for each run: a folder and a branch of its own, and nothing lost or followed.
+//! A worktree for each run: a folder, a repository and a branch of its own, and nothing lost or followed.
 //!
 //! ```text
-//! create: commit ──> branch orch/<agent>/<run> ──> <root>/<project>/<run>   (checked out, hooks and filters off)
-//! settle: where did the agent leave HEAD? commits that no branch holds get one
+//! mirror: fetched from the forge or the checkout, by our configuration alone (see `mirror`)
+//! create: commit ──> clone in <root>/<project>/<run> on branch orch/<agent>/<run>   (hooks and filters off)
+//! settle: what did the agent commit? read back into the mirror, on orch/<agent>/<run>, and handed to the checkout
 //! sweep:  the run table says which folders are over; those modified within half an hour stay
 //! ```
 //!
-//! Agents own what is in a worktree, and may write to the repository behind it, so nothing of either is
-//! trusted afterwards: git is asked through the repository's own folder and never through the `.git`
-//! file of the worktree, its configuration cannot start programs, and folders are removed without
-//! following links.
+//! Agents own what is in a worktree, its repository included, and may write to the project's checkout, so nothing of
+//! either is trusted: no git process runs by their configuration, and folders are removed without following links.
 
+mod clone;
 mod error;
 mod guard;
+mod mirror;
 mod settle;
 mod sweep;
 
@@ -26,9 +27,11 @@ use git_engine::Git;
 use parking_lot::Mutex;
 
 pub use error::WorktreeError;
+pub use mirror::ProjectMirror;
 pub use settle::Settled;
-pub use sweep::{KEPT_AFTER_CHANGE, RunState, Swept};
+pub use sweep::{RunState, Swept};
 
+use self::clone::CloneFacts;
 use crate::names::safe_name;
 
 /// All worktrees below one folder.
@@ -36,6 +39,8 @@ use crate::names::safe_name;
 pub struct Worktrees {
     git: Git,
     root: PathBuf,
+    /// Where the mirrors are.
+    mirrors: PathBuf,
     /// One writer at a time for each repository.
     locks: Arc<Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>>,
 }
@@ -56,8 +61,10 @@ pub struct Purpose {
 pub struct Worktree {
     /// The folder the agent works in.
     pub folder: PathBuf,
-    /// The repository behind it: its `.git` folder, or a bare one.
+    /// The repository of the project's checkout, which gets the run's branch: its `.git` folder, or a bare one.
     pub repository: PathBuf,
+    /// The project.
+    pub project: ProjectId,
     /// Its branch, `orch/<agent>/<run>`.
     pub branch: String,
     /// The commit it began with.
@@ -74,16 +81,20 @@ impl Purpose {
 }
 
 impl Worktrees {
-    /// Worktrees live in `root/<project>/<run>`; `root` is made.
+    /// Worktrees live in `root/<project>/<run>`, mirrors in `mirrors/<project>.git`; both folders are made. No agent may
+    /// write to `mirrors`.
     ///
     /// # Errors
-    /// [`WorktreeError::Io`] when it cannot be made.
-    pub fn new(git: Git, root: &Path) -> Result<Self, WorktreeError> {
-        fs::create_dir_all(root).map_err(WorktreeError::at(root))?;
-        let root = root.canonicalize().map_err(WorktreeError::at(root))?;
+    /// [`WorktreeError::Io`] when one cannot be made.
+    pub fn new(git: Git, root: &Path, mirrors: &Path) -> Result<Self, WorktreeError> {
+        let made = |folder: &Path| {
+            fs::create_dir_all(folder).map_err(WorktreeError::at(folder))?;
+            folder.canonicalize().map_err(WorktreeError::at(folder))
+        };
         Ok(Self {
             git,
-            root,
+            root: made(root)?,
+            mirrors: made(mirrors)?,
             locks: Arc::default(),
         })
     }
@@ -95,73 +106,114 @@ impl Worktrees {
             .join(safe_name(run.as_str()))
     }
 
-    /// The newest commit of a branch in `repository`.
+    /// The mirror of a project, in the object format of its checkout.
     ///
     /// # Errors
-    /// When there is no such branch, or git cannot run.
-    pub fn tip(&self, repository: &Path, branch: &str) -> Result<CommitSha, WorktreeError> {
-        let repository = self.common_folder(repository)?;
-        self.commit(&repository, &format!("refs/heads/{branch}"))
+    /// When the checkout is none, or the disk refuses.
+    pub fn mirror(
+        &self,
+        project: &ProjectId,
+        checkout: &Path,
+    ) -> Result<ProjectMirror, WorktreeError> {
+        let inner = self.common_folder(checkout)?;
+        let format = self.call(&inner, "rev-parse");
+        let format = format.arg("--show-object-format").text()?;
+        let name = format!("{}.git", safe_name(project.as_str()));
+        let folder = self.mirrors.join(name);
+        let lock = self.lock(&folder);
+        ProjectMirror::open(self.git.clone(), folder, format == "sha256", lock)
     }
 
-    /// Makes the run's branch at `start`, which must be in `repository` (a checkout or a bare
-    /// repository), and checks it out into the run's folder.
+    /// Fetches `from` (a reference or a commit) of the project's checkout to the mirror's reference `to`; `false` when
+    /// the checkout has no such thing.
     ///
     /// # Errors
-    /// When the folder or the branch is there already, the commit is not, or the disk is full. Nothing
-    /// is left behind then.
+    /// When git cannot run.
+    pub fn fetch_checkout(
+        &self,
+        mirror: &ProjectMirror,
+        checkout: &Path,
+        from: &str,
+        to: &str,
+    ) -> Result<bool, WorktreeError> {
+        let inner = self.common_folder(checkout)?;
+        match mirror.fetch_folder(&inner, &[format!("+{from}:{to}")], false) {
+            Ok(()) => Ok(true),
+            Err(WorktreeError::Git(git_engine::GitError::Failed { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts a commit of the mirror into the project's checkout, on no branch, so that what runs there can name it.
+    ///
+    /// # Errors
+    /// When git cannot run, or the checkout's folders lead elsewhere.
+    pub fn lend(
+        &self,
+        mirror: &ProjectMirror,
+        checkout: &Path,
+        commit: &CommitSha,
+    ) -> Result<(), WorktreeError> {
+        let inner = self.common_folder(checkout)?;
+        if self.commit(&inner, commit.as_str()).is_ok() {
+            return Ok(());
+        }
+        let tip = self.commit(&inner, "HEAD").ok();
+        mirror.hand_to(&inner, commit, tip.as_ref(), None)
+    }
+
+    /// Makes the run's branch at `start` in a clone of its own, and checks it out into the run's folder. A commit that
+    /// the mirror has not got yet comes from the checkout.
+    ///
+    /// # Errors
+    /// When the folder is there already, the commit is not, or the disk is full. Nothing is left behind then.
     pub fn create(
         &self,
-        repository: &Path,
+        checkout: &Path,
         purpose: &Purpose,
         start: &CommitSha,
     ) -> Result<Worktree, WorktreeError> {
-        let repository = self.common_folder(repository)?;
-        let lock = self.lock(&repository);
-        let _writing = lock.lock();
+        let mirror = self.mirror(&purpose.project, checkout)?;
         let worktree = Worktree {
             folder: self.folder(&purpose.project, &purpose.run),
             branch: purpose.branch(),
             start: start.clone(),
             run: purpose.run.clone(),
-            repository,
+            project: purpose.project.clone(),
+            repository: self.common_folder(checkout)?,
         };
+        let kept = format!("refs/orch/starts/{start}");
+        if !mirror.has(start)? {
+            let found = self.fetch_checkout(&mirror, checkout, start.as_str(), &kept)?;
+            if !found || !mirror.has(start)? {
+                return Err(WorktreeError::NoCommit {
+                    repository: checkout.to_owned(),
+                    revision: start.to_string(),
+                });
+            }
+        }
         self.own_parent(&worktree.folder)?;
         if worktree.folder.symlink_metadata().is_ok() {
             return Err(WorktreeError::Taken(worktree.folder));
         }
-        let add = self.call(&worktree.repository, "worktree")?.args([
-            "add",
-            "--quiet",
-            "--no-track",
-            "-b",
-            &worktree.branch,
-        ]);
-        let add = add
-            .arg("--")
-            .arg(&worktree.folder)
-            .arg(start.as_str())
-            .output();
-        add.inspect_err(|_| self.undo(&worktree))?;
+        let facts = self.facts(&mirror, &worktree.repository)?;
+        mirror.set(&worktree.staged("start"), start)?;
+        let made = clone::make(&self.git, &mirror, &worktree, &facts);
+        made.inspect_err(|_| drop(guard::remove_tree(&worktree.folder)))?;
         Ok(worktree)
     }
 
-    /// Takes back what a failed `create` may have made. The branch is left when it was there before:
-    /// `git branch -d` refuses nothing that has work of its own.
-    fn undo(&self, worktree: &Worktree) {
-        let _ = guard::remove_tree(&worktree.folder);
-        let _ = guard::remove_tree(&worktree.administration());
-        let tip = self.commit(
-            &worktree.repository,
-            &format!("refs/heads/{}", worktree.branch),
-        );
-        if tip.is_ok_and(|tip| tip == worktree.start)
-            && let Ok(call) = self.call(&worktree.repository, "branch")
-        {
-            let _ = call
-                .args(["--quiet", "-D", "--", &worktree.branch])
-                .output();
-        }
+    /// What a clone of the project is told.
+    fn facts(&self, mirror: &ProjectMirror, inner: &Path) -> Result<CloneFacts, WorktreeError> {
+        let setting = |name: &str| {
+            let call = self.call(inner, "config").args(["--local", "--get", name]);
+            call.text().ok().filter(|value| !value.is_empty())
+        };
+        Ok(CloneFacts {
+            origin: setting("remote.origin.url").and_then(|url| without_secret(&url)),
+            user: [setting("user.name"), setting("user.email")],
+            branches: mirror.list("refs/remotes/origin/")?,
+        })
     }
 
     /// The folder of a project: a real one, below the root.
@@ -185,32 +237,40 @@ impl Worktrees {
         folder.canonicalize().map_err(WorktreeError::at(repository))
     }
 
+    /// The newest commit of a branch of the project's checkout.
+    ///
+    /// # Errors
+    /// When there is no such branch, or git cannot run.
+    pub fn tip(&self, checkout: &Path, branch: &str) -> Result<CommitSha, WorktreeError> {
+        let repository = self.common_folder(checkout)?;
+        self.commit(&repository, &format!("refs/heads/{branch}"))
+    }
+
     fn commit(&self, repository: &Path, revision: &str) -> Result<CommitSha, WorktreeError> {
-        let call = self.call(repository, "rev-parse")?;
+        let call = self.call(repository, "rev-parse");
+        let none = || WorktreeError::NoCommit {
+            repository: repository.to_owned(),
+            revision: revision.to_owned(),
+        };
         let text = call
             .args(["--verify", "--quiet", "--end-of-options"])
             .arg(format!("{revision}^{{commit}}"))
             .text()
-            .map_err(|_| WorktreeError::NoCommit {
-                repository: repository.to_owned(),
-                revision: revision.to_owned(),
+            .map_err(|error| match error {
+                git_engine::GitError::Failed { .. } => none(),
+                error => error.into(),
             })?;
-        CommitSha::parse(&text, ObjectFormats::Sha1AndSha256).map_err(|_| WorktreeError::NoCommit {
-            repository: repository.to_owned(),
-            revision: revision.to_owned(),
-        })
+        CommitSha::parse(&text, ObjectFormats::Sha1AndSha256).map_err(|_| none())
     }
 
-    /// A call of git in `repository` that starts none of the programs its configuration names.
-    fn call(&self, repository: &Path, what: &str) -> Result<git_engine::Call, WorktreeError> {
-        let mut call = self
-            .git
+    /// A question to a repository of the project, `rev-parse` or `config`: they start no program whatever its
+    /// configuration says, and hold no secret.
+    fn call(&self, repository: &Path, what: &str) -> git_engine::Call {
+        debug_assert!(["rev-parse", "config"].contains(&what), "no other call");
+        self.git
             .call(repository, what)
-            .setting(&format!("safe.directory={}", repository.display()));
-        for setting in guard::disarming(&self.git, repository)? {
-            call = call.setting(&setting);
-        }
-        Ok(call.env("GIT_DIR", repository))
+            .setting(&format!("safe.directory={}", repository.display()))
+            .env("GIT_DIR", repository)
     }
 
     fn lock(&self, repository: &Path) -> Arc<Mutex<()>> {
@@ -219,8 +279,22 @@ impl Worktrees {
     }
 }
 
+/// An address without user name and password; `None` for what is no plain address.
+fn without_secret(address: &str) -> Option<String> {
+    let Some((scheme, rest)) = address.split_once("://") else {
+        // A folder, or `host:path` as ssh takes it, which holds no password.
+        return Some(address.to_owned());
+    };
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.rsplit('@').next().unwrap_or(host);
+    Some(format!("{scheme}://{host}/{path}"))
+}
+
 impl Worktree {
-    /// The worktree of a run whose folder was made by a former life of the daemon.
+    /// The worktree of a run whose folder was made by a previous incarnation of the daemon.
+    ///
+    /// # Errors
+    /// When the checkout is none.
     pub fn known(
         worktrees: &Worktrees,
         repository: &Path,
@@ -233,10 +307,17 @@ impl Worktree {
             branch: purpose.branch(),
             start,
             run: purpose.run.clone(),
+            project: purpose.project.clone(),
         })
     }
 
-    /// What the repository keeps about the worktree. Named by git after the folder.
+    /// A reference of the mirror that is about this run alone, until its worktree is removed.
+    fn staged(&self, name: &str) -> String {
+        format!("refs/orch/runs/{}/{name}", safe_name(self.run.as_str()))
+    }
+
+    /// What the checkout keeps about a worktree of the kind that was made before there was a mirror. Named by git after
+    /// the folder.
     fn administration(&self) -> PathBuf {
         self.repository
             .join("worktrees")

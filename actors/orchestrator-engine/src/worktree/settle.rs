@@ -1,15 +1,14 @@
 //! After a run: no commit of the agent is without a branch.
 
-use std::fs::File;
-use std::io::Read;
-
 use forge_core::CommitSha;
 
 use super::error::WorktreeError;
-use super::{Worktree, Worktrees};
+use super::mirror::ProjectMirror;
+use super::{Worktree, Worktrees, clone};
+use crate::names::safe_name;
 
-/// Longest content of a `HEAD` file, in bytes.
-const LONGEST_HEAD: u64 = 4096;
+/// Most branches of an agent's own that are kept beside the run's.
+const MOST_BRANCHES: usize = 32;
 
 /// What a run left in its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,100 +19,125 @@ pub struct Settled {
     pub branch: String,
     /// Whether the agent has committed anything.
     pub changed: bool,
-    /// Whether the branch had to be made here: the commits were on none.
+    /// Whether the branch had to be moved or made here: the commits were not on the run's branch.
     pub rescued: bool,
 }
 
 impl Worktrees {
-    /// Looks where the agent left `HEAD`. Work on the run's branch or another one is fine as it is;
-    /// commits that no branch holds (a detached `HEAD`, a deleted or reset branch) get a branch
-    /// `orch/<agent>/<run>-head`.
+    /// Reads back what the agent committed, into the mirror and from there into the checkout: on the run's branch
+    /// `orch/<agent>/<run>`; commits that this one does not hold on `orch/<agent>/<run>-head` (what `HEAD` named) and
+    /// `orch/<agent>/<run>-<branch>`. An agent that destroyed its repository has committed nothing.
     ///
     /// # Errors
-    /// When git cannot run or the repository is damaged.
+    /// When git cannot run or refuses what the agent made. What is in the mirror by then stays there.
     pub fn settle(&self, worktree: &Worktree) -> Result<Settled, WorktreeError> {
-        let lock = self.lock(&worktree.repository);
-        let _writing = lock.lock();
-        let own = format!("refs/heads/{}", worktree.branch);
-        let (head, named) = self.head(worktree)?;
-        let settled = |branch: &str, rescued| Settled {
-            changed: head != worktree.start,
-            head: head.clone(),
-            branch: branch.to_owned(),
-            rescued,
+        let mirror = self.mirror(&worktree.project, &worktree.repository)?;
+        let facts = self.facts(&mirror, &worktree.repository)?;
+        // A previous incarnation of the daemon may have made it: the mirror knows where it began.
+        let start = mirror.resolve(&worktree.staged("start"))?;
+        let worktree = &Worktree {
+            start: start.unwrap_or_else(|| worktree.start.clone()),
+            ..worktree.clone()
         };
-        if let Some(branch) = named {
-            return Ok(settled(&branch, false));
+        let nothing = || Settled {
+            head: worktree.start.clone(),
+            branch: worktree.branch.clone(),
+            changed: false,
+            rescued: false,
+        };
+        if !clone::tame(&mirror, worktree, &facts)? {
+            return Ok(nothing());
         }
-        if let Ok(tip) = self.commit(&worktree.repository, &own)
-            && self.is_ancestor(worktree, &head, &tip)?
-        {
-            return Ok(settled(&worktree.branch, false));
+        let left = Left::read(&mirror, worktree)?;
+        let plan = left.plan(&mirror, worktree)?;
+        for (branch, commit) in &plan.branches {
+            mirror.set(&format!("refs/heads/{branch}"), commit)?;
         }
-        let rescue = format!("{}-head", worktree.branch);
-        let call = self.call(&worktree.repository, "update-ref")?;
-        call.args([&format!("refs/heads/{rescue}"), head.as_str()])
-            .output()?;
-        Ok(settled(&rescue, true))
-    }
-
-    /// The commit of the worktree's `HEAD`, and the branch it is on, if any. Read from what the
-    /// repository keeps, because the worktree's `.git` file may lead anywhere by now. Without a usable
-    /// `HEAD` it is the tip of the run's branch, else the first commit.
-    fn head(&self, worktree: &Worktree) -> Result<(CommitSha, Option<String>), WorktreeError> {
-        let text = read_head(worktree).unwrap_or_default();
-        let text = text.trim();
-        if let Some(name) = text.strip_prefix("ref: refs/heads/")
-            && let Ok(commit) = self.commit(&worktree.repository, &format!("refs/heads/{name}"))
-        {
-            return Ok((commit, Some(name.to_owned())));
+        for (branch, commit) in &plan.branches {
+            let known = Some(&worktree.start);
+            mirror.hand_to(&worktree.repository, commit, known, Some(branch))?;
         }
-        let detached = text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if detached && let Ok(commit) = self.commit(&worktree.repository, text) {
-            return Ok((commit, None));
-        }
-        let tip = self.commit(
-            &worktree.repository,
-            &format!("refs/heads/{}", worktree.branch),
-        );
-        match tip {
-            Ok(tip) => Ok((tip, Some(worktree.branch.clone()))),
-            Err(_) => Ok((
-                self.commit(&worktree.repository, worktree.start.as_str())?,
-                None,
-            )),
-        }
-    }
-
-    fn is_ancestor(
-        &self,
-        worktree: &Worktree,
-        commit: &CommitSha,
-        of: &CommitSha,
-    ) -> Result<bool, WorktreeError> {
-        let call = self.call(&worktree.repository, "merge-base")?;
-        let answer = call
-            .args(["--is-ancestor", commit.as_str(), of.as_str()])
-            .output();
-        match answer {
-            Ok(_) => Ok(true),
-            Err(git_engine::GitError::Failed { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        Ok(plan.settled.unwrap_or_else(nothing))
     }
 }
 
-fn read_head(worktree: &Worktree) -> Option<String> {
-    let path = worktree.administration().join("HEAD");
-    // A pipe in its place would be waited for without end.
-    if !path.symlink_metadata().ok()?.is_file() {
-        return None;
+/// The references of a clone, as they were fetched.
+struct Left {
+    /// What `HEAD` names.
+    head: Option<CommitSha>,
+    /// The run's branch.
+    own: Option<CommitSha>,
+    /// Other branches.
+    others: Vec<(String, CommitSha)>,
+}
+
+/// Which branches are to be made.
+#[derive(Default)]
+struct Plan {
+    branches: Vec<(String, CommitSha)>,
+    settled: Option<Settled>,
+}
+
+impl Left {
+    fn read(mirror: &ProjectMirror, worktree: &Worktree) -> Result<Self, WorktreeError> {
+        let inner = clone::inner(worktree);
+        let heads = worktree.staged("heads/");
+        mirror.fetch_folder(&inner, &[format!("+refs/heads/*:{heads}*")], true)?;
+        // A `HEAD` that names nothing is the agent's own affair.
+        let head = worktree.staged("HEAD");
+        let head = match mirror.fetch_folder(&inner, &[format!("+HEAD:{head}")], true) {
+            Ok(()) => mirror.resolve(&head)?,
+            Err(WorktreeError::Git(git_engine::GitError::Failed { .. })) => None,
+            Err(error) => return Err(error),
+        };
+        let mut others = mirror.list(&heads)?;
+        let own = others.iter().position(|(name, _)| *name == worktree.branch);
+        let own = own.map(|at| others.remove(at).1);
+        others.truncate(MOST_BRANCHES);
+        Ok(Self { head, own, others })
     }
-    let mut text = String::new();
-    File::open(path)
-        .ok()?
-        .take(LONGEST_HEAD)
-        .read_to_string(&mut text)
-        .ok()?;
-    Some(text)
+
+    fn plan(self, mirror: &ProjectMirror, worktree: &Worktree) -> Result<Plan, WorktreeError> {
+        let start = &worktree.start;
+        let holds = |of: &CommitSha, commit: &CommitSha| -> Result<bool, WorktreeError> {
+            Ok(of == commit || mirror.is_ancestor(commit, of)?)
+        };
+        let head = self.head.or_else(|| self.own.clone());
+        let head = head.unwrap_or_else(|| start.clone());
+        let own = self.own.unwrap_or_else(|| start.clone());
+        let mut plan = Plan::default();
+        let (branch, rescued) = if holds(&own, &head)? {
+            if own != *start {
+                plan.branches.push((worktree.branch.clone(), own.clone()));
+            }
+            (worktree.branch.clone(), false)
+        } else if holds(&head, &own)? {
+            plan.branches.push((worktree.branch.clone(), head.clone()));
+            (worktree.branch.clone(), true)
+        } else {
+            plan.branches.push((worktree.branch.clone(), own.clone()));
+            let beside = format!("{}-head", worktree.branch);
+            plan.branches.push((beside.clone(), head.clone()));
+            (beside, true)
+        };
+        for (name, commit) in self.others {
+            let mut kept = holds(start, &commit)?;
+            for known in [&own, &head] {
+                kept = kept || holds(known, &commit)?;
+            }
+            let given = format!("refs/remotes/origin/{name}");
+            if kept || mirror.resolve(&given)?.is_some_and(|tip| tip == commit) {
+                continue;
+            }
+            let beside = format!("{}-{}", worktree.branch, safe_name(&name).replace('~', "-"));
+            plan.branches.push((beside, commit));
+        }
+        plan.settled = Some(Settled {
+            changed: head != *start,
+            head,
+            branch,
+            rescued,
+        });
+        Ok(plan)
+    }
 }

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use orchestrator_core::Millis;
+use orchestrator_core::worktree::is_stale;
 
 use super::error::WorktreeError;
-use super::{Worktree, Worktrees, guard};
-
-/// A worktree that was modified within this time stays (the contract's 30 minutes).
-pub const KEPT_AFTER_CHANGE: Duration = Duration::from_secs(30 * 60);
+use super::{Worktree, Worktrees, clone, guard};
 
 /// Most entries looked at to find out when a worktree was last modified; one with more is taken to be
 /// as old as what was looked at.
@@ -70,7 +70,7 @@ impl Worktrees {
         match state(&name) {
             RunState::Live => Swept::Kept(folder),
             RunState::Unknown => Swept::Stranger(folder),
-            RunState::Over(_) if modified_since(&folder, now - KEPT_AFTER_CHANGE) => {
+            RunState::Over(_) if !is_stale(last_modified(&folder, now), millis(now)) => {
                 Swept::Kept(folder)
             }
             // The table's folder and this one must be the same before anything is deleted.
@@ -91,43 +91,57 @@ impl Worktrees {
         if parent.exists() {
             guard::real_folder_below(&self.root, parent)?;
         }
-        let administration = worktree.administration();
-        if administration.is_dir() {
-            let all = worktree.repository.join("worktrees");
-            guard::real_folder_below(&worktree.repository, &all)?;
+        if clone::inner(worktree)
+            .symlink_metadata()
+            .is_ok_and(|data| data.is_dir())
+        {
             self.settle(worktree)?;
+            let mirror = self.mirror(&worktree.project, &worktree.repository)?;
+            let staged = mirror.folder().join(worktree.staged(""));
+            guard::remove_tree(&staged)?;
         }
         guard::remove_tree(&worktree.folder)?;
-        let lock = self.lock(&worktree.repository);
-        let _writing = lock.lock();
+        // What a worktree of the former kind left in the checkout; its commits are on a branch there.
+        let administration = worktree.administration();
+        if administration.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let all = worktree.repository.join("worktrees");
+        guard::real_folder_below(&worktree.repository, &all)?;
         guard::remove_tree(&administration)
     }
 }
 
-/// Whether anything in the tree was modified at or after `when`. Links are not followed.
-fn modified_since(folder: &Path, when: SystemTime) -> bool {
+/// When anything in the tree was modified last, as far as it matters: the first thing that is not stale at `now` ends
+/// the look. Links are not followed.
+fn last_modified(folder: &Path, now: SystemTime) -> Millis {
+    let modified = |path: &Path| {
+        let modified = path.symlink_metadata().and_then(|data| data.modified());
+        modified.map_or(0, millis)
+    };
+    let now = millis(now);
+    let mut newest = modified(folder);
     let mut open = vec![folder.to_owned()];
     let mut seen = 0;
-    let newer = |path: &Path| {
-        let modified = path.symlink_metadata().and_then(|data| data.modified());
-        modified.is_ok_and(|modified| modified >= when)
-    };
-    if newer(folder) {
-        return true;
-    }
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             seen += 1;
-            if newer(&entry.path()) {
-                return true;
+            newest = newest.max(modified(&entry.path()));
+            if !is_stale(newest, now) {
+                return newest;
             }
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push(entry.path());
             }
         }
         if seen > MOST_ENTRIES {
-            return false;
+            break;
         }
     }
-    false
+    newest
+}
+
+fn millis(time: SystemTime) -> Millis {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }

@@ -11,3 +11,4 @@ mod hostile;
 mod leftovers;
 mod secrets;
 mod support;
+mod walls;

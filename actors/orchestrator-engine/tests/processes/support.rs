@@ -9,7 +9,8 @@ use config_core::Environment;
 use forge_core::RunId;
 use orchestrator_engine::output::{LogPart, LogReader, LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    AgentInput, AgentSpec, ChildEnvironment, Confinement, Ended, Limits, RunVariables, RunningAgent,
+    AgentInput, AgentSpec, ChildEnvironment, Confinement, Ended, Limits, RunVariables,
+    RunningAgent, Sandbox, View,
 };
 use tempfile::TempDir;
 
@@ -17,6 +18,7 @@ use tempfile::TempDir;
 pub(crate) struct Yard {
     pub(crate) folder: TempDir,
     pub(crate) confinement: Confinement,
+    pub(crate) sandbox: Sandbox,
 }
 
 /// A run that is prepared.
@@ -44,6 +46,7 @@ impl Yard {
         Self {
             folder: tempfile::tempdir().unwrap(),
             confinement: Confinement::detect("test-processes"),
+            sandbox: Sandbox::off(),
         }
     }
 
@@ -52,6 +55,7 @@ impl Yard {
         Self {
             folder: tempfile::tempdir().unwrap(),
             confinement: Confinement::Scan,
+            sandbox: Sandbox::off(),
         }
     }
 
@@ -88,6 +92,8 @@ impl Yard {
                 folder,
                 input: AgentInput::Closed,
                 limits,
+                sandbox: self.sandbox.clone(),
+                view: View::default(),
             },
             log: RunLog::create(&log_folder, sizes, redactor).unwrap(),
             log_folder,

@@ -299,6 +299,7 @@ fn run(exit: Option<(&str, Option<i32>, Option<i32>)>) -> RunView {
         started_at: None,
         ended_at: None,
         pid: None,
+        isolation: None,
         worktree: None,
         branch: None,
         exit,

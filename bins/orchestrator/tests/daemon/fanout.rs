@@ -26,8 +26,8 @@ name = "reviewer"
 cli = "sh"
 verdict = "block"
 script = '''
-printf '```orch-result\n{"agent":"%s","context":"%s","head_sha":"%s","status":"failure","summary":"two things"}\n```\n' \
-  "$ORCH_AGENT" "$ORCH_STATUS_CONTEXT" "$ORCH_HEAD_SHA"
+printf '```orch-result\n{"nonce":"%s","agent":"%s","context":"%s","head_sha":"%s","status":"failure","summary":"two things"}\n```\n' \
+  "$ORCH_RESULT_NONCE" "$ORCH_AGENT" "$ORCH_STATUS_CONTEXT" "$ORCH_HEAD_SHA"
 '''
 max_parallel = 4
 [[agents]]
@@ -164,11 +164,8 @@ fn a_crash_leaves_no_process_and_no_pending_status() {
         .1;
     let run = daemon.wait_for_run(&slow, |run| run["state"] == "running");
     let pid = run["pid"].as_u64().expect("a process");
+    // In a namespace it ends with the daemon, without one the next start ends it.
     daemon.kill();
-    assert!(
-        std::path::Path::new(&format!("/proc/{pid}")).exists(),
-        "it outlives a killed daemon"
-    );
     let daemon = site.start();
     let run = daemon.ended(&slow);
     assert_eq!(run["exit"]["class"], "orchestrator_restart", "{run}");

@@ -258,6 +258,34 @@ fn f08_a_disk_that_is_full_is_said_and_nothing_acknowledged_is_lost() {
     drop(daemon);
 }
 
+/// T8: a disk without room for a worktree puts starts off, with a reason; nobody is blamed, and each run succeeds once there is
+/// room.
+#[test]
+fn t8_a_full_disk_puts_starts_off_and_blames_nobody() {
+    let site = Site::new("quarantine_after = 2", AGENTS);
+    let trees = site.path("worktrees");
+    let Some(disk) = Small::mount(&trees) else {
+        println!("this machine lets nobody mount: the rule has tests of its own");
+        return;
+    };
+    let daemon = site.start();
+    disk.fill();
+    let runs: Vec<String> = (1..=4).map(|id| start(&daemon, id, "based")).collect();
+    for run in &runs {
+        let waits = daemon.wait_for_run(run, |run| run["hold"] == "resources");
+        assert_eq!(waits["state"], "queued", "{waits}");
+    }
+    disk.free();
+    for run in &runs {
+        let ended = daemon.ended(run);
+        assert_eq!(ended["exit"]["class"], "success", "{ended}");
+    }
+    assert_eq!(
+        daemon.get("/admin/status")["quarantined"],
+        serde_json::json!([])
+    );
+}
+
 /// Seconds the soak lasts; `ORCH_SOAK_SECS=3600` for the whole claim.
 fn soak() -> Duration {
     let asked = std::env::var("ORCH_SOAK_SECS").ok();

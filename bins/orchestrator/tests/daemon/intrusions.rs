@@ -17,7 +17,7 @@ name = "liar"
 cli = "sh"
 verdict = "block"
 script = '''
-printf '```orch-result\n{"agent":"%s","context":"orch/other","head_sha":"%s","status":"success"}\n```\n' "$ORCH_AGENT" "$ORCH_HEAD_SHA"
+printf '```orch-result\n{"nonce":"%s","agent":"%s","context":"orch/other","head_sha":"%s","status":"success"}\n```\n' "$ORCH_RESULT_NONCE" "$ORCH_AGENT" "$ORCH_HEAD_SHA"
 '''
 max_parallel = 4
 [[agents]]
@@ -26,7 +26,7 @@ name = "late"
 cli = "sh"
 verdict = "block"
 script = '''
-trap 'printf "\`\`\`orch-result\n{\"agent\":\"late\",\"context\":\"orch/late\",\"head_sha\":\"%s\",\"status\":\"success\"}\n\`\`\`\n" "$ORCH_HEAD_SHA"; exit 0' TERM
+trap 'printf "\`\`\`orch-result\n{\"nonce\":\"%s\",\"agent\":\"late\",\"context\":\"orch/late\",\"head_sha\":\"%s\",\"status\":\"success\"}\n\`\`\`\n" "$ORCH_RESULT_NONCE" "$ORCH_HEAD_SHA"; exit 0' TERM
 echo ready
 while :; do sleep 0.1; done
 '''

@@ -20,4 +20,5 @@ mod run_page;
 mod secrets;
 mod socket;
 mod streams;
+mod walls;
 mod wire;
