@@ -71,6 +71,7 @@ fn a_server_starts_with_the_role_file_of_each_page() {
         }
         std::fs::write(documents.join("ruby/index.json"), "{\"entries\": []}").expect("a file");
         std::fs::write(documents.join("ruby/db.json"), "{}").expect("a file");
+        std::fs::write(documents.join("issues.jsonl"), "\n").expect("a file");
         let path = programs(home.path());
         let file = home.path().join("roles.json");
         std::fs::write(&file, sample).expect("a role file");
