@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use config_core::{Environment, MAX_FILE_BYTES};
 use jiff::tz::TimeZone;
 use orchestrator_core::config::{ConfigFile, FileProblem, Files, Folder, Host, locate};
-use orchestrator_engine::scenario;
 use orchestrator_engine::process::Sandbox;
+use orchestrator_engine::scenario;
 
 /// Most files of one kind.
 const MAX_FILES: usize = 500;

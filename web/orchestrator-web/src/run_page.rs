@@ -189,6 +189,7 @@ mod tests {
             started_at: None,
             ended_at: None,
             pid: Some(4711),
+            isolation: Some(text("isolation")),
             worktree: Some("/srv/worktrees/x".to_owned()),
             branch: Some(text("branch")),
             exit: None,

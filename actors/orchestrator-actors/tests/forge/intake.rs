@@ -95,7 +95,7 @@ fn left_behind(site: &Site, count: u64) -> Vec<String> {
                 pid: i32::MAX as u32,
                 start_ticks: 1,
                 boot_id: "another boot".into(),
-                cgroup: None,
+                isolation: None,
             };
             ledger::running(book, &run.id, process, None, None).unwrap();
             ids.push(run.id.to_string());
