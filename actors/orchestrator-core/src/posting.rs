@@ -175,10 +175,8 @@ impl Place<'_> {
         if self.previous().is_some_and(inside) {
             return false;
         }
-        let rest = self.text[self.at + 1..].iter();
-        let end = rest
-            .skip_while(|c| c.is_alphanumeric() || **c == '-' || **c == '_')
-            .next();
+        let mut rest = self.text[self.at + 1..].iter();
+        let end = rest.find(|c| !(c.is_alphanumeric() || **c == '-' || **c == '_'));
         end.is_none_or(|end| *end != '/')
     }
 

@@ -113,13 +113,13 @@ fn search(
     board: &Board,
     order: &SearchOrder,
     outcomes: &[SourceOutcome],
-    served: Vec<ServedQuery>,
+    served: &[ServedQuery],
 ) -> <Search as Message>::Result {
     let role = order.role.as_deref();
     let entry = board.role(role).ok_or_else(|| board.unknown_role(role))?;
     mended(entry, || {
         let mut asked = entry.searchable_with(outcomes);
-        asked.role.served.clone_from(&served);
+        asked.role.served = served.to_vec();
         let answer = asking::with_times(answering::search(&asked.role, order)?, &asked);
         asking::remember(entry, &asked, &answer);
         Ok(answer)
@@ -234,12 +234,12 @@ impl Handler<Search> for SearchDesk {
                 };
                 let (outcomes, served) = tokio::join!(outcomes, served);
                 let work: Work<Search> =
-                    Box::new(move || search(&board, &order, &outcomes, served));
+                    Box::new(move || search(&board, &order, &outcomes, &served));
                 work
             }))
         } else {
             let served = wanted.map(Wanted::known).unwrap_or_default();
-            Begin::Now(Box::new(move || search(&board, &order, &[], served)))
+            Begin::Now(Box::new(move || search(&board, &order, &[], &served)))
         };
         Later {
             jobs: self.jobs.clone(),

@@ -88,11 +88,14 @@ fn t1_a_name_cannot_smuggle_a_variable() {
     }
 }
 
+/// What somebody does to a role file.
+type Change = fn(&mut Value);
+
 #[test]
 fn t1_a_variable_of_the_file_stays_where_it_is() {
-    let moves: [(&str, fn(&mut Value)); 8] = [
+    let moves: [(&str, Change); 8] = [
         ("roles[0].name", |it| {
-            it["roles"][0]["name"] = "${TOKEN}".into()
+            it["roles"][0]["name"] = "${TOKEN}".into();
         }),
         ("roles[0].haystacks[0]", |it| {
             it["roles"][0]["haystacks"][0]["location"] = "${TOKEN}".into();
@@ -118,7 +121,7 @@ fn t1_a_variable_of_the_file_stays_where_it_is() {
                 .push(tasks);
         }),
         ("roles[0].extra", |it| {
-            it["roles"][0]["name"] = "renamed".into()
+            it["roles"][0]["name"] = "renamed".into();
         }),
         ("default_role", |it| it["default_role"] = "${TOKEN}".into()),
     ];

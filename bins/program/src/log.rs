@@ -52,7 +52,7 @@ mod tests {
         let unset = Environment::default();
         let set = |text| Environment::from_iter([(VARIABLE, text)]);
         let look = |flag, environment| look(flag, &environment).map_err(|e| e.to_string());
-        assert_eq!(look(None, unset.clone()), Ok(Look::ByPlace));
+        assert_eq!(look(None, unset), Ok(Look::ByPlace));
         assert_eq!(look(None, set("")), Ok(Look::ByPlace));
         assert_eq!(look(None, set("json")), Ok(Look::Json));
         assert_eq!(look(None, set("human")), Ok(Look::Human));

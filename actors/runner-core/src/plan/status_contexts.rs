@@ -73,7 +73,7 @@ impl StatusContexts {
     pub fn of_job(&mut self, job: usize) -> String {
         let name = self.names[job].clone();
         let context = self.told_apart(job, &name, None);
-        self.give(context, (job, 0))
+        self.give(&context, (job, 0))
     }
 
     /// The context of a copy of a job, one of all its copies.
@@ -85,7 +85,7 @@ impl StatusContexts {
             .filter(|copy| self.composed(job, &copy.name, "").to_lowercase() == plain);
         let number = (same.count() > 1).then_some(index + 1);
         let context = self.told_apart(job, &name, number);
-        self.give(context, (job, index))
+        self.give(&context, (job, index))
     }
 
     /// With the job's key, which is the plan's own, where another may have the same name.
@@ -113,9 +113,9 @@ impl StatusContexts {
     }
 
     /// Whatever was not foreseen is told apart by a number.
-    fn give(&mut self, context: String, owner: (usize, usize)) -> String {
+    fn give(&mut self, context: &str, owner: (usize, usize)) -> String {
         let mut number = 1;
-        let mut given = context.clone();
+        let mut given = context.to_owned();
         loop {
             let key = given.to_lowercase();
             match self.given.get(&key) {

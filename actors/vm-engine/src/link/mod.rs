@@ -392,7 +392,7 @@ fn readable(text: &str) -> String {
         .collect()
 }
 
-fn readable_failure(failure: Failure) -> MachineError {
+fn readable_failure(failure: &Failure) -> MachineError {
     MachineError::Guest(Failure {
         kind: failure.kind,
         what: readable(&failure.what),

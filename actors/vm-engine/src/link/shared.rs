@@ -239,7 +239,7 @@ impl Shared {
                 return;
             }
             ToHost::Finished(summary) => Ok(Word::Done(summary)),
-            ToHost::Failed(failure) => Err(readable_failure(failure)),
+            ToHost::Failed(failure) => Err(readable_failure(&failure)),
             ToHost::Clock(reading) => Ok(Word::Clock(reading)),
             _ => Ok(Word::Done(Default::default())),
         };
