@@ -7,7 +7,8 @@ use crate::support::{Client, Setup, TestServer};
 fn server(max_connections: usize, of_address: Option<usize>) -> TestServer {
     TestServer::with(Setup {
         options: ServeOptions {
-            workers: 2,
+            // One: connections are taken in the order of their coming.
+            workers: 1,
             max_connections,
             max_connections_per_address: of_address,
             // Nothing but the lack of room closes one here.
