@@ -3,9 +3,13 @@
 
 use std::error::Error;
 use std::io;
+use std::path::Path;
 
 /// What the system says (`errno`): EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, ENOBUFS, EDQUOT.
 const NUMBERS: [i32; 7] = [11, 12, 23, 24, 28, 105, 122];
+
+/// A disk with less room than this, in bytes, is full.
+const LEAST_ROOM: u64 = 64 << 10;
 
 /// How programs say the same, in English.
 const WORDS: [&str; 9] = [
@@ -39,6 +43,14 @@ pub fn of_text(text: &str) -> bool {
     WORDS
         .iter()
         .any(|words| text.contains(&words.to_ascii_lowercase()))
+}
+
+/// Whether nothing more can be written below a folder: not every program says why it failed.
+pub fn is_disk_full(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|disk| {
+        disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_ROOM
+            || (disk.f_files > 0 && disk.f_favail == 0)
+    })
 }
 
 /// By an error or one of its causes.

@@ -46,7 +46,7 @@ impl Ground {
             ],
         );
         let trap = format!(
-            "#!/bin/sh\nenv > {0}\necho \"$0 $*\" >> {0}\ncat\n",
+            "#!/bin/sh\nenv > {0}\necho \"$0 $*\" >> {0}\nexit 1\n",
             root.join("trapped").display()
         );
         fs::write(root.join("trap"), trap).unwrap();

@@ -42,7 +42,8 @@ pub(super) fn sandbox(shared: &Shared, agent: &AgentSpec) -> Result<Sandbox, Str
     }
 }
 
-/// Hidden: the data folder, the configuration's files, the admin socket, other runs' worktrees. Of these an agent sees
+/// Hidden: the data folder, the configuration's files, other runs' worktrees. Not a file that may go at any time, as the
+/// admin socket may: a mount over it would make an empty file in its place. Of these an agent sees
 /// its own worktree and reports, its prompt, and reads the objects of its project's mirror.
 pub(super) fn view(
     shared: &Shared,
@@ -57,7 +58,6 @@ pub(super) fn view(
         places.agent_tokens.clone(),
         places.config.join("conf.d"),
     ];
-    hidden.extend(config.listeners.admin_socket.clone());
     hidden.extend(secret_files(&places.config));
     let roots = config
         .projects

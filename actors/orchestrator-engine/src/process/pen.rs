@@ -10,6 +10,7 @@ use super::cgroup::{CgroupBase, RunCgroup};
 use super::limits::Limits;
 use super::orphans;
 use super::proc_table::{self, ProcessRow};
+use super::spec::ProcessEnd;
 
 /// The variable by which processes of a run are known when everything else about them has changed.
 pub(super) const RUN_VARIABLE: &str = "ORCH_RUN_ID";
@@ -41,6 +42,10 @@ type Identity = (i32, u64);
 
 /// Looks in a row that have to find nobody, where there is no cgroup to ask.
 const LOOKS: usize = 2;
+
+/// Between two looks for the end of a namespace's first process, and how many there are at most: half a second.
+const LOOK: Duration = Duration::from_millis(5);
+const COLLECTED_WITHIN: u32 = 100;
 
 /// A process that shows no environment for so long has none.
 const MOST_DOUBT: Duration = Duration::from_millis(250);
@@ -293,6 +298,26 @@ impl Pen {
         self.doubtful
             .keys()
             .any(|identity| !known.contains_key(identity))
+    }
+
+    /// The end of the agent, as what wraps it tells it: a signal as 128 and its number.
+    pub(super) fn unwrapped(&self, end: ProcessEnd) -> ProcessEnd {
+        match end {
+            ProcessEnd::Code(code @ 129..=159) if self.namespace => ProcessEnd::Signal(code - 128),
+            end => end,
+        }
+    }
+
+    /// Collects the end of the namespace's first process, which became an orphan of ours when its parent ended.
+    pub(super) fn collect_first(&self) {
+        let Some(first) = &self.first else { return };
+        for _ in 0..COLLECTED_WITHIN {
+            orphans::collect();
+            if proc_table::row(first.pid).is_none_or(|now| now.started != first.started) {
+                return;
+            }
+            std::thread::park_timeout(LOOK);
+        }
     }
 
     /// Takes the cgroup away.

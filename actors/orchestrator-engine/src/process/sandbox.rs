@@ -185,7 +185,10 @@ impl Sandbox {
             None,
             (Path::new("/bin/sh"), &ask),
         );
-        let output = Command::new(program)
+        // In a session of its own, as runs are: what it leaves to this process is collected as theirs is.
+        let output = Command::new("setsid")
+            .arg("--wait")
+            .arg(program)
             .args(line)
             .current_dir("/")
             .stdin(Stdio::null())

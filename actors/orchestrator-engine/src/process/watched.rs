@@ -314,10 +314,11 @@ impl Watch {
         }
         let left = self.pen.scan();
         let end = match self.agent.try_wait() {
-            Ok(Some(status)) => status.into(),
+            Ok(Some(status)) => self.pen.unwrapped(status.into()),
             _ => ProcessEnd::Unkillable,
         };
         drop(self.registered);
+        self.pen.collect_first();
         // The last of its orphans.
         orphans::collect();
         if let Err(error) = self.pen.close() {

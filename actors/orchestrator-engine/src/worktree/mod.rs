@@ -32,6 +32,7 @@ pub use settle::Settled;
 pub use sweep::{RunState, Swept};
 
 use self::clone::CloneFacts;
+use crate::exhaustion;
 use crate::names::safe_name;
 
 /// All worktrees below one folder.
@@ -199,7 +200,19 @@ impl Worktrees {
         let facts = self.facts(&mirror, &worktree.repository)?;
         mirror.set(&worktree.staged("start"), start)?;
         let made = clone::make(&self.git, &mirror, &worktree, &facts);
-        made.inspect_err(|_| drop(guard::remove_tree(&worktree.folder)))?;
+        if let Err(error) = made {
+            // Asked before anything is taken back, which makes room.
+            let full = exhaustion::is_disk_full(&self.root);
+            let _ = guard::remove_tree(&worktree.folder);
+            if full {
+                let why = format!("No space left on device ({error})");
+                return Err(WorktreeError::at(&worktree.folder)(std::io::Error::new(
+                    std::io::ErrorKind::StorageFull,
+                    why,
+                )));
+            }
+            return Err(error);
+        }
         Ok(worktree)
     }
 
