@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod exec;
 mod folder;
+mod hook;
 mod serve;
 
 use std::process::ExitCode;
@@ -11,13 +12,17 @@ use std::process::ExitCode;
 use clap::Parser;
 use config_core::Environment;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, HookCommand};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.command.unwrap_or(Command::Serve(arguments.serve)) {
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
+        Command::Hook(HookCommand::Add(options)) => {
+            let environment = Environment::from_os(std::env::vars_os());
+            hook::add(&options, &environment)
+        }
         Command::Serve(options) => {
             let environment = Environment::from_os(std::env::vars_os());
             serve::run(&options, &environment)
