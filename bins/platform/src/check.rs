@@ -1,5 +1,6 @@
 //! Everything the platform would read, checked in one pass: its file, the products' own files, the environment.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use config_core::{
@@ -83,10 +84,7 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
         .orchestrator
         .map(|path| checker.orchestrator(path, environment));
     let found = checker.found;
-    if found.has_errors() {
-        return Err(found);
-    }
-    Ok(Plan {
+    let mut plan = Plan {
         log_level,
         search: search.flatten(),
         vm_manager: vm_manager.flatten(),
@@ -94,7 +92,37 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
         orchestrator: orchestrator.flatten(),
         warnings: found,
         data,
-    })
+    };
+    for clash in clashes(&plan.addresses()) {
+        plan.warnings.extend(of(&name, clash));
+    }
+    if plan.warnings.has_errors() {
+        return Err(plan.warnings);
+    }
+    Ok(plan)
+}
+
+/// Products that would want one port: the second of them could not start.
+fn clashes(addresses: &[(&'static str, String)]) -> Vec<String> {
+    let parsed = |text: &String| text.parse::<SocketAddr>().ok();
+    let mut found = Vec::new();
+    for (nth, (first, one)) in addresses.iter().enumerate() {
+        for (second, other) in &addresses[nth + 1..] {
+            let same = match (parsed(one), parsed(other)) {
+                (Some(a), Some(b)) => {
+                    let any = a.ip().is_unspecified() || b.ip().is_unspecified();
+                    a.port() == b.port() && a.port() != 0 && (any || a.ip() == b.ip())
+                }
+                _ => one == other && !one.ends_with(":0"),
+            };
+            if same {
+                found.push(format!(
+                    "{first} ({one}) and {second} ({other}) would listen on one port; give one of them another `listen`"
+                ));
+            }
+        }
+    }
+    found
 }
 
 /// A mistake that has no place in a text.
@@ -264,10 +292,65 @@ impl Plan {
         text
     }
 
+    /// Where each product would listen.
+    fn addresses(&self) -> Vec<(&'static str, String)> {
+        let search = self.search.as_ref();
+        let search = search.map(|search| search.settings.listen.value.to_string());
+        let machines = self.vm_manager.as_ref();
+        let machines = machines.map(|config| config.listen.value.to_string());
+        let runner = self.runner.as_ref().map(|config| config.listen.to_string());
+        let agents = self.orchestrator.as_ref();
+        let listeners = agents.map(|agents| &agents.checked.config.listeners);
+        let webhook = listeners.map(|listeners| listeners.webhook.clone());
+        let admin = listeners.and_then(|listeners| listeners.admin.clone());
+        let all = [
+            ("search", search),
+            ("vm_manager", machines),
+            ("runner", runner),
+            ("orchestrator", webhook),
+            ("the orchestrator's admin bridge", admin),
+        ];
+        all.into_iter()
+            .filter_map(|(product, address)| Some((product, address?)))
+            .collect()
+    }
+
     /// Whether anything was found that is only odd.
     pub(crate) fn has_warnings(&self) -> bool {
         self.warnings
             .iter()
             .any(|found| found.severity == Severity::Warning)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v13_two_products_on_one_address_are_found_before_the_start() {
+        let found = |one: &str, other: &str| {
+            let addresses = [("search", one.to_owned()), ("runner", other.to_owned())];
+            clashes(&addresses)
+        };
+        for (one, other) in [
+            ("127.0.0.1:3000", "127.0.0.1:3000"),
+            ("0.0.0.0:3000", "127.0.0.1:3000"),
+            ("[::]:3000", "127.0.0.1:3000"),
+            ("localhost:3000", "localhost:3000"),
+        ] {
+            let said = found(one, other);
+            assert!(
+                said[0].contains("search") && said[0].contains("runner"),
+                "{said:?}"
+            );
+        }
+        for (one, other) in [
+            ("127.0.0.1:3000", "127.0.0.1:3001"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("127.0.0.1:3000", "127.0.0.2:3000"),
+        ] {
+            assert!(found(one, other).is_empty(), "{one} {other}");
+        }
     }
 }

@@ -32,6 +32,36 @@ pub(crate) enum Command {
     /// Run a workflow of a working tree here, with what is not committed, without a forge
     #[command(after_help = EXEC_HELP)]
     Exec(ExecOptions),
+    /// The forge's webhooks that lead here
+    #[command(subcommand)]
+    Hook(HookCommand),
+}
+
+/// What to do with webhooks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Register the webhook of repositories at the forge, or bring it up to date
+    #[command(
+        after_help = "Environment: FORGE_URL, FORGE_TOKEN, FORGE_WEBHOOK_SECRET. Exit codes: 0 all have the hook, 1 one has not, 2 usage."
+    )]
+    Add(HookAddOptions),
+}
+
+/// Which hooks to register.
+#[derive(Debug, Args)]
+pub(crate) struct HookAddOptions {
+    /// Repositories, as `owner/repo`
+    #[arg(required = true, value_name = "OWNER/REPO")]
+    pub(crate) repositories: Vec<String>,
+    /// Where the forge reaches the runner; `public_url` with `/webhook` without it
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Have the forge send a test delivery
+    #[arg(long)]
+    pub(crate) test: bool,
+    /// The runner's configuration file
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// What `exec` ends with.

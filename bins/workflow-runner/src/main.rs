@@ -4,13 +4,14 @@ mod arguments;
 mod check;
 mod exec;
 mod folder;
+mod hook;
 mod serve;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, HookCommand};
 
 fn main() -> ExitCode {
     program::process::begin();
@@ -18,6 +19,10 @@ fn main() -> ExitCode {
     match arguments.command.unwrap_or(Command::Serve(arguments.serve)) {
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
+        Command::Hook(HookCommand::Add(options)) => {
+            let environment = Environment::from_os(std::env::vars_os());
+            hook::add(&options, &environment)
+        }
         Command::Serve(options) => {
             let environment = program::environment::take();
             serve::run(&options, &environment)

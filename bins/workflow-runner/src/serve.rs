@@ -22,6 +22,13 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
             return ExitCode::FAILURE;
         }
     };
+    let problems = config.problems();
+    if arguments.check && !problems.is_empty() {
+        for problem in problems {
+            say(&format!("error: {problem}"));
+        }
+        return ExitCode::FAILURE;
+    }
     if arguments.check {
         let text = format!(
             "the configuration is valid: {} on {}, VM manager {}\n",
@@ -41,7 +48,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
     }
 }
 
-fn read(arguments: &Arguments, environment: &Environment) -> Result<RunnerConfig, String> {
+pub(crate) fn read(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<RunnerConfig, String> {
     let variable = environment.text("WORKFLOW_RUNNER_CONFIG");
     let path = arguments
         .config

@@ -1,0 +1,136 @@
+//! `hook add`: registers the runner's webhook at the forge, by its API.
+
+use std::net::IpAddr;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use config_core::{Environment, Secret};
+use forge_core::{Forge, RepoName};
+use outbound::forge::{ForgeClient, HookChange, HookEvent, WantedHook};
+use outbound::http::{HttpClient, HttpOptions};
+use runner_web::config::RunnerConfig;
+use url::{Host, Url};
+
+use crate::arguments::{HookAddOptions, ServeOptions, print, say};
+use crate::serve;
+
+/// Registers the hook of each repository; the exit code says whether all have it.
+pub(crate) fn add(options: &HookAddOptions, environment: &Environment) -> ExitCode {
+    let serve = ServeOptions {
+        config: options.config.clone(),
+        listen: None,
+        data: None,
+        check: false,
+    };
+    let registered = serve::read(&serve, environment)
+        .map_err(anyhow::Error::msg)
+        .and_then(|config| register(options, &config, environment));
+    match registered {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&program::in_words(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Gives how many repositories have no hook.
+fn register(
+    options: &HookAddOptions,
+    config: &RunnerConfig,
+    environment: &Environment,
+) -> anyhow::Result<usize> {
+    let repositories: Vec<RepoName> = options
+        .repositories
+        .iter()
+        .map(|text| text.parse().with_context(|| format!("`{text}`")))
+        .collect::<anyhow::Result<_>>()?;
+    let settings = &config.runner;
+    let token = settings.forge_token.clone();
+    let token = token.context("FORGE_TOKEN is not set: the forge's API wants a token")?;
+    let base = match (&settings.forge_url, settings.forge) {
+        (Some(url), _) => url.clone(),
+        (None, Forge::GitHub) => Url::parse("https://api.github.com")?,
+        (None, _) => bail!("FORGE_URL is not set: it is not known where the forge is"),
+    };
+    let secret = environment.text("FORGE_WEBHOOK_SECRET").unwrap_or_default();
+    let wanted = WantedHook {
+        url: address(options.url.as_deref(), config, &base)?,
+        secret: Secret::new(secret.to_owned()),
+        events: vec![HookEvent::Push, HookEvent::PullRequest],
+    };
+    let kind = settings.forge;
+    actix_rt::System::new().block_on(async move {
+        let http = HttpClient::new(HttpOptions::default());
+        let forge = ForgeClient::new(http, kind, base, Some(token));
+        let mut missing = 0;
+        for repository in &repositories {
+            if let Err(error) = one(&forge, repository, &wanted, options.test).await {
+                missing += 1;
+                say(&format!("{repository}: {error:#}"));
+            }
+        }
+        Ok(missing)
+    })
+}
+
+async fn one(
+    forge: &ForgeClient,
+    repository: &RepoName,
+    wanted: &WantedHook,
+    test: bool,
+) -> anyhow::Result<()> {
+    let (hook, change) = forge
+        .ensure_hook(repository, wanted)
+        .await
+        .with_context(|| format!("the hook could not be registered ({})", forge.hook_rights()))?;
+    let what = match change {
+        HookChange::Created => "registered",
+        HookChange::Updated => "brought up to date",
+    };
+    print(&format!(
+        "{repository}: hook {} to {} is {what}\n",
+        hook.id, wanted.url
+    ));
+    if test {
+        let sent = forge.test_hook(repository, hook.id).await;
+        sent.context("the forge sends no test delivery")?;
+        print(&format!(
+            "{repository}: the forge was asked for a test delivery; the runner's log shows what came\n"
+        ));
+    }
+    Ok(())
+}
+
+/// Where the forge shall send to. A forge elsewhere does not reach this machine's own address.
+fn address(told: Option<&str>, config: &RunnerConfig, forge: &Url) -> anyhow::Result<Url> {
+    if let Some(told) = told {
+        let url = Url::parse(told).with_context(|| format!("--url `{told}`"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            bail!(
+                "--url `{told}`: give an http or https address, such as https://ci.example/webhook"
+            );
+        }
+        return Ok(url);
+    }
+    let public = config.runner.public_url.as_ref();
+    let url = public
+        .and_then(|public| public.join("webhook").ok())
+        .context("it is not known where people reach the runner: give --url")?;
+    if is_own_machine(&url) && !is_own_machine(forge) {
+        bail!(
+            "{forge} cannot reach {url}, which is this machine's own address: set `public_url`, or give --url https://<name>/webhook"
+        );
+    }
+    Ok(url)
+}
+
+fn is_own_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(four)) => IpAddr::from(four).is_loopback(),
+        Some(Host::Ipv6(six)) => six.to_canonical().is_loopback(),
+        None => false,
+    }
+}
