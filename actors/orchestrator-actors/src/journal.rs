@@ -190,6 +190,10 @@ impl Entry {
     }
 
     /// How each event is logged: one table, which every new event must be put into. `None`: its line was written elsewhere.
+    #[allow(
+        clippy::too_many_lines,
+        reason = "one table, which the compiler holds complete"
+    )]
     fn line(&self) -> Option<Line> {
         Some(match &self.what {
             Happened::Queued => {

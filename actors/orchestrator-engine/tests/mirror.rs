@@ -307,6 +307,9 @@ fn t3_a_mirror_s_configuration_is_a_constant() {
     assert_eq!(ground.trapped(), None);
 }
 
+/// What an agent does to the inner git folder of its clone.
+type Way<'a> = (&'a str, &'a dyn Fn(&Path));
+
 /// A clone that leads to somebody else's repository brings nothing of it.
 #[test]
 fn t3_nothing_of_another_repository_is_brought_in() {
@@ -324,7 +327,7 @@ fn t3_nothing_of_another_repository_is_brought_in() {
         .mirror(&"main".parse().unwrap(), &ground.path("checkout"))
         .unwrap();
     let sha: CommitSha = secret.parse().unwrap();
-    let ways: [(&str, &dyn Fn(&Path)); 5] = [
+    let ways: [Way<'_>; 5] = [
         ("file", &|inner| {
             fs::remove_dir_all(inner).unwrap();
             fs::write(inner, format!("gitdir: {}\n", private.display())).unwrap();
@@ -343,14 +346,14 @@ fn t3_nothing_of_another_repository_is_brought_in() {
             .unwrap();
         }),
         ("commondir", &|inner| {
-            fs::write(inner.join("commondir"), private.display().to_string()).unwrap()
+            fs::write(inner.join("commondir"), private.display().to_string()).unwrap();
         }),
         ("nested", &|inner| {
             fs::write(
                 inner.join(".git"),
                 format!("gitdir: {}\n", private.display()),
             )
-            .unwrap()
+            .unwrap();
         }),
     ];
     for (name, way) in ways {

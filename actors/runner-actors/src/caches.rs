@@ -266,10 +266,10 @@ mod tests {
         let theirs = [scope("refs/pull/7/head", true)];
         for key in ["one", "two", "three"] {
             put(&caches, &main[0], key, 10_000);
-            std::thread::sleep(std::time::Duration::from_millis(3));
+            std::thread::park_timeout(std::time::Duration::from_millis(3));
         }
         assert!(found(&caches, &main, "one", &[]).is_some());
-        std::thread::sleep(std::time::Duration::from_millis(3));
+        std::thread::park_timeout(std::time::Duration::from_millis(3));
         put(&caches, &main[0], "four", 10_000);
         assert_eq!(found(&caches, &main, "two", &[]), None, "used longest ago");
         for key in ["one", "three", "four"] {

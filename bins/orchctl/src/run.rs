@@ -53,11 +53,9 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
             show(format, &status, || human::status(&status))?;
         }
         Command::List { project } => {
-            let query = project
-                .as_ref()
-                .map(|project| format!("?project={project}"))
-                .unwrap_or_default();
-            let list: AgentList = bridge.get(&format!("admin/agents{query}")).await?;
+            let query = project.as_ref().map(|id| format!("?project={id}"));
+            let path = format!("admin/agents{}", query.unwrap_or_default());
+            let list: AgentList = bridge.get(&path).await?;
             show(format, &list, || human::agents(&list))?;
             return Ok(if list.agents.is_empty() { 4 } else { 0 });
         }

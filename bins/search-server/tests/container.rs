@@ -102,18 +102,8 @@ fn serves(mut command: Command) -> Result<(), String> {
     Ok(())
 }
 
-#[test]
-fn y10_an_image_is_built_tagged_by_the_version_and_serves() {
-    let Some(builder) = ["podman", "buildah"]
-        .into_iter()
-        .find(|one| is_installed(one))
-    else {
-        eprintln!("neither podman nor buildah is installed: no image was built");
-        return;
-    };
-    let engine = Engine {
-        folder: tempfile::tempdir().unwrap(),
-    };
+/// Builds the image, and gives the name it was tagged with.
+fn built_by(engine: &Engine, builder: &str) -> String {
     let server = Path::new(env!("CARGO_BIN_EXE_search-server"));
     let mut options = engine.options();
     if builder == "podman" {
@@ -138,15 +128,27 @@ fn y10_an_image_is_built_tagged_by_the_version_and_serves() {
         .output()
         .unwrap();
     assert!(built.status.success(), "{}", text(&built));
-    let image = String::from_utf8(built.stdout.clone())
-        .unwrap()
-        .trim()
-        .to_owned();
+    let image = String::from_utf8(built.stdout).unwrap().trim().to_owned();
     assert_eq!(
         image,
         format!("orrery-search-server:v{}", env!("CARGO_PKG_VERSION"))
     );
+    image
+}
 
+#[test]
+fn y10_an_image_is_built_tagged_by_the_version_and_serves() {
+    let Some(builder) = ["podman", "buildah"]
+        .into_iter()
+        .find(|one| is_installed(one))
+    else {
+        eprintln!("neither podman nor buildah is installed: no image was built");
+        return;
+    };
+    let engine = Engine {
+        folder: tempfile::tempdir().unwrap(),
+    };
+    let image = built_by(&engine, builder);
     let listen = ["--listen", "127.0.0.1:0"];
     let mut podman = engine.command(builder);
     podman.args([
@@ -180,10 +182,7 @@ fn y10_an_image_is_built_tagged_by_the_version_and_serves() {
         .output()
         .unwrap();
     assert!(from.status.success(), "{}", text(&from));
-    let container = String::from_utf8(from.stdout.clone())
-        .unwrap()
-        .trim()
-        .to_owned();
+    let container = String::from_utf8(from.stdout).unwrap().trim().to_owned();
     let mut run = engine.command("buildah");
     run.args([
         "run",

@@ -20,6 +20,7 @@ pub(crate) fn add(options: &HookAddOptions, environment: &Environment) -> ExitCo
         config: options.config.clone(),
         listen: None,
         data: None,
+        log_format: None,
         check: false,
     };
     let registered = serve::read(&serve, environment)

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
         Command::Hook(HookCommand::Add(options)) => {
-            let environment = Environment::from_os(std::env::vars_os());
+            let environment = program::environment::take();
             hook::add(&options, &environment)
         }
         Command::Serve(options) => {

@@ -130,7 +130,7 @@ impl<'a> Source<'a> {
         if self.fetch(&from, &kept)?.is_none() {
             return known();
         }
-        self.from_checkout(&from, &kept)?;
+        self.bring_from_checkout(&from, &kept)?;
         known()
     }
 
@@ -155,7 +155,7 @@ impl<'a> Source<'a> {
         if has()? {
             return Ok(());
         }
-        self.from_checkout(sha.as_str(), &kept)?;
+        self.bring_from_checkout(sha.as_str(), &kept)?;
         if has()? {
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl<'a> Source<'a> {
         Ok(Some(error.to_string()))
     }
 
-    fn from_checkout(&self, from: &str, to: &str) -> Result<bool, Failure> {
+    fn bring_from_checkout(&self, from: &str, to: &str) -> Result<bool, Failure> {
         let checkout = &self.project.working_dir;
         let fetched = self
             .worktrees

@@ -1,7 +1,7 @@
 //! Making a run ready: worktree, prompt, environment, command line, log.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orchestrator_core::config::{AgentCli, AgentSpec, Config, Project, WorktreeMode};
 use orchestrator_core::prompt::{Prompt, compose};
@@ -91,10 +91,7 @@ pub(super) fn prepare(
         &mut entries,
     );
     let prompt_file = folder.join("prompt.md");
-    if agent.cli.takes_prompt() {
-        fs::write(&prompt_file, &prompt.text)
-            .map_err(|error| format!("{}: {error}", prompt_file.display()))?;
-    }
+    write_prompt(agent, &prompt_file, &prompt.text)?;
     let workdir = tree
         .as_ref()
         .map_or(&project.working_dir, |tree| &tree.folder)
@@ -116,12 +113,7 @@ pub(super) fn prepare(
         browser: browser.as_ref(),
     };
     let line = command_line(&start).map_err(|error| error.to_string())?;
-    if let AgentCli::Sh { script } = &agent.cli
-        && script.contains("build-dispatch")
-    {
-        let task_bytes = script.len();
-        entries.push(Entry::of(run, Happened::BuildRemote { task_bytes }));
-    }
+    entries.extend(remote_build(agent, run));
     let prompt_file = agent.cli.takes_prompt().then_some(prompt_file);
     let reports = reports(&config, run)?;
     let folders = RunFolders {
@@ -155,6 +147,23 @@ pub(super) fn prepare(
         entries,
         nonce,
     })
+}
+
+fn write_prompt(agent: &AgentSpec, file: &Path, text: &str) -> Result<(), Failure> {
+    if agent.cli.takes_prompt() {
+        fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// The journal's entry of a script that hands its build to a worker.
+fn remote_build(agent: &AgentSpec, run: &Run) -> Option<Entry> {
+    let AgentCli::Sh { script } = &agent.cli else {
+        return None;
+    };
+    let task_bytes = script.len();
+    let is_remote = script.contains("build-dispatch");
+    is_remote.then(|| Entry::of(run, Happened::BuildRemote { task_bytes }))
 }
 
 /// The run's own folder, and its log in it.

@@ -91,7 +91,7 @@ fn carry_out(shared: &Shared, order: &Started) -> Outcome {
     }
     let prepared = match prepare(shared, run, &order.context) {
         Ok(prepared) => prepared,
-        Err(failure) => return not_started(shared, failure),
+        Err(failure) => return not_started(shared, &failure),
     };
     let Prepared {
         process,
@@ -138,7 +138,7 @@ fn carry_out(shared: &Shared, order: &Started) -> Outcome {
 }
 
 /// What a start that failed means: a pause, or an end.
-fn not_started(shared: &Shared, failure: Failure) -> Outcome {
+fn not_started(shared: &Shared, failure: &Failure) -> Outcome {
     if exhaustion::of_text(failure.text()) {
         return Outcome::PutOff(failure.text().to_owned());
     }

@@ -296,7 +296,7 @@ mod tests {
             look(&whole[..whole.len() - 1024], 512).is_err(),
             "it is cut"
         );
-        let mut behind = whole.clone();
+        let mut behind = whole;
         behind.extend(tar(tar::EntryType::Char, "null", 0o644, ""));
         assert!(
             look(&behind, 512).is_err(),

@@ -21,7 +21,7 @@ fn planned(jobs: &str) -> Plan {
         contexts: &Contexts::default(),
         files: &files,
     };
-    plan(workflow.value, input).unwrap()
+    plan(workflow.value, input).expect("it can be planned")
 }
 
 /// The contexts of all jobs and their copies.

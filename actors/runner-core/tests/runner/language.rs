@@ -151,13 +151,14 @@ fn copies(matrix: &str) -> String {
         "on: push\njobs:\n  a:\n    runs-on: x\n    strategy:\n      matrix: {matrix}\n    steps: [{{run: y}}]\n"
     );
     let parsed = read(&text);
-    let strategy = parsed.value.jobs[0].strategy.as_ref().unwrap();
+    let strategy = parsed.value.jobs[0].strategy.as_ref().expect("one");
     let mut contexts = Contexts::default();
     contexts.set(Context::Github, Value::object([("ref_name", "main")]));
     let scope = runner_core::expr::Scope::new(&contexts);
-    let value = strategy.matrix.as_ref().unwrap().value(&scope).unwrap();
-    let all = combinations(&value).unwrap();
-    let json: serde_json::Value = serde_json::from_str(&Value::list(all).to_json()).unwrap();
+    let matrix = strategy.matrix.as_ref().expect("a matrix");
+    let value = matrix.value(&scope).expect("a value");
+    let all = combinations(&value).expect("combinations");
+    let json: serde_json::Value = serde_json::from_str(&Value::list(all).to_json()).expect("JSON");
     json.to_string()
 }
 

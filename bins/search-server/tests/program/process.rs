@@ -62,7 +62,7 @@ fn t4_no_secret_stands_in_the_environment_that_the_system_shows() {
         "it has its token"
     );
     let arguments = fs::read(file_of(&running, "cmdline")).expect("shown");
-    assert!(String::from_utf8_lossy(&arguments).ends_with("--listen\0127.0.0.1:0\0"));
+    assert!(String::from_utf8_lossy(&arguments).ends_with("--listen\x00127.0.0.1:0\x00"));
     let name = fs::read_to_string(file_of(&running, "comm")).expect("shown");
     assert_eq!(name.trim(), "search-server");
     let block = fs::read(file_of(&running, "environ"));
