@@ -211,7 +211,7 @@ pub(crate) enum HookCommand {
 /// `hook add …`
 #[derive(Debug, Args)]
 pub(crate) struct HookAdd {
-    /// Where the forge reaches the orchestrator's receiver, for example https://orch.example.org/webhook
+    /// Where the forge reaches the orchestrator's receiver, for example `https://orch.example.org/webhook`
     #[arg(long, value_name = "URL")]
     pub(crate) url: url::Url,
     /// The project; the main project unless said.
@@ -223,7 +223,7 @@ pub(crate) struct HookAdd {
     /// What kind of forge it is.
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) forge: ForgeKind,
-    /// Base of the forge's API: https://gitea.example.org; for GitHub https://api.github.com unless said
+    /// Base of the forge's API: `https://gitea.example.org`; for GitHub `https://api.github.com` unless said
     #[arg(long, value_name = "URL")]
     pub(crate) forge_url: Option<url::Url>,
     /// Have the forge send a delivery afterwards.

@@ -191,7 +191,7 @@ pub fn posted_status(
 pub struct Failed {
     /// Why.
     pub error: ForgeError,
-    /// It was sending a comment, after [`sending_comment`]; else it was reading, or a status.
+    /// It was sending a comment, after [`super::sending_comment`]; else it was reading, or a status.
     pub sending: bool,
 }
 

@@ -9,7 +9,7 @@ use super::markdown;
 use super::packages::Package;
 
 /// Programs that a reader has, or that the text says how to get.
-const ELSEWHERE: [&str; 29] = [
+const ELSEWHERE: [&str; 30] = [
     "apt-get",
     "cargo",
     "cat",
@@ -32,6 +32,7 @@ const ELSEWHERE: [&str; 29] = [
     "node",
     "npm",
     "openssl",
+    "podman",
     "python3",
     "rg",
     "rustup",
