@@ -20,6 +20,7 @@ use orchestrator_core::Millis;
 use orchestrator_core::action::Action;
 use orchestrator_core::intake::{AgentKey, View, scheduled};
 use orchestrator_core::reconcile::ScheduleMark;
+use orchestrator_core::retention;
 use orchestrator_core::run::Reason;
 use orchestrator_engine::process::StopCause;
 use parking_lot::Mutex;
@@ -73,6 +74,8 @@ struct Clockwork {
     count: u64,
     last_whole: Option<Instant>,
     forced: bool,
+    /// The time that ages were measured by last, and when that was.
+    ages: Option<(Millis, Instant)>,
 }
 
 impl Dispatcher {
@@ -83,6 +86,7 @@ impl Dispatcher {
             count: 0,
             last_whole: None,
             forced: false,
+            ages: None,
         };
         Self {
             shared,
@@ -189,7 +193,7 @@ async fn run_tick(shared: Shared, workers: Workers, clockwork: Arc<Mutex<Clockwo
             carry_out(&shared, &workers, actions).await;
             if whole {
                 let _ = workers.sweeper.tell(SweepWorktrees);
-                prune(&shared).await;
+                prune(&shared, &clockwork).await;
             }
         }
         Err(error) => tracing::warn!(
@@ -372,8 +376,15 @@ async fn give_keeper(shared: &Shared, workers: &Workers, run: RunId, order: Star
 }
 
 /// Forgets what is too old, and the folders of runs that are forgotten.
-async fn prune(shared: &Shared) {
-    let Ok(gone) = shared.write(ledger::prune).await else {
+async fn prune(shared: &Shared, clockwork: &Mutex<Clockwork>) {
+    let at = Instant::now();
+    let (last, elapsed) = match clockwork.lock().ages {
+        Some((last, then)) => (Some(last), at.duration_since(then)),
+        None => (shared.last_entry_at(), Duration::ZERO),
+    };
+    let now = retention::trusted(last, elapsed, shared.now());
+    clockwork.lock().ages = Some((now, at));
+    let Ok(gone) = shared.write(move |book| ledger::prune(book, now)).await else {
         return;
     };
     if gone.is_empty() {

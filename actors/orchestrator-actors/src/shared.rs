@@ -18,7 +18,7 @@ use parking_lot::{Mutex, RwLock};
 use store::{Store, StoreError, WriteTxn};
 
 use crate::journal::Entry;
-use crate::ledger::{Book, Mirror, Standing};
+use crate::ledger::{self, Book, Mirror, Standing};
 
 /// Accounts whose comments start nothing.
 pub type OwnLogins = BTreeSet<Login>;
@@ -45,6 +45,8 @@ struct Inner {
     config_path: PathBuf,
     environment: Environment,
     clock: Clock,
+    /// When a former incarnation wrote into the journal last.
+    last_entry_at: Option<Millis>,
     git: Git,
     confinement: Confinement,
     sandbox: Sandbox,
@@ -122,6 +124,9 @@ impl Shared {
         }
         Ok(Self(Arc::new(Inner {
             deliveries: Deliveries::open(&parts.store, Bounds::default())?,
+            last_entry_at: parts
+                .store
+                .read_blocking(|rows| ledger::last_entry_at(rows))?,
             store: parts.store,
             config: RwLock::new(Arc::new(parts.config)),
             config_path: parts.config_path,
@@ -165,6 +170,11 @@ impl Shared {
     /// The environment of the daemon.
     pub fn environment(&self) -> &Environment {
         &self.0.environment
+    }
+
+    /// When a former incarnation wrote into the journal last.
+    pub(crate) fn last_entry_at(&self) -> Option<Millis> {
+        self.0.last_entry_at
     }
 
     /// Now.

@@ -12,7 +12,7 @@ use crate::{install, say, search_parts, shell};
 pub(crate) const PLAYWRIGHT: (&str, &str) = ("playwright-core", "1.64.1");
 
 /// A program, by the names it may have, and Debian's package for it.
-const PROGRAMS: [(&[&str], &str); 9] = [
+const PROGRAMS: [(&[&str], &str); 10] = [
     (&["git"], "git"),
     (&["curl"], "curl"),
     (&["node"], "nodejs"),
@@ -25,6 +25,7 @@ const PROGRAMS: [(&[&str], &str); 9] = [
     (&["qemu-img"], "qemu-utils"),
     (&["mmdebstrap"], "mmdebstrap"),
     (&["bwrap"], "bubblewrap"),
+    (&["podman", "buildah"], "buildah"),
 ];
 /// Programs outside of a user's `PATH`.
 const SYSTEM_PROGRAMS: [(&str, &str); 2] = [("/usr/sbin/sshd", "openssh-server"), MKE2FS];

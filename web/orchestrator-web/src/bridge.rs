@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use edge_web::guard::{ApiToken, HostPolicy, PublicPaths};
 use edge_web::{Edge, EdgeConfig, Health, Metrics, ServeOptions, serve};
 
 use crate::admin;
+use crate::peer;
 use crate::socket::{Bound, Standing};
 use crate::state::WebState;
 
@@ -67,7 +69,7 @@ impl Bridge {
         .await
     }
 
-    /// Only this user can open the socket, so it wants no token. Where somebody removes its file, it is made anew;
+    /// Only this user can open the socket, so it wants no token; agents run as this user, too, and are refused. Where somebody removes its file, it is made anew;
     /// what was asked on the old one is answered.
     async fn on_socket(
         self,
@@ -82,6 +84,7 @@ impl Bridge {
         loop {
             let (bridge, edge) = (self.clone(), edge.clone());
             let server = HttpServer::new(move || bridge.app(&edge))
+                .on_connect(peer::look)
                 .workers(1)
                 .disable_signals()
                 .shutdown_timeout(5)
@@ -133,6 +136,7 @@ impl Bridge {
     > {
         let routes = admin::routes(&self.metrics);
         App::new()
+            .wrap(from_fn(peer::refuse_agents))
             .wrap(edge.clone())
             .app_data(self.state.clone())
             .app_data(self.health.clone())

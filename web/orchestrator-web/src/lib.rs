@@ -14,6 +14,7 @@ mod event_stream;
 mod log_stream;
 mod metrics;
 mod page;
+mod peer;
 mod problems;
 mod receiver;
 mod reload;

@@ -122,14 +122,23 @@ pub fn forget_worktree(book: &mut Book<'_, '_>, id: &RunId, path: &str) -> Resul
     book.tell(Entry::of(&run, Happened::WorktreeRemoved(path.to_owned())))
 }
 
-/// Removes what is too old, a little at a time; the ids of runs whose logs can go.
+/// When the newest entry of the journal was written.
 ///
 /// # Errors
 /// The store's.
-pub fn prune(book: &mut Book<'_, '_>) -> Result<Vec<RunId>, StoreError> {
+pub(crate) fn last_entry_at(rows: &mut impl ReadRows) -> Result<Option<Millis>, StoreError> {
+    Ok(rows.last(&JOURNAL)?.map(|(_, row)| row.at))
+}
+
+/// Removes what is too old at `now` (see [`orchestrator_core::retention`]), a little at a time; the ids of runs whose logs
+/// can go.
+///
+/// # Errors
+/// The store's.
+pub fn prune(book: &mut Book<'_, '_>, now: Millis) -> Result<Vec<RunId>, StoreError> {
     let keep = book.config.retention;
     let age = u64::try_from(keep.age.as_millis()).unwrap_or(u64::MAX);
-    let oldest = book.now.saturating_sub(age);
+    let oldest = now.saturating_sub(age);
     // What is open, or has a worktree, is kept whatever its age; others behind it are not kept by it.
     let open = book.rows.range(&OPEN, .., usize::MAX)?;
     let trees = book.rows.range(&WORKTREES, .., usize::MAX)?;
@@ -160,7 +169,6 @@ pub fn prune(book: &mut Book<'_, '_>) -> Result<Vec<RunId>, StoreError> {
         max_rows: Some(max_rows),
         max_age: Some(Duration::from_millis(age)),
     };
-    let now = book.now;
     book.rows
         .retain(&JOURNAL, bound(MAX_JOURNAL), now, PRUNED, |_, row| row.at)?;
     book.rows

@@ -29,6 +29,7 @@ pub use change::{
     EndOfRun, Started, add_run, begin, cancel, checked, close_status, end, lost, put_back, reject,
     retry, running, spawned_nothing,
 };
+pub(crate) use keep::last_entry_at;
 pub use keep::{
     advance_cursor, clear_trouble, cursor, forget_worktree, mark_schedule, prune, remember_heads,
     set_paused, worktrees,

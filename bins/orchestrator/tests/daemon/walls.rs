@@ -10,7 +10,8 @@ use crate::harness::{Site, comment, git, pull, run_of, runs_of, wait_until};
 fn t4_an_agent_reads_neither_tokens_nor_configuration_nor_the_daemon() {
     let forge = Forge::start();
     let script = "set +e; cat ../agent_tokens.json ../orchestrator.toml; cat /proc/*/environ | tr '\\0' '\\n'; \
-        grep -rs WEBHOOK_SECRET_OF .. ; ls -A ../data; ls ../admin.sock; echo end";
+        grep -rs WEBHOOK_SECRET_OF .. ; ls -A ../data; ls ../admin.sock; \
+        curl -s --unix-socket ../admin.sock -X POST http://localhost/admin/projects/main/pause; echo end";
     let agents = format!(
         "[[agents]]\nproject = \"main\"\nname = \"nosy\"\ncli = \"sh\"\nscript = \'\'\'{script}; true\'\'\'\n\
          [[agents]]\nproject = \"main\"\nname = \"open\"\ncli = \"sh\"\nisolation = \"none\"\nscript = \"cat ../agent_tokens.json\"\n"
@@ -30,6 +31,14 @@ fn t4_an_agent_reads_neither_tokens_nor_configuration_nor_the_daemon() {
     let id = run["id"].as_str().expect("an id");
     let log = daemon.admin("GET", &format!("/admin/runs/{id}/log")).body;
     assert!(log.contains("end"), "{log}");
+    if run["isolation"] != "none" {
+        assert!(log.contains("the admin socket is for operators"), "{log}");
+        let journal = daemon.journal();
+        assert!(
+            !journal.contains(&"project.paused".to_owned()),
+            "{journal:?}"
+        );
+    }
     match run["isolation"].as_str() {
         Some("sandbox") => {
             // The redaction would hide the secrets themselves, so what stands around them is looked for.

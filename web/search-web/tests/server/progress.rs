@@ -37,7 +37,7 @@ fn y4_an_answer_that_may_miss_documents_says_that_indexing_goes_on() {
 fn y9_metrics_tell_of_sources_searches_and_the_cache() {
     let home = Home::new();
     home.write("valve.md", "# Valve\n\nthe valve leaks\n");
-    home.write("big.bin", [0_u8, 1, 2, 255, 0]);
+    home.write("big.bin", b"\x7fELF\x02\x01\x01\0\0\0");
     let server = home.start();
     let metrics = || server.get("/metrics").text();
     server.eventually("an answer is given again", || {
