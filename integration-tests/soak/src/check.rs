@@ -14,6 +14,8 @@ use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET, World};
 
 /// Longest time until everything has settled: retries of posts wait up to minutes.
 const QUIET: Duration = Duration::from_secs(900);
+/// What is waited for is said so often.
+const SAID_EVERY: Duration = Duration::from_secs(30);
 /// Longest time until a first image and a first machine are there.
 const MACHINES: Duration = Duration::from_secs(900);
 
@@ -46,6 +48,7 @@ pub(crate) fn all(world: &World, findings: &mut Findings) {
 /// Waits until `open` says nothing is open any more; what it says last is hanging.
 fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
     let begun = Instant::now();
+    let mut said = Duration::ZERO;
     loop {
         let left = open();
         if left.is_empty() {
@@ -54,6 +57,15 @@ fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
         if begun.elapsed() > QUIET {
             findings.hanging.extend(left);
             return;
+        }
+        if begun.elapsed() > said + SAID_EVERY {
+            said = begun.elapsed();
+            println!(
+                "soak: {} s: waiting for {} things, one is: {}",
+                said.as_secs(),
+                left.len(),
+                left[0]
+            );
         }
         pause(Duration::from_millis(500));
     }
@@ -248,7 +260,8 @@ fn documents(world: &World, findings: &mut Findings) {
         }
         // A sample: each is one more request.
         for word in gone.iter().rev().take(100) {
-            match search(word).as_deref() {
+            // In quotes, so that it is not put right into a word that is there.
+            match search(&format!("\"{word}\"")).as_deref() {
                 Some([]) => {}
                 found => open.push(format!("the former word {word} finds {found:?}")),
             }
