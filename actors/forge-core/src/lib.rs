@@ -21,6 +21,7 @@ mod json;
 mod marker;
 pub mod mention;
 mod signature;
+mod skip;
 mod status;
 pub mod text;
 
@@ -44,4 +45,5 @@ pub use signature::{
     EmptySecret, SecretAge, SecretBook, Signature, SignatureError, SignatureHeader, VerifiedBody,
     VerifiedBy, WebhookSecrets, sign,
 };
+pub use skip::skip_mark;
 pub use status::{CommitState, CommitStatus, StatusBody};

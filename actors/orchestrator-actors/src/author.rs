@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use forge_core::{Login, RepoName, RunId};
-use orchestrator_core::intake::is_skipped;
+use forge_core::{Login, RepoName, RunId, skip_mark};
 use orchestrator_core::run::Reason;
 use outbound::forge::{ForgeClient, ForgeError, Permission};
 use parking_lot::Mutex;
@@ -42,7 +41,7 @@ pub(crate) async fn check(shared: &Shared, client: &ForgeClient, run: &RunId) {
             // A forge that does not say keeps nothing from being checked.
             let message = client.commit_message(&repository, &sha).await;
             let message = message.ok().flatten().unwrap_or_default();
-            is_skipped(&message).then_some(Reason::SkipCi)
+            skip_mark(&message).map(|_| Reason::SkipCi)
         }
     };
     let id = run.clone();

@@ -1,6 +1,6 @@
 //! What started a run, and whether a workflow wants to be started by it.
 
-use forge_core::{Event, PullRequestAction, RefChange};
+use forge_core::{Event, PullRequestAction, RefChange, skip_mark};
 use serde::{Deserialize, Serialize};
 
 use crate::expr::Value;
@@ -195,15 +195,6 @@ pub enum Decision {
     NeedsPaths,
 }
 
-/// Texts in a commit's message that keep `push` and `pull_request` from starting anything.
-const SKIP_MARKS: [&str; 5] = [
-    "[skip ci]",
-    "[ci skip]",
-    "[no ci]",
-    "[skip actions]",
-    "[actions skip]",
-];
-
 /// Whether `workflow` is started by `event`.
 pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
     let on = &workflow.on;
@@ -225,20 +216,6 @@ pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
         EventKind::Schedule if !on.schedule.is_empty() => Decision::Start,
         EventKind::WorkflowDispatch | EventKind::Schedule => not_asked(),
     }
-}
-
-/// The mark in a commit's message, if there is one.
-fn skip_mark(message: &str) -> Option<&'static str> {
-    let mark = SKIP_MARKS.iter().find(|mark| message.contains(**mark));
-    let trailer = || {
-        let last = message.trim_end().rsplit("\n\n").next()?;
-        let lines = last.lines().map(|line| line.trim().to_ascii_lowercase());
-        let says = lines
-            .filter(|_| message.contains("\n\n"))
-            .any(|line| line == "skip-checks: true" || line == "skip-checks:true");
-        says.then_some("skip-checks: true")
-    };
-    mark.copied().or_else(trailer)
 }
 
 fn decide_push(trigger: &PushTrigger, event: &EventContext) -> Decision {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::EventError;
 use super::common::{Repository, login};
 use crate::json::Node;
-use crate::{CommitSha, GitRef, Login, ObjectFormats};
+use crate::{CommitSha, GitRef, Login, ObjectFormats, skip_mark};
 
 /// GitHub sends at most this many commits of a push.
 const GITHUB_COMMITS_MAX: usize = 2048;
@@ -115,7 +115,7 @@ impl PushEvent {
     pub fn skips_ci(&self) -> bool {
         self.head_commit
             .as_ref()
-            .is_some_and(|head| skips_ci(&head.message))
+            .is_some_and(|head| skip_mark(&head.message).is_some())
     }
 
     /// The files the listed commits touched, and whether the list can be relied on: forges cut it
@@ -147,25 +147,6 @@ impl PushEvent {
                 && self.commits.iter().all(whole),
         }
     }
-}
-
-/// Whether a commit message asks for no automation, by the words forges agree on.
-///
-/// Source: <https://docs.github.com/en/actions/how-tos/manage-workflow-runs/skip-workflow-runs>.
-pub(crate) fn skips_ci(message: &str) -> bool {
-    const MARKS: [&str; 5] = [
-        "[skip ci]",
-        "[ci skip]",
-        "[no ci]",
-        "[skip actions]",
-        "[actions skip]",
-    ];
-    let message = message.to_ascii_lowercase();
-    let trailer = |line: &str| {
-        line.split_once(':')
-            .is_some_and(|(key, value)| key == "skip-checks" && value.trim() == "true")
-    };
-    MARKS.iter().any(|mark| message.contains(mark)) || message.lines().skip(1).any(trailer)
 }
 
 impl RefChange {

@@ -7,7 +7,6 @@
 mod ignored;
 mod mentions;
 mod pulls;
-mod skip;
 
 use std::collections::BTreeSet;
 
@@ -23,7 +22,6 @@ use crate::health::{BudgetState, Usage};
 use crate::run::{Priority, Reason, Run, RunContext, RunState, StatusKey, Subject, Trigger};
 
 pub use ignored::Ignored;
-pub use skip::is_skipped;
 
 /// An agent by the project it is defined in.
 pub type AgentKey = (ProjectId, AgentName);
