@@ -10,7 +10,7 @@ use forge_core::{
 };
 use runner_core::plan::run_context;
 use runner_core::state::{Conclusion, RunState};
-use store::StoreError;
+use store::{StoreError, WriteTxn};
 
 use crate::clock::now_ms;
 use crate::event::StoredEvent;
@@ -149,6 +149,9 @@ impl Ledger {
                     outbox::update_status(rows, &repo, &sha, &owner, &status, now_ms())?;
                 }
             }
+            if record.state.is_terminal() {
+                end_what_is_owed(rows, (&repo, &sha, &owner), &record)?;
+            }
             Ok(())
         });
         write.await
@@ -264,6 +267,28 @@ impl Ledger {
             }
         }
     }
+}
+
+/// A run that has ended owes no status: what it began before a restart, by a plan that is not in its record any more, ends
+/// with it.
+fn end_what_is_owed(
+    rows: &mut WriteTxn<'_>,
+    (repo, sha, owner): (&RepoName, &CommitSha, &RunId),
+    record: &RunRecord,
+) -> Result<(), StoreError> {
+    for owed in outbox::obligations(rows, repo, sha)? {
+        if owed.owner != *owner || owed.status.state != CommitState::Pending {
+            continue;
+        }
+        let reason = record.reason.as_deref().unwrap_or_default().lines().next();
+        let status = CommitStatus {
+            state: CommitState::Error,
+            description: reason.unwrap_or("the run has ended").to_owned(),
+            ..owed.status
+        };
+        outbox::update_status(rows, repo, sha, owner, &status, now_ms())?;
+    }
+    Ok(())
 }
 
 /// The status of a job's copy as it stands.

@@ -1,6 +1,8 @@
 //! The runner ends and starts again in the middle of runs.
 
 use scripted_peers::{Misbehaviour, Play};
+use serde_json::Value;
+use store::{Options, ReadRows as _, Row, Store, StoreError, Table};
 
 use crate::harness::{Site, files, status, within};
 
@@ -172,4 +174,51 @@ fn a_forge_that_hangs_up_before_the_answer_loses_no_run() {
         let runs = runner.runs();
         runs.iter().all(|run| run["state"] == "succeeded")
     }));
+}
+
+/// A run as it is stored once it has begun.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct StoredRun {
+    record: Vec<u8>,
+    arrival: Option<()>,
+}
+
+impl Row for StoredRun {
+    const SCHEMA: u16 = 2;
+}
+
+/// F01: found by killing the runner often. A run that never came to its plan again was lost without jobs, and what it had begun
+/// before stayed pending.
+#[test]
+fn f01_a_status_that_was_begun_before_restarts_ends_with_its_run() {
+    let site = Site::new();
+    site.vmm.plan("POST /vms", Misbehaviour::Hang);
+    let runner = site.start();
+    let sha = site.commit(GRAPH);
+    let run = runner.run("push", "d-1", &site.push(&sha));
+    status(&site, &sha, "CI / a (push)", "pending");
+    runner.stop();
+    // As if it had been killed often enough before it could plan again.
+    let data = site.folder.path().join("runs");
+    let store = Store::open(&data, &Options::new("workflow-runner")).unwrap();
+    let records: Table<String, StoredRun> = Table::new("runner_runs");
+    let key = run.clone();
+    store
+        .write_blocking(move |rows| {
+            let mut row = rows.get(&records, &key)?.expect("it is stored");
+            let mut record: Value = serde_json::from_slice(&row.record).expect("JSON");
+            record["state"] = "received".into();
+            record["jobs"] = serde_json::json!([]);
+            record["taken_up"] = 3.into();
+            row.record = record.to_string().into_bytes();
+            rows.put(&records, &key, &row)?;
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+    store.close();
+    drop(store);
+    let runner = site.start();
+    assert_eq!(runner.ended(&run)["state"], "lost");
+    let said = status(&site, &sha, "CI / a (push)", "error");
+    assert_eq!(said, "the runner was restarted while it ran");
 }
