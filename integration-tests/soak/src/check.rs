@@ -204,11 +204,12 @@ fn workflows(world: &World, findings: &mut Findings) {
         }
     }
     until_quiet(findings, || {
+        // A run that never came to its plan has a status of the whole run; no context that was begun may stay pending.
         let settled = |sha: &&String| {
-            let statuses = world.forge.statuses(ROCKET, sha);
-            let context = "CI / build (push)";
-            let last = statuses.iter().rev().find(|one| one.context == context);
-            last.is_some_and(|status| status.state != "pending")
+            let last: BTreeMap<String, String> = (world.forge.statuses(ROCKET, sha).into_iter())
+                .map(|status| (status.context, status.state))
+                .collect();
+            !last.is_empty() && last.values().all(|state| state != "pending")
         };
         let open = pushes.iter().filter(|sha| !settled(sha));
         open.map(|sha| format!("the status of {sha} has not ended"))
