@@ -69,7 +69,7 @@ pub fn inert(text: &str, allowed: &[PostKind]) -> String {
     let forbids = |kind| !allowed.contains(&kind);
     let mut out = String::with_capacity(text.len() + 64);
     for (at, c) in text.iter().copied().enumerate() {
-        let place = Place { text: &text, at };
+        let place = TextPosition { text: &text, at };
         out.push(c);
         let breaks = match c {
             '@' => forbids(PostKind::Mentions) && place.is_mention(),
@@ -119,12 +119,12 @@ fn clean(text: &str) -> Vec<char> {
 
 /// A character and what is around it.
 #[derive(Clone, Copy)]
-struct Place<'t> {
+struct TextPosition<'t> {
     text: &'t [char],
     at: usize,
 }
 
-impl Place<'_> {
+impl TextPosition<'_> {
     fn next(self) -> Option<char> {
         self.text.get(self.at + 1).copied()
     }

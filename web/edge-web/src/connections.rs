@@ -52,14 +52,14 @@ pub(crate) struct ConnectionLimits {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    places: HashMap<u64, Arc<Place>>,
+    places: HashMap<u64, Arc<ConnectionPermit>>,
     of_address: HashMap<IpAddr, usize>,
     aside: usize,
 }
 
 /// One connection's place. Ended when the [`Seat`] is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPermit {
     /// `None`: of this machine, or unknown.
     address: Option<IpAddr>,
     aside: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Seat {
     number: u64,
-    pub(crate) place: Arc<Place>,
+    pub(crate) place: Arc<ConnectionPermit>,
     connections: Arc<Connections>,
 }
 
@@ -118,7 +118,7 @@ impl Connections {
                 return None;
             }
         }
-        let place = Arc::new(Place::new(address, aside, self.started));
+        let place = Arc::new(ConnectionPermit::new(address, aside, self.started));
         let number = open.enter(&place);
         drop(open);
         Some(Seat {
@@ -154,7 +154,7 @@ impl Connections {
 }
 
 impl Open {
-    fn enter(&mut self, place: &Arc<Place>) -> u64 {
+    fn enter(&mut self, place: &Arc<ConnectionPermit>) -> u64 {
         let number = self.next;
         self.next += 1;
         self.places.insert(number, Arc::clone(place));
@@ -183,7 +183,7 @@ impl Open {
     }
 
     /// Ends the one of these connections that is missed least. Whether there was one.
-    fn make_room(&mut self, is_one: impl Fn(&Place) -> bool) -> bool {
+    fn make_room(&mut self, is_one: impl Fn(&ConnectionPermit) -> bool) -> bool {
         let candidates = self.places.iter();
         let candidates = candidates.filter(|(_, place)| place.rank() < ANSWERED && is_one(place));
         let least = candidates.min_by_key(|(number, place)| {
@@ -199,7 +199,7 @@ impl Open {
     }
 }
 
-impl Place {
+impl ConnectionPermit {
     fn new(address: Option<IpAddr>, aside: bool, started: Instant) -> Self {
         let place = Self {
             address,

@@ -12,10 +12,10 @@ const REASONS: usize = 16;
 
 /// Decides which of many equal events get a line.
 #[derive(Debug)]
-pub(super) struct LogPause(Mutex<BTreeMap<String, Said>>);
+pub(super) struct LogPause(Mutex<BTreeMap<String, LoggedReason>>);
 
 #[derive(Debug)]
-struct Said {
+struct LoggedReason {
     at: Instant,
     suppressed: u64,
 }
@@ -32,7 +32,7 @@ impl LogPause {
         let is_known = said.contains_key(reason) || said.len() < REASONS;
         let reason = if is_known { reason } else { "" };
         let Some(it) = said.get_mut(reason) else {
-            let first = Said {
+            let first = LoggedReason {
                 at: now,
                 suppressed: 0,
             };

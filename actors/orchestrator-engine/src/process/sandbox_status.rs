@@ -17,7 +17,7 @@ pub(super) struct SandboxStatus {
 }
 
 #[derive(Deserialize)]
-struct Begun {
+struct StartReport {
     #[serde(rename = "child-pid")]
     child: i32,
 }
@@ -28,7 +28,7 @@ impl SandboxStatus {
         let mut told = BufReader::new(told);
         let mut line = String::new();
         (&mut told).take(LINE).read_line(&mut line).map_err(drop)?;
-        let begun: Begun = serde_json::from_str(&line).map_err(drop)?;
+        let begun: StartReport = serde_json::from_str(&line).map_err(drop)?;
         let first = Pid::from_raw(begun.child).ok_or(())?;
         Ok(Self { told, first })
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use crate::connections::Place;
+use crate::connections::ConnectionPermit;
 
 /// Shared by one connection and the requests that came over it.
 ///
@@ -34,13 +34,13 @@ struct Signal {
     /// Whether whoever sends has shown a token.
     known: Cell<bool>,
     /// Its place among the connections of the listener.
-    place: Option<Arc<Place>>,
+    place: Option<Arc<ConnectionPermit>>,
     reader: RefCell<Option<Waker>>,
 }
 
 impl Connection {
     /// One that has this place.
-    pub(crate) fn at(place: Arc<Place>) -> Self {
+    pub(crate) fn at(place: Arc<ConnectionPermit>) -> Self {
         Self(Rc::new(Signal {
             place: Some(place),
             ..Signal::default()
