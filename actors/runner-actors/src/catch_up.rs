@@ -17,7 +17,7 @@ use store::StoreError;
 
 use crate::desk::received;
 use crate::event::StoredEvent;
-use crate::heads::{self, Head, How, Told};
+use crate::heads::{self, Head, How, ReportedHead};
 use crate::known::Known;
 use crate::rows::{self, NewRun};
 use crate::service::Shared;
@@ -232,7 +232,7 @@ async fn missed(
             let event = event_of(&known, one, last.as_deref());
             let record = received(&event, "catch-up".to_owned());
             NewRun::of(&record, &event).put(rows)?;
-            if let Some(told) = Told::of(&event) {
+            if let Some(told) = ReportedHead::of(&event) {
                 heads::note(rows, &told, &record.id, How::CaughtUp)?;
             }
             runs.push((record.id, one.reference.clone(), one.sha.clone()));

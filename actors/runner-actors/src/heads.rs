@@ -32,14 +32,14 @@ impl Row for Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// A webhook told of it.
-    Told,
+    Delivered,
     /// The forge was asked.
     CaughtUp,
 }
 
 /// A reference that an event moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ReportedHead {
     key: String,
     sha: String,
     is_pull: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Told {
     again: bool,
 }
 
-impl Told {
+impl ReportedHead {
     /// What an event tells of; nothing for tags, and where the commit is not known yet.
     pub(crate) fn of(event: &StoredEvent) -> Option<Self> {
         let is_pull = event.kind() == EventKind::PullRequest;
@@ -68,7 +68,10 @@ fn key(repository: &str, reference: &str) -> String {
 
 /// The run that has this head already, where another delivery about it is to start nothing: forges tell of a pull request's commit as
 /// `opened` and as `synchronized`, and late of what was caught up on.
-pub(crate) fn run_of(rows: &mut impl ReadRows, told: &Told) -> Result<Option<String>, StoreError> {
+pub(crate) fn run_of(
+    rows: &mut impl ReadRows,
+    told: &ReportedHead,
+) -> Result<Option<String>, StoreError> {
     let head = rows.get(&HEADS, &told.key)?;
     let same =
         head.filter(|head| head.sha == told.sha && !told.again && (told.is_pull || head.caught_up));
@@ -78,7 +81,7 @@ pub(crate) fn run_of(rows: &mut impl ReadRows, told: &Told) -> Result<Option<Str
 /// Notes where the reference is now.
 pub(crate) fn note(
     rows: &mut WriteTxn<'_>,
-    told: &Told,
+    told: &ReportedHead,
     run: &str,
     how: How,
 ) -> Result<(), StoreError> {

@@ -15,7 +15,7 @@ use store::{Piece, StoreError, WriteTxn};
 use crate::clock::now_ms;
 use crate::desk::received;
 use crate::event::StoredEvent;
-use crate::heads::{self, How, Told};
+use crate::heads::{self, How, ReportedHead};
 use crate::rows::{self, NewRun};
 use crate::service::Shared;
 
@@ -108,7 +108,7 @@ async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, 
     let new = NewRun::delivered(&record, &event, body);
     let (deliveries, run) = (shared.deliveries.clone(), id.clone());
     let stored = shared.store.write(move |rows| {
-        let told = Told::of(&event);
+        let told = ReportedHead::of(&event);
         let known = match &told {
             Some(told) => heads::run_of(rows, told)?,
             None => None,
@@ -131,7 +131,7 @@ async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, 
         }
         new.put(rows)?;
         if let Some(told) = &told {
-            heads::note(rows, told, &run, How::Told)?;
+            heads::note(rows, told, &run, How::Delivered)?;
         }
         Ok::<_, StoreError>(Stored::New(rows::forget_oldest(rows, keep)?))
     });

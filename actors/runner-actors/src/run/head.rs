@@ -11,7 +11,7 @@ use store::StoreError;
 use super::Ledger;
 use crate::catch_up::forge_client;
 use crate::event::StoredEvent;
-use crate::heads::{self, How, Told};
+use crate::heads::{self, How, ReportedHead};
 use crate::rows;
 use crate::service::Shared;
 use crate::source::{SourceError, remote};
@@ -58,12 +58,12 @@ pub(super) async fn name_head(ledger: &mut Ledger) -> Result<(), NoHead> {
     let noted = ledger.shared.store.write(move |rows| {
         rows::put_event(rows, &record.id, &event)?;
         rows::put_run(rows, &record)?;
-        let Some(told) = Told::of(&event) else {
+        let Some(told) = ReportedHead::of(&event) else {
             return Ok::<_, StoreError>(None);
         };
         let known = heads::run_of(rows, &told)?.filter(|run| *run != record.id);
         if known.is_none() {
-            heads::note(rows, &told, &record.id, How::Told)?;
+            heads::note(rows, &told, &record.id, How::Delivered)?;
         }
         Ok(known)
     });
