@@ -4,19 +4,10 @@ use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 
+use crate::severity::Severity;
 use crate::snippet::{Secrets, Snippet};
 use crate::source::{Finding, Source};
 use crate::value_error::ValueError;
-
-/// Whether the configuration can be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// It cannot.
-    Error,
-    /// It can, but something in it has no effect.
-    Warning,
-}
 
 /// Whether rendered text carries ANSI colours; the program decides (a terminal, `NO_COLOR`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -50,8 +50,9 @@ impl Environment {
         self.get(name).ok()?.filter(|text| !text.is_empty())
     }
 
-    /// Where programs keep data of this user: `$XDG_DATA_HOME`, `~/.local/share`, or `/var/lib` for one without a home
-    /// (XDG Base Directory Specification: a path that is not absolute counts as none).
+    /// Where programs keep data of this user: `$XDG_DATA_HOME`, `~/.local/share`, or `/var/lib` for
+    /// one without a home (XDG Base Directory Specification: a path that is not absolute counts as
+    /// none).
     pub fn data_home(&self) -> PathBuf {
         let named = self.text("XDG_DATA_HOME").map(PathBuf::from);
         let named = named.filter(|path| path.is_absolute());

@@ -1,26 +1,20 @@
 //! One file to decode: its bytes, its language and the environment it may refer to.
 
 use std::ops::Range;
+use std::path::Path;
 
 use crate::decode::{Item, Session};
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::environment::Environment;
 use crate::expand::expand;
+use crate::severity::Severity;
 use crate::snippet::Secrets;
 use crate::source::{Finding, Source, Span};
 use crate::syntax::Format;
+use crate::table::{EffectiveSetting, FlagValues, Layers, TableInfo};
 use crate::tree::Node;
+use crate::unknown_keys::UnknownKeys;
 use crate::written::{TextPlace, Written, add_places};
-
-/// What to do with a key nobody knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum UnknownKeys {
-    /// An error: it is a misspelt key, or one that has no effect.
-    #[default]
-    Refuse,
-    /// A warning: the file may have been written for a newer version.
-    Warn,
-}
 
 /// A configuration text and how to read it.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +24,7 @@ pub struct Input<'a> {
     format: Format,
     environment: &'a Environment,
     unknown_keys: UnknownKeys,
+    base: &'a Path,
 }
 
 /// A checked value, and what is odd about the text it came from.
@@ -67,6 +62,7 @@ impl<'a> Input<'a> {
             format,
             environment,
             unknown_keys,
+            base: Path::new(""),
         }
     }
 
@@ -95,12 +91,40 @@ impl<'a> Input<'a> {
         self
     }
 
+    /// The same text; relative paths in it are meant from `base`.
+    #[must_use]
+    pub fn base(mut self, base: &'a Path) -> Self {
+        self.base = base;
+        self
+    }
+
+    /// The settings in force when the root of the text has the keys of `info`, and where each comes
+    /// from.
+    ///
+    /// # Errors
+    /// Every mistake of the syntax.
+    pub fn effective(
+        &self,
+        info: &TableInfo,
+        flags: FlagValues<'_>,
+    ) -> Result<Vec<EffectiveSetting>, Diagnostics> {
+        let (source, root) = self.parsed()?;
+        let mut settings = Vec::new();
+        let layers = Layers {
+            source: &source,
+            environment: self.environment,
+            flags,
+        };
+        layers.add_table("", info, Some(&root), &mut settings);
+        Ok(settings)
+    }
+
     /// The values as they are written, no variable put in.
     ///
     /// # Errors
     /// Every mistake of the syntax.
     pub fn written(&self) -> Result<Written, Diagnostics> {
-        self.root().map(|root| Written::from(&root))
+        self.parsed().map(|(_, root)| Written::from(&root))
     }
 
     /// Where each string stands.
@@ -108,19 +132,19 @@ impl<'a> Input<'a> {
     /// # Errors
     /// Every mistake of the syntax.
     pub fn texts(&self) -> Result<Vec<TextPlace>, Diagnostics> {
-        let root = self.root()?;
+        let (_, root) = self.parsed()?;
         let mut places = Vec::new();
         add_places("", &root, &mut places);
         Ok(places)
     }
 
-    fn root(&self) -> Result<Node, Diagnostics> {
+    fn parsed(&self) -> Result<(Source, Node), Diagnostics> {
         let (source, mut findings, readable) = Source::read(self.name, self.bytes);
         let root = readable
             .then(|| self.format.parse(&source, &mut findings))
             .flatten();
         match root {
-            Some(root) if findings.is_empty() => Ok(root),
+            Some(root) if findings.is_empty() => Ok((source, root)),
             _ => Err(diagnostics(&source, findings, Vec::new())),
         }
     }
@@ -141,8 +165,8 @@ impl<'a> Input<'a> {
             return Err(diagnostics(&source, findings, Vec::new()));
         };
         expand(&mut root, &source, self.environment, &mut findings);
-        let session = Session::new(&source, self.format, self.unknown_keys, findings);
-        let value = read(&session.root(&root));
+        let session = Session::new(&source, self.format, self.unknown_keys, self.base, findings);
+        let value = read(&Item::root(&session, &root));
         let (mut findings, hidden) = session.finish();
         let secrets = hidden.iter().map(|(span, _)| *span).collect();
         let wrong = findings

@@ -36,35 +36,46 @@ mod duration;
 mod environment;
 mod expand;
 mod input;
-mod layered;
 mod link;
+mod origin;
 mod public;
 mod redact;
 mod secret;
+mod severity;
 mod shortage;
 mod snippet;
 mod source;
 mod suggest;
 mod syntax;
+mod table;
 mod text;
 mod tree;
+mod unknown_keys;
 mod value_error;
 mod written;
 
 pub use bytes::ByteSize;
 pub use decode::{Choices, Fields, Item, LOG_LEVELS, choose};
-pub use diagnostic::{Colours, Diagnostic, Diagnostics, Severity};
+pub use diagnostic::{Colours, Diagnostic, Diagnostics};
 pub use duration::{format_duration, parse_duration};
 pub use environment::{Environment, NotUnicode};
-pub use input::{Decoded, Input, SecretPlace, UnknownKeys};
-pub use layered::{Layered, Origin, Setting};
+pub use input::{Decoded, Input, SecretPlace};
 pub use link::parse_http_url;
+pub use origin::{Origin, Setting};
 pub use public::is_public;
 pub use secret::Secret;
+pub use severity::Severity;
 pub use shortage::{Shortage, is_resource_shortage};
 pub use source::{MAX_DEPTH, MAX_FILE_BYTES};
 pub use suggest::{quoted, suggestion};
 pub use syntax::Format;
+pub use table::{
+    BOOLEAN, Choice, Described, EffectiveSetting, FILE_PATH, FlagValues, Given, List, Map, Opt,
+    PROGRAM, Plain, Record, Row, RowInfo, SECRET, Set, Shape, Shaped, Table, TableInfo, TextKind,
+    ValueKind, Whole, choice, from_str, list, map, map_of, no_text, opt, record, render_effective,
+    set, whole,
+};
 pub use text::SourceText;
+pub use unknown_keys::UnknownKeys;
 pub use value_error::ValueError;
 pub use written::{TextPlace, Written};

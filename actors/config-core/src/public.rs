@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether an address is one of the public internet: neither this machine, nor a local network, nor
-/// one of the ranges IANA keeps for special purposes, nor a cloud's own inside of it. Addresses that carry another (mapped, 6to4,
-/// NAT64, Teredo) are judged by what they carry.
+/// one of the ranges IANA keeps for special purposes, nor a cloud's own inside of it. Addresses
+/// that carry another (mapped, 6to4, NAT64, Teredo) are judged by what they carry.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -32,8 +32,9 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
     !special && !is_of_a_clouds_host(ip)
 }
 
-/// Addresses that look public and are the cloud's own inside of it: Azure's host (metadata, keys of the machine), IBM's services. Those
-/// of the others lie in ranges that are not public: 169.254.169.254, 100.100.100.200, 192.0.0.192, fd00:ec2::254, fd20:ce::254.
+/// Addresses that look public and are the cloud's own inside of it: Azure's host (metadata, keys of
+/// the machine), IBM's services. Those of the others lie in ranges that are not public:
+/// 169.254.169.254, 100.100.100.200, 192.0.0.192, fd00:ec2::254, fd20:ce::254.
 fn is_of_a_clouds_host(ip: Ipv4Addr) -> bool {
     match ip.octets() {
         [168, 63, 129, 16] | [161, 26, _, _] => true,

@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// Error numbers without a kind of their own in the standard library: `ENFILE` and `EMFILE` have the same numbers on every
-/// Unix; `EDQUOT` is Linux's.
+/// Error numbers without a kind of their own in the standard library: `ENFILE` and `EMFILE` have
+/// the same numbers on every Unix; `EDQUOT` is Linux's.
 const NUMBERS: [(i32, Shortage); 3] = [
     (23, Shortage::Descriptors),
     (24, Shortage::Descriptors),
@@ -52,9 +52,9 @@ impl Shortage {
     }
 }
 
-/// Whether this error says that the machine has too little of something at the moment: a reason to pause and try again, never
-/// a verdict about what was tried. Of system calls that make processes, threads, files: a socket's `EAGAIN` means
-/// something else.
+/// Whether this error says that the machine has too little of something at the moment: a reason to
+/// pause and try again, never a verdict about what was tried. Of system calls that make processes,
+/// threads, files: a socket's `EAGAIN` means something else.
 #[must_use]
 pub fn is_resource_shortage(error: &io::Error) -> bool {
     Shortage::of(error).is_some()

@@ -1,6 +1,6 @@
 //! The text of one file: bytes checked, offsets turned into lines and columns.
 
-use crate::diagnostic::Severity;
+use crate::severity::Severity;
 
 /// The largest configuration file that is read, in bytes (1 MiB). A larger one is a mistake (the
 /// wrong file was named), and refusing it bounds the memory a wrong file can take.

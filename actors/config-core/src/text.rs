@@ -1,9 +1,11 @@
-//! Texts of other languages (a workflow's YAML): the same checks of the bytes, the same way to show mistakes.
+//! Texts of other languages (a workflow's YAML): the same checks of the bytes, the same way to show
+//! mistakes.
 
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::severity::Severity;
 use crate::snippet::Secrets;
 use crate::source::{Finding, Source, Span};
 
@@ -19,7 +21,8 @@ impl SourceText {
     /// Reads the bytes of a file; a byte-order mark is taken off.
     ///
     /// # Errors
-    /// When they are no text: too many ([`crate::MAX_FILE_BYTES`]), UTF-16, not UTF-8, a NUL, nothing.
+    /// When they are no text: too many ([`crate::MAX_FILE_BYTES`]), UTF-16, not UTF-8, a NUL,
+    /// nothing.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Diagnostics> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let (source, findings, usable) = Source::read(name, bytes);

@@ -1,7 +1,7 @@
 //! A file's values as they are written: escapes decoded, no variable put in.
 //!
-//! Who compares two versions of a file compares these: in the text a `$` can be spelt `\u0024`, and after expansion
-//! nobody can tell where a value came from.
+//! Who compares two versions of a file compares these: in the text a `$` can be spelt `\u0024`, and
+//! after expansion nobody can tell where a value came from.
 
 use std::ops::Range;
 
@@ -31,7 +31,8 @@ impl Written {
         with_key.map(|(_, value)| value)
     }
 
-    /// Whether a string in it may name a variable. `$${` counts as well: that costs little, and no spelling is missed.
+    /// Whether a string in it may name a variable. `$${` counts as well: that costs little, and no
+    /// spelling is missed.
     pub fn may_hold_variable(&self) -> bool {
         match self {
             Self::Text(text) => text.contains("${"),

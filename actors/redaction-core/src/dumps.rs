@@ -1,5 +1,6 @@
-//! Dumps of bytes, as `od`, `hexdump` and `xxd` print them: an offset, units in hexadecimal, octal or decimal or as
-//! characters, and perhaps the text beside them. A secret may begin in one line and end in a later one.
+//! Dumps of bytes, as `od`, `hexdump` and `xxd` print them: an offset, units in hexadecimal, octal
+//! or decimal or as characters, and perhaps the text beside them. A secret may begin in one line
+//! and end in a later one.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use crate::index::FormIndex;
 use crate::text::Text;
 
 /// Longer lines are no dumps.
-const LONGEST_LINE: usize = 1 << 10;
+const MAX_LINE: usize = 1 << 10;
 
 /// How the units of a line are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ const RADIXES: [Radix; 5] = [
 
 /// Lines that follow each other, read in one way.
 #[derive(Default)]
-struct Bytes {
+struct DumpBytes {
     bytes: Vec<u8>,
     /// Of each byte: its line, and its unit in the text.
     units: Vec<(usize, Range<usize>)>,
@@ -48,8 +49,8 @@ struct Line {
     beside: Range<usize>,
 }
 
-/// Marks secrets in dumps; gives back from where on more must come before it can be told. `at_line_start`: nothing of the
-/// first line was given out before. `is_end`: nothing follows.
+/// Marks secrets in dumps; gives back from where on more must come before it can be told.
+/// `at_line_start`: nothing of the first line was given out before. `is_end`: nothing follows.
 pub(crate) fn dumps(
     text: &Text<'_>,
     forms: &FormIndex,
@@ -57,7 +58,7 @@ pub(crate) fn dumps(
     mark: &mut dyn FnMut(usize, usize),
 ) -> Option<usize> {
     let mut lines: Vec<Line> = Vec::new();
-    let mut reads: [Bytes; 5] = Default::default();
+    let mut reads: [DumpBytes; 5] = Default::default();
     let mut waits = None;
     let mut begin = 0;
     for whole in text.bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -83,7 +84,7 @@ pub(crate) fn dumps(
                 for (radix, read) in RADIXES.iter().zip(&mut reads) {
                     if !read.take(text, &lines[number], number, *radix) {
                         read.find(text, forms, &lines, mark);
-                        *read = Bytes::default();
+                        *read = DumpBytes::default();
                     }
                 }
             }
@@ -108,16 +109,16 @@ fn forget(
     text: &Text<'_>,
     forms: &FormIndex,
     lines: &[Line],
-    reads: &mut [Bytes; 5],
+    reads: &mut [DumpBytes; 5],
     mark: &mut dyn FnMut(usize, usize),
 ) {
     for read in reads {
         read.find(text, forms, lines, mark);
-        *read = Bytes::default();
+        *read = DumpBytes::default();
     }
 }
 
-impl Bytes {
+impl DumpBytes {
     /// Takes the units of a line; false when they cannot be read in this way.
     fn take(&mut self, text: &Text<'_>, line: &Line, number: usize, radix: Radix) -> bool {
         let units = if radix == Radix::Characters {
@@ -240,7 +241,7 @@ fn character(cell: &[u8]) -> Option<u8> {
 impl Line {
     /// The units of a line that looks like one of a dump, which begins at `begin` in the text.
     fn parse(line: &[u8], begin: usize) -> Option<Self> {
-        if line.len() > LONGEST_LINE || line.is_empty() {
+        if line.len() > MAX_LINE || line.is_empty() {
             return None;
         }
         let tokens = tokens(line);
@@ -332,7 +333,8 @@ fn is_number(token: &[u8]) -> bool {
     (1..=32).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// The cells of `od -c`, four characters wide, the last three of them the byte's; none when there are not enough.
+/// The cells of `od -c`, four characters wide, the last three of them the byte's; none when there
+/// are not enough.
 fn cells(line: &[u8], from: usize, enough: usize) -> Vec<Range<usize>> {
     let rest = line.len() - from;
     let whole = rest / 4 * 4;
@@ -356,7 +358,7 @@ fn cells(line: &[u8], from: usize, enough: usize) -> Vec<Range<usize>> {
 
 /// Whether more may make a line of a dump of an open line.
 fn may_be_dump(line: &[u8]) -> bool {
-    if line.len() > LONGEST_LINE {
+    if line.len() > MAX_LINE {
         return false;
     }
     let tokens = tokens(line);

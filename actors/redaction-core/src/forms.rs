@@ -6,14 +6,17 @@ const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const LOWER: &[u8; 16] = b"0123456789abcdef";
 const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Longer secrets are looked for in pieces of this many bytes, each by itself.
-const LONGEST_PIECE: usize = 8 << 10;
-/// More forms are not taken: each makes every search a little slower.
-const MOST_FORMS: usize = 20_000;
+/// Longer secrets are looked for in chunks of this many bytes, each by itself.
+const MAX_CHUNK: usize = 8 << 10;
+/// More forms are not taken.
+const MAX_FORMS: usize = 20_000;
+/// Forms of more bytes are not taken: the automaton that finds them has a state of about 12 bytes
+/// for each.
+const MAX_FORM_BYTES: usize = 8 << 20;
 /// Shortest base64 that is looked for over line ends, in characters.
-const SHORTEST_JOINED: usize = 6;
+const MIN_JOINED: usize = 6;
 /// Shortest secret that is looked for in dumps and spaced digits, in bytes.
-const SHORTEST_DUMPED: usize = 4;
+const MIN_DUMPED: usize = 4;
 
 /// How short a text may be to be looked for, in bytes: shorter ones would mask ordinary words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +51,8 @@ pub struct SecretForms {
 }
 
 impl SecretForms {
-    /// Adds the forms of a secret: whole, trimmed, and line by line. One that is shorter than `minimums` says is none.
+    /// Adds the forms of a secret: whole, trimmed, and line by line. One that is shorter than
+    /// `minimums` says is none.
     ///
     /// # Errors
     /// When there are too many: the caller must then withhold the output.
@@ -68,7 +72,8 @@ impl SecretForms {
         for line in lines.filter(|line| line.len() >= minimums.line) {
             self.add_text(line.as_bytes(), minimums);
         }
-        if self.all.len() > MOST_FORMS {
+        let bytes: usize = self.all.iter().map(Vec::len).sum();
+        if self.all.len() > MAX_FORMS || bytes > MAX_FORM_BYTES {
             Err(TooManySecrets)
         } else {
             Ok(())
@@ -86,28 +91,28 @@ impl SecretForms {
     }
 
     fn add_text(&mut self, text: &[u8], minimums: Minimums) {
-        for piece in text.chunks(LONGEST_PIECE) {
-            self.all.insert(piece.to_vec());
-            self.plain.insert(piece.to_vec());
-            if piece.len() >= SHORTEST_DUMPED {
-                self.dumped.insert(piece.to_vec());
-                self.hex.insert(hex(piece, LOWER));
+        for chunk in text.chunks(MAX_CHUNK) {
+            self.all.insert(chunk.to_vec());
+            self.plain.insert(chunk.to_vec());
+            if chunk.len() >= MIN_DUMPED {
+                self.dumped.insert(chunk.to_vec());
+                self.hex.insert(hex(chunk, LOWER));
             }
-            if piece.len() < minimums.encodable {
+            if chunk.len() < minimums.encodable {
                 continue;
             }
-            let mut encoded = encodings(piece);
+            let mut encoded = encodings(chunk);
             encoded.retain(|form| form.len() >= minimums.encoded);
             self.all.extend(encoded);
-            let joined = (0..3).map(|before| base64_core(piece, before));
+            let joined = (0..3).map(|before| base64_core(chunk, before));
             self.base64
-                .extend(joined.filter(|form| form.len() >= SHORTEST_JOINED.max(minimums.encoded)));
+                .extend(joined.filter(|form| form.len() >= MIN_JOINED.max(minimums.encoded)));
         }
     }
 }
 
-/// The encodings of `secret` that come in one piece: base64 and base64url at each of the three alignments, hexadecimal,
-/// percent-encoded (what has to be, or all), and escaped as in JSON.
+/// The encodings of `secret` that come in one piece: base64 and base64url at each of the three
+/// alignments, hexadecimal, percent-encoded (what has to be, or all), and escaped as in JSON.
 fn encodings(secret: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for before in 0..3 {
@@ -136,8 +141,8 @@ const fn url_safe(byte: u8) -> u8 {
     }
 }
 
-/// The characters of a base64 text that depend on nothing but `secret` when `before` bytes (modulo 3) stand in front
-/// of it: those that hold bits of a neighbour are left out.
+/// The characters of a base64 text that depend on nothing but `secret` when `before` bytes
+/// (modulo 3) stand in front of it: those that hold bits of a neighbour are left out.
 fn base64_core(secret: &[u8], before: usize) -> Vec<u8> {
     let mut padded = vec![0; before];
     padded.extend_from_slice(secret);
@@ -254,6 +259,10 @@ mod tests {
     fn too_many_secrets_are_refused() {
         let mut forms = SecretForms::default();
         let added = (0..4000).map(|number| forms.add(&format!("secret number {number}"), MINIMUMS));
+        assert!(added.into_iter().any(|added| added == Err(TooManySecrets)));
+        let mut forms = SecretForms::default();
+        let large = |number: usize| format!("{number:>8000}").replace(' ', "s");
+        let added = (0..200).map(|number| forms.add(&large(number), MINIMUMS));
         assert!(added.into_iter().any(|added| added == Err(TooManySecrets)));
     }
 }

@@ -4,13 +4,14 @@ use crate::index::FormIndex;
 use crate::text::Text;
 
 /// What stands between digits is no longer than this.
-const WIDEST_GAP: usize = 64;
-/// A line of base64 that goes on in the next one has at least so many characters, or so many of the secret's.
-const BROKEN_LINE: usize = 12;
-const FEW: usize = 4;
+const MAX_GAP: usize = 64;
+/// A line of base64 that goes on in the next one has at least so many characters, or so many of the
+/// secret's.
+const MIN_WRAPPED_LINE: usize = 12;
+const MIN_OPEN_DIGITS: usize = 4;
 
 /// What a byte is to a run of digits.
-enum Step {
+enum DigitClass {
     Digit(u8),
     /// Between digits.
     Gap,
@@ -19,16 +20,16 @@ enum Step {
     End,
 }
 
-/// What stood before the text, on its line.
+/// What stands before the text on its line.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Before {
+pub(crate) struct LinePrefix {
     /// So many characters of base64, without a gap.
     pub(crate) run: usize,
     /// Nothing but hex digits and what stands between them.
     pub(crate) only_hex: bool,
 }
 
-impl Default for Before {
+impl Default for LinePrefix {
     fn default() -> Self {
         Self {
             run: 0,
@@ -37,7 +38,7 @@ impl Default for Before {
     }
 }
 
-impl Before {
+impl LinePrefix {
     /// Goes on over `bytes`.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
         let line = bytes.iter().rposition(|byte| *byte == b'\n');
@@ -45,23 +46,24 @@ impl Before {
             *self = Self::default();
         }
         let rest = &bytes[line.map_or(0, |end| end + 1)..];
-        let run = rest
-            .iter()
-            .rev()
+        self.run = self.run_through(rest);
+        self.only_hex &= rest.iter().all(|byte| is_hex_or_gap(*byte));
+    }
+
+    /// How many characters of base64 stand at the end of `line`, those before it counted too.
+    fn run_through(&self, line: &[u8]) -> usize {
+        let digits = line.iter().rev();
+        let run = digits
             .take_while(|byte| base64_digit(**byte).is_some())
             .count();
-        self.run = if run == rest.len() {
-            self.run + run
-        } else {
-            run
-        };
-        self.only_hex &= rest.iter().all(|byte| is_hex_or_gap(*byte));
+        let before = if run == line.len() { self.run } else { 0 };
+        before + run
     }
 }
 
 /// A run of digits.
 #[derive(Default)]
-struct Run {
+struct DigitRun {
     digits: Vec<u8>,
     /// The place of each in the text.
     at: Vec<usize>,
@@ -70,7 +72,7 @@ struct Run {
     ended_line: bool,
 }
 
-impl Run {
+impl DigitRun {
     fn clear(&mut self) {
         self.digits.clear();
         self.at.clear();
@@ -79,18 +81,19 @@ impl Run {
     }
 }
 
-/// Marks base64 that is broken into lines; gives back from where on more must come before it can be told.
+/// Marks base64 that is broken into lines; gives back from where on more must come before it can be
+/// told.
 pub(crate) fn base64(
     text: &Text<'_>,
     forms: &FormIndex,
-    before: Before,
+    prefix: LinePrefix,
     mark: &mut dyn FnMut(usize, usize),
 ) -> Option<usize> {
-    let step = |byte: u8, run: &Run| match byte {
-        b'\n' => Step::Gap,
-        b'\r' => Step::Gap,
-        b' ' | b'\t' if run.ended_line => Step::Gap,
-        other => base64_digit(other).map_or(Step::End, Step::Digit),
+    let step = |byte: u8, run: &DigitRun| match byte {
+        b'\n' => DigitClass::Gap,
+        b'\r' => DigitClass::Gap,
+        b' ' | b'\t' if run.ended_line => DigitClass::Gap,
+        other => base64_digit(other).map_or(DigitClass::End, DigitClass::Digit),
     };
     let run = runs(text, forms, step, mark);
     let may_go_on = |start: usize| {
@@ -100,36 +103,27 @@ pub(crate) fn base64(
         };
         let line = &text.bytes[..from + end];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let length = line
-            .iter()
-            .rev()
-            .take_while(|byte| base64_digit(**byte).is_some())
-            .count();
-        let length = if length == line.len() {
-            length + before.run
-        } else {
-            length
-        };
-        length >= BROKEN_LINE || run.digits.len() - start >= FEW
+        prefix.run_through(line) >= MIN_WRAPPED_LINE || run.digits.len() - start >= MIN_OPEN_DIGITS
     };
     let mut starts = forms.unfinished(&run.digits);
     let start = starts.find(|start| may_go_on(*start))?;
     Some(text.place(run.at[start]).0)
 }
 
-/// Marks hexadecimal whose digits stand apart; gives back from where on more must come before it can be told.
+/// Marks hexadecimal whose digits stand apart; gives back from where on more must come before it
+/// can be told.
 pub(crate) fn hex(
     text: &Text<'_>,
     forms: &FormIndex,
-    before: Before,
+    prefix: LinePrefix,
     mark: &mut dyn FnMut(usize, usize),
 ) -> Option<usize> {
-    let step = |byte: u8, run: &Run| match byte {
-        b'0'..=b'9' | b'a'..=b'f' => Step::Digit(byte),
-        b'A'..=b'F' => Step::Digit(byte.to_ascii_lowercase()),
-        b'x' | b'X' if run.gap == 0 && run.digits.last() == Some(&b'0') => Step::Prefix,
-        b' ' | b'\t' | b'\r' | b'\n' | b':' | b',' | b'-' => Step::Gap,
-        _ => Step::End,
+    let step = |byte: u8, run: &DigitRun| match byte {
+        b'0'..=b'9' | b'a'..=b'f' => DigitClass::Digit(byte),
+        b'A'..=b'F' => DigitClass::Digit(byte.to_ascii_lowercase()),
+        b'x' | b'X' if run.gap == 0 && run.digits.last() == Some(&b'0') => DigitClass::Prefix,
+        b' ' | b'\t' | b'\r' | b'\n' | b':' | b',' | b'-' => DigitClass::Gap,
+        _ => DigitClass::End,
     };
     let run = runs(text, forms, step, mark);
     let may_go_on = |digits: usize, start: usize| {
@@ -142,8 +136,8 @@ pub(crate) fn hex(
         let only_hex = text.bytes[line.map_or(0, |end| end + 1)..from]
             .iter()
             .all(|byte| is_hex_or_gap(*byte));
-        digits - start >= FEW
-            || (digits - start >= 2 && only_hex && (line.is_some() || before.only_hex))
+        digits - start >= MIN_OPEN_DIGITS
+            || (digits - start >= 2 && only_hex && (line.is_some() || prefix.only_hex))
     };
     let whole = run.digits.len();
     let mut starts = forms.unfinished(&run.digits);
@@ -160,29 +154,29 @@ pub(crate) fn hex(
 fn runs(
     text: &Text<'_>,
     forms: &FormIndex,
-    step: impl Fn(u8, &Run) -> Step,
+    step: impl Fn(u8, &DigitRun) -> DigitClass,
     mark: &mut dyn FnMut(usize, usize),
-) -> Run {
-    let mut run = Run::default();
+) -> DigitRun {
+    let mut run = DigitRun::default();
     for (index, byte) in text.bytes.iter().enumerate() {
         match step(*byte, &run) {
-            Step::Digit(digit) => {
+            DigitClass::Digit(digit) => {
                 run.digits.push(digit);
                 run.at.push(index);
                 run.gap = 0;
                 run.ended_line = false;
             }
-            Step::Gap if !run.digits.is_empty() && run.gap < WIDEST_GAP => {
+            DigitClass::Gap if !run.digits.is_empty() && run.gap < MAX_GAP => {
                 run.gap += 1;
                 run.ended_line |= *byte == b'\n';
             }
-            Step::Prefix => {
+            DigitClass::Prefix => {
                 run.digits.pop();
                 run.at.pop();
                 run.gap = 2;
             }
-            Step::Gap | Step::End if run.digits.is_empty() => {}
-            Step::Gap | Step::End => {
+            DigitClass::Gap | DigitClass::End if run.digits.is_empty() => {}
+            DigitClass::Gap | DigitClass::End => {
                 find(text, forms, &run, mark);
                 run.clear();
             }
@@ -192,7 +186,7 @@ fn runs(
     run
 }
 
-fn find(text: &Text<'_>, forms: &FormIndex, run: &Run, mark: &mut dyn FnMut(usize, usize)) {
+fn find(text: &Text<'_>, forms: &FormIndex, run: &DigitRun, mark: &mut dyn FnMut(usize, usize)) {
     if run.digits.len() < 6 {
         return;
     }

@@ -1,5 +1,5 @@
-//! Secrets taken out of output as it streams, in every form in which programs are known to print them, and however
-//! the output is cut into writes.
+//! Secrets taken out of output as it streams, in every form in which programs are known to print
+//! them, and however the output is cut into writes.
 //!
 //! ```text
 //! bytes ─┬─ as they are                    ──▶ plain, base64, hexadecimal, URL, JSON
@@ -9,11 +9,12 @@
 //!        ├─ nibbles: hex digits over separators ──▶ hexadecimal
 //!        └─ dumps: lines of od, hexdump, xxd    ──▶ plain
 //! ```
-//! Each reading marks the bytes of what it finds; what no reading waits for any more is given out, with [`MASK`] for
-//! each run of marked bytes. The cost for ordinary text is one search and four scans of its bytes; the held-back rest is
-//! bounded.
+//! Each reading marks the bytes of what it finds; what no reading waits for any more is given out,
+//! with [`MASK`] for each run of marked bytes. The cost for ordinary text is one search and four
+//! scans of its bytes; the held-back rest is bounded.
 //!
-//! This is a net for accidents. Whoever wants a secret to pass can always encode it in a way that is not looked for.
+//! This is a net for accidents. Whoever wants a secret to pass can always encode it in a way that
+//! is not looked for.
 
 mod dumps;
 mod forms;

@@ -6,13 +6,13 @@ use crate::MASK;
 use crate::dumps::dumps;
 use crate::forms::SecretForms;
 use crate::index::FormIndex;
-use crate::joined::{self, Before};
+use crate::joined::{self, LinePrefix};
 use crate::text::Text;
 
 /// Part of a secret that is masked even when the rest never comes, in bytes.
-const TELLING: usize = 8;
+const MIN_MASKED_PREFIX: usize = 8;
 /// What is held back at most, beside six times the longest form.
-const HELD: usize = 16 << 10;
+const MAX_HELD: usize = 16 << 10;
 
 /// Forms of secrets, ready to be looked for. Clones share them.
 #[derive(Clone)]
@@ -24,14 +24,14 @@ struct Indexes {
     dumped: FormIndex,
     base64: FormIndex,
     hex: FormIndex,
-    most_held: usize,
+    max_held: usize,
 }
 
 impl From<&SecretForms> for CompiledForms {
     fn from(forms: &SecretForms) -> Self {
         let all = FormIndex::new(&forms.all);
         Self(Arc::new(Indexes {
-            most_held: HELD + 6 * all.longest(),
+            max_held: MAX_HELD + 6 * all.longest(),
             all,
             plain: FormIndex::new(&forms.plain),
             dumped: FormIndex::new(&forms.dumped),
@@ -53,10 +53,11 @@ pub struct StreamMasker {
     held: Vec<u8>,
     /// Of each held byte, whether it is a secret's.
     marked: Vec<bool>,
-    /// Whether the last byte that was given out was part of a secret: what follows it needs no other mask.
+    /// Whether the last byte that was given out was part of a secret: what follows it needs no
+    /// other mask.
     inside: bool,
     at_line_start: bool,
-    before: Before,
+    line_prefix: LinePrefix,
     masked: u64,
 }
 
@@ -79,7 +80,7 @@ impl StreamMasker {
             marked: Vec::new(),
             inside: false,
             at_line_start: true,
-            before: Before::default(),
+            line_prefix: LinePrefix::default(),
             masked: 0,
         }
     }
@@ -97,23 +98,23 @@ impl StreamMasker {
     /// Takes more of the stream and gives to `out` what can be shown.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         self.held.extend_from_slice(bytes);
-        let decided = self.look(false);
-        self.give(decided, out);
+        let decided = self.scan(false);
+        self.emit(decided, out);
     }
 
     /// Gives out the rest: the stream has ended.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let forms = Arc::clone(&self.forms.0);
-        self.look(true);
+        self.scan(true);
         let rest = forms.all.unfinished(&self.held).next();
-        if let Some(start) = rest.filter(|start| self.held.len() - start >= TELLING) {
+        if let Some(start) = rest.filter(|start| self.held.len() - start >= MIN_MASKED_PREFIX) {
             self.marked[start..].fill(true);
         }
-        self.give(self.held.len(), out);
+        self.emit(self.held.len(), out);
     }
 
     /// Marks what is found; gives back up to where nothing can change any more.
-    fn look(&mut self, is_end: bool) -> usize {
+    fn scan(&mut self, is_end: bool) -> usize {
         let forms = Arc::clone(&self.forms.0);
         let (held, marked) = (&self.held, &mut self.marked);
         marked.resize(held.len(), false);
@@ -137,14 +138,19 @@ impl StreamMasker {
             wait(*cut);
         }
         let read = unescaped.as_ref().map_or(seen, |(text, _)| text);
-        wait(joined::base64(read, &forms.base64, self.before, &mut mark));
-        wait(joined::hex(seen, &forms.hex, self.before, &mut mark));
+        wait(joined::base64(
+            read,
+            &forms.base64,
+            self.line_prefix,
+            &mut mark,
+        ));
+        wait(joined::hex(seen, &forms.hex, self.line_prefix, &mut mark));
         let ends = (self.at_line_start, is_end);
         wait(dumps(seen, &forms.dumped, ends, &mut mark));
-        waits.max(held.len().saturating_sub(forms.most_held))
+        waits.max(held.len().saturating_sub(forms.max_held))
     }
 
-    fn give(&mut self, upto: usize, out: &mut Vec<u8>) {
+    fn emit(&mut self, upto: usize, out: &mut Vec<u8>) {
         let mut at = 0;
         while at < upto {
             let is_secret = self.marked[at];
@@ -162,7 +168,7 @@ impl StreamMasker {
             at = end;
         }
         if let Some(last) = upto.checked_sub(1) {
-            self.before.pass(&self.held[..upto]);
+            self.line_prefix.pass(&self.held[..upto]);
             self.at_line_start = self.held[last] == b'\n';
         }
         self.held.drain(..upto);

@@ -1,9 +1,10 @@
-//! Readings of output: what of it a person or a program sees, and where each byte of that stands in the output.
+//! Readings of output: what of it a person or a program sees, and where each byte of that stands in
+//! the output.
 
 use std::borrow::Cow;
 
 /// Longer sequences of a terminal are taken for text.
-const LONGEST_SEQUENCE: usize = 4 << 10;
+const MAX_SEQUENCE: usize = 4 << 10;
 
 /// Bytes that were read from output, and from where.
 pub(crate) struct Text<'h> {
@@ -27,12 +28,12 @@ impl<'h> Text<'h> {
             .map_or((index, index + 1), |places| places[index])
     }
 
-    /// Without what is not seen: escape sequences of terminals, control characters, zero-width characters. None when all
-    /// of it is seen.
+    /// Without what is not seen: escape sequences of terminals, control characters, zero-width
+    /// characters. None when all of it is seen.
     pub(crate) fn visible(&self) -> Option<Self> {
         let may_hide = |byte: &u8| matches!(byte, 0..=0x08 | 0x0b..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf3);
         let first = self.bytes.iter().position(may_hide)?;
-        let mut seen = Reading::of(self, first);
+        let mut seen = TextBuilder::of(self, first);
         let mut at = first;
         while at < self.bytes.len() {
             let hidden = if may_hide(&self.bytes[at]) {
@@ -48,11 +49,11 @@ impl<'h> Text<'h> {
         Some(seen.text())
     }
 
-    /// With the escapes of JSON, shells and programming languages read; and where the output ends within one. None when there
-    /// are none.
+    /// With the escapes of JSON, shells and programming languages read; and where the output ends
+    /// within one. None when there are none.
     pub(crate) fn unescaped(&self) -> Option<(Self, Option<usize>)> {
         let first = self.bytes.iter().position(|byte| *byte == b'\\')?;
-        let mut read = Reading::of(self, first);
+        let mut read = TextBuilder::of(self, first);
         let mut at = first;
         while at < self.bytes.len() {
             let from = self.place(at).0;
@@ -62,7 +63,7 @@ impl<'h> Text<'h> {
                     at += 1;
                 }
                 Escape::Cut => return Some((read.text(), Some(from))),
-                Escape::Of(bytes, length) => {
+                Escape::Decoded(bytes, length) => {
                     let to = self.place(at + length - 1).1;
                     for byte in bytes.as_bytes() {
                         read.push(*byte, (from, to));
@@ -75,13 +76,13 @@ impl<'h> Text<'h> {
     }
 }
 
-/// A reading being made.
-struct Reading {
+/// Builds a reading.
+struct TextBuilder {
     bytes: Vec<u8>,
     places: Vec<(usize, usize)>,
 }
 
-impl Reading {
+impl TextBuilder {
     /// Begins with what stands before `end`, as it is.
     fn of(text: &Text<'_>, end: usize) -> Self {
         let mut places = Vec::with_capacity(text.bytes.len());
@@ -118,7 +119,8 @@ fn hidden_length(bytes: &[u8]) -> usize {
                 _ => 4,
             };
             let Some(whole) = bytes.get(..length) else {
-                // A cut character is more often a letter than nothing; the letter cannot be a part of what was hidden.
+                // A cut character is more often a letter than nothing; the letter cannot be a part
+                // of what was hidden.
                 return bytes.len();
             };
             let character = std::str::from_utf8(whole).ok();
@@ -145,7 +147,7 @@ fn sequence_length(bytes: &[u8], lead: usize) -> usize {
         None => lead,
         Some(b'[') => control_length(bytes, lead + 1),
         Some(b']' | b'P' | b'X' | b'^' | b'_') => {
-            let within = &bytes[lead + 1..bytes.len().min(LONGEST_SEQUENCE)];
+            let within = &bytes[lead + 1..bytes.len().min(MAX_SEQUENCE)];
             let end = within
                 .iter()
                 .position(|byte| matches!(byte, 0x07 | 0x1b | b'\n'));
@@ -156,7 +158,7 @@ fn sequence_length(bytes: &[u8], lead: usize) -> usize {
                     bytes.len().min(lead + 3 + end)
                 }
                 Some((end, 0x1b)) => lead + 1 + end,
-                None if bytes.len() < LONGEST_SEQUENCE => bytes.len(),
+                None if bytes.len() < MAX_SEQUENCE => bytes.len(),
                 _ => lead + 1,
             }
         }
@@ -175,7 +177,7 @@ fn sequence_length(bytes: &[u8], lead: usize) -> usize {
 
 /// Parameters, intermediate bytes, and one that ends it.
 fn control_length(bytes: &[u8], from: usize) -> usize {
-    let rest = &bytes[from..bytes.len().min(LONGEST_SEQUENCE).max(from)];
+    let rest = &bytes[from..bytes.len().min(MAX_SEQUENCE).max(from)];
     let parameters = rest
         .iter()
         .take_while(|byte| matches!(byte, 0x20..=0x3f))
@@ -192,7 +194,7 @@ enum Escape {
     /// The output ends within it.
     Cut,
     /// These bytes, written in so many.
-    Of(Bytes, usize),
+    Decoded(Bytes, usize),
 }
 
 /// At most the four bytes of a character.
@@ -239,7 +241,7 @@ fn escape(bytes: &[u8]) -> Escape {
                 .iter()
                 .fold(0, |value, digit| value * 8 + u32::from(digit - b'0'));
             return u8::try_from(value).map_or(Escape::None, |byte| {
-                Escape::Of(Bytes::one(byte), digits + 1)
+                Escape::Decoded(Bytes::one(byte), digits + 1)
             });
         }
         b'n' => b'\n',
@@ -253,7 +255,7 @@ fn escape(bytes: &[u8]) -> Escape {
         other if other.is_ascii_punctuation() || *other == b' ' => *other,
         _ => return Escape::None,
     };
-    Escape::Of(Bytes::one(byte), 2)
+    Escape::Decoded(Bytes::one(byte), 2)
 }
 
 /// So many hex digits from `from` on; `length` is that of the escape without the backslash.
@@ -262,11 +264,11 @@ fn character(rest: &[u8], from: usize, digits: usize, length: usize) -> Escape {
         Err(cut) => cut,
         // `\xXX` is a byte, of a character perhaps.
         Ok(value) if digits == 2 => u8::try_from(value).map_or(Escape::None, |byte| {
-            Escape::Of(Bytes::one(byte), length + 1)
+            Escape::Decoded(Bytes::one(byte), length + 1)
         }),
-        Ok(value) => {
-            char::from_u32(value).map_or(Escape::None, |it| Escape::Of(Bytes::of(it), length + 1))
-        }
+        Ok(value) => char::from_u32(value).map_or(Escape::None, |it| {
+            Escape::Decoded(Bytes::of(it), length + 1)
+        }),
     }
 }
 
@@ -289,7 +291,7 @@ fn unit(rest: &[u8]) -> Escape {
         Err(cut) => return cut,
     };
     if let Some(character) = char::from_u32(value) {
-        return Escape::Of(Bytes::of(character), 6);
+        return Escape::Decoded(Bytes::of(character), 6);
     }
     let next = &rest[5..];
     match next {
@@ -301,7 +303,7 @@ fn unit(rest: &[u8]) -> Escape {
         Err(cut) => cut,
         Ok(low @ 0xdc00..=0xdfff) if value < 0xdc00 => {
             let joined = 0x1_0000 + ((value - 0xd800) << 10) + (low - 0xdc00);
-            char::from_u32(joined).map_or(Escape::None, |it| Escape::Of(Bytes::of(it), 12))
+            char::from_u32(joined).map_or(Escape::None, |it| Escape::Decoded(Bytes::of(it), 12))
         }
         Ok(_) => Escape::None,
     }
@@ -319,7 +321,9 @@ fn braced(rest: &[u8]) -> Escape {
         Some(b'}') if (1..=6).contains(&digits) => {
             let value = number(rest, 2, digits).ok();
             let character = value.and_then(char::from_u32);
-            character.map_or(Escape::None, |it| Escape::Of(Bytes::of(it), digits + 4))
+            character.map_or(Escape::None, |it| {
+                Escape::Decoded(Bytes::of(it), digits + 4)
+            })
         }
         _ => Escape::None,
     }

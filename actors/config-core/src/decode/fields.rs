@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::item::Item;
-use crate::diagnostic::Severity;
-use crate::input::UnknownKeys;
+use crate::severity::Severity;
 use crate::source::{Finding, Span};
 use crate::suggest::{quoted, suggestion};
-use crate::tree::Entry;
+use crate::tree::{Entry, Value};
+use crate::unknown_keys::UnknownKeys;
 use crate::value_error::ValueError;
 
 /// Reads the keys of an object. Made by [`Item::fields`], which reports unknown and repeated keys.
@@ -21,7 +21,7 @@ pub struct Fields<'d> {
 }
 
 impl<'d> Fields<'d> {
-    pub(super) fn new(item: Item<'d>, entries: &'d [Entry], what: &str, keys: &[&str]) -> Self {
+    fn new(item: Item<'d>, entries: &'d [Entry], what: &str, keys: &[&str]) -> Self {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         let absent = |key: &&String| entries.iter().all(|entry| entry.key != **key);
         let absent = keys.iter().filter(absent).cloned().collect();
@@ -98,7 +98,7 @@ impl<'d> Fields<'d> {
         suggestion(key, self.absent.iter().map(String::as_str))
     }
 
-    pub(super) fn check_keys(&self) {
+    fn check_keys(&self) {
         self.check_duplicates();
         self.unknown().for_each(|entry| self.report_unknown(entry));
     }
@@ -123,7 +123,7 @@ impl<'d> Fields<'d> {
     }
 
     /// JSON leaves open what a repeated key means (RFC 8259 section 4), so it is refused.
-    pub(super) fn check_duplicates(&self) {
+    fn check_duplicates(&self) {
         let mut seen: HashMap<&str, Span> = HashMap::new();
         for entry in self.entries {
             let Some(first) = seen.insert(&entry.key, entry.key_span) else {
@@ -137,5 +137,41 @@ impl<'d> Fields<'d> {
                 .child(&entry.key, &entry.node)
                 .report(finding.help(help));
         }
+    }
+}
+
+impl<'d> Item<'d> {
+    /// Reads an object (a table). `what` names it in messages ("a role"), `keys` are all keys it
+    /// may have; any other is reported, as is a key written twice.
+    pub fn fields<T>(
+        &self,
+        what: &str,
+        keys: &[&str],
+        read: impl FnOnce(&Fields<'d>) -> Option<T>,
+    ) -> Option<T> {
+        let Value::Table(entries) = &self.node.value else {
+            return self.expected(self.session.format.table());
+        };
+        let fields = Fields::new(self.clone(), entries, what, keys);
+        fields.check_keys();
+        read(&fields)
+    }
+
+    /// The keys of an object (a table) whose keys are free, each with its value; a key written
+    /// twice is reported.
+    pub fn entries<T>(
+        &self,
+        mut read: impl FnMut(&str, &Self) -> Option<T>,
+    ) -> Option<Vec<(String, T)>> {
+        let Value::Table(entries) = &self.node.value else {
+            return self.expected(self.session.format.table());
+        };
+        Fields::new(self.clone(), entries, "", &[]).check_duplicates();
+        let each = entries.iter().map(|entry| {
+            let value = read(&entry.key, &self.child(&entry.key, &entry.node));
+            value.map(|value| (entry.key.clone(), value))
+        });
+        let read: Vec<Option<(String, T)>> = each.collect();
+        read.into_iter().collect()
     }
 }

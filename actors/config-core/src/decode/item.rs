@@ -1,9 +1,9 @@
 //! One value of the file, as decoders see it.
 
 use std::ops::Range;
+use std::path::Path;
 
-use super::Session;
-use super::fields::Fields;
+use super::session::Session;
 use crate::expand::span_within;
 use crate::source::Finding;
 use crate::suggest::quoted;
@@ -21,7 +21,7 @@ pub struct Item<'d> {
 }
 
 impl<'d> Item<'d> {
-    pub(super) fn root(session: &'d Session<'d>, node: &'d Node) -> Self {
+    pub(crate) fn root(session: &'d Session<'d>, node: &'d Node) -> Self {
         Self {
             session,
             node,
@@ -44,6 +44,11 @@ impl<'d> Item<'d> {
             node,
             path: format!("{}[{index}]", self.path),
         }
+    }
+
+    /// The folder that relative paths of the file are meant from.
+    pub fn base(&self) -> &'d Path {
+        self.session.base
     }
 
     /// The path of the value, for example `roles[1].name`; empty for the root.
@@ -142,22 +147,6 @@ impl<'d> Item<'d> {
         self.session.format
     }
 
-    /// Reads an object (a table). `what` names it in messages ("a role"), `keys` are all keys it
-    /// may have; any other is reported, as is a key written twice.
-    pub fn fields<T>(
-        &self,
-        what: &str,
-        keys: &[&str],
-        read: impl FnOnce(&Fields<'d>) -> Option<T>,
-    ) -> Option<T> {
-        let Value::Table(entries) = &self.node.value else {
-            return self.expected(self.session.format.table());
-        };
-        let fields = Fields::new(self.clone(), entries, what, keys);
-        fields.check_keys();
-        read(&fields)
-    }
-
     /// Reads each element of an array; `None` when one of them is wrong.
     pub fn list<T>(&self, mut read: impl FnMut(&Self) -> Option<T>) -> Option<Vec<T>> {
         let Value::Array(items) = &self.node.value else {
@@ -184,24 +173,6 @@ impl<'d> Item<'d> {
             return None;
         }
         Some(list)
-    }
-
-    /// The keys of an object (a table) whose keys are free, each with its value; a key written
-    /// twice is reported.
-    pub fn entries<T>(
-        &self,
-        mut read: impl FnMut(&str, &Self) -> Option<T>,
-    ) -> Option<Vec<(String, T)>> {
-        let Value::Table(entries) = &self.node.value else {
-            return self.expected(self.session.format.table());
-        };
-        Fields::new(self.clone(), entries, "", &[]).check_duplicates();
-        let each = entries.iter().map(|entry| {
-            let value = read(&entry.key, &self.child(&entry.key, &entry.node));
-            value.map(|value| (entry.key.clone(), value))
-        });
-        let read: Vec<Option<(String, T)>> = each.collect();
-        read.into_iter().collect()
     }
 }
 

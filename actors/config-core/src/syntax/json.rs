@@ -4,12 +4,12 @@
 //! then the text is parsed leniently, so that one comment does not hide the other mistakes.
 
 use jsonc_parser::ast;
-use jsonc_parser::common::{Range, Ranged};
-use jsonc_parser::errors::{ParseError, ParseErrorKind};
-use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
+use super::json_errors::syntax_error;
 use super::json_rules::{check_tokens, has_control, number_fault};
-use crate::source::{Finding, Source, Span};
+use crate::source::{Finding, Source};
 use crate::tree::{Entry, Node, Text, Value};
 
 pub(super) fn parse(source: &Source, findings: &mut Vec<Finding>) -> Option<Node> {
@@ -33,12 +33,6 @@ pub(super) fn parse(source: &Source, findings: &mut Vec<Finding>) -> Option<Node
             }
             None
         }
-    }
-}
-
-impl From<Range> for Span {
-    fn from(range: Range) -> Self {
-        Self::new(range.start, range.end)
     }
 }
 
@@ -94,54 +88,5 @@ fn number(literal: &str) -> Value {
     match literal.parse::<f64>() {
         Ok(float) if float.is_finite() => Value::Float(float),
         _ => Value::Huge,
-    }
-}
-
-/// Our words for what stopped the parser or the scanner.
-pub(super) fn syntax_error(error: &ParseError) -> Finding {
-    use ParseErrorKind as Kind;
-    let message = match error.kind() {
-        Kind::String(kind) => return string_error(kind, error.range().into()),
-        Kind::ExpectedColonAfterObjectKey => "expected `:` after the key",
-        Kind::ExpectedObjectValue => "expected a value after `:`",
-        Kind::ExpectedDigit
-        | Kind::ExpectedDigitFollowingNegativeSign
-        | Kind::ExpectedPlusMinusOrDigitInNumberLiteral => "expected a digit",
-        Kind::MultipleRootJsonValues => "unexpected text after the end of the value",
-        Kind::UnexpectedCloseBrace => "unexpected `}`",
-        Kind::UnexpectedCloseBracket => "unexpected `]`",
-        Kind::UnexpectedColon => "unexpected `:`",
-        Kind::UnexpectedComma => "unexpected `,`",
-        Kind::UnexpectedWord => "unexpected word: strings stand in double quotes",
-        Kind::UnexpectedTokenInObject => "expected a key in double quotes",
-        Kind::UnterminatedArray => "`[` is not closed",
-        Kind::UnterminatedObject => "`{` is not closed",
-        Kind::UnterminatedCommentBlock => "`/*` is not closed",
-        Kind::NestingDepthExceeded => return super::too_deep(error.range().into()),
-        _ => "unexpected character",
-    };
-    let span: Span = error.range().into();
-    let unclosed = matches!(
-        error.kind(),
-        Kind::UnterminatedArray | Kind::UnterminatedObject
-    );
-    Finding::error(if unclosed { span.opening() } else { span }, message)
-}
-
-fn string_error(kind: &ParseStringErrorKind, span: Span) -> Finding {
-    use ParseStringErrorKind as Kind;
-    match kind {
-        Kind::ExpectedFourHexDigits => Finding::error(span, "`\\u` needs four hexadecimal digits"),
-        Kind::InvalidUnicodeEscapeSequence(_) => Finding::error(
-            span,
-            "the escape is half of a surrogate pair, which is no character",
-        )
-        .help("write the character itself, or both halves"),
-        Kind::UnterminatedStringLiteral => {
-            Finding::error(span.opening(), "the string is not closed")
-        }
-        _ => Finding::error(span, "unknown escape in a string").help(
-            "JSON knows \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u; write `\\\\` for a backslash",
-        ),
     }
 }

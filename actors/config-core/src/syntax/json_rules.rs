@@ -4,8 +4,8 @@
 use jsonc_parser::tokens::Token;
 use jsonc_parser::{Scanner, ScannerOptions};
 
-use super::json::syntax_error;
-use super::too_deep;
+use super::format::too_deep;
+use super::json_errors::syntax_error;
 use crate::MAX_DEPTH;
 use crate::diagnostic::Diagnostics;
 use crate::source::{Finding, Source, Span};

@@ -1,7 +1,7 @@
-//! A text that cannot be read because it is of another language, or because a word processor has turned its quotes round:
-//! one message that says so, in the place of many that follow from it.
+//! A text that cannot be read because it is of another language, or because a word processor has
+//! turned its quotes round: one message that says so, in the place of many that follow from it.
 
-use super::Format;
+use super::format::Format;
 use crate::source::{Finding, Source, Span};
 
 /// What the text most likely is instead; called when it cannot be read.

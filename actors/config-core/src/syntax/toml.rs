@@ -12,7 +12,7 @@ const DUPLICATE_KEY: &str = "duplicate key";
 
 pub(super) fn parse(source: &Source, findings: &mut Vec<Finding>) -> Option<Node> {
     if let Some(span) = first_too_deep(source.text()) {
-        findings.push(super::too_deep(span));
+        findings.push(super::format::too_deep(span));
         return None;
     }
     let (table, errors) = DeTable::parse_recoverable(source.text());

@@ -32,7 +32,7 @@ struct Depth {
     /// Dots of the innermost key.
     dots: usize,
     /// Whether anything but blanks stood on the line.
-    line_begun: bool,
+    line_started: bool,
 }
 
 impl Depth {
@@ -49,7 +49,7 @@ impl Depth {
                 }
                 return;
             }
-            TokenKind::LeftSquareBracket if !self.line_begun => self.begin_header(),
+            TokenKind::LeftSquareBracket if !self.line_started => self.begin_header(),
             TokenKind::LeftSquareBracket if self.in_header => {}
             TokenKind::RightSquareBracket if self.in_header => {}
             TokenKind::Dot if self.in_header => self.header += 1,
@@ -63,7 +63,7 @@ impl Depth {
             TokenKind::Comma => self.dots = 0,
             _ => {}
         }
-        self.line_begun = true;
+        self.line_started = true;
     }
 
     fn begin_header(&mut self) {
@@ -73,7 +73,7 @@ impl Depth {
 
     fn end_line(&mut self) {
         self.in_header = false;
-        self.line_begun = false;
+        self.line_started = false;
         self.dots = 0;
     }
 }

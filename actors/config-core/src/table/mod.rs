@@ -1,0 +1,50 @@
+//! Settings as tables with one row a key: decoding, documents and `config --show` come from the
+//! same row.
+//!
+//! ```text
+//! table! { "vms" = whole(1..=1000) => capacity.vms; }
+//!    ├─ Table::read ──────────> the settings struct (with the file's mistakes)
+//!    ├─ Table::override_with ─> variables and flags on top of it
+//!    └─ Table::describe ──────> TableInfo ──> JSON Schema, docs/CONFIG.md, Input::effective
+//! ```
+//!
+//! ```
+//! use config_core::{Environment, Input, table, whole};
+//!
+//! #[derive(Default)]
+//! struct Pool { clones: usize, templates: u8 }
+//!
+//! table! {
+//!     /// What waits, and how much of it.
+//!     static POOL: Pool = "[pool]" {
+//!         /// clones that wait of each kind
+//!         "clones" = whole(0..=100) => clones;
+//!         /// templates kept
+//!         "templates" = whole(0..=100) => templates;
+//!     }
+//! }
+//!
+//! let environment = Environment::default();
+//! let input = Input::toml("pool.toml", "clones = 3\n", &environment);
+//! let pool = input.decode(|item| POOL.read_new(item)).expect("it is right").value;
+//! assert_eq!((pool.clones, pool.templates), (3, 0));
+//! ```
+
+mod effective;
+mod flags;
+mod info;
+mod kinds;
+mod rows;
+mod schema;
+mod texts;
+
+pub(crate) use effective::Layers;
+pub use effective::{EffectiveSetting, render_effective};
+pub use flags::FlagValues;
+pub use info::{RowInfo, Shape, TableInfo};
+pub use kinds::{
+    BOOLEAN, Choice, FILE_PATH, Given, List, Map, Opt, PROGRAM, Plain, SECRET, Set, Shaped,
+    ValueKind, Whole, choice, list, map, map_of, no_text, opt, set, whole,
+};
+pub use rows::{Described, Record, Row, Table, record};
+pub use texts::{TextKind, from_str};

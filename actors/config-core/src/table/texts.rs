@@ -1,0 +1,98 @@
+//! Values that are written as strings.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use url::Url;
+
+use super::info::Shape;
+use super::kinds::{Given, Shaped, ValueKind};
+use crate::bytes::ByteSize;
+use crate::decode::Item;
+use crate::duration::{format_duration, parse_duration};
+use crate::link::parse_http_url;
+use crate::value_error::ValueError;
+
+/// A string that a function understands.
+pub struct TextKind<T> {
+    format: &'static str,
+    parse: fn(&str) -> Result<T, ValueError>,
+    write: fn(&T) -> String,
+}
+
+impl<T> TextKind<T> {
+    /// A string of `format` (a word for the schema: "duration").
+    pub const fn new(
+        format: &'static str,
+        parse: fn(&str) -> Result<T, ValueError>,
+        write: fn(&T) -> String,
+    ) -> Self {
+        Self {
+            format,
+            parse,
+            write,
+        }
+    }
+}
+
+impl<T: FromStr<Err: Display> + Display> TextKind<T> {
+    /// A string of a type that reads and writes itself.
+    pub const fn of(format: &'static str) -> Self {
+        Self::new(format, from_str, T::to_string)
+    }
+}
+
+impl TextKind<String> {
+    /// Any string that is not blank.
+    pub const STRING: Self = Self::new("", |text| Ok(text.to_owned()), String::clone);
+}
+
+impl TextKind<Url> {
+    /// An `http` or `https` address.
+    pub const HTTP_URL: Self = Self::new("uri", parse_http_url, Url::to_string);
+}
+
+impl TextKind<Duration> {
+    /// A duration such as `300s`.
+    pub const DURATION: Self = Self::new("duration", parse_duration, |time| format_duration(*time));
+}
+
+impl TextKind<ByteSize> {
+    /// A size such as `64MB`.
+    pub const SIZE: Self = Self::new("size", ByteSize::parse, ByteSize::to_string);
+}
+
+/// Reads a value that reads itself.
+///
+/// # Errors
+/// What the type says.
+pub fn from_str<T: FromStr<Err: Display>>(text: &str) -> Result<T, ValueError> {
+    text.parse()
+        .map_err(|error: T::Err| ValueError::new(error.to_string()))
+}
+
+impl<T> Shaped for TextKind<T> {
+    fn shape(&self) -> Shape {
+        Shape::Value(match self.format {
+            "" => json!({"type": "string", "minLength": 1}),
+            format => json!({"type": "string", "format": format}),
+        })
+    }
+}
+
+impl<T> ValueKind<T> for TextKind<T> {
+    fn read(&self, item: &Item<'_>) -> Option<T> {
+        item.parsed(self.parse)
+    }
+
+    fn parse(&self, text: &str, _: Given<'_>) -> Result<T, ValueError> {
+        (self.parse)(text)
+    }
+
+    fn write(&self, value: &T) -> Option<Value> {
+        let text = (self.write)(value);
+        (!text.is_empty()).then(|| json!(text))
+    }
+}
