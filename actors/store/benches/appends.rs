@@ -15,9 +15,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use store::{Blob, Options, Store, StoreError, Table};
+use store::{Options, RawBytes, Store, StoreError, Table};
 
-const APPENDS: Table<u64, Blob> = Table::new("appends");
+const APPENDS: Table<u64, RawBytes> = Table::new("appends");
 const WRITERS: [u64; 4] = [1, 16, 64, 256];
 const PAYLOADS: [usize; 2] = [1024, 28_000];
 
@@ -40,7 +40,7 @@ struct Case {
 /// What one case showed, over all its turns.
 struct Figures {
     case: Case,
-    /// Appends per second, one figure per turn.
+    /// BlobChanges per second, one figure per turn.
     rates: Vec<f64>,
     /// Time from the call to the answer, in microseconds.
     latency: Histogram<u64>,
@@ -127,7 +127,7 @@ fn with_store(figures: &mut Figures, writers: u64, folder: &Path, turn: Duration
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let row = Blob(vec![0x5A; figures.case.payload]);
+    let row = RawBytes(vec![0x5A; figures.case.payload]);
     let began = Instant::now();
     let until = began + turn;
     let tasks = tokio::task::LocalSet::new();
@@ -145,7 +145,7 @@ fn with_store(figures: &mut Figures, writers: u64, folder: &Path, turn: Duration
     figures.turn(appends, store.health().groups, took);
 }
 
-async fn append(store: Store, first: u64, row: Blob, until: Instant) -> Histogram<u64> {
+async fn append(store: Store, first: u64, row: RawBytes, until: Instant) -> Histogram<u64> {
     let mut latency = histogram();
     for id in first.. {
         if Instant::now() >= until {

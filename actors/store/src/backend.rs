@@ -1,8 +1,8 @@
 //! Where the bytes go: a file, memory, or what a test puts in between.
 
-use crate::appended::Gate;
+use crate::blobs::CommitGate;
 use crate::error::OpenError;
-use crate::presence::Presence;
+use crate::file_identity::FileIdentity;
 use redb::backends::FileBackend;
 use redb::{BackendError, Builder, Database};
 use std::fmt;
@@ -19,20 +19,21 @@ pub type BackendFactory = Arc<dyn Fn() -> io::Result<Box<dyn StorageBackend>> + 
 
 /// Where a store lives.
 #[derive(Clone)]
-pub(crate) enum Place {
-    /// A file of its own; and the file that was opened first, since no other may take its place later.
-    File(PathBuf, Arc<OnceLock<Presence>>),
+pub(crate) enum StoreLocation {
+    /// A file of its own; and the file that was opened first, since no other may take its place
+    /// later.
+    File(PathBuf, Arc<OnceLock<FileIdentity>>),
     /// Storage made by the caller, with a name for messages.
     Custom(String, BackendFactory),
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Place({self})")
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, _) => path.display().fmt(f),
@@ -41,7 +42,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl Place {
+impl StoreLocation {
     /// A file.
     pub(crate) fn file(path: PathBuf) -> Self {
         Self::File(path, Arc::default())
@@ -53,13 +54,17 @@ impl Place {
     /// What became of it.
     pub(crate) fn check(&self) -> io::Result<()> {
         match self {
-            Self::File(_, opened) => opened.get().map_or(Ok(()), Presence::check),
+            Self::File(_, opened) => opened.get().map_or(Ok(()), FileIdentity::check),
             Self::Custom(..) => Ok(()),
         }
     }
 
     /// Opens or creates the database. Its synchronisations pass `gate`.
-    pub(crate) fn open(&self, cache_bytes: usize, gate: &Gate) -> Result<Database, OpenError> {
+    pub(crate) fn open(
+        &self,
+        cache_bytes: usize,
+        gate: &CommitGate,
+    ) -> Result<Database, OpenError> {
         let mut builder = Builder::new();
         builder.set_cache_size(cache_bytes);
         let storage = match self {
@@ -79,19 +84,20 @@ impl Place {
     }
 
     /// A new file gets its name only when it is whole: a power cut while redb lays it out would
-    /// leave one that redb takes for foreign, and no later start would succeed. So an empty file is none that a start has
-    /// left behind: it has lost what it held.
+    /// leave one that redb takes for foreign, and no later start would succeed. So an empty file is
+    /// none that a start has left behind: it has lost what it held.
     fn open_file(
         &self,
         builder: &Builder,
         path: &Path,
-        opened: &OnceLock<Presence>,
+        opened: &OnceLock<FileIdentity>,
     ) -> Result<Box<dyn StorageBackend>, OpenError> {
         let lost = |source| OpenError::Io {
             path: path.to_owned(),
             source,
         };
-        // What was in use is not made anew: that would be an empty store in the place of a full one.
+        // What was in use is not made anew: that would be an empty store in the place of a full
+        // one.
         self.check().map_err(lost)?;
         if !path.exists() {
             let draft = path.with_extension("new");
@@ -110,9 +116,9 @@ impl Place {
                 path: path.to_owned(),
             });
         }
-        let presence = Presence::of(path, &file).map_err(lost)?;
+        let identity = FileIdentity::of(path, &file).map_err(lost)?;
         // A second opening has found the same file.
-        let _ = opened.set(presence);
+        let _ = opened.set(identity);
         let storage = FileBackend::new(file).map_err(|e| self.open_error(e))?;
         Ok(Box::new(storage))
     }
@@ -153,8 +159,8 @@ fn publish(draft: &Path, path: &Path) -> io::Result<()> {
 #[derive(Debug)]
 struct Gated {
     storage: Box<dyn StorageBackend>,
-    gate: Gate,
-    place: Place,
+    gate: CommitGate,
+    place: StoreLocation,
 }
 
 type Answer<T> = Result<T, BackendError>;
@@ -172,9 +178,9 @@ impl StorageBackend for Gated {
     fn sync_data(&self) -> io::Result<()> {
         let synced = self.storage.sync_data();
         // Always awaited: nothing may still be written when the next group is.
-        let pieces = self.gate.pass();
+        let blobs = self.gate.pass();
         // A file without a name is no place to keep anything.
-        pieces.and(synced).and_then(|()| self.place.check())
+        blobs.and(synced).and_then(|()| self.place.check())
     }
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.storage.write(offset, data)
@@ -207,7 +213,7 @@ impl StorageBackend for Gated {
 pub(crate) struct Memory(Arc<parking_lot::RwLock<Vec<u8>>>);
 
 impl Memory {
-    /// A factory over one fresh piece of memory.
+    /// A factory over one fresh blob of memory.
     pub(crate) fn factory() -> BackendFactory {
         let memory = Self::default();
         Arc::new(move || Ok(Box::new(memory.clone())))
@@ -256,10 +262,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         std::fs::write(path.with_extension("new"), vec![0; 5000]).unwrap();
-        let place = Place::file(path.clone());
-        drop(place.open(1024 * 1024, &Gate::default()).unwrap());
+        let place = StoreLocation::file(path.clone());
+        drop(place.open(1024 * 1024, &CommitGate::default()).unwrap());
         assert!(!path.with_extension("new").exists());
-        drop(place.open(1024 * 1024, &Gate::default()).unwrap());
+        drop(place.open(1024 * 1024, &CommitGate::default()).unwrap());
     }
 
     #[test]
@@ -267,8 +273,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         std::fs::write(&path, "").unwrap();
-        let error = Place::file(path.clone())
-            .open(1024 * 1024, &Gate::default())
+        let error = StoreLocation::file(path.clone())
+            .open(1024 * 1024, &CommitGate::default())
             .unwrap_err();
         let text = error.to_string();
         assert!(
@@ -287,8 +293,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         std::fs::write(&path, "not a database, but somebody's thesis").unwrap();
-        let error = Place::file(path.clone())
-            .open(1024 * 1024, &Gate::default())
+        let error = StoreLocation::file(path.clone())
+            .open(1024 * 1024, &CommitGate::default())
             .unwrap_err();
         let text = error.to_string();
         assert!(text.contains("store.redb"), "{text}");

@@ -7,7 +7,7 @@
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-const HEAD: usize = 6;
+const BLOB_END: usize = 6;
 
 /// A value that can be stored. Raise [`Row::SCHEMA`] with every change of its shape.
 pub trait Row: Serialize + DeserializeOwned {
@@ -53,11 +53,11 @@ pub enum Unreadable {
 /// # Errors
 /// What the encoder says, for values that have no postcard form.
 pub fn encode_row<V: Row>(row: &V) -> Result<Vec<u8>, String> {
-    let mut bytes = vec![0; HEAD];
+    let mut bytes = vec![0; BLOB_END];
     bytes[..2].copy_from_slice(&V::SCHEMA.to_be_bytes());
     let mut bytes = postcard::to_extend(row, bytes).map_err(|e| e.to_string())?;
     let crc = checksum(&bytes);
-    bytes[2..HEAD].copy_from_slice(&crc);
+    bytes[2..BLOB_END].copy_from_slice(&crc);
     Ok(bytes)
 }
 
@@ -66,8 +66,10 @@ pub fn encode_row<V: Row>(row: &V) -> Result<Vec<u8>, String> {
 /// # Errors
 /// See [`Unreadable`]; never panics, whatever the bytes are.
 pub fn decode_row<V: Row>(bytes: &[u8]) -> Result<V, Unreadable> {
-    let body = bytes.get(HEAD..).ok_or(Unreadable::Short(bytes.len()))?;
-    if bytes[2..HEAD] != checksum(bytes) {
+    let body = bytes
+        .get(BLOB_END..)
+        .ok_or(Unreadable::Short(bytes.len()))?;
+    if bytes[2..BLOB_END] != checksum(bytes) {
         return Err(Unreadable::Checksum);
     }
     let found = u16::from_be_bytes([bytes[0], bytes[1]]);
@@ -85,15 +87,15 @@ pub fn decode_row<V: Row>(bytes: &[u8]) -> Result<V, Unreadable> {
 fn checksum(row: &[u8]) -> [u8; 4] {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&row[..2]);
-    crc.update(&row[HEAD..]);
+    crc.update(&row[BLOB_END..]);
     crc.finalize().to_be_bytes()
 }
 
 /// Bytes within a row, copied as a whole instead of one by one: a webhook's body, for instance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Blob(pub Vec<u8>);
+pub struct RawBytes(pub Vec<u8>);
 
-impl Row for Blob {
+impl Row for RawBytes {
     const SCHEMA: u16 = 1;
 }
 
@@ -105,22 +107,22 @@ impl Row for String {
     const SCHEMA: u16 = 1;
 }
 
-impl Serialize for Blob {
+impl Serialize for RawBytes {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_bytes(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Blob {
+impl<'de> Deserialize<'de> for RawBytes {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Bytes;
         impl Visitor<'_> for Bytes {
-            type Value = Blob;
+            type Value = RawBytes;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("bytes")
             }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Blob, E> {
-                Ok(Blob(bytes.to_vec()))
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<RawBytes, E> {
+                Ok(RawBytes(bytes.to_vec()))
             }
         }
         from.deserialize_bytes(Bytes)
@@ -185,8 +187,8 @@ mod tests {
 
         #[test]
         fn blobs_come_back(body in any::<Vec<u8>>()) {
-            let bytes = encode_row(&Blob(body.clone())).unwrap();
-            prop_assert_eq!(decode_row::<Blob>(&bytes), Ok(Blob(body)));
+            let bytes = encode_row(&RawBytes(body.clone())).unwrap();
+            prop_assert_eq!(decode_row::<RawBytes>(&bytes), Ok(RawBytes(body)));
         }
 
         #[test]

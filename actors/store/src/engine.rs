@@ -5,82 +5,52 @@
 //! reopening the number tells which. See docs/adr/0003 for why that is safe in spite of `fsync`'s
 //! manners.
 
-mod pieces;
+mod blobs;
 mod recovery;
 
-use crate::appended::{Appends, Gate, Head, PieceWriter, SegmentStorage};
-use crate::backend::Place;
+use crate::backend::StoreLocation;
+use crate::blobs::{BlobChanges, BlobEnd, BlobWriter, CommitGate, SegmentStorage};
+use crate::catch_panic;
+use crate::database::DatabaseSlot;
 use crate::error::{OpenError, StoreError};
-use crate::health::{Counters, State};
-use crate::lock::FolderLock;
-use crate::migrate::migrate;
+use crate::health::{HealthRecord, State};
+use crate::lock::DirectoryLock;
 use crate::options::Options;
 use crate::quarantine::QUARANTINE;
-use crate::quiet;
-use crate::read::ReadTxn;
 use crate::rows::raw::RawRead;
-use crate::write::{GROUP, HEAD, META, Sealed, WriteTxn, panic_text};
+use crate::write::{BLOB_END, GROUP, GroupChanges, META, WriteTxn, panic_text};
 use parking_lot::RwLock;
 use redb::{CommitError, Database, WriteTransaction};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 
-/// What the writer, the readers and the handles share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    /// The store's file, for messages.
-    pub(crate) place: String,
-    /// The database; empty while it cannot be opened, and after closing.
-    pub(crate) db: RwLock<Option<Database>>,
-    /// What was appended beside the rows.
-    pub(crate) segments: Arc<dyn SegmentStorage>,
-    pub(crate) state: watch::Sender<State>,
-    pub(crate) counters: Counters,
-}
-
-impl Shared {
-    /// Why there is no database.
-    pub(crate) fn refusal(&self) -> StoreError {
-        let place = self.place.clone();
-        match &*self.state.borrow() {
-            State::Closed => StoreError::Closed,
-            State::Full => StoreError::Full { place },
-            State::Failing(reason) => StoreError::Storage {
-                place,
-                reason: reason.clone(),
-            },
-            State::Ready => StoreError::Storage {
-                place,
-                reason: "it is being reopened".to_owned(),
-            },
-        }
-    }
-}
+/// The least and the most a probe writes.
+const PROBE_BYTES: std::ops::RangeInclusive<usize> = 4096..=1024 * 1024;
 
 /// The writer's side of a store.
 pub(crate) struct Engine {
-    pub(crate) shared: Arc<Shared>,
-    place: Place,
+    database: Arc<DatabaseSlot>,
+    health: Arc<HealthRecord>,
+    place: StoreLocation,
     cache_bytes: usize,
     /// Number of the last committed group.
     last_group: u64,
-    /// Where its pieces end.
-    head: Head,
+    /// Where its blobs end.
+    head: BlobEnd,
     segment_bytes: u64,
-    pieces: PieceWriter,
-    gate: Gate,
+    blob_writer: BlobWriter,
+    gate: CommitGate,
     /// What the group that failed wanted to write: what the probe tries.
     probe_bytes: usize,
     probe_every: Duration,
     next_probe: Instant,
     /// Held as long as the database may be open.
-    _lock: Option<FolderLock>,
+    _lock: Option<DirectoryLock>,
 }
 
 /// A transaction that went well.
-enum Outcome {
+enum TxnOutcome {
     Committed,
     /// There was nothing to commit.
     Unchanged,
@@ -94,55 +64,65 @@ struct Failure {
 }
 
 impl Engine {
-    /// Opens the store and brings its schema up to date.
+    /// Opens the store; its schema is as the last program left it.
     pub(crate) fn open(
-        place: Place,
+        place: StoreLocation,
         segments: Arc<dyn SegmentStorage>,
-        lock: Option<FolderLock>,
+        lock: Option<DirectoryLock>,
         options: &Options,
     ) -> Result<Self, OpenError> {
-        let gate = Gate::default();
+        let gate = CommitGate::default();
         let db = open(&place, options.cache_bytes, &gate)?;
-        let pieces = PieceWriter::start(Arc::clone(&segments), gate.clone());
-        let pieces = pieces.map_err(|source| OpenError::Io {
+        let blob_writer = BlobWriter::start(Arc::clone(&segments), gate.clone());
+        let blob_writer = blob_writer.map_err(|source| OpenError::Io {
             path: place.to_string().into(),
             source,
         })?;
-        let shared = Shared {
+        let health = Arc::new(HealthRecord::default());
+        let database = DatabaseSlot {
             place: place.to_string(),
-            db: RwLock::new(Some(db)),
+            open: RwLock::new(Some(db)),
             segments,
-            state: watch::Sender::new(State::Ready),
-            counters: Counters::default(),
+            health: Arc::clone(&health),
         };
         let mut engine = Self {
-            shared: Arc::new(shared),
+            database: Arc::new(database),
+            health,
             place,
             cache_bytes: options.cache_bytes,
             last_group: 0,
-            head: Head::default(),
+            head: BlobEnd::default(),
             segment_bytes: options.segment_bytes,
-            pieces,
+            blob_writer,
             gate,
-            probe_bytes: *recovery::PROBE_BYTES.start(),
+            probe_bytes: *PROBE_BYTES.start(),
             probe_every: options.probe_every,
             next_probe: Instant::now(),
             _lock: lock,
         };
         engine.read_numbers()?;
         engine.sweep()?;
-        migrate(&mut engine, options.migrations)?;
         Ok(engine)
     }
 
     pub(crate) fn place(&self) -> String {
-        self.shared.place.clone()
+        self.database.place.clone()
+    }
+
+    /// What readers need.
+    pub(crate) fn database(&self) -> &Arc<DatabaseSlot> {
+        &self.database
+    }
+
+    /// What `/readyz` and `/metrics` ask.
+    pub(crate) fn health(&self) -> &Arc<HealthRecord> {
+        &self.health
     }
 
     /// Runs requests as one group: all are durable on `Ok`, none on an error but `Unknown`.
     pub(crate) fn group(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<(), StoreError> {
         if !self.is_ready() && Instant::now() < self.next_probe {
-            return Err(self.shared.refusal());
+            return Err(self.database.refusal());
         }
         // Otherwise the requests are the probe: some of them may be what makes room.
         let mut written = 0;
@@ -151,8 +131,8 @@ impl Engine {
             written = txn.written();
         });
         match outcome {
-            Ok(Outcome::Committed) => self.set_state(&State::Ready),
-            Ok(Outcome::Unchanged) => {}
+            Ok(TxnOutcome::Committed) => self.set_state(&State::Ready),
+            Ok(TxnOutcome::Unchanged) => {}
             Err(failure) => return self.recover(failure, written),
         }
         Ok(())
@@ -169,12 +149,12 @@ impl Engine {
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        *self.shared.state.borrow() == State::Ready
+        *self.health.state.borrow() == State::Ready
     }
 
     /// One try at a transaction. A panic of redb's, as damaged pages can cause, is a failure like
     /// others; those of requests do not come this far.
-    fn attempt(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<Outcome, Failure> {
+    fn attempt(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<TxnOutcome, Failure> {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.transaction(body)));
         outcome.unwrap_or_else(|panic| {
             let reason = panic_text(panic.as_ref());
@@ -186,26 +166,26 @@ impl Engine {
         })
     }
 
-    fn transaction(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<Outcome, Failure> {
+    fn transaction(&mut self, body: impl FnOnce(&mut WriteTxn<'_>)) -> Result<TxnOutcome, Failure> {
         let txn = self.begin().map_err(Failure::before)?;
         let number = self.last_group + 1;
-        let appends = Appends::after(self.head, self.segment_bytes);
-        let Shared {
+        let appends = BlobChanges::after(self.head, self.segment_bytes);
+        let DatabaseSlot {
             place, segments, ..
-        } = &*self.shared;
+        } = &*self.database;
         let mut rows = WriteTxn::new(&txn, place, number, appends, &**segments);
         body(&mut rows);
-        let mut sealed = rows.seal().map_err(Failure::before)?;
-        if !sealed.changed {
+        let mut changes = rows.finish().map_err(Failure::before)?;
+        if !changes.changed {
             let ended = txn.abort();
             ended.map_err(|e| Failure::before(self.failure(e)))?;
-            return Ok(Outcome::Unchanged);
+            return Ok(TxnOutcome::Unchanged);
         }
         let began = Instant::now();
-        self.pieces.begin(std::mem::take(&mut sealed.parts));
+        self.blob_writer.begin(std::mem::take(&mut changes.parts));
         txn.commit().map_err(|e| self.commit_failure(e))?;
-        self.note_commit(number, &sealed, began.elapsed());
-        Ok(Outcome::Committed)
+        self.note_commit(number, &changes, began.elapsed());
+        Ok(TxnOutcome::Committed)
     }
 
     /// A transaction. A failure that a reader met blocks redb, but concerns no request of the
@@ -219,51 +199,50 @@ impl Engine {
     }
 
     fn try_begin(&self) -> Result<WriteTransaction, StoreError> {
-        let db = self.shared.db.read_recursive();
-        let db = db.as_ref().ok_or_else(|| self.shared.refusal())?;
+        let db = self.database.open.read_recursive();
+        let db = db.as_ref().ok_or_else(|| self.database.refusal())?;
         let mut txn = db.begin_write().map_err(|e| self.failure(e))?;
         txn.set_two_phase_commit(true);
         txn.set_quick_repair(true);
         Ok(txn)
     }
 
-    fn note_commit(&mut self, number: u64, sealed: &Sealed, took: Duration) {
+    fn note_commit(&mut self, number: u64, changes: &GroupChanges, took: Duration) {
         self.last_group = number;
-        self.head = sealed.head;
-        self.remove_segments(&sealed.emptied);
-        let counters = &self.shared.counters;
+        self.head = changes.head;
+        self.remove_segments(&changes.emptied);
+        let counters = &self.health.counters;
         counters.groups.add(1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         counters.last_commit_micros.set(micros);
-        if let Some(rows) = sealed.quarantined {
+        if let Some(rows) = changes.quarantined {
             counters.quarantined.set(rows);
         }
     }
 
     /// Closes the database, waiting for readers to end, and opens it again.
     fn reopen(&mut self) -> Result<(), OpenError> {
-        let mut slot = self.shared.db.write();
+        let mut slot = self.database.open.write();
         *slot = None;
         *slot = Some(open(&self.place, self.cache_bytes, &self.gate)?);
         drop(slot);
-        self.shared.counters.reopened.add(1);
+        self.health.counters.reopened.add(1);
         self.read_numbers()?;
         Ok(())
     }
 
     /// Reads what the engine keeps in memory: the last group's number and the quarantine's size.
     fn read_numbers(&mut self) -> Result<(), StoreError> {
-        let slot = self.shared.db.read_recursive();
-        let db = slot.as_ref().ok_or_else(|| self.shared.refusal())?;
-        let mut rows = ReadTxn::new(db, &self.shared.place, &*self.shared.segments)?;
+        let db = self.database.open.read_recursive();
+        let mut rows = self.database.snapshot(&db)?;
         let number = rows.raw_get(META, GROUP)?.and_then(|n| n.try_into().ok());
         self.last_group = number.map_or(0, u64::from_be_bytes);
-        let head = rows.raw_get(META, HEAD)?;
+        let head = rows.raw_get(META, BLOB_END)?;
         self.head = head
-            .and_then(|row| Head::from_bytes(&row))
+            .and_then(|row| BlobEnd::from_bytes(&row))
             .unwrap_or_default();
         let quarantined = rows.raw_len(QUARANTINE.name())?;
-        self.shared.counters.quarantined.set(quarantined);
+        self.health.counters.quarantined.set(quarantined);
         Ok(())
     }
 
@@ -276,13 +255,13 @@ impl Engine {
     }
 
     fn set_state(&self, state: &State) {
-        let changed = self.shared.state.send_if_modified(|now| {
+        let changed = self.health.state.send_if_modified(|now| {
             let changed = now != state;
             now.clone_from(state);
             changed
         });
         if changed {
-            let place = &self.shared.place;
+            let place = &self.database.place;
             match state {
                 State::Ready => tracing::info!(event = "store.ready", %place, "works again"),
                 State::Closed => tracing::debug!(event = "store.closed", %place),
@@ -295,11 +274,11 @@ impl Engine {
     /// Closes the database; the folder's lock goes with the engine.
     pub(crate) fn close(&mut self) {
         self.set_state(&State::Closed);
-        *self.shared.db.write() = None;
+        *self.database.open.write() = None;
     }
 
     fn failure(&self, error: impl Into<redb::Error>) -> StoreError {
-        StoreError::from_redb(&self.shared.place, &error.into())
+        StoreError::from_redb(&self.database.place, &error.into())
     }
 
     fn open_failure(&self, error: OpenError) -> StoreError {
@@ -323,8 +302,12 @@ impl Engine {
 }
 
 /// Opens the database; a panic of redb's over damaged pages is an error like others.
-fn open(place: &Place, cache_bytes: usize, gate: &Gate) -> Result<Database, OpenError> {
-    let opened = quiet::catch(|| place.open(cache_bytes, gate));
+fn open(
+    place: &StoreLocation,
+    cache_bytes: usize,
+    gate: &CommitGate,
+) -> Result<Database, OpenError> {
+    let opened = catch_panic::catch_silently(|| place.open(cache_bytes, gate));
     opened.unwrap_or_else(|panic| {
         Err(OpenError::Damaged {
             place: place.to_string(),

@@ -1,15 +1,18 @@
 //! The store as its users see it: a handle to clone, with an asynchronous and a blocking front.
 
-use crate::appended::{SegmentFolder, SegmentStorage, SegmentsInMemory};
-use crate::backend::{BackendFactory, Memory, Place};
-use crate::engine::{Engine, Shared};
+use crate::backend::{BackendFactory, Memory, StoreLocation};
+use crate::blobs::{SegmentDirectory, SegmentStorage, SegmentsInMemory};
+use crate::database::DatabaseSlot;
+use crate::engine::Engine;
 use crate::error::{OpenError, StoreError};
-use crate::health::{Health, State};
-use crate::job::{Job, Reply, Request, inside};
-use crate::lock::FolderLock;
+use crate::health::{Health, HealthRecord, State};
+use crate::job::{Job, Reply, Request};
+use crate::lock::DirectoryLock;
+use crate::migrate::migrate;
 use crate::options::Options;
 use crate::read::ReadTxn;
-use crate::rows::raw::Found;
+use crate::reentrancy;
+use crate::rows::raw::UnreadableRow;
 use crate::write::{WriteTxn, panic_text};
 use crate::writer::{Limits, Message, Writer};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
@@ -25,7 +28,7 @@ use tokio::sync::{oneshot, watch};
 const FILE: &str = "store.redb";
 
 /// The folder of what is appended beside it.
-const PIECES: &str = "pieces";
+const BLOB_DIRECTORY: &str = "pieces";
 
 /// A durable store. Clones are handles to the same one; with the last of them it finishes what
 /// waits, closes, and gives the folder free.
@@ -36,7 +39,8 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
-    shared: Arc<Shared>,
+    database: Arc<DatabaseSlot>,
+    health: Arc<HealthRecord>,
     writes: Sender<Message>,
     reads: Sender<ReadJob>,
     queue: usize,
@@ -47,7 +51,7 @@ struct Inner {
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
-type ReadJob = Box<dyn FnOnce(&Shared) + Send>;
+type ReadJob = Box<dyn FnOnce(&DatabaseSlot) + Send>;
 
 impl Store {
     /// Opens the store in `folder`, both made if missing, and brings its schema up to date.
@@ -56,9 +60,9 @@ impl Store {
     /// # Errors
     /// See [`OpenError`]; a folder in use names its holder.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
-        let lock = FolderLock::take(folder, &options.program)?;
-        let place = Place::file(folder.join(FILE));
-        let segments = Arc::new(SegmentFolder::new(folder.join(PIECES)));
+        let lock = DirectoryLock::take(folder, &options.program)?;
+        let place = StoreLocation::file(folder.join(FILE));
+        let segments = Arc::new(SegmentDirectory::new(folder.join(BLOB_DIRECTORY)));
         Self::start(Engine::open(place, segments, Some(lock), options)?, options)
     }
 
@@ -70,8 +74,9 @@ impl Store {
         Self::open_with("memory", Memory::factory(), options)
     }
 
-    /// A store over storage of the caller's making, named `name` in messages. There is no lock on
-    /// a folder: the storage must see to it that it is opened once. Appended pieces are kept in memory.
+    /// A store over storage of the caller's making, named `name` in messages. There is no lock on a
+    /// folder: the storage must see to it that it is opened once. Appended blobs are kept in
+    /// memory.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -84,7 +89,7 @@ impl Store {
         Self::open_over(name, (storage, segments), options)
     }
 
-    /// [`Store::open_with`], with storage for appended pieces as well.
+    /// [`Store::open_with`], with storage for appended blobs as well.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -93,23 +98,21 @@ impl Store {
         (storage, segments): (BackendFactory, Arc<dyn SegmentStorage>),
         options: &Options,
     ) -> Result<Self, OpenError> {
-        let place = Place::Custom(name.to_owned(), storage);
+        let place = StoreLocation::Custom(name.to_owned(), storage);
         Self::start(Engine::open(place, segments, None, options)?, options)
     }
 
-    fn start(engine: Engine, options: &Options) -> Result<Self, OpenError> {
-        let shared = engine.shared.clone();
+    /// Brings the schema up to date and starts the threads.
+    fn start(mut engine: Engine, options: &Options) -> Result<Self, OpenError> {
+        migrate(&mut engine, options.migrations)?;
+        let (database, health) = (Arc::clone(engine.database()), Arc::clone(engine.health()));
         let (writes, queue) = bounded(options.queue.max(1));
         let (reads, read_queue) = bounded::<ReadJob>(options.queue.max(1));
         for n in 0..options.readers.max(1) {
-            let (queue, shared) = (read_queue.clone(), shared.clone());
-            spawn(
-                &shared.place.clone(),
-                format!("store-read-{n}"),
-                move || {
-                    serve_reads(&queue, &shared);
-                },
-            )?;
+            let (queue, slot) = (read_queue.clone(), Arc::clone(&database));
+            spawn(&database.place, format!("store-read-{n}"), move || {
+                serve_reads(&queue, &slot);
+            })?;
         }
         let limits = Limits {
             requests: options.group_requests.max(1),
@@ -117,11 +120,12 @@ impl Store {
             linger: options.linger,
         };
         let writer = Writer::new(engine, queue, limits);
-        let writer = spawn(&shared.place, "store-write".to_owned(), || writer.run())?;
+        let writer = spawn(&database.place, "store-write".to_owned(), || writer.run())?;
         let inner = Inner {
             writer: Mutex::new(Some(writer)),
             queue: options.queue.max(1),
-            shared,
+            database,
+            health,
             writes,
             closing: RwLock::new(false),
             reads,
@@ -169,7 +173,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        if inside::is_inside() {
+        if reentrancy::is_in_request() {
             return Err(StoreError::Reentrant.into());
         }
         let (reply, answer) = bounded(1);
@@ -194,8 +198,8 @@ impl Store {
     {
         let (reply, answer) = oneshot::channel();
         let writes = self.inner.writes.clone();
-        let job: ReadJob = Box::new(move |shared| {
-            let (result, found) = snapshot(shared, work);
+        let job: ReadJob = Box::new(move |database| {
+            let (result, found) = snapshot(database, work);
             report(&writes, found);
             Reply::Future(reply).send(result);
         });
@@ -217,7 +221,7 @@ impl Store {
         F: FnOnce(&mut ReadTxn<'_>) -> Result<T, E>,
         E: From<StoreError>,
     {
-        let (result, found) = snapshot(&self.inner.shared, work);
+        let (result, found) = snapshot(&self.inner.database, work);
         report(&self.inner.writes, found);
         result
     }
@@ -233,9 +237,7 @@ impl Store {
 
     /// State and counters: what `/readyz` and `/metrics` ask.
     pub fn health(&self) -> Health {
-        let Shared {
-            state, counters, ..
-        } = &*self.inner.shared;
+        let HealthRecord { state, counters } = &*self.inner.health;
         Health {
             state: state.borrow().clone(),
             waiting: self.inner.writes.len(),
@@ -250,7 +252,7 @@ impl Store {
 
     /// The state, to be told of its changes.
     pub fn watch_state(&self) -> watch::Receiver<State> {
-        self.inner.shared.state.subscribe()
+        self.inner.health.state.subscribe()
     }
 
     /// Carries out what is queued, closes the file and gives the folder free; blocks until then.
@@ -274,7 +276,7 @@ impl Store {
             Ok(()) => Ok(()),
             Err(TrySendError::Disconnected(_)) => Err(StoreError::Closed),
             Err(TrySendError::Full(_)) => {
-                self.inner.shared.counters.refused_busy.add(1);
+                self.inner.health.counters.refused_busy.add(1);
                 let waiting = self.inner.queue;
                 Err(StoreError::Busy { waiting })
             }
@@ -285,7 +287,7 @@ impl Store {
 impl Inner {
     fn close(&self) {
         // An error of sending means that the writer has ended already.
-        if inside::is_inside() {
+        if reentrancy::is_in_request() {
             // The writer would wait for this request to end, and this request for the writer.
             let mut closing = self.closing.write();
             *closing = !matches!(
@@ -322,28 +324,25 @@ fn spawn(
 }
 
 /// A reader's thread.
-fn serve_reads(queue: &Receiver<ReadJob>, shared: &Shared) {
+fn serve_reads(queue: &Receiver<ReadJob>, database: &DatabaseSlot) {
     for job in queue {
-        job(shared);
+        job(database);
     }
 }
 
 /// Runs `work` over a snapshot; also gives the rows it could not decode.
 fn snapshot<T, E: From<StoreError>>(
-    shared: &Shared,
+    database: &DatabaseSlot,
     work: impl FnOnce(&mut ReadTxn<'_>) -> Result<T, E>,
-) -> (Result<T, E>, Vec<Found>) {
+) -> (Result<T, E>, Vec<UnreadableRow>) {
     // Recursive, because `work` may read again while a reopening waits for the lock.
-    let db = shared.db.read_recursive();
-    let rows = match db.as_ref() {
-        Some(db) => ReadTxn::new(db, &shared.place, &*shared.segments),
-        None => Err(shared.refusal()),
-    };
+    let open = database.open.read_recursive();
+    let rows = database.snapshot(&open);
     let mut rows = match rows {
         Ok(rows) => rows,
         Err(error) => return (Err(error.into()), Vec::new()),
     };
-    let result = inside::run(|| catch_unwind(AssertUnwindSafe(|| work(&mut rows))));
+    let result = reentrancy::run(|| catch_unwind(AssertUnwindSafe(|| work(&mut rows))));
     let result = result.unwrap_or_else(|panic| {
         let message = panic_text(panic.as_ref());
         Err(StoreError::Panicked { message }.into())
@@ -353,7 +352,7 @@ fn snapshot<T, E: From<StoreError>>(
 
 /// Has the writer move unreadable rows to quarantine. With a full queue it is left to the next
 /// reader that meets them.
-fn report(writes: &Sender<Message>, found: Vec<Found>) {
+fn report(writes: &Sender<Message>, found: Vec<UnreadableRow>) {
     if found.is_empty() {
         return;
     }

@@ -1,6 +1,7 @@
 //! What `/readyz` and `/metrics` ask.
 
 use std::fmt;
+use tokio::sync::watch;
 
 /// Whether the store takes requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,22 @@ impl Health {
     /// Whether `/readyz` may say yes.
     pub fn is_ready(&self) -> bool {
         self.state == State::Ready
+    }
+}
+
+/// State and counters behind [`Health`]: the engine writes them, handles read them.
+#[derive(Debug)]
+pub(crate) struct HealthRecord {
+    pub(crate) state: watch::Sender<State>,
+    pub(crate) counters: Counters,
+}
+
+impl Default for HealthRecord {
+    fn default() -> Self {
+        Self {
+            state: watch::Sender::new(State::Ready),
+            counters: Counters::default(),
+        }
     }
 }
 

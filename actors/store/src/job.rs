@@ -10,8 +10,8 @@ pub(crate) trait Job: Send {
     fn is_abandoned(&self) -> bool;
     /// Does the work within the group's transaction; keeps the result for later.
     fn run(&mut self, txn: &mut WriteTxn<'_>);
-    /// Answers, once the group's fate is known.
-    fn finish(self: Box<Self>, fate: Result<(), StoreError>);
+    /// Answers, once the group's outcome is known.
+    fn finish(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
 /// Where an answer goes.
@@ -71,36 +71,14 @@ where
         self.result = self.work.take().map(|work| txn.scope(work));
     }
 
-    fn finish(self: Box<Self>, fate: Result<(), StoreError>) {
+    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
         // A refusal of the request's own, too, is answered only if the group was committed: it
         // may rest on rows of the group ("this delivery is known already").
-        let answer = match (fate, self.result) {
+        let answer = match (outcome, self.result) {
             (Ok(()), Some(result)) => result,
             (Ok(()), None) => Err(StoreError::Closed.into()),
             (Err(error), _) => Err(error.into()),
         };
         self.reply.send(answer);
-    }
-}
-
-/// Knows whether this thread is within a request, where waiting for the writer would never end.
-pub(crate) mod inside {
-    use std::cell::Cell;
-
-    thread_local! {
-        static INSIDE: Cell<bool> = const { Cell::new(false) };
-    }
-
-    /// Runs a request's work, which must not unwind.
-    pub(crate) fn run<T>(work: impl FnOnce() -> T) -> T {
-        let before = INSIDE.replace(true);
-        let result = work();
-        INSIDE.set(before);
-        result
-    }
-
-    /// Whether the caller is a request's work.
-    pub(crate) fn is_inside() -> bool {
-        INSIDE.get()
     }
 }

@@ -23,8 +23,9 @@
 //!   recovers by itself; [`Store::health`] tells meanwhile.
 //! - **One process.** A second one on the same folder is refused, and told who is there
 //!   ([`LockError::Held`]).
-//! - **Large pieces beside the rows.** [`WriteTxn::append`] puts bytes behind each other in files of their own; the row
-//!   that holds their [`Extent`] is durable only after they are, and a group that fails leaves none.
+//! - **Large blobs beside the rows.** [`WriteTxn::append`] puts bytes behind each other in files of
+//!   their own; the row that holds their [`Extent`] is durable only after they are, and a group
+//!   that fails leaves none.
 //! - **Unreadable rows do not stop anything.** They are moved to quarantine, counted and kept.
 //!
 //! # Not promised
@@ -69,11 +70,14 @@
 //! # }
 //! ```
 
-mod appended;
 mod backend;
+mod blobs;
+mod catch_panic;
 mod codec;
+mod database;
 mod engine;
 mod error;
+mod file_identity;
 mod handle;
 mod health;
 mod job;
@@ -82,27 +86,25 @@ pub mod local;
 mod lock;
 mod migrate;
 mod options;
-mod presence;
 mod quarantine;
-mod quiet;
 mod read;
+mod reentrancy;
 mod retention;
 mod rows;
 mod table;
 mod write;
 mod writer;
 
-pub use appended::{Extent, Piece, SegmentFolder, SegmentStorage, SegmentsInMemory};
 pub use backend::{BackendFactory, StorageBackend};
-pub use codec::{Blob, Row, Unreadable, decode_row, encode_row};
+pub use blobs::{Blob, Extent, SegmentDirectory, SegmentStorage, SegmentsInMemory};
+pub use codec::{RawBytes, Row, Unreadable, decode_row, encode_row};
 pub use error::{OpenError, StoreError};
 pub use handle::Store;
 pub use health::{Health, State};
 pub use key::{Key, StartsWith};
 pub use local::{LocalState, LocalStateKind};
-pub use lock::{FolderLock, Holder, LockError};
-pub use migrate::Migration;
-pub use options::Options;
+pub use lock::{DirectoryLock, Holder, LockError};
+pub use options::{Migration, Options};
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;
 pub use retention::{Removed, Retention};

@@ -12,7 +12,7 @@ const FILE: &str = "orrery.lock";
 
 /// The lock on a data folder, held until dropped.
 #[derive(Debug)]
-pub struct FolderLock {
+pub struct DirectoryLock {
     /// Kept open: closing the file is what releases the lock.
     _file: File,
     path: PathBuf,
@@ -62,7 +62,7 @@ pub enum LockError {
     },
 }
 
-impl FolderLock {
+impl DirectoryLock {
     /// Takes `folder`, which is made if missing, for `program`.
     ///
     /// # Errors
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn the_second_is_told_who_the_first_is() {
         let folder = tempfile::tempdir().unwrap();
-        let first = FolderLock::take(folder.path(), "search-server").unwrap();
-        let error = FolderLock::take(folder.path(), "platform").unwrap_err();
+        let first = DirectoryLock::take(folder.path(), "search-server").unwrap();
+        let error = DirectoryLock::take(folder.path(), "platform").unwrap_err();
         let LockError::Held { holder, .. } = &error else {
             panic!("{error}");
         };
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(holder.program, "search-server");
         assert!(holder.started.ends_with('Z'), "{}", holder.started);
         drop(first);
-        FolderLock::take(folder.path(), "platform").unwrap();
+        DirectoryLock::take(folder.path(), "platform").unwrap();
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = open(&folder.path().join(FILE)).unwrap();
         file.try_lock().unwrap();
-        let error = FolderLock::take(folder.path(), "platform").unwrap_err();
+        let error = DirectoryLock::take(folder.path(), "platform").unwrap_err();
         assert!(matches!(error, LockError::HeldByUnknown { .. }), "{error}");
     }
 }

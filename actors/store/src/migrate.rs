@@ -1,20 +1,10 @@
 //! The schema's version and the steps between versions.
 
 use crate::engine::Engine;
-use crate::error::{OpenError, StoreError};
+use crate::error::OpenError;
+use crate::options::Migration;
 use crate::rows::raw::RawRead;
-use crate::write::{META, SCHEMA, WriteTxn};
-
-/// A step of the schema. It and the new version are one commit: it happens whole or not at all.
-#[derive(Debug, Clone, Copy)]
-pub struct Migration {
-    /// The version it leads to; the first is 1, and each is one more than the one before.
-    pub version: u32,
-    /// What it does, in a few words, for the log and for errors.
-    pub name: &'static str,
-    /// Changes the rows. An empty store runs all of them, too.
-    pub run: fn(&mut WriteTxn<'_>) -> Result<(), StoreError>,
-}
+use crate::write::{META, SCHEMA};
 
 /// Brings an opened store to the newest version.
 pub(crate) fn migrate(engine: &mut Engine, steps: &[Migration]) -> Result<(), OpenError> {

@@ -1,7 +1,19 @@
 //! How a store is opened.
 
-use crate::migrate::Migration;
+use crate::error::StoreError;
+use crate::write::WriteTxn;
 use std::time::Duration;
+
+/// A step of the schema. It and the new version are one commit: it happens whole or not at all.
+#[derive(Debug, Clone, Copy)]
+pub struct Migration {
+    /// The version it leads to; the first is 1, and each is one more than the one before.
+    pub version: u32,
+    /// What it does, in a few words, for the log and for errors.
+    pub name: &'static str,
+    /// Changes the rows. An empty store runs all of them, too.
+    pub run: fn(&mut WriteTxn<'_>) -> Result<(), StoreError>,
+}
 
 /// How a store is opened; [`Options::new`] has the defaults.
 #[derive(Debug, Clone)]
@@ -16,7 +28,8 @@ pub struct Options {
     pub group_requests: usize,
     /// A group is closed once its requests have written this many bytes: bounds memory and delay.
     pub group_bytes: usize,
-    /// Size at which a segment of appended pieces is left for the next one: it is kept as long as any of its pieces.
+    /// Size at which a segment of appended blobs is left for the next one: it is kept as long as
+    /// any of its blobs.
     pub segment_bytes: u64,
     /// Longest wait for requests that are expected back after the last group's answers.
     /// Never waits for a lone writer.

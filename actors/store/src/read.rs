@@ -1,8 +1,8 @@
 //! The rows of a read: a snapshot of what is committed.
 
-use crate::appended::{Extent, SegmentStorage};
+use crate::blobs::{Extent, SegmentStorage};
 use crate::error::StoreError;
-use crate::rows::raw::{Found, RawRead, RawRow, Stretch};
+use crate::rows::raw::{KeyRange, RawRead, RawRow, UnreadableRow};
 use crate::write::{page, raw_table};
 use redb::{
     Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTableMetadata, TableError,
@@ -21,7 +21,7 @@ pub struct ReadTxn<'db> {
     /// Tables opened so far; `None` for those without a row ever.
     open: HashMap<&'static str, Option<RawTable>>,
     /// Rows that did not decode: the writer moves them to quarantine afterwards.
-    found: Vec<Found>,
+    found: Vec<UnreadableRow>,
 }
 
 impl<'db> ReadTxn<'db> {
@@ -41,7 +41,7 @@ impl<'db> ReadTxn<'db> {
     }
 
     /// The rows that did not decode.
-    pub(crate) fn into_found(self) -> Vec<Found> {
+    pub(crate) fn into_found(self) -> Vec<UnreadableRow> {
         self.found
     }
 
@@ -75,14 +75,14 @@ impl RawRead for ReadTxn<'_> {
     fn raw_scan(
         &mut self,
         table: &'static str,
-        stretch: &Stretch,
+        key_range: &KeyRange,
         limit: usize,
     ) -> Result<Vec<RawRow>, StoreError> {
         let Some(table) = self.table(table)? else {
             return Ok(Vec::new());
         };
-        let range = table.range::<&[u8]>(stretch.edges());
-        let rows = range.and_then(|range| page(range, stretch.backward, limit));
+        let range = table.range::<&[u8]>(key_range.edges());
+        let rows = range.and_then(|range| page(range, key_range.backward, limit));
         rows.map_err(|e| self.failed(e))
     }
 
@@ -94,12 +94,12 @@ impl RawRead for ReadTxn<'_> {
         len.map_err(|e| self.failed(e))
     }
 
-    fn found_unreadable(&mut self, found: Found) -> Result<(), StoreError> {
+    fn found_unreadable(&mut self, found: UnreadableRow) -> Result<(), StoreError> {
         self.found.push(found);
         Ok(())
     }
 
-    fn raw_piece(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+    fn raw_blob(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
         let read = extent.read_from(self.segments);
         read.map_err(|e| StoreError::from_redb(self.place, &redb::Error::Io(e)))
     }

@@ -1,6 +1,6 @@
 //! Reading typed rows, the same within a write and within a read.
 
-use crate::appended::Extent;
+use crate::blobs::Extent;
 use crate::codec::{Row, Unreadable};
 use crate::error::StoreError;
 use crate::key::{Key, StartsWith, after_prefix};
@@ -15,24 +15,24 @@ pub(crate) mod raw {
     use super::{Bound, Extent, StoreError, Unreadable};
 
     /// One end of a range of encoded keys.
-    pub(crate) type Edge = Bound<Vec<u8>>;
+    pub(crate) type RangeEnd = Bound<Vec<u8>>;
 
     /// Key and row as stored.
     pub(crate) type RawRow = (Vec<u8>, Vec<u8>);
 
-    /// A stretch of a table, walked in one direction.
+    /// A key_range of a table, walked in one direction.
     #[derive(Debug, Clone)]
-    pub struct Stretch {
+    pub struct KeyRange {
         /// Where it begins.
-        pub from: Edge,
+        pub from: RangeEnd,
         /// Where it ends.
-        pub to: Edge,
+        pub to: RangeEnd,
         /// Whether the last row comes first.
         pub backward: bool,
     }
 
-    impl Stretch {
-        /// The rest of the stretch once `key` was seen.
+    impl KeyRange {
+        /// The rest of the key_range once `key` was seen.
         pub(crate) fn advance(&mut self, key: Vec<u8>) {
             let edge = if self.backward {
                 &mut self.to
@@ -58,13 +58,13 @@ pub(crate) mod raw {
         }
     }
 
-    fn as_slice(edge: &Edge) -> Bound<&[u8]> {
+    fn as_slice(edge: &RangeEnd) -> Bound<&[u8]> {
         edge.as_ref().map(Vec::as_slice)
     }
 
     /// A row that did not decode, and the way to try again.
     #[derive(Debug)]
-    pub struct Found {
+    pub struct UnreadableRow {
         /// Its table.
         pub table: &'static str,
         /// Its encoded key.
@@ -75,7 +75,7 @@ pub(crate) mod raw {
         pub fault: fn(&[u8], &[u8]) -> Option<Unreadable>,
     }
 
-    /// Rows as bytes. Sealed: only the store's transactions are readers.
+    /// Rows as bytes. GroupChanges: only the store's transactions are readers.
     pub trait RawRead {
         /// The row of `key`.
         fn raw_get(
@@ -83,23 +83,23 @@ pub(crate) mod raw {
             table: &'static str,
             key: &[u8],
         ) -> Result<Option<Vec<u8>>, StoreError>;
-        /// Up to `limit` rows of the stretch.
+        /// Up to `limit` rows of the key_range.
         fn raw_scan(
             &mut self,
             table: &'static str,
-            stretch: &Stretch,
+            key_range: &KeyRange,
             limit: usize,
         ) -> Result<Vec<RawRow>, StoreError>;
         /// Number of rows.
         fn raw_len(&mut self, table: &'static str) -> Result<u64, StoreError>;
         /// Sees to a row that did not decode.
-        fn found_unreadable(&mut self, found: Found) -> Result<(), StoreError>;
-        /// The bytes of a piece.
-        fn raw_piece(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError>;
+        fn found_unreadable(&mut self, found: UnreadableRow) -> Result<(), StoreError>;
+        /// The bytes of a blob.
+        fn raw_blob(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError>;
     }
 }
 
-use raw::{Edge, Found, RawRead, Stretch};
+use raw::{KeyRange, RangeEnd, RawRead, UnreadableRow};
 
 /// Reading rows. A row that cannot be decoded is moved to quarantine and treated as absent.
 ///
@@ -132,9 +132,10 @@ pub trait ReadRows: RawRead {
             || self.is_quarantined(table.name(), &bytes)?)
     }
 
-    /// The bytes that were appended there; `None` if they were released meanwhile, or are damaged, which is logged.
-    fn piece(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
-        self.raw_piece(extent)
+    /// The bytes that were appended there; `None` if they were released meanwhile, or are damaged,
+    /// which is logged.
+    fn blob(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+        self.raw_blob(extent)
     }
 
     /// Number of rows, those in quarantine not among them.
@@ -159,7 +160,7 @@ pub trait ReadRows: RawRead {
         range: impl RangeBounds<K>,
         limit: usize,
     ) -> Result<Vec<(K, V)>, StoreError> {
-        self.collect(table, stretch(&range, false), limit)
+        self.collect(table, key_range(&range, false), limit)
     }
 
     /// The last `limit` rows of a range, by descending key.
@@ -169,7 +170,7 @@ pub trait ReadRows: RawRead {
         range: impl RangeBounds<K>,
         limit: usize,
     ) -> Result<Vec<(K, V)>, StoreError> {
-        self.collect(table, stretch(&range, true), limit)
+        self.collect(table, key_range(&range, true), limit)
     }
 
     /// The first `limit` rows whose key begins with `prefix`, past `after` if given.
@@ -187,7 +188,7 @@ pub trait ReadRows: RawRead {
             None => Bound::Included(prefix),
         };
         let backward = false;
-        self.collect(table, Stretch { from, to, backward }, limit)
+        self.collect(table, KeyRange { from, to, backward }, limit)
     }
 
     /// Walks a range by ascending key, a page at a time, until `visit` breaks.
@@ -197,7 +198,7 @@ pub trait ReadRows: RawRead {
         range: impl RangeBounds<K>,
         visit: impl FnMut(K, V) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        self.walk(table, stretch(&range, false), PAGE, visit)
+        self.walk(table, key_range(&range, false), PAGE, visit)
     }
 
     /// The rows in quarantine, up to `limit`, past `after` (table and key) if given.
@@ -228,7 +229,7 @@ pub trait ReadRows: RawRead {
             Err(why) => {
                 let table = table.name();
                 let fault = Table::<K, V>::fault;
-                self.found_unreadable(Found {
+                self.found_unreadable(UnreadableRow {
                     table,
                     key,
                     why,
@@ -243,14 +244,14 @@ pub trait ReadRows: RawRead {
     fn collect<K: Key, V: Row>(
         &mut self,
         table: &Table<K, V>,
-        stretch: Stretch,
+        key_range: KeyRange,
         limit: usize,
     ) -> Result<Vec<(K, V)>, StoreError> {
         let mut rows = Vec::new();
         if limit == 0 {
             return Ok(rows);
         }
-        self.walk(table, stretch, limit.min(PAGE), |key, row| {
+        self.walk(table, key_range, limit.min(PAGE), |key, row| {
             rows.push((key, row));
             if rows.len() < limit {
                 ControlFlow::Continue(())
@@ -265,15 +266,15 @@ pub trait ReadRows: RawRead {
     fn walk<K: Key, V: Row>(
         &mut self,
         table: &Table<K, V>,
-        mut stretch: Stretch,
+        mut key_range: KeyRange,
         page: usize,
         mut visit: impl FnMut(K, V) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        while !stretch.is_empty() {
-            let rows = self.raw_scan(table.name(), &stretch, page)?;
+        while !key_range.is_empty() {
+            let rows = self.raw_scan(table.name(), &key_range, page)?;
             let more = rows.len() == page;
             for (key, row) in rows {
-                stretch.advance(key.clone());
+                key_range.advance(key.clone());
                 if let Some((key, row)) = self.decoded(table, key, &row)?
                     && visit(key, row).is_break()
                 {
@@ -290,9 +291,9 @@ pub trait ReadRows: RawRead {
 
 impl<T: RawRead> ReadRows for T {}
 
-fn stretch<K: Key>(range: &impl RangeBounds<K>, backward: bool) -> Stretch {
-    let edge = |bound: Bound<&K>| -> Edge { bound.map(K::to_bytes) };
-    Stretch {
+fn key_range<K: Key>(range: &impl RangeBounds<K>, backward: bool) -> KeyRange {
+    let edge = |bound: Bound<&K>| -> RangeEnd { bound.map(K::to_bytes) };
+    KeyRange {
         from: edge(range.start_bound()),
         to: edge(range.end_bound()),
         backward,

@@ -13,8 +13,8 @@ pub const MAX_ROW_BYTES: usize = 64 * 1024 * 1024;
 /// A table's name, key type and row type. Made as a constant; comes into being with its first row.
 ///
 /// ```
-/// use store::{Blob, Table};
-/// const BODIES: Table<(String, u64), Blob> = Table::new("bodies");
+/// use store::{RawBytes, Table};
+/// const BODIES: Table<(String, u64), RawBytes> = Table::new("bodies");
 /// assert_eq!(BODIES.name(), "bodies");
 /// ```
 #[derive(Debug)]

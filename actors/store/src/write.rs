@@ -1,15 +1,17 @@
 //! The rows of a write: one transaction, lent to the requests of a group in turn.
 //!
 //! redb undoes whole transactions only, and a group's requests share one. So each change leaves a
-//! note of what was there before, and a request that fails is undone by its notes alone.
+//! note of what was there before, and a request that fails is undone by its undo_log alone.
 
-use crate::appended::{Appends, Extent, Head, Parts, Piece, SegmentStorage, segment_key};
+mod quarantine;
+
+use crate::blobs::{Blob, BlobBatch, BlobChanges, BlobEnd, Extent, SegmentStorage, segment_key};
 use crate::codec::{Row, encode_row};
 use crate::error::StoreError;
-use crate::job::inside;
 use crate::key::Key;
 use crate::quarantine::QUARANTINE;
-use crate::rows::raw::{Found, RawRead, RawRow, Stretch};
+use crate::reentrancy;
+use crate::rows::raw::{KeyRange, RawRead, RawRow, UnreadableRow};
 use crate::table::{MAX_KEY_BYTES, MAX_ROW_BYTES, Table};
 use redb::{ReadableTable, ReadableTableMetadata, TableDefinition, WriteTransaction};
 use std::collections::HashMap;
@@ -29,11 +31,11 @@ pub struct WriteTxn<'db> {
     place: &'db str,
     /// Tables opened by this group: opening one twice is an error in redb, and not free.
     open: HashMap<&'static str, RawTable<'db>>,
-    /// Pieces appended and released by the group.
-    appends: Appends,
+    /// Blobs appended and released by the group.
+    appends: BlobChanges,
     segments: &'db dyn SegmentStorage,
     /// How to undo the request under way, oldest first.
-    notes: Vec<Note>,
+    undo_log: Vec<UndoEntry>,
     /// The number this group will have once committed.
     group: u64,
     /// Bytes written by the group's requests.
@@ -46,7 +48,7 @@ pub struct WriteTxn<'db> {
 
 /// What a key held before it was changed.
 #[derive(Debug)]
-struct Note {
+struct UndoEntry {
     table: &'static str,
     key: Vec<u8>,
     before: Option<Vec<u8>>,
@@ -54,13 +56,13 @@ struct Note {
 
 /// What a group that may be committed did.
 #[derive(Debug)]
-pub(crate) struct Sealed {
+pub(crate) struct GroupChanges {
     pub(crate) changed: bool,
     pub(crate) quarantined: Option<u64>,
     /// To be written before the commit names its root.
-    pub(crate) parts: Parts,
+    pub(crate) parts: BlobBatch,
     /// Where they end.
-    pub(crate) head: Head,
+    pub(crate) head: BlobEnd,
     /// Segments that no row needs once this is committed.
     pub(crate) emptied: Vec<u32>,
 }
@@ -70,7 +72,7 @@ impl<'db> WriteTxn<'db> {
         txn: &'db WriteTransaction,
         place: &'db str,
         group: u64,
-        appends: Appends,
+        appends: BlobChanges,
         segments: &'db dyn SegmentStorage,
     ) -> Self {
         Self {
@@ -80,7 +82,7 @@ impl<'db> WriteTxn<'db> {
             open: HashMap::new(),
             appends,
             segments,
-            notes: Vec::new(),
+            undo_log: Vec::new(),
             written: 0,
             changed: false,
             failed: None,
@@ -118,18 +120,19 @@ impl<'db> WriteTxn<'db> {
         self.raw_delete(table.name(), key.to_bytes())
     }
 
-    /// Appends a piece, which is durable no later than the rows of this request. Its extent belongs into one of them.
+    /// BlobChanges a blob, which is durable no later than the rows of this request. Its extent
+    /// belongs into one of them.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`].
-    pub fn append(&mut self, piece: &Piece) -> Result<Extent, StoreError> {
-        let bytes = piece.bytes().len();
+    pub fn append(&mut self, blob: &Blob) -> Result<Extent, StoreError> {
+        let bytes = blob.bytes().len();
         check(META, "piece", bytes, MAX_ROW_BYTES)?;
         self.written += bytes;
-        Ok(self.appends.append(piece))
+        Ok(self.appends.append(blob))
     }
 
-    /// Forgets a piece, once: with the row that holds its extent.
+    /// Forgets a blob, once: with the row that holds its extent.
     pub fn release(&mut self, extent: &Extent) {
         self.appends.release(extent);
     }
@@ -145,31 +148,31 @@ impl<'db> WriteTxn<'db> {
         &mut self,
         work: impl FnOnce(&mut WriteTxn<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mark = self.appends.mark();
-        let outcome = inside::run(|| catch_unwind(AssertUnwindSafe(|| work(self))));
+        let mark = self.appends.savepoint();
+        let outcome = reentrancy::run(|| catch_unwind(AssertUnwindSafe(|| work(self))));
         let result = outcome.unwrap_or_else(|panic| {
             let message = panic_text(panic.as_ref());
             Err(StoreError::Panicked { message }.into())
         });
         if result.is_err() {
             self.undo();
-            self.appends.back_to(mark);
+            self.appends.roll_back_to(mark);
         }
-        self.changed |= !self.notes.is_empty();
-        self.notes.clear();
+        self.changed |= !self.undo_log.is_empty();
+        self.undo_log.clear();
         result
     }
 
-    /// Puts back what the notes say, the latest change first.
+    /// Puts back what the undo_log say, the latest change first.
     fn undo(&mut self) {
-        while let Some(Note { table, key, before }) = self.notes.pop() {
+        while let Some(UndoEntry { table, key, before }) = self.undo_log.pop() {
             let done = match before {
                 Some(row) => self.insert(table, &key, &row).map(drop),
                 None => self.remove(table, &key).map(drop),
             };
             if done.is_err() {
                 // `failed` is set: nothing of the group will be committed.
-                self.notes.clear();
+                self.undo_log.clear();
             }
         }
     }
@@ -182,7 +185,7 @@ impl<'db> WriteTxn<'db> {
     ) -> Result<(), StoreError> {
         self.written += key.len() + row.len();
         let before = self.insert(table, &key, row)?;
-        self.notes.push(Note { table, key, before });
+        self.undo_log.push(UndoEntry { table, key, before });
         Ok(())
     }
 
@@ -195,7 +198,7 @@ impl<'db> WriteTxn<'db> {
             return Ok(false);
         };
         let before = Some(before);
-        self.notes.push(Note { table, key, before });
+        self.undo_log.push(UndoEntry { table, key, before });
         Ok(true)
     }
 
@@ -241,13 +244,13 @@ impl<'db> WriteTxn<'db> {
     }
 
     /// Ends the group: all its tables are closed, and its number is written if it changed rows.
-    pub(crate) fn seal(mut self) -> Result<Sealed, StoreError> {
+    pub(crate) fn finish(mut self) -> Result<GroupChanges, StoreError> {
         let mut emptied = Vec::new();
         if self.changed && self.failed.is_none() {
             let number = self.group.to_be_bytes();
             // A failure is noted in `failed`, like any other.
             let _ = self.insert(META, GROUP, &number);
-            emptied = self.book_pieces().unwrap_or_default();
+            emptied = self.count_blobs().unwrap_or_default();
         }
         let quarantined = match self.open.contains_key(QUARANTINE.name()) {
             true => self.raw_len(QUARANTINE.name()).ok(),
@@ -255,11 +258,11 @@ impl<'db> WriteTxn<'db> {
         };
         match self.failed {
             Some(error) => Err(error),
-            None => Ok(Sealed {
+            None => Ok(GroupChanges {
                 changed: self.changed,
                 quarantined,
                 head: self.appends.head(),
-                parts: self.appends.into_parts(),
+                parts: self.appends.into_batch(),
                 emptied,
             }),
         }
@@ -267,8 +270,9 @@ impl<'db> WriteTxn<'db> {
 }
 
 impl WriteTxn<'_> {
-    /// Books what was appended and released; the segments that are no longer needed. A failure is noted.
-    fn book_pieces(&mut self) -> Result<Vec<u32>, StoreError> {
+    /// Books what was appended and released; the segments that are no longer needed. A failure is
+    /// noted.
+    fn count_blobs(&mut self) -> Result<Vec<u32>, StoreError> {
         let head = self.appends.head();
         let mut emptied = Vec::new();
         for (segment, by) in self.appends.changes() {
@@ -283,7 +287,7 @@ impl WriteTxn<'_> {
                 self.insert(META, &key, &used.to_be_bytes())?;
             }
         }
-        self.insert(META, HEAD, &head.to_bytes())?;
+        self.insert(META, BLOB_END, &head.to_bytes())?;
         Ok(emptied)
     }
 }
@@ -292,8 +296,8 @@ impl WriteTxn<'_> {
 pub(crate) const META: &str = "_meta";
 /// In [`META`]: the number of the last committed group.
 pub(crate) const GROUP: &[u8] = b"group";
-/// In [`META`]: where the committed pieces end.
-pub(crate) const HEAD: &[u8] = b"pieces";
+/// In [`META`]: where the committed blobs end.
+pub(crate) const BLOB_END: &[u8] = b"pieces";
 /// In [`META`]: the schema's version.
 pub(crate) const SCHEMA: &[u8] = b"schema";
 /// In [`META`]: bytes written to try a disk that was full.
@@ -309,11 +313,11 @@ impl RawRead for WriteTxn<'_> {
     fn raw_scan(
         &mut self,
         table: &'static str,
-        stretch: &Stretch,
+        key_range: &KeyRange,
         limit: usize,
     ) -> Result<Vec<RawRow>, StoreError> {
-        let range = self.table(table)?.range::<&[u8]>(stretch.edges());
-        let rows = range.and_then(|range| page(range, stretch.backward, limit));
+        let range = self.table(table)?.range::<&[u8]>(key_range.edges());
+        let rows = range.and_then(|range| page(range, key_range.backward, limit));
         rows.map_err(|e| self.fail(e))
     }
 
@@ -322,11 +326,11 @@ impl RawRead for WriteTxn<'_> {
         len.map_err(|e| self.fail(e))
     }
 
-    fn found_unreadable(&mut self, found: Found) -> Result<(), StoreError> {
+    fn found_unreadable(&mut self, found: UnreadableRow) -> Result<(), StoreError> {
         self.quarantine(&found)
     }
 
-    fn raw_piece(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+    fn raw_blob(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
         if let Some(bytes) = self.appends.get(extent) {
             return Ok(Some(bytes.as_ref().to_vec()));
         }

@@ -117,7 +117,7 @@ impl Writer {
         let jobs = &mut self.waiting;
         let bytes = self.limits.bytes;
         let mut ran = 0;
-        let fate = self.engine.group(|txn| {
+        let outcome = self.engine.group(|txn| {
             for job in jobs.iter_mut() {
                 job.run(txn);
                 ran += 1;
@@ -126,17 +126,17 @@ impl Writer {
                 }
             }
         });
-        self.answer(ran, &fate);
+        self.answer(ran, &outcome);
     }
 
-    fn answer(&mut self, ran: usize, fate: &Result<(), StoreError>) {
+    fn answer(&mut self, ran: usize, outcome: &Result<(), StoreError>) {
         // None ran: the store takes no requests at present. What waits behind a group that
         // failed is looked at again, because that failure is not theirs.
         let answered = if ran == 0 { self.waiting.len() } else { ran };
         self.expected = ran.max(1);
-        self.engine.shared.counters.requests.add(ran as u64);
+        self.engine.health().counters.requests.add(ran as u64);
         for job in self.waiting.drain(..answered) {
-            job.finish(fate.clone());
+            job.finish(outcome.clone());
         }
     }
 }

@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::catch_unwind;
 use std::sync::Arc;
-use store::{Blob, Options, ReadRows, StorageBackend, Store, StoreError, Table, WriteTxn};
+use store::{Options, RawBytes, ReadRows, StorageBackend, Store, StoreError, Table, WriteTxn};
 
-const TABLES: [Table<u64, Blob>; 2] = [Table::new("even"), Table::new("odd")];
+const TABLES: [Table<u64, RawBytes>; 2] = [Table::new("even"), Table::new("odd")];
 
 /// Cuts of one record, records of one chain, chains: ten thousand cuts in all.
 const CUTS: usize = 25;
@@ -76,7 +76,7 @@ impl Ask {
         for (id, row) in &self.changes {
             let table = &TABLES[(id % 2) as usize];
             match row {
-                Some(row) => txn.put(table, id, &Blob(row.clone()))?,
+                Some(row) => txn.put(table, id, &RawBytes(row.clone()))?,
                 None => drop(txn.delete(table, id)?),
             }
         }
@@ -133,7 +133,7 @@ fn verify(image: Vec<u8>, allowed: Range<u64>, history: &History) -> Result<u64,
     let store = open(&disk)?;
     let rows = dump(&store).map_err(|e| e.to_string())?;
     let probe = store.write_blocking(|txn| {
-        txn.put(&TABLES[0], &1000, &Blob::default())?;
+        txn.put(&TABLES[0], &1000, &RawBytes::default())?;
         Ok::<_, StoreError>(txn.group())
     });
     let group = probe.map_err(|e| e.to_string())? - 1;
@@ -154,7 +154,7 @@ fn dump(store: &Store) -> Result<Rows, StoreError> {
         let mut all = Rows::new();
         for table in &TABLES {
             let found = rows.range(table, .., usize::MAX)?;
-            all.extend(found.into_iter().map(|(id, Blob(row))| (id, row)));
+            all.extend(found.into_iter().map(|(id, RawBytes(row))| (id, row)));
         }
         Ok(all)
     })

@@ -12,10 +12,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
-use store::{Blob, Extent, Options, Piece, ReadRows, Store, StoreError, Table};
+use store::{Blob, Extent, Options, RawBytes, ReadRows, Store, StoreError, Table};
 
 /// Tables that each request writes to: found in one only would be half a request.
-const BODIES: Table<u64, Blob> = Table::new("bodies");
+const BODIES: Table<u64, RawBytes> = Table::new("bodies");
 /// Where the same bytes are appended.
 const EXTENTS: Table<u64, Extent> = Table::new("extents");
 const INDEX: Table<(u64, u64), u64> = Table::new("index");
@@ -25,9 +25,9 @@ const WRITERS: u64 = 4;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The row of an id, of 100 B to 28 kB.
-fn body(id: u64) -> Blob {
+fn body(id: u64) -> RawBytes {
     let len = 100 + (id.wrapping_mul(7919) % 28_000) as usize;
-    Blob(id.to_le_bytes().into_iter().cycle().take(len).collect())
+    RawBytes(id.to_le_bytes().into_iter().cycle().take(len).collect())
 }
 
 /// The child: does nothing in a normal run of the tests.
@@ -52,7 +52,7 @@ fn write_for_ever(store: &Store, first: u64) {
     for id in (first..).step_by(WRITERS as usize) {
         let written = store.write_blocking(move |txn| {
             txn.put(&INDEX, &(id % 7, id), &txn.group())?;
-            let extent = txn.append(&Piece::new(body(id).0.into()))?;
+            let extent = txn.append(&Blob::new(body(id).0.into()))?;
             txn.put(&EXTENTS, &id, &extent)?;
             txn.put(&BODIES, &id, &body(id))
         });
@@ -149,9 +149,9 @@ fn check(folder: &Path, acked: &mut BTreeSet<u64>, round: u64) {
         .read_blocking(|rows| {
             let bodies = rows.range(&BODIES, .., usize::MAX)?;
             for (id, extent) in rows.range(&EXTENTS, .., usize::MAX)? {
-                let piece = rows.piece(&extent)?.map(Blob);
+                let blob = rows.blob(&extent)?.map(RawBytes);
                 assert!(
-                    piece == Some(body(id)),
+                    blob == Some(body(id)),
                     "round {round}: another piece for {id}"
                 );
             }

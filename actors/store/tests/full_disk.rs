@@ -17,9 +17,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use store::{Blob, Extent, Options, Piece, ReadRows, State, Store, StoreError, Table};
+use store::{Blob, Extent, Options, RawBytes, ReadRows, State, Store, StoreError, Table};
 
-const ROWS: Table<u64, Blob> = Table::new("rows");
+const ROWS: Table<u64, RawBytes> = Table::new("rows");
 /// The same bytes, appended.
 const EXTENTS: Table<u64, Extent> = Table::new("extents");
 const ROUNDS: usize = 200;
@@ -55,9 +55,9 @@ impl Ledger {
     fn write(&mut self, store: &Store) -> Result<(), StoreError> {
         let id = self.next;
         self.next += 1;
-        let row = Blob(vec![id as u8; ROW_BYTES]);
+        let row = RawBytes(vec![id as u8; ROW_BYTES]);
         let answer = store.write_blocking(move |txn| {
-            let extent = txn.append(&Piece::new(row.0.clone().into()))?;
+            let extent = txn.append(&Blob::new(row.0.clone().into()))?;
             txn.put(&EXTENTS, &id, &extent)?;
             txn.put(&ROWS, &id, &row)
         });
@@ -79,14 +79,14 @@ impl Ledger {
         assert_eq!(found, self.stored);
         let bytes = |id: u64| vec![id as u8; ROW_BYTES];
         assert!(rows.iter().all(|(id, row)| row.0 == bytes(*id)));
-        let pieces = store.read_blocking(|rows| {
+        let blobs = store.read_blocking(|rows| {
             let extents = rows.range(&EXTENTS, .., usize::MAX)?;
-            let piece = |(id, extent)| Ok((id, rows.piece(&extent)?));
-            extents.into_iter().map(piece).collect()
+            let blob = |(id, extent)| Ok((id, rows.blob(&extent)?));
+            extents.into_iter().map(blob).collect()
         });
-        let pieces: Vec<_> = pieces.unwrap_or_else(|e: StoreError| panic!("{e}"));
-        assert_eq!(pieces.len(), rows.len());
-        assert!(pieces.iter().all(|(id, piece)| *piece == Some(bytes(*id))));
+        let blobs: Vec<_> = blobs.unwrap_or_else(|e: StoreError| panic!("{e}"));
+        assert_eq!(blobs.len(), rows.len());
+        assert!(blobs.iter().all(|(id, blob)| *blob == Some(bytes(*id))));
     }
 
     /// What was stored is there after a power cut.
@@ -230,7 +230,7 @@ async fn a_refusal_derived_from_a_row_that_was_lost_is_not_answered() {
     let deliver = || {
         store.write(|txn| match txn.contains(&ROWS, &1)? {
             true => Err(Answer::Known),
-            false => Ok(txn.put(&ROWS, &1, &Blob(vec![1; ROW_BYTES]))?),
+            false => Ok(txn.put(&ROWS, &1, &RawBytes(vec![1; ROW_BYTES]))?),
         })
     };
     let (first, again) = (deliver(), deliver());

@@ -29,7 +29,7 @@ const RESTARTS: u64 = 200;
 /// The actor that is asked.
 #[derive(Default)]
 struct Echo {
-    told: u64,
+    sent: u64,
 }
 
 impl Actor for Echo {
@@ -62,7 +62,7 @@ impl Handler<Hear> for Echo {
     type Result = ();
 
     fn handle(&mut self, _: Hear, _: &mut Context<Self>) {
-        self.told += 1;
+        self.sent += 1;
     }
 }
 
@@ -252,7 +252,8 @@ async fn rounds(driver: &Addr<Driver>, pattern: Pattern, across_arbiters: bool) 
     }
 }
 
-/// From sending the message that panics until the next life answers, in microseconds, sorted.
+/// From sending the message that panics until the next incarnation answers, in microseconds,
+/// sorted.
 async fn restarts() -> Vec<f64> {
     let at_once = RestartPolicy {
         intensity: u32::MAX,
@@ -272,7 +273,10 @@ async fn restarts() -> Vec<f64> {
         let begun = Instant::now();
         child.tell(Panic).expect("the child runs");
         child.ready_after(incarnation + 1).await;
-        assert_eq!(child.ask(Say(1)).await.expect("the next life runs"), 2);
+        assert_eq!(
+            child.ask(Say(1)).await.expect("the next incarnation runs"),
+            2
+        );
         times.push(begun.elapsed().as_secs_f64() * 1e6);
     }
     root.handle().stop();
@@ -296,7 +300,7 @@ fn table(report: &Report) -> String {
     }
     let _ = writeln!(
         text,
-        "restart (panic until the next life answers): p50 {:.0} µs, p99 {:.0} µs\n\
+        "restart (panic until the next incarnation answers): p50 {:.0} µs, p99 {:.0} µs\n\
          medians of {} rounds of {} messages; load average {}",
         report.restart_p50_us,
         report.restart_p99_us,

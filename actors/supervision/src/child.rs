@@ -1,35 +1,36 @@
-//! A child in its supervisor's hands: its phase, its failures, its present life.
+//! A child in its supervisor's hands: its phase, its failures, its current incarnation.
 
 use std::{io, sync::Arc, time::Duration};
 
 use actix_rt::{Arbiter, ArbiterHandle};
-use tokio::sync::{mpsc::UnboundedSender, oneshot};
+use tokio::sync::oneshot;
 
 use crate::{
-    ActorState, Exit, Restart, RestartPolicy,
-    monitor::Order,
-    plan::{Phase, Slot},
-    policy::{Decision, RestartHistory},
-    spec::{ChildCell, Placement, Started},
+    exit::Exit,
+    monitor::{Command, Commands},
+    plan::{ChildStatus, Phase},
+    policy::{Decision, Restart, RestartHistory, RestartPolicy},
+    spec::{ChildCell, Placement, StartedChild},
+    tree::ActorState,
 };
 
-/// A child of a supervisor, over all its lives.
+/// A child of a supervisor, over all its incarnations.
 pub(crate) struct Child {
     /// Names the child in messages from its monitors; never used again.
     pub(crate) key: u64,
     pub(crate) cell: Arc<dyn ChildCell>,
-    pub(crate) slot: Slot,
+    pub(crate) status: ChildStatus,
     pub(crate) history: RestartHistory,
     /// Told when the child is down for good.
     pub(crate) when_down: Vec<oneshot::Sender<()>>,
-    life: Option<Present>,
+    current: Option<Current>,
     arbiter: Option<OwnArbiter>,
 }
 
-/// The present life. Dropping it makes the monitor abort the life.
-struct Present {
+/// The current incarnation. Dropping it makes the monitor abort the incarnation.
+struct Current {
     incarnation: u64,
-    orders: UnboundedSender<Order>,
+    commands: Commands,
 }
 
 impl Child {
@@ -37,10 +38,10 @@ impl Child {
         Self {
             key,
             cell,
-            slot: Slot::new(dynamic),
+            status: ChildStatus::new(dynamic),
             history: RestartHistory::default(),
             when_down: Vec::new(),
-            life: None,
+            current: None,
             arbiter: None,
         }
     }
@@ -48,18 +49,18 @@ impl Child {
     pub(crate) fn runs(&self, key: u64, incarnation: u64) -> bool {
         self.key == key
             && self
-                .life
+                .current
                 .as_ref()
-                .is_some_and(|life| life.incarnation == incarnation)
+                .is_some_and(|current| current.incarnation == incarnation)
     }
 
     pub(crate) fn restart(&self) -> Restart {
-        self.cell.facts().restart
+        self.cell.options().restart
     }
 
-    /// Makes a life where the spec wants it; fails when no thread can be started for it.
-    pub(crate) fn start(&mut self, orders: UnboundedSender<Order>) -> io::Result<Started> {
-        let placement = self.cell.facts().placement.clone();
+    /// Makes an incarnation where the spec wants it; fails when no thread can be started for it.
+    pub(crate) fn start(&mut self, commands: Commands) -> io::Result<StartedChild> {
+        let placement = self.cell.options().placement.clone();
         let started = match placement {
             Placement::Beside => self.cell.start(None),
             Placement::On(arbiter) => self.cell.start(Some(&arbiter)),
@@ -72,35 +73,37 @@ impl Child {
             }
         };
         let incarnation = started.incarnation;
-        self.life = Some(Present {
+        self.current = Some(Current {
             incarnation,
-            orders,
+            commands,
         });
-        self.slot = Slot {
-            phase: Phase::Up,
-            fate: None,
-            ..self.slot
+        self.status = ChildStatus {
+            phase: Phase::Running,
+            after_stop: None,
+            ..self.status
         };
         Ok(started)
     }
 
-    /// Orders the present life to stop.
-    pub(crate) fn order_stop(&mut self) {
-        self.slot.phase = Phase::Stopping;
+    /// Tells the current incarnation to stop.
+    pub(crate) fn stop(&mut self) {
+        self.status.phase = Phase::Stopping;
         self.cell.node().stopping();
-        if let Some(life) = &self.life {
-            // A monitor that is gone has sent the life's end already.
-            let _ = life.orders.send(Order::Stop(self.cell.facts().shutdown));
+        if let Some(current) = &self.current {
+            // A monitor that is gone has reported the end already; one that was told knows.
+            let _ = current
+                .commands
+                .try_send(Command::Stop(self.cell.options().shutdown));
         }
     }
 
-    /// The present life is over.
+    /// The current incarnation has ended.
     pub(crate) fn exited(&mut self, exit: &Exit) {
-        if let Some(life) = self.life.take() {
-            self.cell.vacate(life.incarnation);
-            self.cell.node().exited(life.incarnation, exit);
+        if let Some(current) = self.current.take() {
+            self.cell.vacate(current.incarnation);
+            self.cell.node().exited(current.incarnation, exit);
         }
-        // Its thread may be blocked for ever: the next life gets another one.
+        // Its thread may be blocked for ever: the next incarnation gets another one.
         if matches!(exit, Exit::Hung { .. } | Exit::Aborted) {
             self.arbiter = None;
         }
@@ -109,16 +112,16 @@ impl Child {
     /// Counts the failure.
     pub(crate) fn decide(&mut self, default: RestartPolicy, now: Duration) -> Decision {
         self.history
-            .decide(&self.cell.facts().policy.unwrap_or(default), now)
+            .decide(&self.cell.options().policy.unwrap_or(default), now)
     }
 
     pub(crate) fn back_off(&mut self, now: Duration, delay: Duration) {
-        self.slot.phase = Phase::BackingOff(now + delay);
+        self.status.phase = Phase::BackingOff(now + delay);
         self.cell.node().backing_off(delay);
     }
 
     pub(crate) fn idle(&mut self) {
-        self.slot.phase = Phase::Idle;
+        self.status.phase = Phase::Idle;
         self.cell.node().set_state(ActorState::Idle);
     }
 

@@ -1,14 +1,14 @@
-//! How one life of a child ended.
+//! How one incarnation of a child ended.
 
 use std::any::Any;
 
 use serde::Serialize;
 
-/// The end of one life, as the supervisor matches on it; nothing is inferred from logs.
+/// The end of one incarnation, as the supervisor matches on it; nothing is inferred from logs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
 pub enum Exit {
-    /// It stopped by itself or on an order, and gave no reason (a process's exit code 0).
+    /// It stopped by itself or when told to, and gave no reason (a process's exit code 0).
     #[error("normal")]
     Normal,
     /// It stopped with a reason, by [`ChildContext::fail`](crate::ChildContext::fail)
@@ -38,6 +38,17 @@ impl Exit {
     pub fn is_failure(&self) -> bool {
         !matches!(self, Self::Normal)
     }
+}
+
+/// How an incarnation's task ended by itself.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// Without a reason.
+    Normal,
+    /// With a reason given by [`ChildContext::fail`](crate::ChildContext::fail).
+    Failed(String),
+    /// The factory failed, or the reason was given before the event loop turned.
+    FailedToStart(String),
 }
 
 /// The text of a panic's payload: `panic!` makes a `&str` or a `String`, `panic_any` anything.

@@ -2,18 +2,18 @@
 //!
 //! | Message | Sent by | The reply means |
 //! |---|---|---|
-//! | `StartChild` | [`ChildRef::start_child`] | the child is under supervision, its first life made |
-//! | `StopChild` | [`ChildRef::stop_child`] | the child is down |
-//! | `ResumeChild` | [`ChildRef::resume_child`] | a parked or ended child was started anew |
-//! | `StillThere` | [`RootHandle::answers`](crate::RootHandle::answers) | the supervisor turns its mailbox |
+//! | `StartChild` | [`ChildRef::start_child`](crate::ChildRef::start_child) | the child is under supervision, its first incarnation made |
+//! | `StopChild` | [`ChildRef::stop_child`](crate::ChildRef::stop_child) | the child is down |
+//! | `ResumeChild` | [`ChildRef::resume_child`](crate::ChildRef::resume_child) | a parked or ended child was started anew |
+//! | `Heartbeat` | [`RootHandle::answers`](crate::RootHandle::answers) | the supervisor handles messages |
 //!
-//! All are handled by [`Supervisor`].
+//! All are handled by [`Supervisor`](crate::Supervisor).
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use actix::{Actor, Context, Message};
+use actix::Message;
 
-use crate::{AskError, ChildRef, ChildSpec, Supervisor, spec::ChildCell};
+use crate::{errors::AskError, spec::ChildCell};
 
 /// Take a child under supervision and start it.
 #[derive(Message)]
@@ -39,7 +39,7 @@ pub(crate) struct ResumeChild {
 /// Answer at once, or hang.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct StillThere;
+pub(crate) struct Heartbeat;
 
 /// Why a supervisor did not start a child.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,48 +89,4 @@ pub enum ChildError {
     /// The supervisor could not be asked, or did not reply.
     #[error(transparent)]
     Supervisor(#[from] AskError),
-}
-
-impl ChildRef<Supervisor> {
-    /// Starts a child under this supervisor. It is forgotten when it ends and its restart kind
-    /// wants no further life, or when the supervisor itself ends.
-    ///
-    /// # Errors
-    /// [`StartRefused`] when the supervisor is full, stopping, or has a child of this name;
-    /// [`AskError`] when it could not be asked.
-    pub async fn start_child<A: Actor<Context = Context<A>>>(
-        &self,
-        spec: ChildSpec<A>,
-    ) -> Result<ChildRef<A>, StartChildError> {
-        let reference = spec.reference();
-        self.ask(StartChild {
-            cell: spec.into_cell(),
-        })
-        .await??;
-        Ok(reference)
-    }
-
-    /// Stops a child for good and waits until it is down, at most for `within`.
-    ///
-    /// # Errors
-    /// [`NoSuchChild`]; [`AskError`] when the supervisor could not be asked or the child was not
-    /// down in time (it goes on stopping).
-    pub async fn stop_child(
-        &self,
-        id: impl Into<String>,
-        within: Duration,
-    ) -> Result<(), ChildError> {
-        Ok(self
-            .ask_within(StopChild { id: id.into() }, within)
-            .await??)
-    }
-
-    /// Starts a parked or ended child anew and forgets its failures; nothing happens to one that
-    /// runs.
-    ///
-    /// # Errors
-    /// [`NoSuchChild`]; [`AskError`] when the supervisor could not be asked.
-    pub async fn resume_child(&self, id: impl Into<String>) -> Result<(), ChildError> {
-        Ok(self.ask(ResumeChild { id: id.into() }).await??)
-    }
 }

@@ -1,4 +1,5 @@
-//! The monitor of one life: awaits its join handle, pings it, stops it, and says how it ended.
+//! The monitor of one incarnation: awaits its join handle, pings it, stops it, and says how it
+//! ended.
 
 use std::{
     future::Future,
@@ -10,41 +11,37 @@ use std::{
 
 use actix_rt::time::{sleep, timeout};
 use tokio::{
-    sync::{mpsc::UnboundedReceiver, oneshot},
+    sync::{mpsc, oneshot},
     task::{JoinError, JoinHandle},
 };
 
 use crate::{
-    Exit,
-    exit::panic_text,
-    life::{self, Vital},
-    spec::Pings,
+    exit::{Ending, Exit, panic_text},
+    pings::Pings,
+    signals::Signals,
 };
 
 /// After an abort: how long its end is waited for. A task ends at its next await; one that blocks
 /// its thread may never, and is given up.
 const ABORT_GRACE: Duration = Duration::from_secs(1);
 
-/// How a life's task ended by itself.
-#[derive(Debug)]
-pub(crate) enum Ending {
-    /// Without a reason.
-    Normal,
-    /// With a reason given by [`ChildContext::fail`](crate::ChildContext::fail).
-    Failed(String),
-    /// The factory failed, or the reason was given before the event loop turned.
-    FailedToStart(String),
-}
-
-/// A supervisor's order to a monitor. When the sender is gone the life is aborted: a supervisor
-/// that dies leaves no orphans.
+/// A supervisor's command to a monitor. When the sender is gone the incarnation is aborted: a
+/// supervisor that dies leaves no orphans.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Order {
+pub(crate) enum Command {
     /// Stop; after this time abort.
     Stop(Duration),
 }
 
-/// A life's task. Dropping it aborts the life.
+/// The supervisor's end of the line to a monitor.
+pub(crate) type Commands = mpsc::Sender<Command>;
+
+/// A line to a monitor. It has room for one command: those after the first change nothing.
+pub(crate) fn commands() -> (Commands, mpsc::Receiver<Command>) {
+    mpsc::channel(1)
+}
+
+/// An incarnation's task. Dropping it aborts the incarnation.
 pub(crate) enum Task {
     /// Spawned on this thread.
     Spawned(JoinHandle<Ending>),
@@ -93,16 +90,16 @@ impl Drop for Task {
     }
 }
 
-/// Watches one life until it ends or is given up.
+/// Watches one incarnation until it ends or is given up.
 pub(crate) struct Monitor {
-    pub(crate) life: Arc<dyn Vital>,
+    pub(crate) signals: Arc<Signals>,
     pub(crate) task: Task,
     pub(crate) pings: Option<Pings>,
-    pub(crate) orders: UnboundedReceiver<Order>,
+    pub(crate) commands: mpsc::Receiver<Command>,
 }
 
 impl Monitor {
-    /// The life's end.
+    /// The incarnation's end.
     pub(crate) async fn watch(mut self) -> Exit {
         let mut missed = 0;
         loop {
@@ -110,30 +107,30 @@ impl Monitor {
             tokio::select! {
                 biased;
                 joined = &mut self.task => return self.exit(joined),
-                order = self.orders.recv() => return match order {
-                    Some(Order::Stop(within)) => self.stop(within).await,
+                command = self.commands.recv() => return match command {
+                    Some(Command::Stop(within)) => self.stop(within).await,
                     None => self.abort().await,
                 },
                 () = sleep(interval) => {
-                    missed = if self.life.pulse().answered() { 0 } else { missed + 1 };
+                    missed = if self.signals.answered() { 0 } else { missed + 1 };
                     if self.pings.is_some_and(|pings| missed >= pings.misses) {
                         // Dropping the task aborts it, as far as that is possible.
-                        self.life.pulse().give_up();
+                        self.signals.give_up();
                         return Exit::Hung { missed };
                     }
-                    life::ping(&*self.life);
+                    self.signals.ping();
                 }
             }
         }
     }
 
-    /// Orders the stop; aborts when the time is over or the supervisor dies meanwhile.
+    /// Stops it; aborts when the time is over or the supervisor dies meanwhile.
     async fn stop(mut self, within: Duration) -> Exit {
-        life::stop(&*self.life);
+        self.signals.stop();
         let joined = tokio::select! {
             biased;
             joined = timeout(within, &mut self.task) => joined.ok(),
-            () = orders_closed(&mut self.orders) => None,
+            () = supervisor_gone(&mut self.commands) => None,
         };
         match joined {
             Some(joined) => self.exit(joined),
@@ -147,7 +144,7 @@ impl Monitor {
             // It may have ended by itself just before.
             Ok(joined) => self.exit(joined),
             Err(_) => {
-                self.life.pulse().give_up();
+                self.signals.give_up();
                 Exit::Aborted
             }
         }
@@ -159,9 +156,7 @@ impl Monitor {
             Some(Ok(Ending::Failed(reason))) => Exit::Failed(reason),
             Some(Ok(Ending::FailedToStart(reason))) => Exit::FailedToStart(reason),
             Some(Err(error)) => match error.try_into_panic() {
-                Ok(payload) if self.life.pulse().has_turned() => {
-                    Exit::Panicked(panic_text(&*payload))
-                }
+                Ok(payload) if self.signals.has_started() => Exit::Panicked(panic_text(&*payload)),
                 Ok(payload) => Exit::FailedToStart(panic_text(&*payload)),
                 Err(_) => Exit::Aborted,
             },
@@ -170,7 +165,7 @@ impl Monitor {
     }
 }
 
-/// Further orders change nothing; only the supervisor's death does.
-async fn orders_closed(orders: &mut UnboundedReceiver<Order>) {
-    while orders.recv().await.is_some() {}
+/// Further commands change nothing; only the supervisor's death does.
+async fn supervisor_gone(commands: &mut mpsc::Receiver<Command>) {
+    while commands.recv().await.is_some() {}
 }

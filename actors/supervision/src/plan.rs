@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::Strategy;
+use crate::policy::Strategy;
 
 /// Where a child is, as the plan needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,46 +14,46 @@ pub(crate) enum Phase {
     Idle,
     /// To be started at this time.
     BackingOff(Duration),
-    /// A life runs.
-    Up,
-    /// Its life was ordered to stop.
+    /// An incarnation runs.
+    Running,
+    /// Its incarnation was told to stop.
     Stopping,
     /// Stays down; children that depend on it stay down, too.
     Parked,
-    /// Over.
+    /// It ended and is not restarted.
     Ended,
 }
 
 /// What comes after the stop of a child that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Started again with the sibling it depends on.
-    Again,
+pub(crate) enum AfterStop {
+    /// It is started again with the sibling it depends on.
+    Restart,
     /// Nothing.
     End,
 }
 
 /// A child as the plan sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct ChildStatus {
     pub(crate) phase: Phase,
-    /// Has to stop.
-    pub(crate) fate: Option<Fate>,
+    /// Set when it has to stop.
+    pub(crate) after_stop: Option<AfterStop>,
     /// Started at run time: in no order with its siblings.
     pub(crate) dynamic: bool,
 }
 
-impl Slot {
+impl ChildStatus {
     pub(crate) fn new(dynamic: bool) -> Self {
         Self {
             phase: Phase::Idle,
-            fate: None,
+            after_stop: None,
             dynamic,
         }
     }
 
-    fn condemned(&self) -> bool {
-        self.phase == Phase::Up && self.fate.is_some()
+    fn has_to_stop(&self) -> bool {
+        self.phase == Phase::Running && self.after_stop.is_some()
     }
 
     /// Children started after this one have to wait for it.
@@ -65,17 +65,17 @@ impl Slot {
             )
     }
 
-    fn leaving(&self) -> bool {
-        self.phase == Phase::Stopping || self.condemned()
+    fn is_leaving(&self) -> bool {
+        self.phase == Phase::Stopping || self.has_to_stop()
     }
 }
 
 /// The next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Order the child at this index to stop.
+    /// Stop the child at this index.
     Stop(usize),
-    /// Make a life of the child at this index.
+    /// Start the child at this index.
     Start(usize),
     /// Nothing before an event, or before this time.
     Wait(Option<Duration>),
@@ -84,81 +84,91 @@ pub(crate) enum Step {
 }
 
 /// The next step at `now`, for children in start order.
-pub(crate) fn next(slots: &[Slot], strategy: Strategy, finishing: bool, now: Duration) -> Step {
+pub(crate) fn next(
+    children: &[ChildStatus],
+    strategy: Strategy,
+    finishing: bool,
+    now: Duration,
+) -> Step {
     let ordered = finishing || strategy == Strategy::RestForOne;
-    if let Some(index) = next_stop(slots, ordered) {
+    if let Some(index) = next_stop(children, ordered) {
         return Step::Stop(index);
     }
     if finishing {
-        let down = !slots
+        let down = !children
             .iter()
-            .any(|slot| matches!(slot.phase, Phase::Up | Phase::Stopping));
+            .any(|child| matches!(child.phase, Phase::Running | Phase::Stopping));
         return if down {
             Step::Finished
         } else {
             Step::Wait(None)
         };
     }
-    next_start(slots, strategy, now).map_or_else(|| Step::Wait(next_due(slots)), Step::Start)
+    next_start(children, strategy, now).map_or_else(|| Step::Wait(next_due(children)), Step::Start)
 }
 
 /// In reverse start order, one at a time where the order counts; dynamic children all at once.
-fn next_stop(slots: &[Slot], ordered: bool) -> Option<usize> {
+fn next_stop(children: &[ChildStatus], ordered: bool) -> Option<usize> {
     let last = |dynamic: bool| {
-        slots
+        children
             .iter()
-            .rposition(|s| s.condemned() && s.dynamic == dynamic)
+            .rposition(|s| s.has_to_stop() && s.dynamic == dynamic)
     };
-    let blocked = ordered && slots.iter().any(|slot| slot.phase == Phase::Stopping);
+    let blocked = ordered && children.iter().any(|child| child.phase == Phase::Stopping);
     last(true).or_else(|| if blocked { None } else { last(false) })
 }
 
-fn next_start(slots: &[Slot], strategy: Strategy, now: Duration) -> Option<usize> {
-    let due = |slot: &Slot| match slot.phase {
+fn next_start(children: &[ChildStatus], strategy: Strategy, now: Duration) -> Option<usize> {
+    let due = |child: &ChildStatus| match child.phase {
         Phase::Idle => true,
         Phase::BackingOff(until) => until <= now,
         _ => false,
     };
     if strategy == Strategy::OneForOne {
-        return slots.iter().position(due);
+        return children.iter().position(due);
     }
-    if slots.iter().any(Slot::leaving) {
+    if children.iter().any(ChildStatus::is_leaving) {
         return None;
     }
-    let first_held_up = slots.iter().position(Slot::holds_up).unwrap_or(slots.len());
-    slots.iter().take(first_held_up + 1).position(due)
+    let first_held_up = children
+        .iter()
+        .position(ChildStatus::holds_up)
+        .unwrap_or(children.len());
+    children.iter().take(first_held_up + 1).position(due)
 }
 
-fn next_due(slots: &[Slot]) -> Option<Duration> {
-    let until = |slot: &Slot| match slot.phase {
+fn next_due(children: &[ChildStatus]) -> Option<Duration> {
+    let until = |child: &ChildStatus| match child.phase {
         Phase::BackingOff(until) => Some(until),
         _ => None,
     };
-    slots.iter().filter_map(until).min()
+    children.iter().filter_map(until).min()
 }
 
 /// After a failure of the child at `index`: who has to stop with it.
-pub(crate) fn condemn_rest(slots: &mut [Slot], index: usize, strategy: Strategy) {
+pub(crate) fn mark_rest(children: &mut [ChildStatus], index: usize, strategy: Strategy) {
     if strategy == Strategy::RestForOne {
-        for slot in slots.iter_mut().skip(index + 1) {
-            condemn(slot, Fate::Again);
+        for child in children.iter_mut().skip(index + 1) {
+            mark(child, AfterStop::Restart);
         }
     }
 }
 
 /// The supervisor is to end: everybody has to stop, nobody is started any more.
-pub(crate) fn condemn_all(slots: &mut [Slot]) {
-    for slot in slots {
-        condemn(slot, Fate::End);
-        if matches!(slot.phase, Phase::Idle | Phase::BackingOff(_)) {
-            slot.phase = Phase::Ended;
+pub(crate) fn mark_all(children: &mut [ChildStatus]) {
+    for child in children {
+        mark(child, AfterStop::End);
+        if matches!(child.phase, Phase::Idle | Phase::BackingOff(_)) {
+            child.phase = Phase::Ended;
         }
     }
 }
 
-fn condemn(slot: &mut Slot, fate: Fate) {
-    if matches!(slot.phase, Phase::Up | Phase::Stopping) && slot.fate != Some(Fate::End) {
-        slot.fate = Some(fate);
+fn mark(child: &mut ChildStatus, after_stop: AfterStop) {
+    if matches!(child.phase, Phase::Running | Phase::Stopping)
+        && child.after_stop != Some(AfterStop::End)
+    {
+        child.after_stop = Some(after_stop);
     }
 }
 
@@ -173,10 +183,10 @@ mod tests {
     const NOW: Duration = Duration::from_secs(10);
     const LATER: Duration = Duration::from_secs(11);
 
-    fn at(phase: Phase) -> Slot {
-        Slot {
+    fn at(phase: Phase) -> ChildStatus {
+        ChildStatus {
             phase,
-            fate: None,
+            after_stop: None,
             dynamic: false,
         }
     }
@@ -204,21 +214,21 @@ mod tests {
         nothing starts at the end   | iS  | one  | end | wait
     ";
 
-    fn slot(letter: char) -> Slot {
+    fn child(letter: char) -> ChildStatus {
         let phase = match letter.to_ascii_lowercase() {
             'i' => Phase::Idle,
             'n' => Phase::BackingOff(NOW),
             'l' => Phase::BackingOff(LATER),
-            'u' | 'd' => Phase::Up,
+            'u' | 'd' => Phase::Running,
             's' => Phase::Stopping,
             'p' => Phase::Parked,
             'e' => Phase::Ended,
             other => panic!("no phase {other}"),
         };
-        let fate = letter.is_ascii_uppercase().then_some(Fate::Again);
-        Slot {
+        let after_stop = letter.is_ascii_uppercase().then_some(AfterStop::Restart);
+        ChildStatus {
             phase,
-            fate,
+            after_stop,
             dynamic: letter == 'D',
         }
     }
@@ -242,56 +252,66 @@ mod tests {
             let [name, children, strategy, finishing, expected] = columns[..] else {
                 panic!("five columns: {line}");
             };
-            let slots: Vec<Slot> = children.chars().map(slot).collect();
+            let children: Vec<ChildStatus> = children.chars().map(child).collect();
             let strategy = match strategy {
                 "rest" => Strategy::RestForOne,
                 _ => Strategy::OneForOne,
             };
-            let found = next(&slots, strategy, finishing == "end", NOW);
+            let found = next(&children, strategy, finishing == "end", NOW);
             assert_eq!(found, step(expected), "{name}");
         }
     }
 
     #[test]
     fn who_stops_with_a_failed_child() {
-        let up = [at(Phase::Up); 3];
-        let mut slots = up;
-        condemn_rest(&mut slots, 0, Strategy::OneForOne);
-        assert_eq!(slots, up);
-        condemn_rest(&mut slots, 1, Strategy::RestForOne);
-        assert_eq!(slots.map(|slot| slot.fate), [None, None, Some(Fate::Again)]);
-        condemn_all(&mut slots);
-        assert_eq!(slots.map(|slot| slot.fate), [Some(Fate::End); 3]);
-        condemn_rest(&mut slots, 0, Strategy::RestForOne);
+        let up = [at(Phase::Running); 3];
+        let mut children = up;
+        mark_rest(&mut children, 0, Strategy::OneForOne);
+        assert_eq!(children, up);
+        mark_rest(&mut children, 1, Strategy::RestForOne);
         assert_eq!(
-            slots.map(|slot| slot.fate),
-            [Some(Fate::End); 3],
+            children.map(|child| child.after_stop),
+            [None, None, Some(AfterStop::Restart)]
+        );
+        mark_all(&mut children);
+        assert_eq!(
+            children.map(|child| child.after_stop),
+            [Some(AfterStop::End); 3]
+        );
+        mark_rest(&mut children, 0, Strategy::RestForOne);
+        assert_eq!(
+            children.map(|child| child.after_stop),
+            [Some(AfterStop::End); 3],
             "an end is final"
         );
     }
 
-    fn any_slot() -> impl Generate<Value = Slot> {
+    fn any_child() -> impl Generate<Value = ChildStatus> {
         let phase = prop_oneof![
             Just(Phase::Idle),
             (0_u64..20).prop_map(|at| Phase::BackingOff(Duration::from_secs(at))),
-            Just(Phase::Up),
+            Just(Phase::Running),
             Just(Phase::Stopping),
             Just(Phase::Parked),
             Just(Phase::Ended),
         ];
-        let fate = prop_oneof![Just(None), Just(Some(Fate::Again)), Just(Some(Fate::End))];
-        (phase, fate, any::<bool>()).prop_map(|(phase, fate, dynamic)| Slot {
+        let after_stop = prop_oneof![
+            Just(None),
+            Just(Some(AfterStop::Restart)),
+            Just(Some(AfterStop::End))
+        ];
+        (phase, after_stop, any::<bool>()).prop_map(|(phase, after_stop, dynamic)| ChildStatus {
             phase,
-            fate,
+            after_stop,
             dynamic,
         })
     }
 
     /// Plays the supervisor: stops and starts take effect at once.
-    fn obey(slots: &mut [Slot], step: Step) -> bool {
+    fn obey(children: &mut [ChildStatus], step: Step) -> bool {
         match step {
-            Step::Stop(index) => slots[index].phase = Phase::Stopping,
-            Step::Start(index) => slots[index].phase = Phase::Up,
+            Step::Stop(index) => children[index].phase = Phase::Stopping,
+            Step::Start(index) => children[index].phase = Phase::Running,
             Step::Wait(_) | Step::Finished => return false,
         }
         true
@@ -301,40 +321,40 @@ mod tests {
         /// From any state: stops end, in reverse order, with every child down.
         #[test]
         fn the_end_is_always_reached(
-            mut slots in proptest::collection::vec(any_slot(), 0..12),
+            mut children in proptest::collection::vec(any_child(), 0..12),
             rest in any::<bool>(),
         ) {
             let strategy = if rest { Strategy::RestForOne } else { Strategy::OneForOne };
-            condemn_all(&mut slots);
+            mark_all(&mut children);
             let mut stopped = Vec::new();
             for _ in 0..100 {
-                let step = next(&slots, strategy, true, NOW);
+                let step = next(&children, strategy, true, NOW);
                 if step == Step::Finished {
                     break;
                 }
-                if let Step::Stop(index) = step && !slots[index].dynamic {
+                if let Step::Stop(index) = step && !children[index].dynamic {
                     stopped.push(index);
                 }
-                if !obey(&mut slots, step) {
-                    for slot in &mut slots {
-                        if slot.phase == Phase::Stopping { *slot = at(Phase::Ended); }
+                if !obey(&mut children, step) {
+                    for child in &mut children {
+                        if child.phase == Phase::Stopping { *child = at(Phase::Ended); }
                     }
                 }
             }
-            prop_assert_eq!(next(&slots, strategy, true, NOW), Step::Finished);
+            prop_assert_eq!(next(&children, strategy, true, NOW), Step::Finished);
             prop_assert!(stopped.is_sorted_by(|a, b| a > b), "{:?}", stopped);
         }
 
         /// A dependant never starts while a child it depends on is down.
         #[test]
-        fn no_dependant_runs_ahead(mut slots in proptest::collection::vec(any_slot(), 0..12)) {
+        fn no_dependant_runs_ahead(mut children in proptest::collection::vec(any_child(), 0..12)) {
             for _ in 0..100 {
-                let step = next(&slots, Strategy::RestForOne, false, NOW);
+                let step = next(&children, Strategy::RestForOne, false, NOW);
                 if let Step::Start(index) = step {
-                    prop_assert!(!slots[..index].iter().any(Slot::holds_up));
-                    prop_assert!(!slots.iter().any(Slot::leaving));
+                    prop_assert!(!children[..index].iter().any(ChildStatus::holds_up));
+                    prop_assert!(!children.iter().any(ChildStatus::is_leaving));
                 }
-                if !obey(&mut slots, step) { break; }
+                if !obey(&mut children, step) { break; }
             }
         }
     }

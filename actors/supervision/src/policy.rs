@@ -1,7 +1,7 @@
 //! The restart policy: pure, time is an argument.
 //!
 //! Count first, then back off: a failure is first counted in a sliding period; past the limit the
-//! supervisor gives up (it parks the child or fails itself), else the next life waits for a delay
+//! supervisor gives up (it parks the child or fails itself), else the restart waits for a delay
 //! that doubles with each failure in the period. After Erlang/OTP's *maximum restart intensity*
 //! (<https://www.erlang.org/doc/system/sup_princ.html>), but counted for each child, so that one
 //! failing child does not use up what its siblings are allowed.
@@ -10,9 +10,9 @@ use std::{collections::VecDeque, time::Duration};
 
 use serde::Serialize;
 
-use crate::Exit;
+use crate::exit::Exit;
 
-/// Which ends are followed by a new life.
+/// Which ends are followed by a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Restart {
@@ -25,7 +25,7 @@ pub enum Restart {
 }
 
 impl Restart {
-    /// Whether an end of this kind is followed by a new life.
+    /// Whether an end of this kind is followed by a restart.
     pub fn wants(self, exit: &Exit) -> bool {
         match self {
             Self::Permanent => true,
@@ -106,9 +106,9 @@ impl Default for RestartPolicy {
 /// What the policy says about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Build a fresh life after this time.
+    /// Start it anew after this time.
     Restart {
-        /// Time to wait before the new life.
+        /// Time to wait before that.
         after: Duration,
     },
     /// The limit is passed: park or escalate.

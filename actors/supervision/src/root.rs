@@ -2,19 +2,23 @@
 
 use std::{future::Future, time::Duration};
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
 use crate::{
-    ActorState, ActorTree, ChildRef, Exit, StartChildError, Supervisor, SupervisorSpec, Verdict,
-    messages::StillThere,
-    monitor::{Monitor, Order},
+    exit::{Exit, Verdict},
+    messages::{Heartbeat, StartChildError},
+    monitor::{Command, Commands, Monitor, commands},
+    reference::ChildRef,
+    supervisor::Supervisor,
+    supervisor_spec::SupervisorSpec,
+    tree::{ActorState, ActorTree},
 };
 
 /// How long the parts of a tree may take to stop, beyond what their supervisors allow themselves.
-const PART_STOP: Duration = Duration::from_secs(60);
+const PART_STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A running tree of actors, or a part of one ([`Root::below`]). The program awaits its [`verdict`](Root::verdict) and turns it into
-/// the exit code.
+/// A running tree of actors, or a part of one ([`Root::below`]). The program awaits its
+/// [`verdict`](Root::verdict) and turns it into the exit code.
 #[must_use = "the tree is aborted when its root and every handle are dropped"]
 #[derive(Debug)]
 pub struct Root {
@@ -25,7 +29,7 @@ pub struct Root {
 /// Stops the tree and looks at it. Cheap to clone; `Send` and `Sync`.
 #[derive(Debug, Clone)]
 pub struct RootHandle {
-    orders: mpsc::UnboundedSender<Order>,
+    commands: Commands,
     shutdown: Duration,
     tree: ActorTree,
     supervisor: ChildRef<Supervisor>,
@@ -38,12 +42,12 @@ pub struct RootHandle {
 /// A tree whose end is awaited in the background, for a server that ends together with its actors.
 #[must_use = "the tree is aborted when this and every handle are dropped"]
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedRoot {
     handle: RootHandle,
     verdict: actix_rt::task::JoinHandle<Verdict>,
 }
 
-impl Watched {
+impl WatchedRoot {
     /// Stops the tree if it still runs, and waits for its end.
     ///
     /// # Errors
@@ -66,9 +70,9 @@ impl Root {
         Self::start(parts.into_iter().fold(root, SupervisorSpec::supervisor))
     }
 
-    /// The tree, watched, and what resolves when `shutdown` does or the tree ends by itself. Needs a running actix
-    /// system.
-    pub fn until<S>(self, shutdown: S) -> (Watched, impl Future<Output = ()> + Send + use<S>)
+    /// The tree, watched, and what resolves when `shutdown` does or the tree ends by itself. Needs
+    /// a running actix system.
+    pub fn until<S>(self, shutdown: S) -> (WatchedRoot, impl Future<Output = ()> + Send + use<S>)
     where
         S: Future<Output = ()> + Send,
     {
@@ -86,7 +90,7 @@ impl Root {
                 _ = gave_up => {}
             }
         };
-        (Watched { handle, verdict }, ended)
+        (WatchedRoot { handle, verdict }, ended)
     }
 
     /// Starts the tree on the present arbiter; needs a running actix system. The root itself is
@@ -94,20 +98,20 @@ impl Root {
     pub fn start(spec: SupervisorSpec) -> Self {
         let supervisor = spec.reference();
         let cell = spec.into_child().into_cell();
-        let (orders, receive) = mpsc::unbounded_channel();
+        let (commands, receive) = commands();
         let (send_end, end) = oneshot::channel();
         let (tell_ended, ended) = watch::channel(None);
         let started = cell.start(None);
         let monitor = Monitor {
-            life: started.life,
+            signals: started.signals,
             task: started.task,
             pings: None,
-            orders: receive,
+            commands: receive,
         };
         let tree = ActorTree {
             root: cell.node().clone(),
         };
-        let shutdown = cell.facts().shutdown;
+        let shutdown = cell.options().shutdown;
         actix_rt::spawn(async move {
             let exit = monitor.watch().await;
             cell.node().exited(started.incarnation, &exit);
@@ -119,7 +123,7 @@ impl Root {
         Self {
             end,
             handle: RootHandle {
-                orders,
+                commands,
                 shutdown,
                 tree,
                 supervisor,
@@ -129,10 +133,10 @@ impl Root {
         }
     }
 
-    /// Starts supervisors below a tree that runs, in their order, and gives what behaves as a root of
-    /// their own: stopping it stops these only, the last one first, and leaves the rest as it is. Its
-    /// verdict comes when they are down, or is the tree's when that ends before. What it shows is the
-    /// whole tree.
+    /// Starts supervisors below a tree that runs, in their order, and gives what behaves as a root
+    /// of their own: stopping it stops these only, the last one first, and leaves the rest as it
+    /// is. Its verdict comes when they are down, or is the tree's when that ends before. What it
+    /// shows is the whole tree.
     ///
     /// # Errors
     /// When the tree's supervisor refuses one of them, or has ended.
@@ -151,20 +155,21 @@ impl Root {
             let started = tree.supervisor.start_child(part.into_child()).await?;
             names.push(started.id().to_owned());
         }
-        let (orders, mut receive) = mpsc::unbounded_channel();
+        let (commands, mut receive) = commands();
         let (send_end, end) = oneshot::channel();
         let handle = RootHandle {
-            orders,
+            commands,
             part: true,
             ..tree.clone()
         };
         let supervisor = tree.supervisor.clone();
         actix_rt::spawn(async move {
             let exit = tokio::select! {
-                Some(Order::Stop(_)) = receive.recv() => {
+                Some(Command::Stop(_)) = receive.recv() => {
                     for name in names.into_iter().rev() {
-                        // What is not there any more needs no stop; what does not end is the tree's to abort.
-                        let _ = supervisor.stop_child(name, PART_STOP).await;
+                        // What is not there any more needs no stop; what does not end is the tree's
+                        // to abort.
+                        let _ = supervisor.stop_child(name, PART_STOP_TIMEOUT).await;
                     }
                     Exit::Normal
                 }
@@ -191,18 +196,19 @@ impl Root {
 }
 
 impl RootHandle {
-    /// Stops the tree, or this part of it: children in reverse start order, each within its shutdown time.
+    /// Stops the tree, or this part of it: children in reverse start order, each within its
+    /// shutdown time.
     pub fn stop(&self) {
         if !self.part {
             self.tree.root.stopping();
         }
-        // A tree that has ended needs no order.
-        let _ = self.orders.send(Order::Stop(self.shutdown));
+        // A tree that has ended, or was told already, needs no command.
+        let _ = self.commands.try_send(Command::Stop(self.shutdown));
     }
 
     /// Whether the root supervisor answers in time: what a watchdog asks.
     pub async fn answers(&self, within: Duration) -> bool {
-        self.supervisor.ask_within(StillThere, within).await.is_ok()
+        self.supervisor.ask_within(Heartbeat, within).await.is_ok()
     }
 
     /// The tree as data, for `GET /admin/actors`.

@@ -18,7 +18,7 @@ pub enum Next {
     Running,
 }
 
-/// The schedule of one repeated job: the next run is booked when the former one ended, so that
+/// The schedule of one repeated job: the next run is booked when the previous one ended, so that
 /// runs never overlap and never pile up.
 #[derive(Debug, Clone)]
 pub struct TickSchedule {
@@ -282,8 +282,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens: no run begins before the former one ended, and no wait is longer than
-        /// the interval.
+        /// Whatever happens: no run begins before the previous one ended, and no wait is longer
+        /// than the interval.
         #[test]
         fn f09_runs_never_overlap_and_waits_are_bounded(events in vec(any_event(), 1..200)) {
             let mut machine = Machine::new();

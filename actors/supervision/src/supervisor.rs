@@ -1,9 +1,9 @@
 //! The supervisor: starts its children, hears how they end, and does what the policy says.
 //!
 //! ```text
-//!  parent ── Order::Stop ─▶ Supervisor ── Order::Stop ─▶ Monitor ── ping, stop, abort ─▶ child
-//!                               ▲                           │
-//!                               └──────── ChildExited ──────┘   (one monitor for each life)
+//!  parent ── Stop ─▶ Supervisor ── Stop ─▶ Monitor ── ping, stop, abort ─▶ child
+//!                       ▲                    │
+//!                       └─── ChildExited ────┘   (one monitor for each incarnation)
 //!  peers ── StartChild, StopChild, ResumeChild ─▶ Supervisor
 //! ```
 
@@ -12,20 +12,19 @@ use std::{sync::Arc, time::Duration};
 use actix::{
     Actor, ActorContext, AsyncContext, Context, Handler, Message, ResponseFuture, Running,
 };
-use tokio::{
-    sync::{mpsc, oneshot},
-    time::Instant,
-};
+use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
-    ActorState, ChildContext, Exit, PastLimit, Restart,
     child::Child,
-    messages::{NoSuchChild, ResumeChild, StartChild, StartRefused, StillThere, StopChild},
-    monitor::{Monitor, Order},
-    plan::{self, Fate, Phase, Slot, Step},
-    policy::Decision,
+    context::ChildContext,
+    exit::Exit,
+    messages::{Heartbeat, NoSuchChild, ResumeChild, StartChild, StartRefused, StopChild},
+    monitor::{Monitor, commands},
+    plan::{self, AfterStop, ChildStatus, Phase, Step},
+    policy::{Decision, PastLimit, Restart},
     spec::ChildCell,
-    supervisor_spec::Config,
+    supervisor_config::SupervisorConfig,
+    tree::ActorState,
 };
 
 /// An actor whose work is its children. Built from a
@@ -34,23 +33,23 @@ use crate::{
 pub struct Supervisor {
     /// The line to the supervisor above.
     context: ChildContext,
-    config: Arc<Config>,
+    config: Arc<SupervisorConfig>,
     /// The origin of the times the policy and the plan see.
     origin: Instant,
     /// In start order; those started at run time after the others.
     children: Vec<Child>,
     /// Set when this supervisor is to end as soon as its children are down.
-    finishing: Option<Finish>,
+    finishing: Option<FinishReason>,
     next_key: u64,
 }
 
 /// Why a supervisor ends.
-enum Finish {
-    Ordered,
-    Escalates(String),
+enum FinishReason {
+    Requested,
+    Escalated(String),
 }
 
-/// Sent by a monitor to its supervisor: the life is over (or given up).
+/// Sent by a monitor to its supervisor: the incarnation has ended (or was given up).
 #[derive(Message)]
 #[rtype(result = "()")]
 struct ChildExited {
@@ -60,7 +59,7 @@ struct ChildExited {
 }
 
 impl Supervisor {
-    pub(crate) fn new(context: ChildContext, config: Arc<Config>) -> Self {
+    pub(crate) fn new(context: ChildContext, config: Arc<SupervisorConfig>) -> Self {
         Self {
             context,
             config,
@@ -86,7 +85,7 @@ impl Actor for Supervisor {
 
     /// Refuses to stop before the children are down; when they are, it stops itself.
     fn stopping(&mut self, ctx: &mut Context<Self>) -> Running {
-        self.finish(Finish::Ordered);
+        self.finish(FinishReason::Requested);
         if self.next_step() == Step::Finished {
             return Running::Stop;
         }
@@ -108,7 +107,7 @@ impl Handler<ChildExited> for Supervisor {
             .children
             .iter()
             .position(|child| child.runs(key, incarnation));
-        // A life that was given up as hung may end much later: it is known to be over already.
+        // An incarnation that was given up as hung may end much later: its end is known already.
         if let Some(index) = found {
             self.on_exit(index, &exit);
             self.proceed(ctx);
@@ -133,7 +132,7 @@ impl Handler<StartChild> for Supervisor {
         if self
             .children
             .iter()
-            .filter(|child| child.slot.dynamic)
+            .filter(|child| child.status.dynamic)
             .count()
             >= limit
         {
@@ -154,9 +153,9 @@ impl Handler<StopChild> for Supervisor {
         };
         let (done, stopped) = oneshot::channel();
         let child = &mut self.children[index];
-        child.slot.fate = Some(Fate::End);
+        child.status.after_stop = Some(AfterStop::End);
         child.when_down.push(done);
-        if !matches!(child.slot.phase, Phase::Up | Phase::Stopping) {
+        if !matches!(child.status.phase, Phase::Running | Phase::Stopping) {
             self.end(index);
         }
         self.proceed(ctx);
@@ -176,19 +175,19 @@ impl Handler<ResumeChild> for Supervisor {
             .find(&message.id)
             .ok_or(NoSuchChild { id: message.id })?;
         let child = &mut self.children[index];
-        if self.finishing.is_none() && matches!(child.slot.phase, Phase::Parked | Phase::Ended) {
+        if self.finishing.is_none() && matches!(child.status.phase, Phase::Parked | Phase::Ended) {
             child.history.clear();
-            child.slot = Slot::new(child.slot.dynamic);
+            child.status = ChildStatus::new(child.status.dynamic);
             self.proceed(ctx);
         }
         Ok(())
     }
 }
 
-impl Handler<StillThere> for Supervisor {
+impl Handler<Heartbeat> for Supervisor {
     type Result = ();
 
-    fn handle(&mut self, _: StillThere, _: &mut Context<Self>) {}
+    fn handle(&mut self, _: Heartbeat, _: &mut Context<Self>) {}
 }
 
 impl Supervisor {
@@ -199,7 +198,7 @@ impl Supervisor {
     }
 
     fn adopt(&mut self, cell: Arc<dyn ChildCell>, dynamic: bool) {
-        self.context.node.adopt(cell.node(), cell.facts().restart);
+        self.context.node.adopt(cell.node(), cell.options().restart);
         self.next_key += 1;
         self.children.push(Child::new(self.next_key, cell, dynamic));
     }
@@ -209,9 +208,9 @@ impl Supervisor {
     }
 
     fn next_step(&self) -> Step {
-        let slots: Vec<Slot> = self.children.iter().map(|child| child.slot).collect();
+        let statuses: Vec<ChildStatus> = self.children.iter().map(|child| child.status).collect();
         plan::next(
-            &slots,
+            &statuses,
             self.config.strategy,
             self.finishing.is_some(),
             self.now(),
@@ -223,7 +222,7 @@ impl Supervisor {
         loop {
             match self.next_step() {
                 Step::Start(index) => self.start_child(index, ctx),
-                Step::Stop(index) => self.children[index].order_stop(),
+                Step::Stop(index) => self.children[index].stop(),
                 Step::Wait(None) => return,
                 Step::Wait(Some(until)) => return self.proceed_at(until, ctx),
                 Step::Finished => return self.finished(ctx),
@@ -237,15 +236,15 @@ impl Supervisor {
 
     fn finished(&mut self, ctx: &mut Context<Self>) {
         match &self.finishing {
-            Some(Finish::Escalates(reason)) => self.context.fail(reason.as_str()),
+            Some(FinishReason::Escalated(reason)) => self.context.fail(reason.as_str()),
             _ => ctx.stop(),
         }
     }
 
     fn start_child(&mut self, index: usize, ctx: &mut Context<Self>) {
         let child = &mut self.children[index];
-        let (orders, receive) = mpsc::unbounded_channel::<Order>();
-        let started = match child.start(orders) {
+        let (commands, receive) = commands();
+        let started = match child.start(commands) {
             Ok(started) => started,
             Err(error) => {
                 let exit = Exit::FailedToStart(format!("no thread for it: {error}"));
@@ -254,10 +253,10 @@ impl Supervisor {
             }
         };
         let monitor = Monitor {
-            life: started.life,
+            signals: started.signals,
             task: started.task,
-            pings: child.cell.facts().pings,
-            orders: receive,
+            pings: child.cell.options().pings,
+            commands: receive,
         };
         let (key, incarnation, supervisor) = (child.key, started.incarnation, ctx.address());
         actix_rt::spawn(async move {
@@ -276,14 +275,14 @@ impl Supervisor {
         let config = Arc::clone(&self.config);
         let child = &mut self.children[index];
         child.exited(exit);
-        match child.slot.fate.take() {
-            Some(Fate::Again) if child.restart() != Restart::Temporary => child.idle(),
+        match child.status.after_stop.take() {
+            Some(AfterStop::Restart) if child.restart() != Restart::Temporary => child.idle(),
             Some(_) => self.end(index),
             None if !child.restart().wants(exit) => self.end(index),
             None => match child.decide(config.policy, now) {
                 Decision::Restart { after } => {
                     child.back_off(now, after);
-                    self.condemn_rest(index);
+                    self.mark_rest(index);
                 }
                 Decision::GiveUp { failures } => self.give_up(index, failures, exit),
             },
@@ -295,60 +294,61 @@ impl Supervisor {
         let node = Arc::clone(child.cell.node());
         match child
             .cell
-            .facts()
+            .options()
             .past_limit
             .unwrap_or(self.config.past_limit)
         {
             PastLimit::Park => {
-                child.slot.phase = Phase::Parked;
+                child.status.phase = Phase::Parked;
                 node.parked(failures);
-                self.condemn_rest(index);
+                self.mark_rest(index);
             }
             PastLimit::Escalate => {
-                child.slot.phase = Phase::Ended;
+                child.status.phase = Phase::Ended;
                 node.escalated(failures);
                 let id = node.name();
-                self.finish(Finish::Escalates(format!(
+                self.finish(FinishReason::Escalated(format!(
                     "{id} failed {failures} times, last: {exit}"
                 )));
             }
         }
     }
 
-    /// Nothing follows the last life; a child started at run time leaves the tree.
+    /// No incarnation follows; a child started at run time leaves the tree.
     fn end(&mut self, index: usize) {
         let child = &mut self.children[index];
-        child.slot = Slot {
+        child.status = ChildStatus {
             phase: Phase::Ended,
-            fate: None,
-            ..child.slot
+            after_stop: None,
+            ..child.status
         };
         child.cell.node().set_state(ActorState::Ended);
         child.release();
-        if child.slot.dynamic {
+        if child.status.dynamic {
             self.context.node.orphan(child.cell.node());
             self.children.remove(index);
         }
     }
 
-    fn condemn_rest(&mut self, index: usize) {
+    fn mark_rest(&mut self, index: usize) {
         let strategy = self.config.strategy;
-        self.change_slots(|slots| plan::condemn_rest(slots, index, strategy));
+        self.change_statuses(|children| plan::mark_rest(children, index, strategy));
     }
 
     /// The first reason to end is kept.
-    fn finish(&mut self, finish: Finish) {
+    fn finish(&mut self, reason: FinishReason) {
         if self.finishing.is_none() {
-            self.finishing = Some(finish);
-            self.change_slots(plan::condemn_all);
+            self.finishing = Some(reason);
+            self.change_statuses(plan::mark_all);
         }
     }
 
-    fn change_slots(&mut self, change: impl FnOnce(&mut [Slot])) {
-        let mut slots: Vec<Slot> = self.children.iter().map(|child| child.slot).collect();
-        change(&mut slots);
-        for (child, slot) in self.children.iter_mut().zip(slots) {
-            child.slot = slot;
+    fn change_statuses(&mut self, change: impl FnOnce(&mut [ChildStatus])) {
+        let mut statuses: Vec<ChildStatus> =
+            self.children.iter().map(|child| child.status).collect();
+        change(&mut statuses);
+        for (child, status) in self.children.iter_mut().zip(statuses) {
+            child.status = status;
         }
     }
 }

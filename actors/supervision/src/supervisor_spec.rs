@@ -3,26 +3,24 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use actix::{Actor, Context};
+use parking_lot::Mutex;
 
 use crate::{
-    ChildContext, ChildKind, ChildRef, ChildSpec, PastLimit, RestartPolicy, Strategy, Supervisor,
-    spec::{ChildCell, Factory},
+    context::ChildContext,
+    policy::{PastLimit, RestartPolicy, Strategy},
+    reference::ChildRef,
+    spec::{ChildSpec, Factory},
+    supervisor::Supervisor,
+    supervisor_config::SupervisorConfig,
+    tree::ChildKind,
 };
-
-/// What each life of a supervisor is built from.
-pub(crate) struct Config {
-    pub(crate) strategy: Strategy,
-    pub(crate) policy: RestartPolicy,
-    pub(crate) past_limit: PastLimit,
-    pub(crate) max_dynamic: usize,
-    pub(crate) children: Vec<Arc<dyn ChildCell>>,
-}
 
 /// A supervisor and its children, in start order.
 pub struct SupervisorSpec {
     id: Arc<str>,
-    config: Config,
-    slot: Arc<parking_lot::Mutex<Option<Arc<Config>>>>,
+    config: SupervisorConfig,
+    /// What the factory builds from, once the spec is complete.
+    complete: Arc<Mutex<Option<Arc<SupervisorConfig>>>>,
     child: ChildSpec<Supervisor>,
 }
 
@@ -31,11 +29,11 @@ impl SupervisorSpec {
     /// 1,024 children at run time, 30 s to stop.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         let id = id.into();
-        let slot = Arc::new(parking_lot::Mutex::new(None));
-        let child = ChildSpec::of_kind(Arc::clone(&id), ChildKind::Supervisor, factory(&slot))
+        let complete = Arc::new(Mutex::new(None));
+        let child = ChildSpec::of_kind(Arc::clone(&id), ChildKind::Supervisor, factory(&complete))
             .shutdown(Duration::from_secs(30))
             .capacity(1024);
-        let config = Config {
+        let config = SupervisorConfig {
             strategy: Strategy::default(),
             policy: RestartPolicy::default(),
             past_limit: PastLimit::default(),
@@ -45,7 +43,7 @@ impl SupervisorSpec {
         Self {
             id,
             config,
-            slot,
+            complete,
             child,
         }
     }
@@ -99,7 +97,7 @@ impl SupervisorSpec {
     /// is restarted, the children of its spec are started anew and keep their references; those
     /// started at run time are gone.
     pub fn into_child(self) -> ChildSpec<Supervisor> {
-        *self.slot.lock() = Some(Arc::new(self.config));
+        *self.complete.lock() = Some(Arc::new(self.config));
         self.child
     }
 }
@@ -113,10 +111,10 @@ impl std::fmt::Debug for SupervisorSpec {
 }
 
 /// The configuration is complete only when the spec becomes a child, so the factory looks it up.
-fn factory(slot: &Arc<parking_lot::Mutex<Option<Arc<Config>>>>) -> Factory<Supervisor> {
-    let slot = Arc::clone(slot);
+fn factory(complete: &Arc<Mutex<Option<Arc<SupervisorConfig>>>>) -> Factory<Supervisor> {
+    let complete = Arc::clone(complete);
     Box::new(move |context: ChildContext| {
-        let config = slot
+        let config = complete
             .lock()
             .clone()
             .ok_or("the supervisor's spec is not complete")?;

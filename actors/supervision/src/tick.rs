@@ -1,6 +1,6 @@
 //! A repeated job of an actor that books itself.
 //!
-//! The next run is booked when the former one ended: a slow run delays the next, it never piles
+//! The next run is booked when the previous one ended: a slow run delays the next, it never piles
 //! up. `wake` brings the next run forward; many wakes are one run.
 
 use std::{
@@ -29,7 +29,7 @@ pub type TickRun<A> = LocalBoxActorFuture<A, ()>;
 /// Wakes a tick and stops it. Cheap to clone; may be used from any task or thread.
 #[derive(Debug, Clone)]
 pub struct TickHandle {
-    signal: Arc<Signal>,
+    signal: Arc<TickSignal>,
     spawned: SpawnHandle,
 }
 
@@ -44,8 +44,8 @@ impl TickHandle {
         }
     }
 
-    /// Another interval, from the run that is booked on: a shorter one brings it forward, a longer one takes effect
-    /// after it.
+    /// Another interval, from the run that is booked on: a shorter one brings it forward, a longer
+    /// one takes effect after it.
     pub fn set_interval(&self, interval: Duration) {
         *self.signal.interval.lock() = Some(interval);
         if let Some(waker) = self.signal.waker.lock().take() {
@@ -60,7 +60,7 @@ impl TickHandle {
 }
 
 #[derive(Debug, Default)]
-struct Signal {
+struct TickSignal {
     woken: AtomicBool,
     interval: Mutex<Option<Duration>>,
     waker: Mutex<Option<Waker>>,
@@ -96,14 +96,14 @@ where
     A: Actor<Context = Context<A>>,
     F: FnMut(&mut A, &mut Context<A>) -> TickRun<A> + Unpin + 'static,
 {
-    let signal = Arc::new(Signal::default());
+    let signal = Arc::new(TickSignal::default());
     let origin = Instant::now();
     let spawned = ctx.spawn(Tick {
         schedule: TickSchedule::new(interval, Duration::ZERO),
         origin,
         signal: Arc::clone(&signal),
         run,
-        doing: Doing::Nothing,
+        state: TickState::Idle,
     });
     TickHandle { signal, spawned }
 }
@@ -113,13 +113,13 @@ struct Tick<A, F> {
     /// The origin of the clock the schedule sees; it is monotonic, so that it does not jump with
     /// the wall clock.
     origin: Instant,
-    signal: Arc<Signal>,
+    signal: Arc<TickSignal>,
     run: F,
-    doing: Doing<A>,
+    state: TickState<A>,
 }
 
-enum Doing<A> {
-    Nothing,
+enum TickState<A> {
+    Idle,
     Sleeping(Pin<Box<Sleep>>),
     Running(TickRun<A>),
 }
@@ -141,8 +141,8 @@ where
         *this.signal.waker.lock() = Some(task.waker().clone());
         if let Some(interval) = this.signal.interval.lock().take() {
             this.schedule.set_interval(interval);
-            if matches!(this.doing, Doing::Sleeping(_)) {
-                this.doing = Doing::Nothing;
+            if matches!(this.state, TickState::Sleeping(_)) {
+                this.state = TickState::Idle;
             }
         }
         loop {
@@ -150,8 +150,8 @@ where
                 return Poll::Pending;
             }
             match this.schedule.next(this.origin.elapsed()) {
-                Next::Run => this.doing = Doing::Running((this.run)(actor, ctx)),
-                Next::Wait(time) => this.doing = Doing::Sleeping(Box::pin(sleep(time))),
+                Next::Run => this.state = TickState::Running((this.run)(actor, ctx)),
+                Next::Wait(time) => this.state = TickState::Sleeping(Box::pin(sleep(time))),
                 // `advance` has told the schedule of each end.
                 Next::Running => return Poll::Pending,
             }
@@ -169,18 +169,18 @@ where
 {
     /// Goes on with the present run or sleep; true when the schedule is to be asked.
     fn advance(&mut self, actor: &mut A, ctx: &mut Context<A>, task: &mut Task<'_>) -> bool {
-        match &mut self.doing {
-            Doing::Nothing => true,
-            Doing::Running(run) => {
+        match &mut self.state {
+            TickState::Idle => true,
+            TickState::Running(run) => {
                 let ended = run.as_mut().poll(actor, ctx, task).is_ready();
                 if ended {
-                    self.doing = Doing::Nothing;
+                    self.state = TickState::Idle;
                     self.schedule.ended(self.origin.elapsed());
                     self.take_wake();
                 }
                 ended
             }
-            Doing::Sleeping(sleep) => {
+            TickState::Sleeping(sleep) => {
                 let over = sleep.as_mut().poll(task).is_ready();
                 self.take_wake() || over
             }

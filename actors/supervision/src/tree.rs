@@ -11,7 +11,7 @@ use std::{
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use crate::{Exit, Restart, life::Vital, reference::Settings};
+use crate::{exit::Exit, policy::Restart, settings::Settings};
 
 /// What a child is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -23,20 +23,20 @@ pub enum ChildKind {
     Supervisor,
 }
 
-/// Where a child is in its life.
+/// Where a child is in its lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorState {
     /// Not started yet, or stopped together with a sibling it depends on.
     #[default]
     Idle,
-    /// Its life is made; its event loop has not turned yet.
+    /// Its incarnation is made; its event loop has not turned yet.
     Starting,
     /// Its event loop turns.
     Running,
-    /// It was ordered to stop.
+    /// It was told to stop.
     Stopping,
-    /// It failed; the next life waits for the back-off.
+    /// It failed; the restart waits for the back-off.
     BackingOff,
     /// It failed more often than its policy allows and stays down until it is resumed.
     Parked,
@@ -51,11 +51,11 @@ pub struct ActorNode {
     pub name: String,
     /// Worker or supervisor.
     pub kind: ChildKind,
-    /// Which ends are followed by a new life.
+    /// Which ends are followed by a restart.
     pub restart: Restart,
-    /// Where it is in its life.
+    /// Where it is in its lifecycle.
     pub state: ActorState,
-    /// Which life this is, counted from 1; 0 before the first.
+    /// Which incarnation this is, counted from 1; 0 before the first.
     pub incarnation: u64,
     /// How often it was started again.
     pub restarts: u64,
@@ -63,7 +63,7 @@ pub struct ActorNode {
     pub mailbox: usize,
     /// The most messages its mailbox takes.
     pub capacity: usize,
-    /// How its last life ended.
+    /// How its last incarnation ended.
     pub last_exit: Option<Exit>,
     /// When, in milliseconds since 1970 (UTC).
     pub last_exit_at_ms: Option<u64>,
@@ -97,7 +97,13 @@ impl ActorTree {
     }
 }
 
-/// A child's place in the tree; it outlives the child's lives. Each change of state is written
+/// The messages that wait for an incarnation, without the actor's type.
+pub(crate) trait Backlog: Send + Sync {
+    /// How many.
+    fn waiting(&self) -> usize;
+}
+
+/// A child in the tree; it outlives the child's incarnations. Each change of state is written
 /// down and logged here, so that the tree and the log cannot disagree.
 pub(crate) struct Node {
     name: Arc<str>,
@@ -112,7 +118,7 @@ struct Record {
     state: ActorState,
     restart: Restart,
     incarnation: u64,
-    life: Option<Weak<dyn Vital>>,
+    backlog: Option<Weak<dyn Backlog>>,
     last_exit: Option<(Exit, u64)>,
 }
 
@@ -130,7 +136,7 @@ impl Node {
             state: ActorState::Idle,
             restart: Restart::Permanent,
             incarnation: 0,
-            life: None,
+            backlog: None,
             last_exit: None,
         };
         Self {
@@ -178,12 +184,12 @@ impl Node {
             .retain(|known| !Arc::ptr_eq(known, child));
     }
 
-    /// Forgets children that a former life of this supervisor started at run time.
+    /// Forgets children that a previous incarnation of this supervisor started at run time.
     pub(crate) fn orphan_all(&self) {
         self.children.lock().clear();
     }
 
-    /// The number of the next life.
+    /// The number of the next incarnation.
     pub(crate) fn next_incarnation(&self) -> u64 {
         let mut record = self.record.lock();
         record.incarnation += 1;
@@ -191,12 +197,12 @@ impl Node {
         record.incarnation
     }
 
-    /// The life that was just made.
-    pub(crate) fn begin(&self, life: &Arc<dyn Vital>) {
-        self.record.lock().life = Some(Arc::downgrade(life));
+    /// What waits for the incarnation that was just made.
+    pub(crate) fn begin(&self, backlog: &Arc<dyn Backlog>) {
+        self.record.lock().backlog = Some(Arc::downgrade(backlog));
     }
 
-    /// The event loop of this life turned for the first time.
+    /// The event loop of this incarnation turned for the first time.
     pub(crate) fn started(&self, incarnation: u64) {
         let mut record = self.record.lock();
         if record.incarnation == incarnation && record.state == ActorState::Starting {
@@ -206,7 +212,7 @@ impl Node {
         tracing::info!(event = "actor.started", actor = self.path(), incarnation);
     }
 
-    /// An order to stop is on its way to a life that runs.
+    /// It was told to stop while it ran.
     pub(crate) fn stopping(&self) {
         let mut record = self.record.lock();
         if matches!(record.state, ActorState::Starting | ActorState::Running) {
@@ -219,10 +225,10 @@ impl Node {
         self.record.lock().state = state;
     }
 
-    /// A life ended.
+    /// An incarnation ended.
     pub(crate) fn exited(&self, incarnation: u64, exit: &Exit) {
         let mut record = self.record.lock();
-        record.life = None;
+        record.backlog = None;
         record.last_exit = Some((exit.clone(), unix_ms()));
         drop(record);
         let actor = self.path();
@@ -236,13 +242,13 @@ impl Node {
         }
     }
 
-    /// A life ended before it was made.
+    /// An incarnation ended before it was made.
     pub(crate) fn not_started(&self, exit: &Exit) {
         let incarnation = self.next_incarnation();
         self.exited(incarnation, exit);
     }
 
-    /// The next life is booked.
+    /// The next incarnation is scheduled.
     pub(crate) fn backing_off(&self, delay: Duration) {
         self.set_state(ActorState::BackingOff);
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
@@ -272,10 +278,10 @@ impl Node {
             incarnation: record.incarnation,
             restarts: record.incarnation.saturating_sub(1),
             mailbox: record
-                .life
+                .backlog
                 .as_ref()
                 .and_then(Weak::upgrade)
-                .map_or(0, |life| life.waiting()),
+                .map_or(0, |backlog| backlog.waiting()),
             capacity: self.settings.capacity(),
             last_exit: record.last_exit.as_ref().map(|(exit, _)| exit.clone()),
             last_exit_at_ms: record.last_exit.as_ref().map(|(_, at)| *at),

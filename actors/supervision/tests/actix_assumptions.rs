@@ -306,7 +306,7 @@ fn actix_supervisor_restarts_on_stop_and_keeps_the_same_value() {
         assert_eq!(
             addr.send(Increment).await,
             Ok(2),
-            "the state of the former life"
+            "the state of the previous incarnation"
         );
         assert_eq!(count(&counts.restarting), 1);
         for _ in 0..100 {

@@ -1,22 +1,20 @@
 //! What follows a failure: reopening, finding out what became of the group, trying the disk again.
 
-use super::{Engine, Failure, Outcome};
+use super::{Engine, Failure, PROBE_BYTES, TxnOutcome};
 use crate::error::StoreError;
 use crate::health::State;
 use crate::write::{BALLAST, META, WriteTxn};
 use std::time::{Duration, Instant};
 
-/// The least and the most a probe writes.
-pub(super) const PROBE_BYTES: std::ops::RangeInclusive<usize> = 4096..=1024 * 1024;
-
 /// How often the files are looked for while nothing is asked.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Reopens after a failure and finds out what became of the group.
     pub(super) fn recover(&mut self, failure: Failure, written: usize) -> Result<(), StoreError> {
         let Failure { error, in_commit } = failure;
-        // A commit that failed early did not wait; what it left under way must not meet the next group.
+        // A commit that failed early did not wait; what it left under way must not meet the next
+        // group.
         let _ = self.gate.pass();
         self.probe_bytes = written.clamp(*PROBE_BYTES.start(), *PROBE_BYTES.end());
         self.halt(&error);
@@ -74,7 +72,7 @@ impl Engine {
         }
     }
 
-    fn write_ballast(&mut self, bytes: usize) -> Result<Outcome, Failure> {
+    fn write_ballast(&mut self, bytes: usize) -> Result<TxnOutcome, Failure> {
         let ballast = vec![0x5A; bytes];
         self.attempt(|txn| {
             // A failure is noted in the transaction, and the attempt fails with it.
@@ -85,12 +83,13 @@ impl Engine {
     /// When the writer should look after the disk.
     pub(crate) fn probe_in(&self) -> Duration {
         if self.is_ready() {
-            return LOOK_EVERY;
+            return IDLE_CHECK_INTERVAL;
         }
         self.next_probe.saturating_duration_since(Instant::now())
     }
 
-    /// While nothing is asked: whether the files are still there, so that health says so before somebody asks.
+    /// While nothing is asked: whether the files are still there, so that health says so before
+    /// somebody asks.
     pub(crate) fn look(&mut self) {
         if self.is_ready()
             && let Err(error) = self.check_files()
@@ -104,7 +103,7 @@ impl Engine {
         let checked = self
             .place
             .check()
-            .and_then(|()| self.shared.segments.check());
+            .and_then(|()| self.database.segments.check());
         checked.map_err(|error| self.failure(redb::Error::Io(error)))
     }
 }

@@ -1,10 +1,11 @@
-//! A whole local state as one stream of bytes, the same for all backends: for backups, and to move from one backend to
-//! another.
+//! A whole local state as one stream of bytes, the same for all backends: for backups, and to move
+//! from one backend to another.
 //!
 //! ```text
 //! "orstate1" { 1 namespace | 2 key value }… 0 count crc32
 //! ```
-//! Numbers are little-endian. The stream is of a moment only while nobody else writes: its caller holds the state's folder.
+//! Numbers are little-endian. The stream is of a moment only while nobody else writes: its caller
+//! holds the state's folder.
 
 use std::io::{self, Read, Write};
 
@@ -65,7 +66,8 @@ pub fn write_dump(state: &dyn LocalState, output: &mut dyn Write) -> Result<u64,
     Ok(count)
 }
 
-/// Puts all of a stream into `state`; gives the number of its keys. What `state` holds already stays.
+/// Puts all of a stream into `state`; gives the number of its keys. What `state` holds already
+/// stays.
 ///
 /// # Errors
 /// See [`DumpError`]; a part may have been put then, so give it a state that is thrown away.

@@ -5,7 +5,7 @@
 //! | [`LocalStateKind::Memory`] | an ordered map | gone | tests |
 //! | [`LocalStateKind::ConcurrentMap`] | a sharded map | gone | caches, many threads |
 //! | [`LocalStateKind::Sqlite`] | `state.sqlite`, WAL, `synchronous=FULL` | complete | other tools read it |
-//! | [`LocalStateKind::Redb`] | a [`Store`] with group commit | complete | default |
+//! | [`LocalStateKind::Redb`] | a [`Store`](crate::Store) with group commit | complete | default |
 //!
 //! All behave the same, errors and limits included: one test-suite (`tests/backends.rs`) runs
 //! over the four, and against a model.
@@ -23,23 +23,23 @@
 
 mod concurrent;
 mod dump;
+mod kind;
 mod memory;
+mod open;
 mod redb;
 mod sqlite;
 
 pub use concurrent::ConcurrentMap;
 pub use dump::{DumpError, read_dump, write_dump};
+pub use kind::{LocalStateKind, UnknownKind};
 pub use memory::Memory;
+pub use open::LocalOpenError;
 pub use redb::RedbState;
 pub use sqlite::SqliteState;
 
-use crate::error::{OpenError, StoreError};
-use crate::options::Options;
-use crate::{FolderLock, Store};
+use crate::error::StoreError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::Path;
-use std::str::FromStr;
 
 /// Longest namespace, in bytes.
 pub const MAX_NAMESPACE_BYTES: usize = 64;
@@ -224,85 +224,5 @@ fn scan_from<'a>(prefix: &'a [u8], after: Option<&'a [u8]>) -> std::ops::Bound<&
     match after {
         Some(after) if after >= prefix => Excluded(after),
         _ => Included(prefix),
-    }
-}
-
-/// The backends, as configuration names them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LocalStateKind {
-    /// An ordered map in memory.
-    Memory,
-    /// A sharded map in memory.
-    ConcurrentMap,
-    /// An SQLite file.
-    Sqlite,
-    /// A redb file behind group commit.
-    #[default]
-    Redb,
-}
-
-impl LocalStateKind {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Memory, Self::ConcurrentMap, Self::Sqlite, Self::Redb];
-
-    /// The name in configuration.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::ConcurrentMap => "concurrent-map",
-            Self::Sqlite => "sqlite",
-            Self::Redb => "redb",
-        }
-    }
-
-    /// Opens the state kept in `folder`, which those on disk lock for `program`.
-    ///
-    /// # Errors
-    /// Those of the folder and of the backend.
-    pub fn open(self, folder: &Path, program: &str) -> Result<Box<dyn LocalState>, LocalOpenError> {
-        Ok(match self {
-            Self::Memory => Box::new(Memory::default()),
-            Self::ConcurrentMap => Box::new(ConcurrentMap::default()),
-            Self::Sqlite => {
-                let lock = FolderLock::take(folder, program).map_err(OpenError::Lock)?;
-                Box::new(SqliteState::open(&folder.join("state.sqlite"), Some(lock))?)
-            }
-            Self::Redb => {
-                let store = Store::open(folder, &Options::new(program))?;
-                Box::new(RedbState::new(store))
-            }
-        })
-    }
-}
-
-/// Why local state could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum LocalOpenError {
-    /// The folder, its lock, or the redb store.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The SQLite file.
-    #[error(transparent)]
-    State(#[from] LocalError),
-}
-
-impl fmt::Display for LocalStateKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A name that is no backend's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown storage backend {0:?}; use memory, concurrent-map, sqlite or redb")]
-pub struct UnknownKind(String);
-
-impl FromStr for LocalStateKind {
-    type Err = UnknownKind;
-
-    fn from_str(name: &str) -> Result<Self, UnknownKind> {
-        let kind = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        kind.ok_or_else(|| UnknownKind(name.to_owned()))
     }
 }

@@ -4,11 +4,11 @@ use super::{
     Change, LocalError, LocalState, LocalStateKind, MAX_KEY_BYTES, Pair, Size, check_all,
     check_key, check_namespace, scan_from,
 };
-use crate::{Blob, ReadRows, ReadTxn, Row, Store, StoreError, Table, WriteTxn};
+use crate::{RawBytes, ReadRows, ReadTxn, Row, Store, StoreError, Table, WriteTxn};
 use std::ops::{Bound, ControlFlow};
 
 /// Values by namespace and key.
-const STATE: Table<(String, Vec<u8>), Blob> = Table::internal("_local_state");
+const STATE: Table<(String, Vec<u8>), RawBytes> = Table::internal("_local_state");
 /// What each namespace holds; kept up with each change, so that asking does not walk the keys.
 const SIZES: Table<String, Size> = Table::internal("_local_sizes");
 
@@ -49,7 +49,7 @@ impl LocalState for RedbState {
         let at = (namespace.to_owned(), key.to_vec());
         Ok(self
             .read(|rows| rows.get(&STATE, &at))?
-            .map(|Blob(value)| value))
+            .map(|RawBytes(value)| value))
     }
 
     fn scan(
@@ -69,7 +69,7 @@ impl LocalState for RedbState {
             rows.for_each(
                 &STATE,
                 (from, Bound::Unbounded),
-                |(space, key), Blob(value)| {
+                |(space, key), RawBytes(value)| {
                     if space != namespace || !key.starts_with(prefix) {
                         return ControlFlow::Break(());
                     }
@@ -131,13 +131,13 @@ fn apply(rows: &mut WriteTxn<'_>, change: Change) -> Result<bool, LocalError> {
     let mut size = rows.get(&SIZES, &namespace)?.unwrap_or_default();
     let at = (namespace, key);
     let before = rows.get(&STATE, &at)?;
-    if let Some(Blob(before)) = &before {
+    if let Some(RawBytes(before)) = &before {
         size.remove(at.1.len(), before.len());
     }
     match value {
         Some(value) => {
             size.add(at.1.len(), value.len());
-            rows.put(&STATE, &at, &Blob(value))?;
+            rows.put(&STATE, &at, &RawBytes(value))?;
         }
         None => drop(rows.delete(&STATE, &at)?),
     }

@@ -7,7 +7,7 @@ use super::{
     Change, LocalError, LocalState, LocalStateKind, Pair, Size, check_all, check_key,
     check_namespace, scan_from,
 };
-use crate::FolderLock;
+use crate::DirectoryLock;
 use crate::key::after_prefix;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
@@ -33,7 +33,7 @@ pub struct SqliteState {
     /// The file, for messages.
     place: String,
     /// The lock on the file's folder. Declared last: it goes after the connection.
-    _lock: Option<FolderLock>,
+    _lock: Option<DirectoryLock>,
 }
 
 impl SqliteState {
@@ -41,7 +41,7 @@ impl SqliteState {
     ///
     /// # Errors
     /// [`LocalError::Sqlite`] if the file is not one, or cannot be made.
-    pub fn open(file: &Path, lock: Option<FolderLock>) -> Result<Self, LocalError> {
+    pub fn open(file: &Path, lock: Option<DirectoryLock>) -> Result<Self, LocalError> {
         let place = file.display().to_string();
         let open = || {
             let db = Connection::open(file)?;

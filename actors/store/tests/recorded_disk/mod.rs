@@ -16,8 +16,8 @@ pub(crate) enum Event {
     Resize(usize),
     Sync,
     /// Bytes of a segment, and their sync.
-    Piece(u32, usize, Vec<u8>),
-    PieceSync(u32),
+    Blob(u32, usize, Vec<u8>),
+    BlobSync(u32),
     Removed(u32),
     /// A request of this group ran: from now on the group may be found.
     Began(u64),

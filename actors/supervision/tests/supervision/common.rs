@@ -61,7 +61,7 @@ impl Journal {
 
 /// An actor that does what it is told.
 pub(crate) struct Puppet {
-    pub(crate) life: ChildContext,
+    pub(crate) incarnation: ChildContext,
     pub(crate) journal: Journal,
     pub(crate) value: usize,
     pub(crate) stubborn: bool,
@@ -71,7 +71,8 @@ impl Actor for Puppet {
     type Context = Context<Self>;
 
     fn started(&mut self, _: &mut Context<Self>) {
-        self.journal.add(format!("{} started", self.life.id()));
+        self.journal
+            .add(format!("{} started", self.incarnation.id()));
     }
 
     fn stopping(&mut self, _: &mut Context<Self>) -> Running {
@@ -83,15 +84,16 @@ impl Actor for Puppet {
     }
 
     fn stopped(&mut self, _: &mut Context<Self>) {
-        self.journal.add(format!("{} stopped", self.life.id()));
+        self.journal
+            .add(format!("{} stopped", self.incarnation.id()));
     }
 }
 
 /// A worker that does what it is told and writes down what happens.
 pub(crate) fn puppet(id: &str, journal: &Journal) -> ChildSpec<Puppet> {
     let journal = journal.clone();
-    ChildSpec::new(id, move |life| Puppet {
-        life,
+    ChildSpec::new(id, move |incarnation| Puppet {
+        incarnation,
         journal: journal.clone(),
         value: 0,
         stubborn: false,
@@ -128,7 +130,7 @@ message!(
     Panic(&'static str), (), |m, self, _ctx| panic!("{}", m.0));
 message!(
     /// Ends with a reason.
-    Fail(&'static str), (), |m, self, _ctx| self.life.fail(m.0));
+    Fail(&'static str), (), |m, self, _ctx| self.incarnation.fail(m.0));
 message!(
     /// Ends without a reason.
     Stop, (), |_m, self, ctx| ctx.stop());

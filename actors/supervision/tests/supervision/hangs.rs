@@ -49,18 +49,20 @@ fn a_blocked_thread_is_left_behind_and_the_next_life_gets_another() {
         let (release, held) = mpsc::channel();
         worker.tell(Block(held)).unwrap();
         for _ in 0..10 {
-            worker.tell(Note("of the life given up".into())).unwrap();
+            worker
+                .tell(Note("of the incarnation given up".into()))
+                .unwrap();
         }
         drop(gather);
         worker.ready_after(1).await;
         assert_ne!(worker.ask(WhichThread).await.unwrap(), blocked_thread);
         assert_eq!(worker.ask(Increment).await, Ok(1));
-        // The life that hung goes on now, and must not take the reference from the new one.
+        // The incarnation that hung goes on now, and must not take the reference from the new one.
         drop(release);
         while journal.count("worker stopped") == 0 {
             assert!(worker.ask(Increment).await.is_ok());
         }
-        assert_eq!(journal.count("of the life given up"), 0);
+        assert_eq!(journal.count("of the incarnation given up"), 0);
         assert_eq!(worker.incarnation(), Some(2));
         stop(tree).await;
     });

@@ -3,7 +3,7 @@
 mod common;
 mod dynamic;
 mod hangs;
-mod lives;
+mod incarnations;
 mod references;
 mod ticks;
 mod trees;

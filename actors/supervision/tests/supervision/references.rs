@@ -247,8 +247,8 @@ fn a_question_that_is_dropped_gives_its_permit_back() {
     });
 }
 
-/// Senders on several threads, a mailbox too small for them, lives that crash meanwhile: every
-/// message is accepted or refused, and in the end every permit is back.
+/// Senders on several threads, a mailbox too small for them, incarnations that crash meanwhile:
+/// every message is accepted or refused, and in the end every permit is back.
 #[test]
 fn under_contention_and_crashes_no_permit_is_lost() {
     run(async {

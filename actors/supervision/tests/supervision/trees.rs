@@ -223,9 +223,9 @@ fn past_the_limit_the_failure_moves_up_and_the_supervisor_is_built_anew() {
         let (inner, children) = three(inner, &journal);
         let tree = Root::start(root().supervisor(inner));
         all_ready(&children).await;
-        for life in 1..=2 {
+        for incarnation in 1..=2 {
             children[1].tell(Panic("planned")).unwrap();
-            children[1].ready_after(life).await;
+            children[1].ready_after(incarnation).await;
         }
         // The second failure took the supervisor and all its children with it.
         for child in &children {

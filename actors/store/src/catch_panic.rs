@@ -1,4 +1,5 @@
-//! Panics that become errors: redb panics over some damaged pages, and says so in an error of ours, not in a backtrace.
+//! Panics that become errors: redb panics over some damaged pages, and says so in an error of ours,
+//! not in a backtrace.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,7 +13,7 @@ thread_local! {
 static HOOK: Once = Once::new();
 
 /// Runs `work`; a panic in it comes back and is not printed.
-pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+pub(crate) fn catch_silently<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     HOOK.call_once(|| {
         let former = take_hook();
         set_hook(Box::new(move |panic| {

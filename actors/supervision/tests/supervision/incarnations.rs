@@ -1,4 +1,4 @@
-//! How lives end, and what follows: typed exits, restarts, back-off, parking.
+//! How incarnations end, and what follows: typed exits, restarts, back-off, parking.
 
 use std::time::Duration;
 
@@ -91,10 +91,10 @@ fn a_start_that_fails_is_told_apart_however_it_fails() {
             Flaw::StartedFail,
         ];
         for flaw in flaws {
-            let spec = ChildSpec::fallible("flawed", move |life| match flaw {
+            let spec = ChildSpec::fallible("flawed", move |incarnation| match flaw {
                 Flaw::FactoryErr => Err("flawed"),
                 Flaw::FactoryPanic => panic!("flawed"),
-                Flaw::StartedPanic | Flaw::StartedFail => Ok(Flawed(life, flaw)),
+                Flaw::StartedPanic | Flaw::StartedFail => Ok(Flawed(incarnation, flaw)),
             });
             let tree = Root::start(root().child(spec.restart(Restart::Temporary)));
             let node = in_state(&tree.handle(), &["flawed"], ActorState::Ended).await;
@@ -177,15 +177,15 @@ fn a_parked_child_is_resumed_by_hand_with_its_failures_forgotten() {
         let spec = puppet("worker", &Journal::default()).policy(once);
         let worker = spec.reference();
         let tree = Root::start(root().child(spec));
-        for life in [0, 2, 4] {
+        for incarnation in [0, 2, 4] {
             for failed in 0..2 {
-                worker.ready_after(life + failed).await;
+                worker.ready_after(incarnation + failed).await;
                 worker.tell(Panic("planned")).unwrap();
             }
             let node = in_state(&tree.handle(), &["worker"], ActorState::Parked).await;
             assert_eq!(
                 node.incarnation,
-                life + 2,
+                incarnation + 2,
                 "one restart, as if it were the first"
             );
             tree.handle()

@@ -1,14 +1,14 @@
-//! Pieces are written while the database writes their rows.
+//! Blobs are written while the database writes their rows.
 //!
 //! ```text
-//! writer ──pieces──▶ store-pieces: write, fsync ──────────┐
+//! writer ──blobs──▶ store-blobs: write, fsync ──────────┐
 //!    └─ commit: write rows, fsync ── waits at the gate ◀──┘ ── name the new root, fsync
 //! ```
 //!
-//! A commit in two phases synchronises twice. The gate stands behind the first: until the pieces are durable, nothing on
-//! the disk names the root that tells of them.
+//! A commit in two phases synchronises twice. The gate stands behind the first: until the blobs are
+//! durable, nothing on the disk names the root that tells of them.
 
-use super::book::Parts;
+use super::changes::BlobBatch;
 use super::segments::SegmentStorage;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
@@ -18,10 +18,10 @@ use std::thread;
 
 /// What a synchronisation of the database waits for, if there is anything.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Gate(Arc<Mutex<Option<Receiver<io::Result<()>>>>>);
+pub(crate) struct CommitGate(Arc<Mutex<Option<Receiver<io::Result<()>>>>>);
 
-impl Gate {
-    /// Waits for the pieces under way, once.
+impl CommitGate {
+    /// Waits for the blobs under way, once.
     ///
     /// # Errors
     /// What became of them.
@@ -34,22 +34,22 @@ impl Gate {
     }
 }
 
-/// The thread that writes pieces. It ends with its handle.
+/// The thread that writes blobs. It ends with its handle.
 #[derive(Debug)]
-pub(crate) struct PieceWriter {
-    gate: Gate,
-    orders: Sender<Order>,
+pub(crate) struct BlobWriter {
+    gate: CommitGate,
+    requests: Sender<WriteRequest>,
 }
 
-type Order = (Parts, Sender<io::Result<()>>);
+type WriteRequest = (BlobBatch, Sender<io::Result<()>>);
 
-impl PieceWriter {
+impl BlobWriter {
     /// Starts the thread.
     ///
     /// # Errors
     /// When there can be no further thread.
-    pub(crate) fn start(segments: Arc<dyn SegmentStorage>, gate: Gate) -> io::Result<Self> {
-        let (orders, queue) = bounded::<Order>(1);
+    pub(crate) fn start(segments: Arc<dyn SegmentStorage>, gate: CommitGate) -> io::Result<Self> {
+        let (requests, queue) = bounded::<WriteRequest>(1);
         thread::Builder::new()
             .name("store-pieces".to_owned())
             .spawn(move || {
@@ -58,17 +58,17 @@ impl PieceWriter {
                     let _ = outcome.send(parts.write_to(&*segments));
                 }
             })?;
-        Ok(Self { gate, orders })
+        Ok(Self { gate, requests })
     }
 
     /// Begins to write; the next synchronisation of the database waits for the end.
-    pub(crate) fn begin(&self, parts: Parts) {
+    pub(crate) fn begin(&self, parts: BlobBatch) {
         if parts.is_empty() {
             return;
         }
         let (outcome, gate) = bounded(1);
         *self.gate.0.lock() = Some(gate);
         // Without the thread the gate says that it has ended.
-        let _ = self.orders.send((parts, outcome));
+        let _ = self.requests.send((parts, outcome));
     }
 }

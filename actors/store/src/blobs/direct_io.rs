@@ -1,10 +1,12 @@
-//! Writes past the page cache.
+//! direct I/O writes.
 //!
-//! Pieces are written once and read seldom: a copy of them in the page cache costs more processor time than everything else
-//! about their write, and takes the place of what is read often. The disk takes whole pages out of aligned memory instead,
-//! so parts are gathered there first. See `open(2)`, `O_DIRECT`.
+//! Blobs are written once and read seldom: a copy of them in the page cache costs more processor
+//! time than everything else about their write, and takes the place of what is read often. The disk
+//! takes whole pages out of aligned memory instead, so parts are gathered there first. See
+//! `open(2)`, `O_DIRECT`.
 
-use super::PAGE_BYTES;
+/// Groups begin at multiples of this: the page of the page cache and of most disks.
+pub(crate) const PAGE_BYTES: u64 = 4096;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
@@ -16,24 +18,24 @@ const ROOM: usize = 1024 * 1024;
 /// Opens a file that is there for such writes; an error where its file system has none.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    past_the_cache(options.write(true))?.open(path)
+    with_direct_io(options.write(true))?.open(path)
 }
 
 #[cfg(target_os = "linux")]
-fn past_the_cache(options: &mut OpenOptions) -> io::Result<&mut OpenOptions> {
+fn with_direct_io(options: &mut OpenOptions) -> io::Result<&mut OpenOptions> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flag = rustix::fs::OFlags::DIRECT.bits();
     Ok(options.custom_flags(flag.cast_signed()))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn past_the_cache(_: &mut OpenOptions) -> io::Result<&mut OpenOptions> {
+fn with_direct_io(_: &mut OpenOptions) -> io::Result<&mut OpenOptions> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Aligned memory that parts are gathered in, made with the first write.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct AlignedBuffer {
     memory: Vec<u8>,
     /// Where the aligned part of `memory` begins.
     start: usize,
@@ -41,8 +43,9 @@ pub(super) struct Gathered {
     filled: usize,
 }
 
-impl Gathered {
-    /// Writes `parts` one behind the other from `at`, a whole number of pages, and fills the last page with zeros.
+impl AlignedBuffer {
+    /// Writes `parts` one behind the other from `at`, a whole number of pages, and fills the last
+    /// page with zeros.
     pub(super) fn write(&mut self, file: &File, mut at: u64, parts: &[&[u8]]) -> io::Result<()> {
         self.make_room();
         self.filled = 0;

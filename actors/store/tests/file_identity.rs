@@ -1,5 +1,5 @@
-//! U2: a data folder that is removed under a running store is noticed before anything more is acknowledged. U8: what a start does
-//! with files that lost what they held.
+//! U2: a data folder that is removed under a running store is noticed before anything more is
+//! acknowledged. U8: what a start does with files that lost what they held.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -10,9 +10,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use store::{Blob, Extent, OpenError, Options, Piece, ReadRows, State, Store, StoreError, Table};
+use store::{
+    Blob, Extent, OpenError, Options, RawBytes, ReadRows, State, Store, StoreError, Table,
+};
 
-const ROWS: Table<u64, Blob> = Table::new("rows");
+const ROWS: Table<u64, RawBytes> = Table::new("rows");
 const EXTENTS: Table<u64, Extent> = Table::new("extents");
 
 fn open(folder: &Path) -> Store {
@@ -22,13 +24,13 @@ fn open(folder: &Path) -> Store {
 }
 
 fn write(store: &Store, id: u64) -> Result<(), StoreError> {
-    let row = Blob(vec![7; 100]);
+    let row = RawBytes(vec![7; 100]);
     store.write_blocking(move |txn| txn.put(&ROWS, &id, &row))
 }
 
 fn append(store: &Store, id: u64) -> Result<(), StoreError> {
     store.write_blocking(move |txn| {
-        let extent = txn.append(&Piece::new(vec![id as u8; 5000].into()))?;
+        let extent = txn.append(&Blob::new(vec![id as u8; 5000].into()))?;
         txn.put(&EXTENTS, &id, &extent)
     })
 }
@@ -37,11 +39,11 @@ fn rows(store: &Store) -> u64 {
     store.read_blocking(|rows| rows.len(&ROWS)).unwrap()
 }
 
-fn piece(store: &Store, id: u64) -> Option<Vec<u8>> {
+fn blob(store: &Store, id: u64) -> Option<Vec<u8>> {
     store
         .read_blocking(move |rows| {
             let extent = rows.get(&EXTENTS, &id)?.expect("its row");
-            rows.piece(&extent)
+            rows.blob(&extent)
         })
         .unwrap()
 }
@@ -140,12 +142,12 @@ fn u2_another_file_in_the_place_of_the_store_is_not_written_to() {
 }
 
 #[test]
-fn u2_removed_pieces_are_noticed_and_a_restart_begins_new_ones() {
+fn u2_removed_blobs_are_noticed_and_a_restart_begins_new_ones() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     append(&store, 1).unwrap();
-    let pieces = folder.path().join("pieces");
-    fs::remove_dir_all(&pieces).unwrap();
+    let blobs = folder.path().join("pieces");
+    fs::remove_dir_all(&blobs).unwrap();
     for id in 2..5 {
         let said = is_refused(append(&store, id));
         assert!(said.contains("pieces"), "{said}");
@@ -154,10 +156,10 @@ fn u2_removed_pieces_are_noticed_and_a_restart_begins_new_ones() {
     drop(store);
     let store = open(folder.path());
     append(&store, 9).unwrap();
-    assert_eq!(piece(&store, 9), Some(vec![9; 5000]));
-    assert_eq!(piece(&store, 1), None, "lost, and said so at the start");
+    assert_eq!(blob(&store, 9), Some(vec![9; 5000]));
+    assert_eq!(blob(&store, 1), None, "lost, and said so at the start");
     drop(store);
-    assert_eq!(piece(&open(folder.path()), 9), Some(vec![9; 5000]));
+    assert_eq!(blob(&open(folder.path()), 9), Some(vec![9; 5000]));
 }
 
 #[test]

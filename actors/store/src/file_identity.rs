@@ -1,20 +1,22 @@
 //! Whether an open file is still the one that its path names.
 //!
-//! Who removes or replaces a data folder under a running program does not stop it from writing: what it writes goes to a
-//! file without a name, and is gone with the process. So the store looks before it acknowledges.
+//! Who removes or replaces a data folder under a running program does not stop it from writing:
+//! what it writes goes to a file without a name, and is gone with the process. So the store looks
+//! before it acknowledges.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file as it was opened. It is kept open: as long as the process lives, its bytes can be had from there.
+/// A file as it was opened. It is kept open: as long as the process lives, its bytes can be had
+/// from there.
 #[derive(Debug)]
-pub(crate) struct Presence {
+pub(crate) struct FileIdentity {
     path: PathBuf,
     file: File,
 }
 
-impl Presence {
+impl FileIdentity {
     /// Of this open file, which `path` names now.
     pub(crate) fn of(path: &Path, file: &File) -> io::Result<Self> {
         let file = file.try_clone()?;
@@ -85,24 +87,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         std::fs::write(&path, "bytes").unwrap();
-        let presence = Presence::of(&path, &File::open(&path).unwrap()).unwrap();
-        presence.check().unwrap();
+        let identity = FileIdentity::of(&path, &File::open(&path).unwrap()).unwrap();
+        identity.check().unwrap();
         let away = folder.path().join("b");
         std::fs::rename(&path, &away).unwrap();
         assert!(
-            presence
+            identity
                 .check()
                 .unwrap_err()
                 .to_string()
                 .contains("was removed")
         );
         std::fs::write(&path, "bytes").unwrap();
-        let replaced = presence.check().unwrap_err().to_string();
+        let replaced = identity.check().unwrap_err().to_string();
         assert!(replaced.contains("another file"), "{replaced}");
         std::fs::rename(&away, &path).unwrap();
-        presence.check().unwrap();
+        identity.check().unwrap();
         std::fs::remove_file(&path).unwrap();
-        let removed = presence.check().unwrap_err().to_string();
+        let removed = identity.check().unwrap_err().to_string();
         let copy = removed
             .split("bytes are in ")
             .nth(1)

@@ -1,8 +1,9 @@
-//! F02 for appended pieces: the power is cut, and no row tells of a piece that is not there whole.
+//! F02 for appended blobs: the power is cut, and no row tells of a blob that is not there whole.
 //!
-//! Database and segments lie on one recorded disk. A cut leaves of both what was synchronised, and of the later writes any
-//! part. Each image is opened again: every row's piece must have the bytes that were appended for it, no group that was
-//! answered may be missing, and the store must go on from there. Segments are small, so that they are left and removed.
+//! Database and segments lie on one recorded disk. A cut leaves of both what was synchronised, and
+//! of the later writes any part. Each image is opened again: every row's blob must have the bytes
+//! that were appended for it, no group that was answered may be missing, and the store must go on
+//! from there. Segments are small, so that they are left and removed.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex};
 use store::{
-    Extent, Options, Piece, ReadRows, SegmentStorage, StorageBackend, Store, StoreError, Table,
+    Blob, Extent, Options, ReadRows, SegmentStorage, StorageBackend, Store, StoreError, Table,
     WriteTxn,
 };
 
@@ -42,10 +43,10 @@ impl SegmentStorage for Recorded {
         let held = live.entry(segment).or_default();
         for part in parts {
             overwrite(held, at, part);
-            self.disk.log(Event::Piece(segment, at, part.to_vec()));
+            self.disk.log(Event::Blob(segment, at, part.to_vec()));
             at += part.len();
         }
-        self.disk.log(Event::PieceSync(segment));
+        self.disk.log(Event::BlobSync(segment));
         Ok(())
     }
 
@@ -100,7 +101,7 @@ type Rows = BTreeMap<u64, Vec<u8>>;
 /// The rows after each group.
 type History = BTreeMap<u64, Rows>;
 
-/// Puts, replaces or forgets a piece, and perhaps refuses itself then.
+/// Puts, replaces or forgets a blob, and perhaps refuses itself then.
 #[derive(Debug, Clone)]
 struct Ask {
     id: u64,
@@ -126,12 +127,12 @@ impl Ask {
             txn.delete(&EXTENTS, &self.id)?;
         }
         if let Some(bytes) = &self.bytes {
-            let extent = txn.append(&Piece::new(bytes.clone().into()))?;
-            assert_eq!(txn.piece(&extent)?.as_ref(), Some(bytes), "not written yet");
+            let extent = txn.append(&Blob::new(bytes.clone().into()))?;
+            assert_eq!(txn.blob(&extent)?.as_ref(), Some(bytes), "not written yet");
             txn.put(&EXTENTS, &self.id, &extent)?;
         }
         // What changes nothing is not committed.
-        let mark = txn.append(&Piece::new(vec![1].into()))?;
+        let mark = txn.append(&Blob::new(vec![1].into()))?;
         if let Some(former) = txn.get(&EXTENTS, &1000)? {
             txn.release(&former);
         }
@@ -187,7 +188,7 @@ struct Moment {
     /// Where the database's writes begin that are not yet synchronised.
     since: usize,
     /// The same of the segments.
-    pieces_since: usize,
+    blobs_since: usize,
     /// Segments whose removal may or may not have reached the disk.
     removed: Segments,
     acked: u64,
@@ -211,14 +212,14 @@ impl Moment {
                 }
                 self.since = n + 1;
             }
-            Event::PieceSync(_) => {
-                for event in &log[self.pieces_since..n] {
-                    if let Event::Piece(segment, at, data) = event {
+            Event::BlobSync(_) => {
+                for event in &log[self.blobs_since..n] {
+                    if let Event::Blob(segment, at, data) = event {
                         let held = self.durable.segments.entry(*segment).or_default();
                         overwrite(held, *at, data);
                     }
                 }
-                self.pieces_since = n + 1;
+                self.blobs_since = n + 1;
             }
             Event::Removed(segment) => {
                 let held = self.durable.segments.remove(segment);
@@ -232,8 +233,8 @@ impl Moment {
     fn cut(&self, log: &[Event], point: usize, dice: &mut Dice) -> Image {
         let (file, _) = cut(&self.durable.file, &log[self.since..point], dice);
         let mut segments = self.durable.segments.clone();
-        for event in &log[self.pieces_since.min(point)..point] {
-            if let Event::Piece(segment, at, data) = event
+        for event in &log[self.blobs_since.min(point)..point] {
+            if let Event::Blob(segment, at, data) = event
                 && dice.chance(70)
             {
                 let held = segments.entry(*segment).or_default();
@@ -254,8 +255,8 @@ fn dump(store: &Store) -> Result<Rows, StoreError> {
     store.read_blocking(|rows| {
         let mut all = Rows::new();
         for (id, extent) in rows.range(&EXTENTS, .., usize::MAX)? {
-            let piece = rows.piece(&extent)?;
-            all.insert(id, piece.unwrap_or_else(|| b"LOST".to_vec()));
+            let blob = rows.blob(&extent)?;
+            all.insert(id, blob.unwrap_or_else(|| b"LOST".to_vec()));
         }
         Ok(all)
     })
@@ -288,7 +289,7 @@ fn verify(image: Image, moment: &Moment, history: &History) -> Result<u64, Strin
     }
     let used = rows.values().map(Vec::len).sum::<usize>() / SEGMENT_BYTES as usize;
     let there = segments.live.lock().unwrap().len();
-    // Each piece may hold a segment of its own, beside the one that is written to.
+    // Each blob may hold a segment of its own, beside the one that is written to.
     match there <= rows.len() + used + 2 {
         true => Ok(group),
         false => Err(format!("{there} segments for {} pieces", rows.len())),
@@ -317,7 +318,7 @@ fn chain(seed: u64) -> Result<usize, String> {
         let mut moment = Moment {
             durable: image.clone(),
             since: 0,
-            pieces_since: 0,
+            blobs_since: 0,
             removed: Segments::new(),
             acked: group,
             began: group,
@@ -341,7 +342,7 @@ fn chain(seed: u64) -> Result<usize, String> {
 }
 
 #[test]
-fn f02_three_thousand_power_cuts_lose_no_piece_that_a_row_tells_of() {
+fn f02_three_thousand_power_cuts_lose_no_blob_that_a_row_tells_of() {
     assert_eq!(CUTS * RECORDS * CHAINS as usize, 3_000);
     let removed: usize = (0..CHAINS).map(|seed| chain(seed).unwrap()).sum();
     assert!(removed > 100, "segments were hardly left: {removed}");
@@ -349,20 +350,20 @@ fn f02_three_thousand_power_cuts_lose_no_piece_that_a_row_tells_of() {
 
 /// Segments that lose what was written last, as if nothing had been synchronised.
 #[test]
-fn f02_pieces_that_are_not_synchronised_are_found_out() {
+fn f02_blobs_that_are_not_synchronised_are_found_out() {
     let lost = |seed| {
         let mut dice = Dice(seed);
         let (log, made) = record(blank(), History::from([(0, Rows::new())]), &mut dice);
         let mut moment = Moment {
             durable: blank(),
             since: 0,
-            pieces_since: 0,
+            blobs_since: 0,
             removed: Segments::new(),
             acked: 0,
             began: 0,
         };
         (0..log.len())
-            .filter(|n| !matches!(log[*n], Event::PieceSync(_)))
+            .filter(|n| !matches!(log[*n], Event::BlobSync(_)))
             .for_each(|n| moment.pass(&log, n));
         moment.durable.segments.clear();
         verify(moment.durable.clone(), &moment, &made).is_err()

@@ -1,8 +1,7 @@
-//! The files that pieces lie in.
+//! The files that blobs lie in.
 
-use super::PAGE_BYTES;
-use super::direct::{self, Gathered};
-use crate::presence::Presence;
+use super::direct_io::{self, AlignedBuffer, PAGE_BYTES};
+use crate::file_identity::FileIdentity;
 use parking_lot::Mutex;
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
@@ -11,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// Numbered segments of bytes. One writer, any number of readers.
 pub trait SegmentStorage: Debug + Send + Sync {
-    /// Writes `parts` one behind the other from `at`, whatever stood there, into a segment that need not exist if it is written from its beginning; durable
-    /// on `Ok`. Up to the end of the last page of 4 KiB, zeros may follow them. After an error anything may stand from `at`
-    /// on, but nothing before it has changed.
+    /// Writes `parts` one behind the other from `at`, whatever stood there, into a segment that
+    /// need not exist if it is written from its beginning; durable on `Ok`. Up to the end of the
+    /// last page of 4 KiB, zeros may follow them. After an error anything may stand from `at` on,
+    /// but nothing before it has changed.
     ///
     /// # Errors
     /// The disk's.
@@ -48,7 +48,7 @@ pub trait SegmentStorage: Debug + Send + Sync {
 
 /// Segments as files of a folder, which comes into being with the first.
 #[derive(Debug)]
-pub struct SegmentFolder {
+pub struct SegmentDirectory {
     folder: PathBuf,
     writer: Mutex<Writer>,
 }
@@ -59,21 +59,21 @@ struct Writer {
     /// The segment written last. Forgotten after an error, so that the next write begins anew.
     current: Option<(u32, SegmentFile)>,
     /// Of the segment that was written last, also after an error.
-    last: Option<(u32, Presence)>,
-    gathered: Gathered,
+    last: Option<(u32, FileIdentity)>,
+    buffer: AlignedBuffer,
 }
 
 /// A segment open for writing.
 #[derive(Debug)]
 struct SegmentFile {
     file: File,
-    /// The same file for writes past the page cache, where its file system has such.
+    /// The same file for direct I/O writes, where its file system has such.
     direct: Option<File>,
 }
 
 const ENDING: &str = ".pieces";
 
-impl SegmentFolder {
+impl SegmentDirectory {
     /// The segments in `folder`.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
@@ -96,7 +96,7 @@ impl SegmentFolder {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             })?
         };
-        let direct = direct::open(&path).ok();
+        let direct = direct_io::open(&path).ok();
         Ok(SegmentFile { file, direct })
     }
 
@@ -110,20 +110,20 @@ impl SegmentFolder {
         }
         if !self.folder.exists() {
             std::fs::create_dir_all(&self.folder)?;
-            sync_folder(self.folder.parent().unwrap_or(Path::new(".")))?;
+            sync_directory(self.folder.parent().unwrap_or(Path::new(".")))?;
         }
         let file = options.create(true).truncate(true).open(path)?;
-        sync_folder(&self.folder)?;
+        sync_directory(&self.folder)?;
         Ok(file)
     }
 }
 
 impl SegmentFile {
-    fn write(&mut self, at: u64, parts: &[&[u8]], gathered: &mut Gathered) -> io::Result<()> {
+    fn write(&mut self, at: u64, parts: &[&[u8]], buffer: &mut AlignedBuffer) -> io::Result<()> {
         if let Some(direct) = &self.direct
             && at.is_multiple_of(PAGE_BYTES)
         {
-            match gathered.write(direct, at, parts) {
+            match buffer.write(direct, at, parts) {
                 // Its disk wants it otherwise.
                 Err(error) if error.kind() == ErrorKind::InvalidInput => self.direct = None,
                 written => return written,
@@ -134,27 +134,27 @@ impl SegmentFile {
     }
 }
 
-impl SegmentStorage for SegmentFolder {
+impl SegmentStorage for SegmentDirectory {
     fn write(&self, segment: u32, at: u64, parts: &[&[u8]]) -> io::Result<()> {
         let Writer {
             current,
             last,
-            gathered,
+            buffer,
         } = &mut *self.writer.lock();
         let same = last.as_ref().filter(|(number, _)| *number == segment);
-        same.map_or(Ok(()), |(_, presence)| presence.check())?;
+        same.map_or(Ok(()), |(_, identity)| identity.check())?;
         let mut open = match current.take() {
             Some((number, open)) if number == segment => open,
             _ => self.open(segment, at)?,
         };
-        open.write(at, parts, gathered)?;
+        open.write(at, parts, buffer)?;
         open.file.sync_data()?;
-        let presence = match last.take() {
-            Some((number, presence)) if number == segment => presence,
-            _ => Presence::of(&self.path(segment), &open.file)?,
+        let identity = match last.take() {
+            Some((number, identity)) if number == segment => identity,
+            _ => FileIdentity::of(&self.path(segment), &open.file)?,
         };
-        let there = presence.check();
-        *last = Some((segment, presence));
+        let there = identity.check();
+        *last = Some((segment, identity));
         there?;
         *current = Some((segment, open));
         Ok(())
@@ -163,7 +163,7 @@ impl SegmentStorage for SegmentFolder {
     fn check(&self) -> io::Result<()> {
         let writer = self.writer.lock();
         let last = writer.last.as_ref();
-        last.map_or(Ok(()), |(_, presence)| presence.check())
+        last.map_or(Ok(()), |(_, identity)| identity.check())
     }
 
     fn read(&self, segment: u32, at: u64, out: &mut [u8]) -> io::Result<()> {
@@ -216,7 +216,7 @@ fn write_all(file: &mut File, parts: &[&[u8]]) -> io::Result<()> {
 }
 
 /// Makes the names in a folder durable.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+fn sync_directory(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder)?.sync_all()?;
     }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn parts_stand_one_behind_the_other_and_what_stood_there_is_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let segments = SegmentFolder::new(folder.path().join("pieces"));
+        let segments = SegmentDirectory::new(folder.path().join("pieces"));
         assert_eq!(segments.list().unwrap(), []);
         let many: Vec<Vec<u8>> = (0..3000_u32).map(|n| n.to_le_bytes().to_vec()).collect();
         let parts: Vec<&[u8]> = many.iter().map(Vec::as_slice).collect();
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn many_pages_come_back_even_if_the_cache_knew_others() {
         let folder = tempfile::tempdir().unwrap();
-        let segments = SegmentFolder::new(folder.path().join("pieces"));
+        let segments = SegmentDirectory::new(folder.path().join("pieces"));
         let sizes = [0, 1, 4095, 4096, 28_000, 1_048_576, 3_000_000, 7];
         let parts = sizes.map(|size| (0..size).map(|n| (n * 31 / 7) as u8).collect::<Vec<u8>>());
         let all = parts.concat();
@@ -264,7 +264,7 @@ mod tests {
         segments.read(0, 8192, &mut out).unwrap();
         assert!(out == all);
         // What was gathered is aligned: it was not refused where it was asked for.
-        let is_open = direct::open(&segments.path(0)).is_ok();
+        let is_open = direct_io::open(&segments.path(0)).is_ok();
         let current = &segments.writer.lock().current;
         let is_direct = current
             .as_ref()
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_disk_that_refuses_writes_past_the_cache_gets_others() {
+    fn a_disk_that_refuses_direct_io_is_written_through_the_cache() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("segment");
         // A file whose writes are invalid arguments, whatever their alignment.
@@ -286,9 +286,9 @@ mod tests {
             file: File::create(&path).unwrap(),
             direct: Some(refusing),
         };
-        let mut gathered = Gathered::default();
+        let mut buffer = AlignedBuffer::default();
         segment
-            .write(4096, &[b"all ", b"of it"], &mut gathered)
+            .write(4096, &[b"all ", b"of it"], &mut buffer)
             .unwrap();
         assert!(segment.direct.is_none(), "it is not asked again");
         assert_eq!(std::fs::read(&path).unwrap()[4096..], *b"all of it");
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said_by_kind() {
         let folder = tempfile::tempdir().unwrap();
-        let segments = SegmentFolder::new(folder.path().join("pieces"));
+        let segments = SegmentDirectory::new(folder.path().join("pieces"));
         segments.write(1, 0, &[b"abc"]).unwrap();
         let kind = |segment, at| {
             let read = segments.read(segment, at, &mut [0; 2]);

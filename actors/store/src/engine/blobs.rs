@@ -1,31 +1,30 @@
 //! Segments that no row needs any more.
 
 use super::Engine;
-use crate::appended::{Head, segment_of_key};
+use crate::blobs::{BlobEnd, segment_of_key};
 use crate::error::{OpenError, StoreError};
-use crate::read::ReadTxn;
-use crate::rows::raw::{RawRead, Stretch};
-use crate::write::{HEAD, META};
+use crate::rows::raw::{KeyRange, RawRead};
+use crate::write::{BLOB_END, META};
 use std::collections::HashSet;
 use std::ops::Bound;
 
 impl Engine {
-    /// Removes segments that no row needs: a former life ended before it could. Where the one that was written last is
-    /// gone, the next pieces go into a new one.
+    /// Removes segments that no row needs: a previous incarnation ended before it could. Where the
+    /// one that was written last is gone, the next blobs go into a new one.
     pub(super) fn sweep(&mut self) -> Result<(), OpenError> {
-        let listed = self.shared.segments.list();
+        let listed = self.database.segments.list();
         let listed = listed.map_err(|e| self.failure(redb::Error::Io(e)))?;
         if self.head.end > 0 && !listed.contains(&self.head.segment) {
-            let (place, segment) = (&self.shared.place, self.head.segment);
+            let (place, segment) = (&self.database.place, self.head.segment);
             tracing::error!(
                 event = "store.segment_missing", %place, segment,
                 "the file of the last pieces is gone, and what they held is lost; a new one is begun"
             );
-            let next = Head {
+            let next = BlobEnd {
                 segment: segment.wrapping_add(1),
                 end: 0,
             };
-            self.alone(|txn| txn.raw_put(META, HEAD.to_vec(), &next.to_bytes()))?;
+            self.alone(|txn| txn.raw_put(META, BLOB_END.to_vec(), &next.to_bytes()))?;
             self.head = next;
         }
         if listed.is_empty() {
@@ -38,10 +37,9 @@ impl Engine {
     }
 
     fn used_segments(&self) -> Result<HashSet<u32>, StoreError> {
-        let slot = self.shared.db.read_recursive();
-        let db = slot.as_ref().ok_or_else(|| self.shared.refusal())?;
-        let mut rows = ReadTxn::new(db, &self.shared.place, &*self.shared.segments)?;
-        let all = Stretch {
+        let db = self.database.open.read_recursive();
+        let mut rows = self.database.snapshot(&db)?;
+        let all = KeyRange {
             from: Bound::Unbounded,
             to: Bound::Unbounded,
             backward: false,
@@ -54,8 +52,8 @@ impl Engine {
     /// What cannot be removed is tried again at the next start.
     pub(super) fn remove_segments(&self, segments: &[u32]) {
         for segment in segments {
-            if let Err(error) = self.shared.segments.remove(*segment) {
-                let place = &self.shared.place;
+            if let Err(error) = self.database.segments.remove(*segment) {
+                let place = &self.database.place;
                 tracing::warn!(event = "store.segment_left", %place, segment, %error);
             }
         }

@@ -1,24 +1,27 @@
-//! Large pieces beside the rows: bytes that are written once, read seldom and forgotten whole, such as a webhook's body.
+//! Large blobs beside the rows: bytes that are written once, read seldom and forgotten whole, such
+//! as a webhook's body.
 //!
-//! A row of 28 kB costs the database a page of 32 kB, its checksum, its place in a cache and in the list of free pages. A
-//! piece costs one gathered write for all that were appended together. See docs/adr/0013.
+//! A row of 28 kB costs the database a page of 32 kB, its checksum, its place in a cache and in the
+//! list of free pages. A blob costs one gathered write for all that were appended together. See
+//! docs/adr/0013.
 //!
 //! ```text
-//! append(piece) ─▶ Extent, kept in a row ─┐
-//!                                         ├─▶ pieces of the group: one write, one fsync ─▶ its rows are named
-//! append(piece) ─▶ Extent, kept in a row ─┘
+//! append(blob) ─▶ Extent, kept in a row ─┐
+//!                                         ├─▶ blobs of the group: one write, one fsync ─▶ its rows are named
+//! append(blob) ─▶ Extent, kept in a row ─┘
 //! ```
 //!
 //! # What holds
 //!
-//! - The commit of the rows decides. What was written for a group that was not committed is not reachable, and the next
-//!   group overwrites it: where the pieces end is a row itself.
-//! - A row that holds an [`Extent`] is durable only after the piece is: see [`gate`].
-//! - No page of a segment holds pieces of two groups, so that writing one never touches another's.
-//! - A segment is removed once all its pieces were released and the commit that released the last is durable.
+//! - The commit of the rows decides. What was written for a group that was not committed is not
+//!   reachable, and the next group overwrites it: where the blobs end is a row itself.
+//! - A row that holds an [`Extent`] is durable only after the blob is: see [`gate`].
+//! - No page of a segment holds blobs of two groups, so that writing one never touches another's.
+//! - A segment is removed once all its blobs were released and the commit that released the last is
+//!   durable.
 
-mod book;
-mod direct;
+mod changes;
+mod direct_io;
 mod gate;
 mod memory;
 mod segments;
@@ -27,23 +30,21 @@ use crate::codec::Row;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use book::{Appends, Head, Parts, segment_key, segment_of_key};
-pub(crate) use gate::{Gate, PieceWriter};
+pub(crate) use changes::{BlobBatch, BlobChanges, BlobEnd, segment_key, segment_of_key};
+pub(crate) use direct_io::PAGE_BYTES;
+pub(crate) use gate::{BlobWriter, CommitGate};
 pub use memory::SegmentsInMemory;
-pub use segments::{SegmentFolder, SegmentStorage};
-
-/// Groups begin at multiples of this: the page of the page cache and of most disks.
-pub(crate) const PAGE_BYTES: u64 = 4096;
+pub use segments::{SegmentDirectory, SegmentStorage};
 
 /// Bytes to append, with their checksum: made before the writer is asked, because it serves all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct Blob {
     bytes: Bytes,
     crc: u32,
 }
 
-impl Piece {
-    /// A piece of these bytes, which are not copied.
+impl Blob {
+    /// A blob of these bytes, which are not copied.
     #[must_use]
     pub fn new(bytes: Bytes) -> Self {
         let crc = crc32fast::hash(&bytes);
@@ -57,7 +58,7 @@ impl Piece {
     }
 }
 
-/// Where an appended piece lies. Belongs into a row: what no row remembers cannot be released.
+/// Where an appended blob lies. Belongs into a row: what no row remembers cannot be released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     pub(crate) segment: u32,
@@ -72,14 +73,14 @@ impl Row for Extent {
 }
 
 impl Extent {
-    /// Length of the piece in bytes.
+    /// Length of the blob in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         u64::from(self.len)
     }
 
-    /// Reads the piece; `None` if its segment is gone or holds something else there, which happens to a reader that
-    /// learnt of the extent before it was released.
+    /// Reads the blob; `None` if its segment is gone or holds something else there, which happens
+    /// to a reader that learnt of the extent before it was released.
     pub(crate) fn read_from(
         &self,
         segments: &dyn SegmentStorage,

@@ -1,0 +1,45 @@
+//! Opens a backend by its name.
+
+use std::path::Path;
+
+use super::concurrent::ConcurrentMap;
+use super::kind::LocalStateKind;
+use super::memory::Memory;
+use super::redb::RedbState;
+use super::sqlite::SqliteState;
+use super::{LocalError, LocalState};
+use crate::error::OpenError;
+use crate::options::Options;
+use crate::{DirectoryLock, Store};
+
+impl LocalStateKind {
+    /// Opens the state kept in `folder`, which those on disk lock for `program`.
+    ///
+    /// # Errors
+    /// Those of the folder and of the backend.
+    pub fn open(self, folder: &Path, program: &str) -> Result<Box<dyn LocalState>, LocalOpenError> {
+        Ok(match self {
+            Self::Memory => Box::new(Memory::default()),
+            Self::ConcurrentMap => Box::new(ConcurrentMap::default()),
+            Self::Sqlite => {
+                let lock = DirectoryLock::take(folder, program).map_err(OpenError::Lock)?;
+                Box::new(SqliteState::open(&folder.join("state.sqlite"), Some(lock))?)
+            }
+            Self::Redb => {
+                let store = Store::open(folder, &Options::new(program))?;
+                Box::new(RedbState::new(store))
+            }
+        })
+    }
+}
+
+/// Why local state could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalOpenError {
+    /// The folder, its lock, or the redb store.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The SQLite file.
+    #[error(transparent)]
+    State(#[from] LocalError),
+}
