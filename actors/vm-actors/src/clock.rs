@@ -1,31 +1,39 @@
 //! The manager's clock: runs evenly, whatever happens to the machine's.
 
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use vm_core::UnixMs;
 
-/// The machine's clock when the manager started, and the time since, measured apart from it: a
-/// clock that is set ends no lease.
-#[derive(Debug, Clone, Copy)]
-pub struct Clock {
-    origin: UnixMs,
-    since: Instant,
-}
+/// What tells the actors the time. Cheap to clone.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> UnixMs + Send + Sync>);
 
 impl Clock {
-    /// Starts at the machine's clock.
+    /// The machine's clock as it is now, and the time since, measured apart from it: a clock that
+    /// is set ends no lease.
     #[must_use]
     pub fn start() -> Self {
-        Self {
-            origin: wall(),
-            since: Instant::now(),
-        }
+        let (origin, since) = (wall(), Instant::now());
+        Self::new(move || origin.plus(since.elapsed()))
+    }
+
+    /// A clock that tells what `now` does.
+    #[must_use]
+    pub fn new(now: impl Fn() -> UnixMs + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
     }
 
     /// Now.
     #[must_use]
     pub fn now(&self) -> UnixMs {
-        self.origin.plus(self.since.elapsed())
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Clock").field(&self.now()).finish()
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use vm_core::{ImageRef, wire};
+use vm_core::ImageRef;
 use vm_engine::image::Image;
+use vmm_api_core::Kvm;
 
 /// Finds images by name. Calls may block for a file, not for the making of an image.
 pub trait Images: Send + Sync + 'static {
@@ -23,7 +24,7 @@ pub struct HostView {
     /// How it is.
     pub state: HostState,
     /// For `/health`.
-    pub kvm: wire::Kvm,
+    pub kvm: Kvm,
 }
 
 /// How what VMs are made of is.
@@ -50,11 +51,11 @@ pub enum ImageFailure {
     },
     /// It is being made.
     #[error("the image is being made: {progress}")]
-    Making {
+    Preparing {
         /// What is done at the moment.
         progress: String,
     },
     /// It cannot be read, or could not be made.
     #[error("the image cannot be used: {0}")]
-    Broken(String),
+    Unusable(String),
 }

@@ -1,8 +1,8 @@
-//! Idempotency keys: an order that is sent twice makes one VM, also across a restart.
+//! Idempotency keys: a request that is sent twice makes one VM, also across a restart.
 //!
 //! A key belongs to who sent it. It is *pending* until its VM is there, then names that VM, and is
-//! remembered as *ended* for a day after, so that an order which was late on its way does not make
-//! a VM nobody waits for. A restart forgets keys whose VM it ended: the order can be sent again.
+//! remembered as *ended* for a day after, so that a request which was late on its way does not make
+//! a VM nobody waits for. A restart forgets keys whose VM it ended: the request can be sent again.
 
 use serde::{Deserialize, Serialize};
 use store::{ReadRows, Row, Store, StoreError, Table, WriteTxn};
@@ -19,16 +19,16 @@ pub const MAX_KEY: usize = 200;
 
 /// A key as its sender wrote it, and what it was sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OrderKey {
+pub struct IdempotencyKey {
     /// Who sent it: the token's subject.
     pub subject: String,
     /// The header `Idempotency-Key`.
     pub key: String,
-    /// A hash of the order.
+    /// A hash of the request.
     pub digest: [u8; 32],
 }
 
-impl OrderKey {
+impl IdempotencyKey {
     fn row_key(&self) -> (String, String) {
         (self.subject.clone(), self.key.clone())
     }
@@ -57,21 +57,25 @@ const KEYS: Table<(String, String), KeyRow> = Table::new("vm_order_keys");
 pub enum Claim {
     /// It was never seen: make the VM.
     Fresh,
-    /// The VM of this order is being made.
+    /// The VM of this request is being made.
     Pending,
-    /// This VM is the order's.
+    /// This VM is the request's.
     Made(String),
-    /// The order's VM has ended.
+    /// The request's VM has ended.
     Ended(String),
-    /// The key came with another order.
-    OtherOrder,
+    /// The key came with another request.
+    OtherRequest,
 }
 
 /// Looks the key up, and makes it pending when it was never seen.
 ///
 /// # Errors
 /// The store's.
-pub fn claim(txn: &mut WriteTxn<'_>, key: &OrderKey, now: UnixMs) -> Result<Claim, StoreError> {
+pub fn claim(
+    txn: &mut WriteTxn<'_>,
+    key: &IdempotencyKey,
+    now: UnixMs,
+) -> Result<Claim, StoreError> {
     let row_key = key.row_key();
     let Some(row) = txn.get(&KEYS, &row_key)? else {
         let row = KeyRow {
@@ -84,20 +88,20 @@ pub fn claim(txn: &mut WriteTxn<'_>, key: &OrderKey, now: UnixMs) -> Result<Clai
         return Ok(Claim::Fresh);
     };
     Ok(match row.vm {
-        _ if row.digest != key.digest => Claim::OtherOrder,
+        _ if row.digest != key.digest => Claim::OtherRequest,
         None => Claim::Pending,
         Some(vm) if row.ended => Claim::Ended(vm),
         Some(vm) => Claim::Made(vm),
     })
 }
 
-/// The order's VM is there.
+/// The request's VM is there.
 ///
 /// # Errors
 /// The store's.
 pub fn made(
     txn: &mut WriteTxn<'_>,
-    key: &OrderKey,
+    key: &IdempotencyKey,
     vm: &VmId,
     now: UnixMs,
 ) -> Result<(), StoreError> {
@@ -107,11 +111,11 @@ pub fn made(
     })
 }
 
-/// The order's VM has ended.
+/// The request's VM has ended.
 ///
 /// # Errors
 /// The store's.
-pub fn ended(txn: &mut WriteTxn<'_>, key: &OrderKey, now: UnixMs) -> Result<(), StoreError> {
+pub fn ended(txn: &mut WriteTxn<'_>, key: &IdempotencyKey, now: UnixMs) -> Result<(), StoreError> {
     change(txn, key, |row| {
         row.ended = true;
         row.at = now.0;
@@ -120,7 +124,7 @@ pub fn ended(txn: &mut WriteTxn<'_>, key: &OrderKey, now: UnixMs) -> Result<(), 
 
 fn change(
     txn: &mut WriteTxn<'_>,
-    key: &OrderKey,
+    key: &IdempotencyKey,
     change: impl FnOnce(&mut KeyRow),
 ) -> Result<(), StoreError> {
     let row_key = key.row_key();
@@ -131,17 +135,17 @@ fn change(
     Ok(())
 }
 
-/// The order came to nothing: sent again, it is a new one.
+/// The request failed: sent again, it is a new one.
 ///
 /// # Errors
 /// The store's.
-pub fn forget(txn: &mut WriteTxn<'_>, key: &OrderKey) -> Result<(), StoreError> {
+pub fn forget(txn: &mut WriteTxn<'_>, key: &IdempotencyKey) -> Result<(), StoreError> {
     txn.delete(&KEYS, &key.row_key())?;
     Ok(())
 }
 
-/// After a restart: keys of VMs that were still there are forgotten, they were ended with the
-/// former life. Blocks.
+/// After a restart: keys of VMs that were still there are forgotten, they were ended with
+/// the previous incarnation of the manager. Blocks.
 ///
 /// # Errors
 /// The store's.
@@ -178,8 +182,8 @@ mod tests {
     use super::*;
     use store::Options;
 
-    fn key(digest: u8) -> OrderKey {
-        OrderKey {
+    fn key(digest: u8) -> IdempotencyKey {
+        IdempotencyKey {
             subject: "runner".to_owned(),
             key: "k1".to_owned(),
             digest: [digest; 32],
@@ -190,7 +194,7 @@ mod tests {
         Store::in_memory(&Options::new("test")).unwrap()
     }
 
-    fn claimed(store: &Store, key: &OrderKey) -> Claim {
+    fn claimed(store: &Store, key: &IdempotencyKey) -> Claim {
         let key = key.clone();
         store
             .write_blocking(move |txn| claim(txn, &key, UnixMs(5)))
@@ -203,8 +207,8 @@ mod tests {
         let vm: VmId = "vm-1".parse().unwrap();
         assert_eq!(claimed(&store, &key(1)), Claim::Fresh);
         assert_eq!(claimed(&store, &key(1)), Claim::Pending);
-        assert_eq!(claimed(&store, &key(2)), Claim::OtherOrder);
-        let of_another = OrderKey {
+        assert_eq!(claimed(&store, &key(2)), Claim::OtherRequest);
+        let of_another = IdempotencyKey {
             subject: "other".to_owned(),
             ..key(2)
         };
@@ -224,7 +228,7 @@ mod tests {
     #[test]
     fn a_restart_forgets_what_it_ended_and_a_day_forgets_the_rest() {
         let store = store();
-        let ended_key = OrderKey {
+        let ended_key = IdempotencyKey {
             key: "done".to_owned(),
             ..key(1)
         };

@@ -1,39 +1,46 @@
-//! The VM manager's actors: the desk that admits orders, one actor for each VM, the warm pool.
+//! The VM manager's actors: the scheduler that admits requests, one actor for each VM, the warm
+//! pool.
 //!
 //! ```text
-//! edge ─CreateVm─▶ Desk ─starts─▶ Vm ─threads─▶ vm_engine::Machine
-//!   │                 │             └─publishes─▶ VmSlot on the Board ◀─reads─ edge
-//!   │                 └─takes from─ Shelves ◀─fills─ Pool ─threads─▶ vm_engine::Template
+//! edge ─CreateVm─▶ VmScheduler ─starts─▶ Vm ─threads─▶ vm_engine::Machine
+//!   │                 │                   └─publishes─▶ VmEntry in the VmRegistry ◀─reads─ edge
+//!   │                 └─takes from─ WarmPool ◀─fills─ PoolManager ─threads─▶ vm_engine::Template
 //!   └─StartExec, PutFiles, …─▶ Vm
 //! ```
 //!
-//! What blocks runs on threads apart from the actors'. What must outlive the process is written down
-//! before it is answered: which orders came is in the store, which processes there are in the folders
-//! of the VMs, by the driver.
+//! What blocks runs on threads apart from the actors'. What must outlive the process is recorded
+//! before it is answered: which requests came is in the store, which processes there are in the
+//! directories of the VMs, by the driver.
 
-pub mod board;
 mod clock;
-mod desk;
+mod counters;
+mod entry;
+pub mod host_preparation;
 mod ids;
 pub mod images;
 pub mod keys;
 pub mod log;
 pub mod messages;
 pub mod network;
-mod pool;
-pub mod preparing;
+mod pool_manager;
+mod provisioning;
+mod registry;
 mod relay;
+mod request_queue;
+mod scheduler;
 mod service;
 mod settings;
-mod shelves;
-mod slot;
+mod view;
 mod vm;
+mod warm_pool;
 
-pub use board::Board;
 pub use clock::{Clock, wall};
-pub use desk::Desk;
-pub use pool::Pool;
+pub use counters::CountersView;
+pub use entry::{ExecRecord, VmEntry};
+pub use pool_manager::PoolManager;
+pub use registry::RegisteredVm;
+pub use scheduler::VmScheduler;
 pub use service::VmService;
-pub use settings::{Shared, VmSettings};
-pub use slot::{ExecRecord, VmSlot};
-pub use vm::{PROMPT, Vm};
+pub use settings::VmSettings;
+pub use view::VmManagerView;
+pub use vm::{PROMPT_TIMEOUT, Vm};

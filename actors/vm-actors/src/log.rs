@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use vm_core::guest::WINDOW;
-use vm_core::{ExecEnd, Stream};
+use vm_core::{ExecEnd, OutputStream};
 use vm_engine::Flow;
 
 /// The least a log can keep: what a guest still sends after it was told to hold, twice.
@@ -36,13 +36,13 @@ pub struct OutputLog {
     limit: usize,
     /// How long a reader that takes nothing is waited for.
     patience: Duration,
-    kept: Mutex<Kept>,
+    kept: Mutex<LogBuffer>,
     /// Counts changes, for readers and for who waits for room.
     changed: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct LogBuffer {
     pieces: VecDeque<Run>,
     /// What `pieces` cost: their bytes, and [`OVERHEAD`] for each.
     cost: usize,
@@ -61,7 +61,7 @@ struct Kept {
 /// Output of one stream without a break.
 #[derive(Debug)]
 struct Run {
-    stream: Stream,
+    stream: OutputStream,
     bytes: Vec<u8>,
 }
 
@@ -78,7 +78,7 @@ struct Cursor {
     took: Instant,
 }
 
-impl Kept {
+impl LogBuffer {
     fn drop_oldest(&mut self) {
         if let Some(piece) = self.pieces.pop_front() {
             self.bytes -= piece.bytes.len();
@@ -88,9 +88,9 @@ impl Kept {
         }
     }
 
-    /// Adds output to the last piece, if it is of the same stream and not full: output of a byte at a
-    /// time costs no more than its bytes.
-    fn add(&mut self, stream: Stream, output: &[u8]) {
+    /// Adds output to the last piece, if it is of the same stream and not full: output of a byte at
+    /// a time costs no more than its bytes.
+    fn add(&mut self, stream: OutputStream, output: &[u8]) {
         match self.pieces.back_mut() {
             Some(last) if last.stream == stream && last.bytes.len() + output.len() <= PIECE => {
                 let (present, added) = (last.bytes.len(), output.len());
@@ -128,9 +128,9 @@ impl Kept {
 
 /// What a reader gets next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum LogChunk {
     /// Output, in the order it came.
-    Output(Stream, Bytes),
+    Output(OutputStream, Bytes),
     /// So many bytes are no longer kept.
     Lost(u64),
     /// The command has ended; nothing follows.
@@ -150,7 +150,7 @@ impl OutputLog {
     }
 
     /// Adds output; says whether more may come.
-    pub fn push(&self, stream: Stream, output: &[u8]) -> Flow {
+    pub fn push(&self, stream: OutputStream, output: &[u8]) -> Flow {
         // More than fits at once leaves only its end.
         let cut = output.len().saturating_sub(self.limit);
         let mut kept = self.kept.lock();
@@ -257,7 +257,7 @@ impl OutputLog {
     }
 
     /// What the reader `id` gets next; `None` when there is nothing yet.
-    fn take(&self, id: u64) -> Option<Piece> {
+    fn take(&self, id: u64) -> Option<LogChunk> {
         let mut kept = self.kept.lock();
         let mut cursor = kept.readers.get(&id).copied()?;
         if cursor.next < kept.first && cursor.offset == kept.lost {
@@ -267,7 +267,7 @@ impl OutputLog {
         let took = Instant::now();
         let (piece, next, taken, offset) = if cursor.next < kept.first {
             let lost = kept.lost - cursor.offset;
-            (Piece::Lost(lost), kept.first, 0, kept.lost)
+            (LogChunk::Lost(lost), kept.first, 0, kept.lost)
         } else {
             let index = usize::try_from(cursor.next - kept.first).ok()?;
             // The last piece may have grown since.
@@ -278,14 +278,14 @@ impl OutputLog {
                 _ => match kept.pieces.get(index + 1) {
                     Some(next) if present.is_some() => (index + 1, next.stream, &next.bytes[..], 0),
                     _ => {
-                        let end = kept.end.clone().map(Piece::End);
+                        let end = kept.end.clone().map(LogChunk::End);
                         let caught_up = Cursor { took, ..cursor };
                         kept.readers.insert(id, caught_up);
                         return end;
                     }
                 },
             };
-            let piece = Piece::Output(stream, Bytes::copy_from_slice(rest));
+            let piece = LogChunk::Output(stream, Bytes::copy_from_slice(rest));
             let count = rest.len();
             let offset = cursor.offset + count as u64;
             (piece, kept.first + index as u64, taken + count, offset)
@@ -319,8 +319,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// The next piece, waited for; after [`Piece::End`] the same again.
-    pub async fn next(&mut self) -> Piece {
+    /// The next piece, waited for; after [`LogChunk::End`] the same again.
+    pub async fn next(&mut self) -> LogChunk {
         loop {
             self.changed.mark_unchanged();
             if let Some(piece) = self.log.take(self.id) {

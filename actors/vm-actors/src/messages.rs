@@ -8,28 +8,45 @@ use store::StoreError;
 use tokio::sync::mpsc;
 use vm_core::guest::{FailureKind, TarSummary};
 use vm_core::{
-    ExecId, ExecSpec, FailureReason, IsolationUnmet, LeaseError, SpecError, UnixMs, VmSpec,
-    VmState, wire,
+    ExecId, ExecSpec, FailureReason, Isolation, IsolationUnmet, LeaseError, Source, SpecError,
+    UnixMs, VmId, VmSpec, VmState,
 };
 use vm_engine::MachineError;
 
 use crate::images::ImageFailure;
-use crate::keys::OrderKey;
+use crate::keys::IdempotencyKey;
 use crate::network::NetworkUnmet;
 
 /// Give out a VM.
 ///
-/// Sent by: the HTTP edge. Handled by: `Desk`. Reply: the VM when it can be given work, or why
-/// there is none; may take as long as an order may wait and a VM may boot.
+/// Sent by: the HTTP edge. Handled by: `VmScheduler`. Reply: the VM when it can be given work, or
+/// why there is none; may take as long as a request may wait and a VM may boot.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<wire::Created, CreateFailure>")]
+#[rtype(result = "Result<AllocatedVm, CreateFailure>")]
 pub struct CreateVm {
-    /// What is ordered.
+    /// What is requested.
     pub spec: VmSpec,
-    /// Whose token orders it.
+    /// Whose token requests it.
     pub subject: String,
-    /// Tells an order that comes twice from two orders.
-    pub key: Option<OrderKey>,
+    /// Tells a request that is sent twice from two requests.
+    pub key: Option<IdempotencyKey>,
+}
+
+/// A VM that was given out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllocatedVm {
+    /// Its id.
+    pub id: VmId,
+    /// Where it is in its lifecycle.
+    pub state: VmState,
+    /// Where it came from.
+    pub source: Source,
+    /// What separates it from the host.
+    pub isolation: Isolation,
+    /// When its lease ends.
+    pub lease_until: UnixMs,
+    /// From the request to the VM being ready.
+    pub took: Duration,
 }
 
 /// Why no VM was given out.
@@ -54,12 +71,12 @@ pub enum CreateFailure {
         /// Processors.
         vcpus: u32,
     },
-    /// No room, and too many wait already, or this order waited as long as it may.
+    /// No room, and too many wait already, or this request waited as long as it may.
     #[error("there is no room for a VM at the moment: {in_use} are in use, {waiting} orders wait")]
     NoRoom {
         /// VMs in use.
         in_use: u32,
-        /// Orders that wait.
+        /// Requests that wait.
         waiting: usize,
         /// When to come again.
         retry_after: Duration,
@@ -70,9 +87,9 @@ pub enum CreateFailure {
     /// The driver cannot do what is asked for.
     #[error("{0}")]
     Unsupported(String),
-    /// The key came with another order before.
+    /// The key came with another request before.
     #[error("this Idempotency-Key was used for another order")]
-    OtherOrder,
+    OtherRequest,
     /// The VM of this key has ended.
     #[error("the VM {0} of this Idempotency-Key has ended")]
     Ended(String),
@@ -93,7 +110,7 @@ pub enum CreateFailure {
         /// When to come again.
         retry_after: Duration,
     },
-    /// The order could not be written down.
+    /// The request could not be recorded.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The manager is ending, or a part of it is being restarted.
@@ -103,31 +120,41 @@ pub enum CreateFailure {
 
 /// Release what is stuck.
 ///
-/// Sent by: the HTTP edge. Handled by: `Desk`. Reply: what was released and why, when it is gone.
+/// Sent by: the HTTP edge. Handled by: `VmScheduler`. Reply: what was released and why, when it is
+/// gone.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "wire::Released")]
+#[rtype(result = "ReleasedVms")]
 pub struct ReleaseStuck {
-    /// Only VMs ordered with tokens of this subject; all of them when absent.
+    /// Only VMs requested with tokens of this subject; all of them when absent.
     pub subject: Option<String>,
+}
+
+/// What was stuck.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleasedVms {
+    /// What was released, and why.
+    pub released: Vec<(VmId, FailureReason)>,
+    /// How many VMs are fine.
+    pub kept: usize,
 }
 
 /// There may be room again.
 ///
-/// Sent by: `Vm`. Handled by: `Desk`. No reply.
+/// Sent by: `Vm`. Handled by: `VmScheduler`. No reply.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct VmFreed;
 
-/// Look at the shelves now.
+/// Refill the warm pool now.
 ///
-/// Sent by: `Desk`. Handled by: `Pool`. No reply.
+/// Sent by: `VmScheduler`. Handled by: `PoolManager`. No reply.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct RefillPool;
 
 /// End the VM.
 ///
-/// Sent by: the HTTP edge, `Desk`. Handled by: `Vm`. Reply: when nothing of it is left.
+/// Sent by: the HTTP edge, `VmScheduler`. Handled by: `Vm`. Reply: when nothing of it is left.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct ReleaseVm {
@@ -225,7 +252,7 @@ pub enum VmFailure {
     /// The manager has too little of something at the moment.
     #[error("{0}")]
     NoRoom(String),
-    /// The driver cannot do that, or the order is too large for it.
+    /// The driver cannot do that, or the request is too large for it.
     #[error("{0}")]
     Unsupported(String),
 }
@@ -243,7 +270,7 @@ impl From<MachineError> for VmFailure {
             MachineError::Tar(source) => Self::Upload(source.to_string()),
             MachineError::TooLarge | MachineError::Unsupported(_) => Self::Unsupported(text),
             MachineError::NoMemory => Self::NoRoom(text),
-            MachineError::Gone(_) | MachineError::NotRemoved(_) | MachineError::Clock(_) => {
+            MachineError::Terminated(_) | MachineError::NotRemoved(_) | MachineError::Clock(_) => {
                 Self::Gone(text)
             }
         }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use vm_core::network::{AllowList, Place, Reach};
-use vm_core::{Network, VmId, VmSpec};
-use vm_engine::network::{OnRefused, Uplink, by_the_system};
+use vm_core::network::{AllowList, HostPattern, Reach};
+use vm_core::{DriverName, Network, VmId, VmSpec};
+use vm_engine::network::{OnRefused, Traffic, Uplink, by_the_system};
 use vm_engine::{DriverError, Machine, MachineError};
 
-use crate::settings::Shared;
+use crate::settings::VmSettings;
 
 /// Refused requests of one VM that are logged; the rest are counted alone, so that a guest cannot
 /// fill the log.
@@ -24,42 +24,43 @@ pub enum NetworkUnmet {
     None,
     /// The configuration does not allow this.
     #[error("`{0}` goes beyond what this manager's configuration names in [network] `allow`")]
-    Beyond(Place),
+    Beyond(HostPattern),
     /// A list without a network.
     #[error("`allow` needs `network` to be `user`")]
     WithoutNetwork,
 }
 
-/// Whether the order's network is within what `allowed` names.
+/// Whether the request's network is within what `allowed` names.
 pub(crate) fn check(spec: &VmSpec, allowed: &AllowList) -> Result<(), NetworkUnmet> {
     match (spec.network, &spec.allow) {
         (Network::None, None) => Ok(()),
         (Network::None, Some(_)) => Err(NetworkUnmet::WithoutNetwork),
         (Network::User, _) if allowed.is_empty() => Err(NetworkUnmet::None),
         (Network::User, asked) => match asked.as_ref().and_then(|asked| allowed.beyond(asked)) {
-            Some(place) => Err(NetworkUnmet::Beyond(place.clone())),
+            Some(pattern) => Err(NetworkUnmet::Beyond(pattern.clone())),
             None => Ok(()),
         },
     }
 }
 
-/// Gives a machine the network that its order asks for. Blocks.
+/// Gives a machine the network that its request asks for. Blocks.
 pub(crate) fn open(
     machine: &dyn Machine,
     spec: &VmSpec,
-    shared: &Shared,
+    settings: &VmSettings,
+    traffic: &Arc<Traffic>,
+    driver: DriverName,
 ) -> Result<(), DriverError> {
     if spec.network == Network::None {
         return Ok(());
     }
-    let settings = &shared.settings;
     let uplink = Uplink {
         reach: Reach {
             manager: settings.allow.clone(),
-            order: spec.allow.clone(),
+            requested: spec.allow.clone(),
         },
         limits: settings.network,
-        traffic: Arc::clone(&shared.traffic),
+        traffic: Arc::clone(traffic),
         resolve: by_the_system(),
         on_refused: log_refused(machine.id().clone()),
     };
@@ -67,7 +68,7 @@ pub(crate) fn open(
         .open_network(Arc::new(uplink), settings.deadlines.boot)
         .map_err(|error| match error {
             MachineError::Unsupported(what) => DriverError::Unsupported {
-                driver: shared.driver.name(),
+                driver,
                 what: what.to_owned(),
             },
             error => error.into(),

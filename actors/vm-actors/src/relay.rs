@@ -5,28 +5,28 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use vm_engine::{MachineEvent, OnMachineEvent};
 
-type Taker = Box<dyn Fn(MachineEvent) + Send>;
+type Listener = Box<dyn Fn(MachineEvent) + Send>;
 
 /// A machine is made in the pool and then given to a VM's actor; its events follow it. One that
 /// came while nobody listened is kept for the next listener.
 #[derive(Default)]
-pub struct Relay(Mutex<State>);
+pub(crate) struct EventRelay(Mutex<Listening>);
 
 #[derive(Default)]
-struct State {
-    taker: Option<Taker>,
+struct Listening {
+    listener: Option<Listener>,
     early: Option<MachineEvent>,
 }
 
-impl std::fmt::Debug for Relay {
+impl std::fmt::Debug for EventRelay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Relay")
+        f.write_str("EventRelay")
     }
 }
 
-impl Relay {
+impl EventRelay {
     /// A relay, and what the machine calls.
-    pub fn new() -> (Arc<Self>, OnMachineEvent) {
+    pub(crate) fn new() -> (Arc<Self>, OnMachineEvent) {
         let relay = Arc::new(Self::default());
         let called = Arc::clone(&relay);
         (relay, Box::new(move |event| called.deliver(event)))
@@ -34,24 +34,24 @@ impl Relay {
 
     fn deliver(&self, event: MachineEvent) {
         let mut state = self.0.lock();
-        match &state.taker {
-            Some(taker) => taker(event),
+        match &state.listener {
+            Some(listener) => listener(event),
             None => state.early = Some(event),
         }
     }
 
-    /// Events go to `taker` from now on, one that waits at once.
-    pub fn attach(&self, taker: impl Fn(MachineEvent) + Send + 'static) {
+    /// Events go to `listener` from now on, one that waits at once.
+    pub(crate) fn attach(&self, listener: impl Fn(MachineEvent) + Send + 'static) {
         let mut state = self.0.lock();
         if let Some(event) = state.early.take() {
-            taker(event);
+            listener(event);
         }
-        state.taker = Some(Box::new(taker));
+        state.listener = Some(Box::new(listener));
     }
 
     /// Events wait for the next listener; whether one waits.
-    pub fn detach(&self) {
-        self.0.lock().taker = None;
+    pub(crate) fn detach(&self) {
+        self.0.lock().listener = None;
     }
 }
 
@@ -62,13 +62,13 @@ mod tests {
 
     #[test]
     fn an_event_between_two_listeners_is_not_lost() {
-        let (relay, machine) = Relay::new();
+        let (relay, machine) = EventRelay::new();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let listen = |name: &'static str| {
             let seen = Arc::clone(&seen);
             move |_: MachineEvent| seen.lock().push(name)
         };
-        let gone = || MachineEvent::Gone {
+        let gone = || MachineEvent::Terminated {
             reason: FailureReason::ProcessGone,
             detail: String::new(),
         };

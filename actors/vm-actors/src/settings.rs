@@ -1,28 +1,23 @@
 //! What the actors of a VM manager are started with.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use store::Store;
 use vm_core::admission::Capacity;
 use vm_core::network::AllowList;
 use vm_core::{LeaseLimits, Limits, TemplateKey, pool, stuck};
-use vm_engine::Driver;
-use vm_engine::network::{Limits as NetworkLimits, Traffic};
-
-use crate::board::Board;
-use crate::clock::Clock;
-use crate::images::Images;
-use crate::shelves::Shelves;
+use vm_engine::network::Limits as NetworkLimits;
 
 /// Bounds and times.
 #[derive(Debug, Clone)]
 pub struct VmSettings {
     /// What one VM may have.
     pub limits: Limits,
-    /// What all of them may have together, and how many orders may wait.
+    /// What all of them may have together, and how many requests may wait.
     pub capacity: Capacity,
-    /// The longest that an order waits.
+    /// MiB that the manager may hold for all guests together: output, streams and tars on their
+    /// way.
+    pub buffers_mib: u64,
+    /// The longest that a request waits.
     pub wait: Duration,
     /// How long VMs may be held.
     pub lease: LeaseLimits,
@@ -62,6 +57,7 @@ impl Default for VmSettings {
                 vms: 8,
                 queue: 16,
             },
+            buffers_mib: 256,
             wait: Duration::from_secs(30),
             lease: LeaseLimits {
                 longest: Duration::from_secs(6 * 3600),
@@ -80,34 +76,5 @@ impl Default for VmSettings {
             allow: AllowList::default(),
             network: NetworkLimits::default(),
         }
-    }
-}
-
-/// What all actors of one manager share.
-pub struct Shared {
-    /// What runs VMs.
-    pub driver: Arc<dyn Driver>,
-    /// Where their disks come from.
-    pub images: Arc<dyn Images>,
-    /// What must outlive the process.
-    pub store: Store,
-    /// What actors have published.
-    pub board: Board,
-    /// VMs that wait to be given out.
-    pub shelves: Shelves,
-    /// The time.
-    pub clock: Clock,
-    /// What went through the networks of VMs.
-    pub traffic: Arc<Traffic>,
-    /// Bounds and times.
-    pub settings: VmSettings,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
-            .field("driver", &self.driver.name())
-            .field("settings", &self.settings)
-            .finish_non_exhaustive()
     }
 }

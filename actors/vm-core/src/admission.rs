@@ -8,15 +8,16 @@ use std::time::Duration;
 pub struct Capacity {
     /// Memory of all VMs together, in MiB.
     pub mem_mib: u64,
-    /// Virtual processors of all VMs together; may exceed the host's, as most wait most of the time.
+    /// Virtual processors of all VMs together; may exceed the host's, as most wait most of the
+    /// time.
     pub vcpus: u32,
     /// VMs at once.
     pub vms: u32,
-    /// Orders that may wait.
+    /// Requests that may wait.
     pub queue: usize,
 }
 
-/// What an order needs.
+/// What a request needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Need {
     /// Memory in MiB, what the monitor itself uses included.
@@ -36,7 +37,7 @@ pub struct InUse {
     pub vms: u32,
 }
 
-/// What becomes of an order.
+/// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It starts.
@@ -78,8 +79,8 @@ impl InUse {
     }
 }
 
-/// What becomes of an order when `waiting` others wait already. Nobody overtakes: while somebody
-/// waits, a smaller order waits as well, or big ones would starve.
+/// What becomes of a request when `waiting` others wait already. Nobody overtakes: while somebody
+/// waits, a smaller request waits as well, or big ones would starve.
 pub fn decide(need: Need, in_use: InUse, waiting: usize, capacity: Capacity) -> Decision {
     if !InUse::default().with(need).fits(capacity) {
         return Decision::Never;

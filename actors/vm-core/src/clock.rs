@@ -1,9 +1,9 @@
 //! Whether a guest's clock goes as the host's does: a decision about readings of both.
 //!
-//! A guest that measures its processor's rate while the host is busy can get it wrong by any factor,
-//! and all clones of a template inherit that. What is known of a reading is only that it was made
-//! between the question and the answer, so a rate is known as two bounds: they come closer the
-//! longer one waits.
+//! A guest that measures its processor's rate while the host is busy can get it wrong by any
+//! factor, and all clones of a template inherit that. What is known of a reading is only that it
+//! was made between the question and the answer, so a rate is known as two bounds: they come closer
+//! the longer one waits.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use vmm_api_core::{ExecReport, ExecState, NewExec};
 
 /// What is executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub enum Program {
     },
 }
 
-/// A checked order to run something. It travels to the agent as it is.
+/// A checked request to run something. It travels to the agent as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecSpec {
     /// What is executed.
@@ -32,16 +32,6 @@ pub struct ExecSpec {
     pub env: BTreeMap<String, String>,
     /// After this long its process group is killed.
     pub timeout: Option<Duration>,
-}
-
-/// Where output came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Stream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
 }
 
 /// How something ended. There is no default: an exit code is either reported or absent.
@@ -74,25 +64,18 @@ pub enum ExecEnd {
     },
 }
 
-/// The state of something in a VM, as the API shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ExecState {
-    /// It has not ended.
-    Running,
-    /// It ended by itself, with an exit code or by a signal.
-    Exited,
-    /// It was killed for running too long.
-    TimedOut,
-    /// It was killed because somebody asked.
-    Killed,
-    /// Nobody can say how it ended.
-    Lost,
-    /// It could not be started; the reason says why, and the VM takes other work.
-    NotStarted,
-}
-
 impl ExecEnd {
+    /// As the API shows it: while it runs (`None`), or as it ended.
+    pub fn report(end: Option<&Self>, dropped_bytes: u64) -> ExecReport {
+        ExecReport {
+            state: end.map_or(ExecState::Running, Self::state),
+            exit_code: end.and_then(Self::exit_code),
+            signal: end.and_then(Self::signal),
+            reason: end.and_then(Self::reason).map(str::to_owned),
+            dropped_bytes,
+        }
+    }
+
     /// The state to show.
     pub fn state(&self) -> ExecState {
         match self {
@@ -129,7 +112,7 @@ impl ExecEnd {
     }
 }
 
-/// Why an order to run something is refused; the caller gets 422.
+/// Why a request to run something is refused; the caller gets 422.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExecError {
     /// Neither or both of the two ways to say what to run.
@@ -164,6 +147,30 @@ pub enum ExecError {
         /// The longest allowed.
         most_ms: u64,
     },
+}
+
+impl TryFrom<NewExec> for ExecSpec {
+    type Error = ExecError;
+
+    fn try_from(request: NewExec) -> Result<Self, ExecError> {
+        let program = match (request.script, request.argv, &request.shell) {
+            (Some(text), None, shell) => {
+                let shell = Self::shell(shell.as_deref().unwrap_or("bash"))?;
+                Program::Script { text, shell }
+            }
+            (None, Some(argv), None) => Program::Argv(argv),
+            (None, Some(_), Some(shell)) => return Err(ExecError::Shell(shell.clone())),
+            _ => return Err(ExecError::ScriptOrArgv),
+        };
+        let spec = Self {
+            program,
+            cwd: request.cwd.unwrap_or_else(|| Self::WORKSPACE.to_owned()),
+            env: request.env,
+            timeout: request.timeout_ms.map(Duration::from_millis),
+        };
+        spec.check()?;
+        Ok(spec)
+    }
 }
 
 impl ExecSpec {
@@ -362,5 +369,48 @@ mod tests {
             argv(&["echo", &long]).check(),
             Err(ExecError::TooLarge { .. })
         ));
+    }
+
+    #[test]
+    fn what_to_run_is_said_in_exactly_one_way() {
+        let start = |json: &str| ExecSpec::try_from(serde_json::from_str::<NewExec>(json).unwrap());
+        let spec = start(r#"{"script":"make\n","timeout_ms":5}"#).unwrap();
+        assert_eq!(
+            (spec.cwd.as_str(), spec.timeout),
+            ("/workspace", Some(Duration::from_millis(5)))
+        );
+        let Program::Script { text, shell } = spec.program else {
+            panic!("it is a script")
+        };
+        assert_eq!((text.as_str(), shell[0].as_str()), ("make\n", "bash"));
+        assert_eq!(
+            start(r#"{"argv":["ls"]}"#).unwrap().program,
+            Program::Argv(vec!["ls".to_owned()])
+        );
+        assert_eq!(start("{}"), Err(ExecError::ScriptOrArgv));
+        assert_eq!(
+            start(r#"{"argv":["ls"],"script":"ls"}"#),
+            Err(ExecError::ScriptOrArgv)
+        );
+        assert_eq!(
+            start(r#"{"argv":["ls"],"shell":"sh"}"#),
+            Err(ExecError::Shell("sh".to_owned()))
+        );
+        assert!(serde_json::from_str::<NewExec>(r#"{"cmd":"x"}"#).is_err());
+    }
+
+    /// Title, branch and author of a pull request reach a program as arguments; no shell reads
+    /// them.
+    #[test]
+    fn r03_arguments_stay_arguments() {
+        let hostile = "$(id) `id`; curl x\n\"'";
+        let request = NewExec {
+            argv: Some(vec!["echo".to_owned(), hostile.to_owned()]),
+            ..NewExec::default()
+        };
+        let Program::Argv(argv) = ExecSpec::try_from(request).unwrap().program else {
+            panic!("it is argv")
+        };
+        assert_eq!(argv, ["echo", hostile]);
     }
 }

@@ -29,13 +29,13 @@ impl Default for Policy {
 
 /// One key of the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
+pub struct PoolEntry {
     /// What its clones are made of.
     pub key: TemplateKey,
     /// Whether the configuration names it.
     pub configured: bool,
     /// Whether there is a template to clone from.
-    pub template: Template,
+    pub template: TemplateState,
     /// Clones that wait.
     pub ready: usize,
     /// Clones being made.
@@ -48,11 +48,11 @@ pub struct Shelf {
 
 /// Whether a key has a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Template {
+pub enum TemplateState {
     /// None.
     Absent,
     /// It is being made.
-    Making,
+    InProgress,
     /// Clones can be made.
     Ready,
     /// Making it failed; it is tried again then.
@@ -73,68 +73,71 @@ pub enum Action {
 }
 
 /// What the pool does next. One template is made at a time, since booting is what costs most.
-pub fn decide(shelves: &[Shelf], policy: Policy, now: UnixMs) -> Vec<Action> {
-    let mut actions = drops(shelves, policy, now);
-    let making_template = shelves
+pub fn decide(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action> {
+    let mut actions = drops(entries, policy, now);
+    let making_template = entries
         .iter()
-        .any(|shelf| shelf.template == Template::Making);
-    let mut templates = shelves
+        .any(|entry| entry.template == TemplateState::InProgress);
+    let mut templates = entries
         .iter()
-        .filter(|shelf| shelf.template == Template::Ready)
+        .filter(|entry| entry.template == TemplateState::Ready)
         .count();
     let mut may_make = !making_template;
-    let mut slots = policy
+    let mut permits = policy
         .parallel
-        .saturating_sub(shelves.iter().map(|shelf| shelf.making).sum());
-    for shelf in shelves.iter().filter(|shelf| wanted(shelf, policy, now)) {
-        match shelf.template {
-            Template::Ready if now < shelf.clones_after => {}
-            Template::Ready => {
-                let lacking = target(shelf, policy)
-                    .saturating_sub(shelf.ready + shelf.making)
-                    .min(slots);
+        .saturating_sub(entries.iter().map(|entry| entry.making).sum());
+    for entry in entries.iter().filter(|entry| wanted(entry, policy, now)) {
+        match entry.template {
+            TemplateState::Ready if now < entry.clones_after => {}
+            TemplateState::Ready => {
+                let lacking = target(entry, policy)
+                    .saturating_sub(entry.ready + entry.making)
+                    .min(permits);
                 if lacking > 0 {
-                    slots -= lacking;
-                    actions.push(Action::MakeClones(shelf.key.clone(), lacking));
+                    permits -= lacking;
+                    actions.push(Action::MakeClones(entry.key.clone(), lacking));
                 }
             }
-            Template::Making => {}
-            Template::FailedUntil(time) if now < time => {}
-            Template::Absent | Template::FailedUntil(_)
+            TemplateState::InProgress => {}
+            TemplateState::FailedUntil(time) if now < time => {}
+            TemplateState::Absent | TemplateState::FailedUntil(_)
                 if may_make && templates < policy.templates =>
             {
                 may_make = false;
                 templates += 1;
-                actions.push(Action::MakeTemplate(shelf.key.clone()));
+                actions.push(Action::MakeTemplate(entry.key.clone()));
             }
-            Template::Absent | Template::FailedUntil(_) => {}
+            TemplateState::Absent | TemplateState::FailedUntil(_) => {}
         }
     }
     actions
 }
 
-fn wanted(shelf: &Shelf, policy: Policy, now: UnixMs) -> bool {
-    shelf.configured || now.since(shelf.last_used) < policy.idle
+fn wanted(entry: &PoolEntry, policy: Policy, now: UnixMs) -> bool {
+    entry.configured || now.since(entry.last_used) < policy.idle
 }
 
 /// Keys that are not configured keep a template, for clones on demand, but no waiting clones.
-fn target(shelf: &Shelf, policy: Policy) -> usize {
-    if shelf.configured { policy.clones } else { 0 }
+fn target(entry: &PoolEntry, policy: Policy) -> usize {
+    if entry.configured { policy.clones } else { 0 }
 }
 
-fn drops(shelves: &[Shelf], policy: Policy, now: UnixMs) -> Vec<Action> {
+fn drops(entries: &[PoolEntry], policy: Policy, now: UnixMs) -> Vec<Action> {
     let mut actions = Vec::new();
-    for shelf in shelves {
-        let keep = if wanted(shelf, policy, now) {
-            target(shelf, policy)
+    for entry in entries {
+        let keep = if wanted(entry, policy, now) {
+            target(entry, policy)
         } else {
             0
         };
-        if shelf.ready > keep {
-            actions.push(Action::DropClones(shelf.key.clone(), shelf.ready - keep));
+        if entry.ready > keep {
+            actions.push(Action::DropClones(entry.key.clone(), entry.ready - keep));
         }
-        if !wanted(shelf, policy, now) && shelf.template == Template::Ready && shelf.making == 0 {
-            actions.push(Action::DropTemplate(shelf.key.clone()));
+        if !wanted(entry, policy, now)
+            && entry.template == TemplateState::Ready
+            && entry.making == 0
+        {
+            actions.push(Action::DropTemplate(entry.key.clone()));
         }
     }
     actions
@@ -155,8 +158,8 @@ mod tests {
         }
     }
 
-    fn shelf(mem_mib: u32, template: Template, ready: usize, making: usize) -> Shelf {
-        Shelf {
+    fn entry(mem_mib: u32, template: TemplateState, ready: usize, making: usize) -> PoolEntry {
+        PoolEntry {
             key: key(mem_mib),
             configured: true,
             template,
@@ -174,53 +177,59 @@ mod tests {
             ..Policy::default()
         };
         assert_eq!(
-            decide(&[shelf(1, Template::Absent, 0, 0)], policy, NOW),
+            decide(&[entry(1, TemplateState::Absent, 0, 0)], policy, NOW),
             [Action::MakeTemplate(key(1))]
         );
-        assert_eq!(decide(&[shelf(1, Template::Making, 0, 0)], policy, NOW), []);
         assert_eq!(
-            decide(&[shelf(1, Template::Ready, 0, 0)], policy, NOW),
+            decide(&[entry(1, TemplateState::InProgress, 0, 0)], policy, NOW),
+            []
+        );
+        assert_eq!(
+            decide(&[entry(1, TemplateState::Ready, 0, 0)], policy, NOW),
             [Action::MakeClones(key(1), 2)]
         );
         assert_eq!(
-            decide(&[shelf(1, Template::Ready, 1, 1)], policy, NOW),
+            decide(&[entry(1, TemplateState::Ready, 1, 1)], policy, NOW),
             [Action::MakeClones(key(1), 1)]
         );
-        assert_eq!(decide(&[shelf(1, Template::Ready, 3, 0)], policy, NOW), []);
+        assert_eq!(
+            decide(&[entry(1, TemplateState::Ready, 3, 0)], policy, NOW),
+            []
+        );
     }
 
     #[test]
     fn one_template_at_a_time_and_clones_share_the_slots() {
-        let shelves = [
-            shelf(1, Template::Absent, 0, 0),
-            shelf(2, Template::Absent, 0, 0),
+        let entries = [
+            entry(1, TemplateState::Absent, 0, 0),
+            entry(2, TemplateState::Absent, 0, 0),
         ];
         assert_eq!(
-            decide(&shelves, Policy::default(), NOW),
+            decide(&entries, Policy::default(), NOW),
             [Action::MakeTemplate(key(1))]
         );
-        let shelves = [
-            shelf(1, Template::Ready, 1, 0),
-            shelf(2, Template::Ready, 0, 0),
+        let entries = [
+            entry(1, TemplateState::Ready, 1, 0),
+            entry(2, TemplateState::Ready, 0, 0),
         ];
         let wanted = [Action::MakeClones(key(1), 1), Action::MakeClones(key(2), 1)];
-        assert_eq!(decide(&shelves, Policy::default(), NOW), wanted);
+        assert_eq!(decide(&entries, Policy::default(), NOW), wanted);
     }
 
     #[test]
     fn a_template_that_failed_waits_before_it_is_tried_again() {
-        let later = Template::FailedUntil(UnixMs(NOW.0 + 1));
-        assert_eq!(decide(&[shelf(1, later, 0, 0)], Policy::default(), NOW), []);
-        let now = Template::FailedUntil(NOW);
+        let later = TemplateState::FailedUntil(UnixMs(NOW.0 + 1));
+        assert_eq!(decide(&[entry(1, later, 0, 0)], Policy::default(), NOW), []);
+        let now = TemplateState::FailedUntil(NOW);
         assert_eq!(
-            decide(&[shelf(1, now, 0, 0)], Policy::default(), NOW),
+            decide(&[entry(1, now, 0, 0)], Policy::default(), NOW),
             [Action::MakeTemplate(key(1))]
         );
     }
 
     #[test]
     fn what_nobody_uses_goes() {
-        let mut idle = shelf(1, Template::Ready, 1, 0);
+        let mut idle = entry(1, TemplateState::Ready, 1, 0);
         idle.configured = false;
         assert_eq!(
             decide(&[idle.clone()], Policy::default(), NOW),
@@ -235,7 +244,7 @@ mod tests {
             1,
             "not under a clone being made"
         );
-        let much = shelf(1, Template::Ready, 5, 0);
+        let much = entry(1, TemplateState::Ready, 5, 0);
         assert_eq!(
             decide(&[much], Policy::default(), NOW),
             [Action::DropClones(key(1), 3)]
@@ -249,21 +258,21 @@ mod tests {
             clones: 0,
             ..Policy::default()
         };
-        let shelves = [
-            shelf(1, Template::Ready, 0, 0),
-            shelf(2, Template::Absent, 0, 0),
+        let entries = [
+            entry(1, TemplateState::Ready, 0, 0),
+            entry(2, TemplateState::Absent, 0, 0),
         ];
-        assert_eq!(decide(&shelves, policy, NOW), []);
+        assert_eq!(decide(&entries, policy, NOW), []);
     }
 
     #[test]
     fn t8_no_clone_is_made_while_the_machine_has_too_little() {
-        let mut lacking = shelf(256, Template::Ready, 0, 0);
+        let mut lacking = entry(256, TemplateState::Ready, 0, 0);
         lacking.clones_after = NOW.plus(Duration::from_secs(30));
-        let shelves = [lacking];
-        assert_eq!(decide(&shelves, Policy::default(), NOW), []);
+        let entries = [lacking];
+        assert_eq!(decide(&entries, Policy::default(), NOW), []);
         let later = NOW.plus(Duration::from_secs(30));
-        let actions = decide(&shelves, Policy::default(), later);
+        let actions = decide(&entries, Policy::default(), later);
         assert!(
             matches!(actions[..], [Action::MakeClones(_, 2)]),
             "{actions:?}"

@@ -2,25 +2,10 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use vmm_api_core::network::AllowList;
+use vmm_api_core::{ImageRef, Isolation, Network, NewVm, Owner};
 
-use crate::network::AllowList;
-use crate::{ImageRef, Isolation, Owner};
-
-/// What the guest can reach over the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Network {
-    /// Nothing.
-    #[default]
-    None,
-    /// What the manager's configuration and the order's `allow` both name, by a proxy for HTTP and
-    /// HTTPS; see [`crate::network`]. No VM has a network device.
-    User,
-}
-
-/// A checked order for one VM.
+/// A checked request for one VM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmSpec {
     /// What its disk holds.
@@ -41,6 +26,39 @@ pub struct VmSpec {
     pub owner: Owner,
     /// The least isolation that will do.
     pub isolation_min: Isolation,
+}
+
+impl From<NewVm> for VmSpec {
+    fn from(request: NewVm) -> Self {
+        Self {
+            image: request.image.unwrap_or_default(),
+            vcpus: request.vcpus.unwrap_or(NewVm::VCPUS),
+            mem_mib: request.mem_mib.unwrap_or(NewVm::MEM_MIB),
+            disk_mib: request.disk_mib.unwrap_or(NewVm::DISK_MIB),
+            network: request.network.unwrap_or_default(),
+            allow: request.allow,
+            lease: Duration::from_secs(request.lease_s.unwrap_or(NewVm::LEASE_S)),
+            owner: request.owner.unwrap_or_default(),
+            isolation_min: request.isolation_min.unwrap_or_default(),
+        }
+    }
+}
+
+/// With every default written out: equal requests are equal texts.
+impl From<&VmSpec> for NewVm {
+    fn from(spec: &VmSpec) -> Self {
+        Self {
+            image: Some(spec.image.clone()),
+            vcpus: Some(spec.vcpus),
+            mem_mib: Some(spec.mem_mib),
+            disk_mib: Some(spec.disk_mib),
+            network: Some(spec.network),
+            allow: spec.allow.clone(),
+            lease_s: Some(spec.lease.as_secs()),
+            owner: Some(spec.owner.clone()),
+            isolation_min: Some(spec.isolation_min),
+        }
+    }
 }
 
 impl VmSpec {
@@ -67,6 +85,18 @@ pub struct TemplateKey {
     pub mem_mib: u32,
     /// Size of the disk in MiB.
     pub disk_mib: u32,
+}
+
+impl Default for TemplateKey {
+    /// That of a request which says nothing.
+    fn default() -> Self {
+        Self {
+            image: ImageRef::default(),
+            vcpus: 1,
+            mem_mib: 256,
+            disk_mib: 2048,
+        }
+    }
 }
 
 /// The bounds of what one VM may be given.

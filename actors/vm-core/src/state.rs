@@ -1,60 +1,6 @@
-//! The life of a VM: states, and the table of what leads from one to the next.
+//! The lifecycle of a VM: the table of what leads from one state to the next.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-/// Where a VM is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum VmState {
-    /// Its process starts, or its agent has not said hello yet.
-    Starting,
-    /// It can be given work.
-    Ready,
-    /// Something runs in it.
-    Busy,
-    /// It is being killed and its files removed.
-    Stopping,
-    /// Nothing of it is left. Terminal.
-    Gone,
-    /// It ended in a way nobody asked for; what is left of it must still be removed.
-    Failed,
-}
-
-/// Where a VM came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// It waited, booted, in the warm pool.
-    Pool,
-    /// It was cloned from a template on demand.
-    Clone,
-    /// It was booted from nothing.
-    Cold,
-}
-
-/// Why a VM failed, or was released as stuck.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureReason {
-    /// Its process could not be started.
-    NotStarted,
-    /// Its agent said nothing within the deadline for booting.
-    BootDeadline,
-    /// Its agent does not answer any more.
-    GuestSilent,
-    /// Its process has ended by itself or was killed by somebody else.
-    ProcessGone,
-    /// Its agent broke the rules of the protocol: what it sent is none, is out of turn, or it does
-    /// not read what it is sent.
-    BadProtocol,
-    /// Its clock does not go as the host's does.
-    ClockWrong,
-    /// Its lease was not extended in time.
-    LeaseOver,
-    /// A former life of the manager left it behind.
-    LeftBehind,
-}
+use vmm_api_core::VmState;
 
 /// What happens to a VM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,38 +29,25 @@ pub struct IllegalTransition {
     pub event: VmEvent,
 }
 
-impl VmState {
-    /// The state after `event`. Late events of a VM that ends or has ended change nothing.
+impl VmEvent {
+    /// The state that this leads to. Late events of a VM that ends or has ended change nothing.
     ///
     /// # Errors
-    /// [`IllegalTransition`] when the event cannot happen in this state.
-    pub fn after(self, event: VmEvent) -> Result<Self, IllegalTransition> {
+    /// [`IllegalTransition`] when it cannot happen in this state.
+    pub fn apply_to(self, state: VmState) -> Result<VmState, IllegalTransition> {
         use VmEvent as E;
         use VmState as S;
-        Ok(match (self, event) {
+        Ok(match (state, self) {
             (S::Starting, E::AgentReady) | (S::Busy, E::WorkEnded) => S::Ready,
             (S::Ready, E::WorkStarted) => S::Busy,
             (S::Starting | S::Ready | S::Busy | S::Failed, E::StopAsked) => S::Stopping,
             (S::Starting | S::Ready | S::Busy, E::Broke) => S::Failed,
             (S::Stopping | S::Failed | S::Gone, E::CleanedUp) => S::Gone,
             // What is ending can still report what it did before it heard.
-            (S::Stopping | S::Failed | S::Gone, E::AgentReady | E::WorkEnded | E::Broke) => self,
-            (S::Stopping | S::Gone, E::StopAsked) => self,
+            (S::Stopping | S::Failed | S::Gone, E::AgentReady | E::WorkEnded | E::Broke) => state,
+            (S::Stopping | S::Gone, E::StopAsked) => state,
             (state, event) => return Err(IllegalTransition { state, event }),
         })
-    }
-
-    /// Whether it holds memory and processors.
-    pub fn is_alive(self) -> bool {
-        matches!(
-            self,
-            Self::Starting | Self::Ready | Self::Busy | Self::Stopping
-        )
-    }
-
-    /// Whether work can be given to it.
-    pub fn takes_work(self) -> bool {
-        matches!(self, Self::Ready | Self::Busy)
     }
 }
 
@@ -154,8 +87,8 @@ mod tests {
             let mut cells = row.split_whitespace();
             assert_eq!(cells.next(), Some(format!("{state:?}").as_str()));
             for (event, cell) in EVENTS.into_iter().zip(cells) {
-                let shown = state
-                    .after(event)
+                let shown = event
+                    .apply_to(state)
                     .map_or_else(|_| "-".to_owned(), |next| format!("{next:?}"));
                 assert_eq!(shown, cell, "{state:?} after {event:?}");
             }
@@ -166,11 +99,11 @@ mod tests {
     fn nothing_leads_out_of_gone_and_failed_leads_only_to_the_end() {
         for event in EVENTS {
             assert!(matches!(
-                VmState::Gone.after(event),
+                event.apply_to(VmState::Gone),
                 Ok(VmState::Gone) | Err(_)
             ));
             assert!(!matches!(
-                VmState::Failed.after(event),
+                event.apply_to(VmState::Failed),
                 Ok(VmState::Ready | VmState::Busy)
             ));
         }

@@ -7,7 +7,7 @@ use crate::{FailureReason, UnixMs, VmState};
 /// What is known of a VM when it is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Where it is in its life.
+    /// Where it is in its lifecycle.
     pub state: VmState,
     /// When it was started.
     pub started: UnixMs,
@@ -26,7 +26,7 @@ pub struct Facts {
 pub struct Deadlines {
     /// From the start of the process to the agent's hello.
     pub boot: Duration,
-    /// From the agent's last sign of life.
+    /// Since the agent was last heard.
     pub silence: Duration,
 }
 

@@ -1,10 +1,10 @@
 //! How fast VMs come and go, and what they cost.
 //!
-//! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm] [--network]`; the last measures the
-//! network alone.
+//! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm] [--network]`;
+//! the last measures the network alone.
 //!
-//! Needs what the tests need (QEMU, and a kernel and an image in the cache folder, made when they are
-//! missing). Each figure is of the whole path, from the call to the answer out of the guest.
+//! Needs what the tests need (QEMU, and a kernel and an image in the cache folder, made when they
+//! are missing). Each figure is of the whole path, from the call to the answer out of the guest.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -28,7 +28,9 @@ use vm_core::{ExecEnd, VmState};
 use vm_engine::network::{Limits, Uplink};
 use vm_engine::{Driver as _, Flow, Machine, Template};
 
-use support::{Collect, Lab, PATIENCE, Told, clone_of, identity, run, script, warm_clone_of};
+use support::{
+    Collect, CollectedOutput, Lab, TEST_TIMEOUT, clone_of, identity, run, script, warm_clone_of,
+};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -80,7 +82,7 @@ fn network(lab: &Lab) {
     let uplink = Uplink {
         reach: Reach {
             manager: AllowList(places.collect()),
-            order: None,
+            requested: None,
         },
         limits: Limits::default(),
         traffic: Arc::default(),
@@ -88,7 +90,9 @@ fn network(lab: &Lab) {
         on_refused: Box::new(|_, _| {}),
     };
     let machine = lab.start("vm-network");
-    machine.open_network(Arc::new(uplink), PATIENCE).unwrap();
+    machine
+        .open_network(Arc::new(uplink), TEST_TIMEOUT)
+        .unwrap();
     let fetch = format!(
         "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT peer.test:{port} HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3 | wc -c"
     );
@@ -120,7 +124,7 @@ fn clones(template: &Arc<dyn Template>) {
     for round in 0..60 {
         let begun = Instant::now();
         let machine = clone_of(template, &format!("vm-clone-{round}"));
-        machine.wake(&identity("clone"), PATIENCE).unwrap();
+        machine.wake(&identity("clone"), TEST_TIMEOUT).unwrap();
         ready.push(begun.elapsed());
         first_output(&*machine);
         output.push(begun.elapsed());
@@ -138,7 +142,7 @@ fn pool(template: &Arc<dyn Template>) {
         let machine = warm_clone_of(template, &format!("vm-pool-{round}"));
         made.push(begun.elapsed());
         let begun = Instant::now();
-        machine.wake(&identity("pool"), PATIENCE).unwrap();
+        machine.wake(&identity("pool"), TEST_TIMEOUT).unwrap();
         first_output(&*machine);
         times.push(begun.elapsed());
         let begun = Instant::now();
@@ -159,7 +163,7 @@ fn eight(template: &Arc<dyn Template>) {
             let start = |index| {
                 scope.spawn(move || {
                     let machine = clone_of(template, &format!("vm-eight-{round}-{index}"));
-                    machine.wake(&identity("eight"), PATIENCE).unwrap();
+                    machine.wake(&identity("eight"), TEST_TIMEOUT).unwrap();
                     first_output(&*machine);
                     machine
                 })
@@ -188,7 +192,7 @@ fn waiting(template: &Arc<dyn Template>) {
     memory("that was loaded", &eight(&|id| clone_of(template, id)));
     let ready = |id: &str| {
         let machine = clone_of(template, id);
-        machine.wake(&identity("ready"), PATIENCE).unwrap();
+        machine.wake(&identity("ready"), TEST_TIMEOUT).unwrap();
         machine
     };
     memory("that is ready for its first command", &eight(&ready));
@@ -249,15 +253,15 @@ fn tar_in(template: &Arc<dyn Template>) {
         }
         let tar = tar.into_inner().unwrap();
         let machine = clone_of(template, &format!("vm-tar-{files}"));
-        machine.wake(&identity("tar"), PATIENCE).unwrap();
+        machine.wake(&identity("tar"), TEST_TIMEOUT).unwrap();
         let begun = Instant::now();
         machine
-            .put_tar("/workspace", &mut tar.as_slice(), PATIENCE)
+            .put_tar("/workspace", &mut tar.as_slice(), TEST_TIMEOUT)
             .unwrap();
         let took = begun.elapsed();
         let begun = Instant::now();
         machine
-            .get_tar("/workspace", &mut std::io::sink(), PATIENCE)
+            .get_tar("/workspace", &mut std::io::sink(), TEST_TIMEOUT)
             .unwrap();
         let speed = |took: Duration| tar.len() as f64 / 1e6 / took.as_secs_f64();
         println!(
@@ -275,7 +279,7 @@ fn leaks(lab: &Lab, template: &Arc<dyn Template>, rounds: usize) {
     let begun = Instant::now();
     for round in 0..rounds {
         let machine = clone_of(template, &format!("vm-round-{round}"));
-        machine.wake(&identity("round"), PATIENCE).unwrap();
+        machine.wake(&identity("round"), TEST_TIMEOUT).unwrap();
         assert_eq!(run(&*machine, "true").end, ExecEnd::Exited { code: 0 });
         machine.kill().unwrap();
         drop(machine);
@@ -322,9 +326,9 @@ fn first_output(machine: &dyn Machine) {
             }),
         )
         .unwrap();
-    match news.recv_timeout(PATIENCE).unwrap() {
-        Told::Output(_, bytes) => assert_eq!(bytes, b"here\n"),
-        Told::Ended(end) => panic!("it ended without output: {end:?}"),
+    match news.recv_timeout(TEST_TIMEOUT).unwrap() {
+        CollectedOutput::Output(_, bytes) => assert_eq!(bytes, b"here\n"),
+        CollectedOutput::Ended(end) => panic!("it ended without output: {end:?}"),
     }
 }
 

@@ -1,9 +1,10 @@
-//! The bubblewrap driver: namespaces on the host's own kernel. Not a VM, and labelled so; it runs only
-//! where somebody has asked for it by name.
+//! The bubblewrap driver: namespaces on the host's own kernel. Not a VM, and labelled so; it runs
+//! only where somebody has asked for it by name.
 //!
-//! The job sees the host's `/usr` read-only, a few files of `/etc`, an empty `/tmp` and `/root`, and
-//! its own `/workspace`; no network device, no other process, no image. Its memory, its processes and its
-//! disk are not limited, and what leaves its process group is ended only with the whole sandbox.
+//! The job sees the host's `/usr` read-only, a few files of `/etc`, an empty `/tmp` and `/root`,
+//! and its own `/workspace`; no network device, no other process, no image. Its memory, its
+//! processes and its disk are not limited, and what leaves its process group is ended only with the
+//! whole sandbox.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -16,12 +17,12 @@ use vm_core::guest::VERSION;
 use vm_core::{DriverName, Isolation, TemplateKey};
 
 use crate::image::Image;
-use crate::link::{FIRST, Failed, Link, await_hello};
-use crate::machine::{Folder, Parts, VmMachine, on_gone};
+use crate::link::{FIRST, HelloFailure, Link, await_hello};
+use crate::machine::{MachineDirectory, NewMachine, VmMachine, on_disconnect};
 use crate::process::Process;
-use crate::{Driver, DriverError, Machine, StartOrder, Template};
+use crate::{Driver, DriverError, Machine, StartRequest, Template};
 
-/// Parts of `/etc` that programs need and that tell nothing.
+/// NewMachine of `/etc` that programs need and that tell nothing.
 const ETC: [&str; 8] = [
     "ssl",
     "alternatives",
@@ -49,7 +50,7 @@ pub struct BubblewrapDriver {
     pub program: PathBuf,
     /// The static agent.
     pub agent: PathBuf,
-    /// Where each sandbox gets its folder.
+    /// Where each sandbox gets its directory.
     pub runtime: PathBuf,
 }
 
@@ -66,51 +67,52 @@ impl Driver for BubblewrapDriver {
         4
     }
 
-    fn start(&self, order: StartOrder) -> Result<Arc<dyn Machine>, DriverError> {
-        let folder = Folder::new(self.runtime.join(order.id.as_str()))?;
+    fn start(&self, request: StartRequest) -> Result<Arc<dyn Machine>, DriverError> {
+        let directory = MachineDirectory::new(self.runtime.join(request.id.as_str()))?;
         let failed = |what| {
-            let path = folder.path().to_path_buf();
+            let path = directory.path().to_path_buf();
             move |source| DriverError::Files { what, path, source }
         };
-        let workspace = folder.file("workspace");
+        let workspace = directory.file("workspace");
         std::fs::create_dir(&workspace).map_err(failed("making a workspace in"))?;
         let (agent, agent_inside) = UnixStream::pair().map_err(failed("making a socket for"))?;
-        let mut command = self.command(&workspace, &order.identity.hostname);
+        let mut command = self.command(&workspace, &request.identity.hostname);
         command
             .stdin(Stdio::from(OwnedFd::from(agent_inside)))
             .stdout(Stdio::null());
         let hint = "install Debian's bubblewrap, or set the path of bwrap";
-        let process = Arc::new(Process::start(command, folder.path(), FILE_LIMIT, hint)?);
+        let process = Arc::new(Process::start(command, directory.path(), FILE_LIMIT, hint)?);
         let ending = Arc::new(AtomicBool::new(false));
-        let gone = on_gone(Arc::clone(&process), Arc::clone(&ending), order.on_event);
+        let on_disconnect =
+            on_disconnect(Arc::clone(&process), Arc::clone(&ending), request.on_event);
         let (link, greeting) =
-            Link::new(agent, FIRST, gone).map_err(failed("starting threads for"))?;
-        let parts = Parts {
-            id: order.id,
+            Link::new(agent, FIRST, on_disconnect).map_err(failed("starting threads for"))?;
+        let parts = NewMachine {
+            id: request.id,
             process: Arc::clone(&process),
             link,
-            folder,
+            directory,
             resume: None,
             // The clock and the randomness are the host's.
             has_identity: true,
             ending,
             keeps: Vec::new(),
         };
-        // Dropped on every way out but the last, which ends the process and removes the folder.
+        // Dropped on every way out but the last, which ends the process and removes the directory.
         let machine = VmMachine::new(parts);
-        match await_hello(&greeting, order.boot_deadline) {
+        match await_hello(&greeting, request.boot_deadline) {
             Ok(hello) if hello.version == VERSION => Ok(Arc::new(machine)),
             Ok(hello) => Err(DriverError::Version {
                 found: hello.version,
                 wanted: VERSION,
             }),
-            Err(Failed::Gone) => Err(DriverError::Died {
+            Err(HelloFailure::Disconnected) => Err(DriverError::Died {
                 detail: process.obituary(),
             }),
-            Err(Failed::Deadline) => {
+            Err(HelloFailure::Deadline) => {
                 let detail = "its agent has not said hello".to_owned();
                 Err(DriverError::Deadline {
-                    deadline: order.boot_deadline,
+                    deadline: request.boot_deadline,
                     detail,
                 })
             }

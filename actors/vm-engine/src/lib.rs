@@ -14,9 +14,14 @@
 
 pub mod bubblewrap;
 mod driver;
+mod error;
+mod event;
+mod exec;
 pub mod firecracker;
 mod gate;
+mod identity;
 pub mod image;
+mod kernel;
 mod link;
 mod machine;
 pub mod network;
@@ -26,9 +31,11 @@ mod qcow2;
 pub mod qemu;
 mod qmp;
 
-pub use driver::{
-    CloneOrder, Driver, DriverError, ExecSink, ExecTicket, Flow, Identity, Machine, MachineError,
-    MachineEvent, OnMachineEvent, ProcessRecord, Progress, StartOrder, Template,
-};
-pub use process::{Leftover, disk_is_full, end_leftovers};
+pub use driver::{CloneRequest, Driver, Machine, StartRequest, Template};
+pub use error::{DriverError, MachineError};
+pub use event::{MachineEvent, OnMachineEvent, Progress};
+pub use exec::{ExecSink, ExecTicket, Flow};
+pub use identity::Identity;
+pub use link::bound_buffers;
+pub use process::{OrphanProcess, ProcessRecord, disk_is_full, end_orphans};
 pub use program::installed;

@@ -1,4 +1,4 @@
-//! A VM as all drivers have it: a process, a folder, and a connection to an agent.
+//! A VM as all drivers have it: a process, a directory, and a connection to an agent.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,22 +11,23 @@ use parking_lot::Mutex;
 use vm_core::guest::TarSummary;
 use vm_core::{ExecSpec, FailureReason, UnixMs, VmId};
 
-use crate::link::{Link, OnGone};
-use crate::network::Uplink;
-use crate::process::Process;
-use crate::{
-    DriverError, ExecSink, ExecTicket, Identity, Machine, MachineError, MachineEvent,
-    OnMachineEvent, ProcessRecord,
-};
+use crate::driver::Machine;
+use crate::error::{DriverError, MachineError};
+use crate::event::{MachineEvent, OnMachineEvent};
+use crate::exec::{ExecSink, ExecTicket};
+use crate::identity::Identity;
+use crate::link::{Link, OnDisconnect};
+use crate::network::{Uplink, proxy};
+use crate::process::{Process, ProcessRecord};
 
 /// Lets a paused VM run; the driver's part of waking.
 pub(crate) type Resume = Box<dyn FnOnce(Duration) -> Result<(), DriverError> + Send>;
 
-/// A folder that is removed with its last owner.
+/// The directory of a VM; it is removed with its last owner.
 #[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct MachineDirectory(PathBuf);
 
-impl Folder {
+impl MachineDirectory {
     /// Makes it, for its owner's eyes only.
     pub(crate) fn new(path: PathBuf) -> Result<Self, DriverError> {
         use std::os::unix::fs::DirBuilderExt as _;
@@ -66,7 +67,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for MachineDirectory {
     fn drop(&mut self) {
         let _ = self.remove();
     }
@@ -77,7 +78,7 @@ pub(crate) struct VmMachine {
     id: VmId,
     process: Arc<Process>,
     link: Link,
-    folder: Folder,
+    directory: MachineDirectory,
     /// Present until it was woken.
     resume: Mutex<Option<Resume>>,
     paused: AtomicBool,
@@ -90,11 +91,11 @@ pub(crate) struct VmMachine {
 }
 
 /// What a machine is made of.
-pub(crate) struct Parts {
+pub(crate) struct NewMachine {
     pub(crate) id: VmId,
     pub(crate) process: Arc<Process>,
     pub(crate) link: Link,
-    pub(crate) folder: Folder,
+    pub(crate) directory: MachineDirectory,
     pub(crate) resume: Option<Resume>,
     pub(crate) has_identity: bool,
     pub(crate) ending: Arc<AtomicBool>,
@@ -102,28 +103,28 @@ pub(crate) struct Parts {
 }
 
 impl VmMachine {
-    pub(crate) fn new(parts: Parts) -> Self {
+    pub(crate) fn new(new: NewMachine) -> Self {
         Self {
-            id: parts.id,
-            process: parts.process,
-            link: parts.link,
-            folder: parts.folder,
-            paused: AtomicBool::new(parts.resume.is_some()),
-            resume: Mutex::new(parts.resume),
-            has_identity: parts.has_identity,
-            ending: parts.ending,
-            _keeps: parts.keeps,
+            id: new.id,
+            process: new.process,
+            link: new.link,
+            directory: new.directory,
+            paused: AtomicBool::new(new.resume.is_some()),
+            resume: Mutex::new(new.resume),
+            has_identity: new.has_identity,
+            ending: new.ending,
+            _keeps: new.keeps,
         }
     }
 }
 
 /// What the connection does when it ends: finds out how the process ended, and tells, unless the
 /// end was wanted.
-pub(crate) fn on_gone(
+pub(crate) fn on_disconnect(
     process: Arc<Process>,
     ending: Arc<AtomicBool>,
     tell: OnMachineEvent,
-) -> OnGone {
+) -> OnDisconnect {
     Box::new(move |reason, detail| {
         if ending.load(Ordering::SeqCst) {
             return "it was killed".to_owned();
@@ -134,7 +135,7 @@ pub(crate) fn on_gone(
         };
         // It can be of no use any more, whatever broke: what still runs of it is stopped now.
         let _ = process.kill();
-        tell(MachineEvent::Gone {
+        tell(MachineEvent::Terminated {
             reason,
             detail: detail.clone(),
         });
@@ -157,7 +158,7 @@ impl Machine for VmMachine {
 
     fn wake(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
         if let Some(resume) = self.resume.lock().take() {
-            resume(deadline).map_err(|error| MachineError::Gone(error.to_string()))?;
+            resume(deadline).map_err(|error| MachineError::Terminated(error.to_string()))?;
             self.paused.store(false, Ordering::SeqCst);
         }
         if self.has_identity {
@@ -167,7 +168,7 @@ impl Machine for VmMachine {
     }
 
     fn open_network(&self, uplink: Arc<Uplink>, deadline: Duration) -> Result<(), MachineError> {
-        self.link.open_network(uplink, deadline)
+        self.link.open_network(proxy::server(uplink), deadline)
     }
 
     fn exec(&self, spec: ExecSpec, sink: Box<dyn ExecSink>) -> Result<ExecTicket, MachineError> {
@@ -215,7 +216,7 @@ impl Machine for VmMachine {
             .kill()
             .map_err(|error| MachineError::NotRemoved(error.to_string()));
         self.link.close("it was killed");
-        self.folder.remove()?;
+        self.directory.remove()?;
         killed
     }
 }

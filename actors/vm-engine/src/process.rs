@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
+use serde::{Deserialize, Serialize};
 
-use crate::{DriverError, ProcessRecord};
+use crate::error::DriverError;
 
 /// Name of the record in a VM's folder.
 const RECORD: &str = "process.json";
@@ -19,6 +20,17 @@ const STDERR: &str = "stderr.log";
 pub(crate) const CONSOLE: &str = "console.log";
 /// How long a killed process may take to be gone.
 const KILL_DEADLINE: Duration = Duration::from_secs(5);
+
+/// A process on the host, named so that a number given to another process since is noticed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessRecord {
+    /// Its number.
+    pub pid: u32,
+    /// When it was started, in clock ticks since boot, as in `/proc/<pid>/stat`.
+    pub start_ticks: u64,
+    /// The folder that goes with it.
+    pub folder: PathBuf,
+}
 
 /// A process in a group and a folder of its own.
 #[derive(Debug)]
@@ -124,7 +136,8 @@ impl Process {
     }
 }
 
-/// Whether the disk that a folder is on has no room left: VMs' own disks grow there. A folder that is gone says nothing.
+/// Whether the disk that a folder is on has no room left: VMs' own disks grow there. A folder that
+/// is gone says nothing.
 #[must_use]
 pub fn disk_is_full(folder: &Path) -> bool {
     const LEAST: u64 = 1 << 20;
@@ -132,7 +145,8 @@ pub fn disk_is_full(folder: &Path) -> bool {
         .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST)
 }
 
-/// The last of a file, for people. Only that is read: what a guest makes its monitor say can be long.
+/// The last of a file, for people. Only that is read: what a guest makes its monitor say can be
+/// long.
 fn tail(path: &Path) -> String {
     use std::io::{Read as _, Seek as _, SeekFrom};
     const LAST: u64 = 600;
@@ -187,22 +201,22 @@ pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// What a former life of the manager left behind, and was ended.
+/// What a previous incarnation of the manager left behind, and was ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
+pub struct OrphanProcess {
     /// The VM's or template's folder.
     pub folder: PathBuf,
     /// The process that was killed, when it still ran.
     pub killed: Option<u32>,
 }
 
-/// Ends what a former life of the manager left in `runtime`: kills processes whose number and start
-/// time are still those written down, and those that work in one of its folders; removes the folders.
-/// To be called before anything is started there.
+/// Ends what a previous incarnation of the manager left in `runtime`: kills processes whose number
+/// and start time are still those written down, and those that work in one of its folders; removes
+/// the folders. To be called before anything is started there.
 ///
 /// # Errors
 /// When the folder cannot be read, or something in it not be removed.
-pub fn end_leftovers(runtime: &Path) -> io::Result<Vec<Leftover>> {
+pub fn end_orphans(runtime: &Path) -> io::Result<Vec<OrphanProcess>> {
     let entries = match fs::read_dir(runtime) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -224,7 +238,7 @@ pub fn end_leftovers(runtime: &Path) -> io::Result<Vec<Leftover>> {
             await_end(pid);
         }
         fs::remove_dir_all(&folder)?;
-        leftovers.push(Leftover { folder, killed });
+        leftovers.push(OrphanProcess { folder, killed });
     }
     Ok(leftovers)
 }
@@ -339,7 +353,7 @@ mod tests {
         };
         fs::write(three.join(RECORD), serde_json::to_vec(&reused).unwrap()).unwrap();
 
-        let mut leftovers = end_leftovers(runtime.path()).unwrap();
+        let mut leftovers = end_orphans(runtime.path()).unwrap();
         leftovers.sort_by(|a, b| a.folder.cmp(&b.folder));
         let killed: Vec<_> = leftovers.iter().map(|leftover| leftover.killed).collect();
         assert_eq!(
@@ -347,7 +361,7 @@ mod tests {
             [Some(known.record().pid), Some(unknown.record().pid), None]
         );
         assert!(!one.exists() && !two.exists() && !three.exists());
-        assert_eq!(end_leftovers(runtime.path()).unwrap(), []);
-        assert_eq!(end_leftovers(&runtime.path().join("none")).unwrap(), []);
+        assert_eq!(end_orphans(runtime.path()).unwrap(), []);
+        assert_eq!(end_orphans(&runtime.path().join("none")).unwrap(), []);
     }
 }

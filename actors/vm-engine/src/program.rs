@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::DriverError;
+use crate::error::DriverError;
 
-/// Starts a program that gets a signal when its parent goes (prctl(2), `PR_SET_PDEATHSIG`); part of util-linux, which
-/// every Debian has.
+/// Starts a program that gets a signal when its parent goes (prctl(2), `PR_SET_PDEATHSIG`); part of
+/// util-linux, which every Debian has.
 const LEASH: &str = "setpriv";
-/// Runs the program in the background and hands the signal on to all of its group: mmdebstrap leaves it to its children to
-/// end, as they do when somebody types Ctrl-C.
-/// What it makes is part of a file system in which everybody finds programs: with this program's own mask nobody would.
+/// Runs the program in the background and hands the signal on to all of its group: mmdebstrap
+/// leaves it to its children to end, as they do when somebody types Ctrl-C. What it makes is part
+/// of a file system in which everybody finds programs: with this program's own mask nobody would.
 const HAND_ON: &str = r#"umask 022; trap 'trap "" TERM; kill -TERM 0; wait' TERM; "$@" & wait $!"#;
 
 /// The file that a program's name stands for: a path itself, a name looked for in `PATH`.
@@ -57,8 +57,9 @@ pub(crate) fn usable(program: &Path, hint: &'static str) -> Result<PathBuf, Driv
     Err(failed(std::io::Error::other(ended)))
 }
 
-/// The same command in a process group of its own, which is sent SIGTERM when the thread that starts it ends, and with that
-/// when this program ends in whatever way: mmdebstrap then takes down what it has mounted and removes what it has made.
+/// The same command in a process group of its own, which is sent SIGTERM when the thread that
+/// starts it ends, and with that when this program ends in whatever way: mmdebstrap then takes down
+/// what it has mounted and removes what it has made.
 pub(crate) fn leashed(command: &Command) -> Command {
     use std::os::unix::process::CommandExt as _;
     let Some(leash) = find(Path::new(LEASH)) else {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use serde_json::{Value, json};
 
-use crate::DriverError;
+use crate::error::DriverError;
 
 /// Longest line of the monitor.
 const MAX_LINE: usize = 1 << 20;
@@ -90,15 +90,15 @@ impl Qmp {
         if !self.ready {
             self.greet(until)?;
         }
-        let mut order = json!({ "execute": command });
+        let mut request = json!({ "execute": command });
         if !arguments.is_null() {
-            order["arguments"] = arguments.clone();
+            request["arguments"] = arguments.clone();
         }
         let failed = |detail: String| DriverError::Monitor {
             command: command.to_owned(),
             detail,
         };
-        let line = format!("{order}\n");
+        let line = format!("{request}\n");
         self.write(line.as_bytes(), file)
             .map_err(|error| failed(error.to_string()))?;
         loop {

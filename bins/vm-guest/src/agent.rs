@@ -12,13 +12,15 @@ use vm_core::guest::{
 };
 
 use crate::confine::Spawner;
-use crate::exec::{Exec, thread};
+use crate::error::{AgentError, ErrorContext as _};
+use crate::exec::Exec;
 use crate::gate::Gate;
 use crate::network::Network;
 use crate::port::Port;
-use crate::reaper::Reaper;
-use crate::transfer::{self, Piece};
-use crate::{Doing, Trouble, cgroup, system};
+use crate::reaper::ProcessReaper;
+use crate::thread::thread;
+use crate::transfer::{self, TarChunk};
+use crate::{cgroup, system};
 
 /// Things that run and transfers at once; the host keeps below it.
 const MAX_CHANNELS: usize = 64;
@@ -26,7 +28,7 @@ const MAX_CHANNELS: usize = 64;
 /// What a channel is used for.
 enum Use {
     Exec(Arc<Exec>),
-    TarIn(Sender<Piece>),
+    TarIn(Sender<TarChunk>),
     TarOut(Arc<Gate>),
 }
 
@@ -36,7 +38,7 @@ type Channels = Arc<Mutex<HashMap<Channel, Use>>>;
 /// Everything that messages act on.
 pub(crate) struct Agent {
     port: Arc<Port>,
-    reaper: Arc<Reaper>,
+    reaper: Arc<ProcessReaper>,
     spawner: Arc<Spawner>,
     channels: Channels,
     /// Set when the host gives the VM a network.
@@ -45,8 +47,8 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// Says hello: from here on the host can send work.
-    pub(crate) fn start(port: Port, spawner: Spawner) -> Result<Self, Trouble> {
-        let reaper = Reaper::start().doing("starting the reaper")?;
+    pub(crate) fn start(port: Port, spawner: Spawner) -> Result<Self, AgentError> {
+        let reaper = ProcessReaper::start().context("starting the reaper")?;
         let agent = Self {
             port: Arc::new(port),
             reaper,
@@ -59,11 +61,14 @@ impl Agent {
     }
 
     /// Serves until the host closes the port.
-    pub(crate) fn serve(&self) -> Result<(), Trouble> {
+    pub(crate) fn serve(&self) -> Result<(), AgentError> {
         let mut decoder = FrameDecoder::default();
         let mut buffer = vec![0; 64 * 1024];
         loop {
-            let count = self.port.read(&mut buffer).doing("reading from the host")?;
+            let count = self
+                .port
+                .read(&mut buffer)
+                .context("reading from the host")?;
             if count == 0 {
                 return Ok(());
             }
@@ -107,12 +112,12 @@ impl Agent {
                 Use::TarOut(gate) => gate.add(bytes),
                 Use::TarIn(_) => {}
             }),
-            ToGuest::Data(bytes) => self.piece(channel, Piece::Bytes(bytes.into_owned())),
-            ToGuest::Finish => self.piece(channel, Piece::Finish),
+            ToGuest::Data(bytes) => self.piece(channel, TarChunk::Bytes(bytes.into_owned())),
+            ToGuest::Finish => self.piece(channel, TarChunk::Finish),
             ToGuest::Abort => self.with(channel, |used| match used {
                 Use::Exec(exec) => exec.kill(),
                 Use::TarOut(gate) => gate.close(),
-                Use::TarIn(pieces) => drop(pieces.send(Piece::Abort)),
+                Use::TarIn(pieces) => drop(pieces.send(TarChunk::Abort)),
             }),
         }
     }
@@ -149,7 +154,7 @@ impl Agent {
         }
     }
 
-    fn piece(&self, channel: Channel, piece: Piece) {
+    fn piece(&self, channel: Channel, piece: TarChunk) {
         self.with(channel, |used| {
             if let Use::TarIn(pieces) = used {
                 let _ = pieces.send(piece);
@@ -240,8 +245,8 @@ impl Agent {
     }
 }
 
-fn protocol(error: impl std::fmt::Display) -> Trouble {
-    Trouble::Protocol(error.to_string())
+fn protocol(error: impl std::fmt::Display) -> AgentError {
+    AgentError::Protocol(error.to_string())
 }
 
 fn greeting() -> Greeting {

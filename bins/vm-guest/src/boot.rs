@@ -8,7 +8,8 @@ use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
 use nix::unistd::{chdir, chroot};
 
-use crate::{Doing, Trouble, cgroup, system};
+use crate::error::{AgentError, ErrorContext as _};
+use crate::{cgroup, system};
 
 /// Kernel modules in the initramfs, named so that their order by name is the order to load them in.
 const MODULES: &str = "/modules";
@@ -18,16 +19,17 @@ const NEW_ROOT: &str = "/new-root";
 const DISK: &str = "/dev/vda";
 
 /// Mounts, modules, root disk; afterwards `/` is the disk's file system.
-pub(crate) fn prepare() -> Result<(), Trouble> {
+pub(crate) fn prepare() -> Result<(), AgentError> {
     let quiet = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
     mount_new("devtmpfs", "/dev", MsFlags::MS_NOSUID, "mode=0755")?;
     mount_new("proc", "/proc", quiet | MsFlags::MS_NODEV, "")?;
     mount_new("sysfs", "/sys", quiet | MsFlags::MS_NODEV, "")?;
     load_modules(Path::new(MODULES))?;
-    system::wait_for(Path::new(DISK)).ok_or(Trouble::Missing(DISK))?;
-    fs::create_dir_all(NEW_ROOT).doing("making the place for the root disk")?;
-    // The disk is thrown away with the machine: nobody asks when a file was read, and tables of inodes that nobody uses need no zeros,
-    // which would be written in the background of every clone.
+    system::wait_for(Path::new(DISK)).ok_or(AgentError::Missing(DISK))?;
+    fs::create_dir_all(NEW_ROOT).context("making the place for the root disk")?;
+    // The disk is thrown away with the machine: nobody asks when a file was read, and tables of
+    // inodes that nobody uses need no zeros, which would be written in the background of every
+    // clone.
     mount(
         Some(DISK),
         NEW_ROOT,
@@ -35,12 +37,12 @@ pub(crate) fn prepare() -> Result<(), Trouble> {
         MsFlags::MS_NOATIME,
         Some("noinit_itable"),
     )
-    .doing("mounting the root disk")?;
+    .context("mounting the root disk")?;
     // A disk larger than the image's file system is meant to be used.
     system::grow_ext4(Path::new(NEW_ROOT), Path::new(DISK));
     for place in ["dev", "proc", "sys"] {
         let target = Path::new(NEW_ROOT).join(place);
-        fs::create_dir_all(&target).doing(format!("making /{place}"))?;
+        fs::create_dir_all(&target).context(format!("making /{place}"))?;
         let source = Path::new("/").join(place);
         mount(
             Some(&source),
@@ -49,7 +51,7 @@ pub(crate) fn prepare() -> Result<(), Trouble> {
             MsFlags::MS_MOVE,
             None::<&str>,
         )
-        .doing(format!("moving /{place}"))?;
+        .context(format!("moving /{place}"))?;
     }
     switch_root()?;
     furnish()
@@ -64,12 +66,12 @@ pub(crate) fn vsock_port() -> Option<u32> {
         .ok()
 }
 
-fn mount_new(kind: &str, place: &str, flags: MsFlags, options: &str) -> Result<(), Trouble> {
-    fs::create_dir_all(place).doing(format!("making {place}"))?;
-    mount(Some(kind), place, Some(kind), flags, Some(options)).doing(format!("mounting {place}"))
+fn mount_new(kind: &str, place: &str, flags: MsFlags, options: &str) -> Result<(), AgentError> {
+    fs::create_dir_all(place).context(format!("making {place}"))?;
+    mount(Some(kind), place, Some(kind), flags, Some(options)).context(format!("mounting {place}"))
 }
 
-fn load_modules(folder: &Path) -> Result<(), Trouble> {
+fn load_modules(folder: &Path) -> Result<(), AgentError> {
     // A kernel with everything built in has no such folder.
     let Ok(entries) = fs::read_dir(folder) else {
         return Ok(());
@@ -79,10 +81,10 @@ fn load_modules(folder: &Path) -> Result<(), Trouble> {
         .collect();
     files.sort();
     for path in files {
-        let file = fs::File::open(&path).doing(format!("opening {}", path.display()))?;
+        let file = fs::File::open(&path).context(format!("opening {}", path.display()))?;
         match finit_module(file.as_fd(), c"", ModuleInitFlags::empty()) {
             Ok(()) | Err(nix::Error::EEXIST) => {}
-            Err(error) => return Err(error).doing(format!("loading {}", path.display())),
+            Err(error) => return Err(error).context(format!("loading {}", path.display())),
         }
         // It is in the kernel now; the copy in the initramfs is memory of every clone.
         let _ = fs::remove_file(&path);
@@ -90,15 +92,16 @@ fn load_modules(folder: &Path) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn switch_root() -> Result<(), Trouble> {
-    chdir(NEW_ROOT).doing("entering the root disk")?;
-    mount(Some("."), "/", None::<&str>, MsFlags::MS_MOVE, None::<&str>).doing("moving the root")?;
-    chroot(".").doing("changing the root")?;
-    chdir("/").doing("entering the new root")
+fn switch_root() -> Result<(), AgentError> {
+    chdir(NEW_ROOT).context("entering the root disk")?;
+    mount(Some("."), "/", None::<&str>, MsFlags::MS_MOVE, None::<&str>)
+        .context("moving the root")?;
+    chroot(".").context("changing the root")?;
+    chdir("/").context("entering the new root")
 }
 
 /// What programs expect beside the disk's files.
-fn furnish() -> Result<(), Trouble> {
+fn furnish() -> Result<(), AgentError> {
     let quiet = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount_new("tmpfs", "/run", quiet, "mode=0755,size=16m")?;
     mount_new("tmpfs", "/dev/shm", quiet, "mode=1777")?;
@@ -116,7 +119,7 @@ fn furnish() -> Result<(), Trouble> {
     ] {
         let _ = std::os::unix::fs::symlink(target, link);
     }
-    fs::create_dir_all(vm_core::ExecSpec::WORKSPACE).doing("making the workspace")?;
+    fs::create_dir_all(vm_core::ExecSpec::WORKSPACE).context("making the workspace")?;
     system::loopback_up();
     cgroup::prepare_as_first_process();
     Ok(())

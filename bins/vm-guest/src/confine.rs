@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A job sees neither the agent's process nor its port: `/proc` is of its own namespace, the ports'
-//! nodes are removed, `/sys` cannot be written, and without [`DROPPED`] nothing of that is undone. What
-//! a job needs more than that, it finds in a user namespace of its own (`unshare -Ur`).
+//! nodes are removed, `/sys` cannot be written, and without [`DROPPED`] nothing of that is undone.
+//! What a job needs more than that, it finds in a user namespace of its own (`unshare -Ur`).
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -24,10 +24,11 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
-use crate::exec::thread;
-use crate::{Doing, Trouble};
+use crate::error::{AgentError, ErrorContext as _};
+use crate::thread::thread;
 
-/// What reaches another process's memory and descriptors, the kernel, or devices that were not given.
+/// What reaches another process's memory and descriptors, the kernel, or devices that were not
+/// given.
 const DROPPED: [CapabilitySet; 12] = [
     CapabilitySet::SYS_PTRACE,
     CapabilitySet::SYS_ADMIN,
@@ -47,7 +48,7 @@ const HELPERS: &str = "/proc/sys/kernel/usermodehelper/bset";
 /// Device nodes that no job has a use for: memory, the disk below the file system, consoles.
 const HIDDEN: [&str; 5] = ["mem", "port", "kmem", "vda", "nvram"];
 /// How the keeper is started.
-pub(crate) const KEEPER: &str = "--keeper";
+pub(crate) const NAMESPACE_HOLDER: &str = "--keeper";
 
 /// Something that the spawner does.
 type Work = Box<dyn FnOnce() + Send>;
@@ -56,9 +57,9 @@ type Work = Box<dyn FnOnce() + Send>;
 pub(crate) struct Spawner(Mutex<Sender<Work>>);
 
 impl Spawner {
-    /// One whose jobs are apart from the agent, or, where somebody else has made a sandbox, one that
-    /// does nothing more.
-    pub(crate) fn start(apart: bool) -> Result<Self, Trouble> {
+    /// One whose jobs are apart from the agent, or, where somebody else has made a sandbox, one
+    /// that does nothing more.
+    pub(crate) fn start(apart: bool) -> Result<Self, AgentError> {
         let (orders, work) = channel::<Work>();
         let (ready, begun) = channel();
         let body = move || {
@@ -71,9 +72,12 @@ impl Spawner {
         };
         thread("spawner")
             .spawn(body)
-            .doing("starting the spawner")?;
+            .context("starting the spawner")?;
         let gone = |_| std::io::Error::other("it ended");
-        begun.recv().map_err(gone).doing("starting the spawner")??;
+        begun
+            .recv()
+            .map_err(gone)
+            .context("starting the spawner")??;
         Ok(Self(Mutex::new(orders)))
     }
 
@@ -111,23 +115,23 @@ pub(crate) fn hide_devices() {
 }
 
 /// Leaves the agent's place with this thread, for one where jobs may be.
-fn enter() -> Result<(), Trouble> {
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID).doing("making namespaces")?;
+fn enter() -> Result<(), AgentError> {
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID).context("making namespaces")?;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-    mount(None::<&str>, "/", None::<&str>, private, None::<&str>).doing("leaving the mounts")?;
+    mount(None::<&str>, "/", None::<&str>, private, None::<&str>).context("leaving the mounts")?;
     for place in ["/sys", "/sys/fs/cgroup"] {
-        read_only(place).doing(format!("closing {place}"))?;
+        read_only(place).context(format!("closing {place}"))?;
     }
     for capability in DROPPED {
         match remove_capability_from_bounding_set(capability) {
             // A kernel that does not know it does not give it.
             Ok(()) | Err(rustix::io::Errno::INVAL) => {}
             Err(error) => {
-                return Err(std::io::Error::from(error)).doing("dropping capabilities");
+                return Err(std::io::Error::from(error)).context("dropping capabilities");
             }
         }
     }
-    start_keeper().doing("starting the keeper")
+    start_namespace_holder().context("starting the keeper")
 }
 
 fn read_only(place: &str) -> nix::Result<()> {
@@ -151,15 +155,16 @@ fn is_mounted(place: &str) -> bool {
         .any(|line| line.split(' ').nth(1) == Some(place))
 }
 
-/// The first process of the namespace: without it there is none. It is the first to see a `/proc` of it.
+/// The first process of the namespace: without it there is none. It is the first to see a `/proc`
+/// of it.
 #[allow(
     unsafe_code,
     reason = "the standard library has no other way to do something in the child"
 )]
-fn start_keeper() -> std::io::Result<()> {
+fn start_namespace_holder() -> std::io::Result<()> {
     let mut keeper = Command::new("/proc/self/exe");
     keeper
-        .arg(KEEPER)
+        .arg(NAMESPACE_HOLDER)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::null())

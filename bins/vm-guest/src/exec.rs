@@ -15,15 +15,16 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use vm_core::guest::{CHUNK, Channel, ToHost};
 use vm_core::network::PROXY_PORT;
-use vm_core::{ExecEnd, ExecSpec, Program, Stream};
+use vm_core::{ExecEnd, ExecSpec, OutputStream, Program};
 
 use crate::cgroup::Group;
 use crate::confine::Spawner;
 use crate::gate::Gate;
 use crate::port::Port;
-use crate::reaper::Reaper;
+use crate::reaper::ProcessReaper;
+use crate::thread::thread;
 
-/// Where programs are looked for unless the order says otherwise.
+/// Where programs are looked for unless the request says otherwise.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Once the program itself has ended, output of what it left running is awaited as long as it comes
 /// within this of each other.
@@ -80,7 +81,7 @@ impl Exec {
         channel: Channel,
         spec: &ExecSpec,
         port: &Arc<Port>,
-        starting: (&Arc<Reaper>, &Spawner),
+        starting: (&Arc<ProcessReaper>, &Spawner),
     ) {
         let end = match self.start(channel, spec, port, starting) {
             Ok(running) => self.attend(running, spec),
@@ -96,7 +97,7 @@ impl Exec {
         channel: Channel,
         spec: &ExecSpec,
         port: &Arc<Port>,
-        (reaper, spawner): (&Arc<Reaper>, &Spawner),
+        (reaper, spawner): (&Arc<ProcessReaper>, &Spawner),
     ) -> Result<Running, String> {
         let mut command = command(channel, spec, self.proxied)?;
         let entrance = self.cgroup.as_ref().and_then(|group| group.entrance().ok());
@@ -130,11 +131,11 @@ impl Exec {
         };
         let pumps = [
             pump(
-                Stream::Stdout,
+                OutputStream::Stdout,
                 stdout.map(|pipe| File::from(std::os::fd::OwnedFd::from(pipe))),
             ),
             pump(
-                Stream::Stderr,
+                OutputStream::Stderr,
                 stderr.map(|pipe| File::from(std::os::fd::OwnedFd::from(pipe))),
             ),
         ];
@@ -183,13 +184,6 @@ struct Running {
 
 fn channel_of_ends() -> (std::sync::mpsc::Sender<ExecEnd>, Receiver<ExecEnd>) {
     channel()
-}
-
-/// Threads of the agent need little stack, and stacks are memory of every clone.
-pub(crate) fn thread(name: &str) -> std::thread::Builder {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .stack_size(192 * 1024)
 }
 
 fn script_path(channel: Channel) -> PathBuf {
@@ -284,7 +278,7 @@ fn explain(spec: &ExecSpec, error: &io::Error) -> String {
 /// Carries one stream of output to the host.
 struct Pump {
     channel: Channel,
-    stream: Stream,
+    stream: OutputStream,
     port: Arc<Port>,
     gate: Arc<Gate>,
     /// Whether the program itself has ended.

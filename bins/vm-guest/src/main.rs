@@ -17,20 +17,23 @@ mod agent;
 mod boot;
 mod cgroup;
 mod confine;
+mod error;
 mod exec;
+mod extraction_root;
 mod gate;
 mod network;
 mod pack;
-mod place;
 mod port;
 mod reaper;
 mod system;
+mod thread;
 mod transfer;
 
 use std::process::ExitCode;
 
 use crate::agent::Agent;
 use crate::confine::Spawner;
+use crate::error::AgentError;
 use crate::port::Port;
 
 /// How the agent was started.
@@ -48,7 +51,7 @@ fn main() -> ExitCode {
             system::say(concat!("vm-guest ", env!("CARGO_PKG_VERSION")));
             return ExitCode::SUCCESS;
         }
-        ([flag], 1) if flag == confine::KEEPER => confine::keep(),
+        ([flag], 1) if flag == confine::NAMESPACE_HOLDER => confine::keep(),
         ([flag], _) if flag == "--sandbox" => Mode::Sandbox,
         // The kernel hands on words of its command line that it does not know.
         (_, 1) => Mode::Vm,
@@ -68,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 /// Serves until the host closes the port.
-fn run(mode: &Mode) -> Result<(), Trouble> {
+fn run(mode: &Mode) -> Result<(), AgentError> {
     confine::close_memory();
     let port = match mode {
         Mode::Vm => {
@@ -84,37 +87,4 @@ fn run(mode: &Mode) -> Result<(), Trouble> {
     };
     let spawner = Spawner::start(matches!(mode, Mode::Vm))?;
     Agent::start(port, spawner)?.serve()
-}
-
-/// Why the agent cannot go on.
-#[derive(Debug, thiserror::Error)]
-enum Trouble {
-    /// Something of the system did not work.
-    #[error("{what}: {source}")]
-    System {
-        /// What was tried.
-        what: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A device did not show up.
-    #[error("{0} did not appear")]
-    Missing(&'static str),
-    /// The host broke the protocol.
-    #[error("the host sent what is not the protocol: {0}")]
-    Protocol(String),
-}
-
-/// Adds what was tried to an error of the system.
-trait Doing<T> {
-    fn doing(self, what: impl Into<String>) -> Result<T, Trouble>;
-}
-
-impl<T, E: Into<std::io::Error>> Doing<T> for Result<T, E> {
-    fn doing(self, what: impl Into<String>) -> Result<T, Trouble> {
-        self.map_err(|error| Trouble::System {
-            what: what.into(),
-            source: error.into(),
-        })
-    }
 }

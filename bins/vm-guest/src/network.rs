@@ -21,16 +21,16 @@ use nix::sys::socket::{setsockopt, sockopt};
 use vm_core::guest::{Channel, Credits, STREAM_WINDOW, STREAMS, ToHost};
 use vm_core::network::PROXY_PORT;
 
-use crate::exec::thread;
 use crate::gate::Gate;
 use crate::port::Port;
 use crate::system;
+use crate::thread::thread;
 
 /// Bytes read of a program at once: a buffer for each connection is memory of the VM.
 const PIECE: usize = 16 * 1024;
 
 /// What comes of a stream; nothing more when the sender is gone.
-enum Piece {
+enum StreamChunk {
     Bytes(Vec<u8>),
     Finish,
 }
@@ -38,7 +38,7 @@ enum Piece {
 /// A connection that the host knows of.
 struct Stream {
     gate: Arc<Gate>,
-    pieces: Sender<Piece>,
+    pieces: Sender<StreamChunk>,
 }
 
 /// All connections of programs.
@@ -134,15 +134,15 @@ impl Network {
     }
 
     /// What the host sends, until it knows nothing of the stream any more.
-    fn write_all(&self, number: Channel, mut socket: &TcpStream, coming: &Receiver<Piece>) {
+    fn write_all(&self, number: Channel, mut socket: &TcpStream, coming: &Receiver<StreamChunk>) {
         let (mut owed, mut finished, mut broken) = (0, false, false);
         while let Ok(piece) = coming.recv() {
             match piece {
-                Piece::Finish => {
+                StreamChunk::Finish => {
                     finished = true;
                     let _ = socket.shutdown(Shutdown::Write);
                 }
-                Piece::Bytes(bytes) => {
+                StreamChunk::Bytes(bytes) => {
                     if !broken && socket.write_all(&bytes).is_err() {
                         broken = true;
                         self.port.send(number, &ToHost::Abort);
@@ -168,14 +168,14 @@ impl Network {
     pub(crate) fn data(&self, number: Channel, bytes: Vec<u8>) {
         if let Some(stream) = self.lock().get(&number) {
             // A writer that is gone needs none.
-            let _ = stream.pieces.send(Piece::Bytes(bytes));
+            let _ = stream.pieces.send(StreamChunk::Bytes(bytes));
         }
     }
 
     /// The peer has sent all it had.
     pub(crate) fn finish(&self, number: Channel) {
         if let Some(stream) = self.lock().get(&number) {
-            let _ = stream.pieces.send(Piece::Finish);
+            let _ = stream.pieces.send(StreamChunk::Finish);
         }
     }
 

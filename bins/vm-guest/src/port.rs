@@ -11,7 +11,8 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, VsockAddr, connect, so
 use vm_core::ExecEnd;
 use vm_core::guest::{Channel, Failure, MAX_REASON, ToHost, encode_to_host};
 
-use crate::{Doing, Trouble, system};
+use crate::error::{AgentError, ErrorContext as _};
+use crate::system;
 
 /// The name that the manager gives the port.
 const NAME: &str = "agent";
@@ -27,39 +28,40 @@ pub(crate) struct Port {
 
 impl Port {
     /// The virtio-serial port, once it is there.
-    pub(crate) fn open_virtio() -> Result<Self, Trouble> {
+    pub(crate) fn open_virtio() -> Result<Self, AgentError> {
         let ports = Path::new("/sys/class/virtio-ports");
-        system::wait_for(ports).ok_or(Trouble::Missing("the virtio console"))?;
+        system::wait_for(ports).ok_or(AgentError::Missing("the virtio console"))?;
         for _ in 0..1000 {
             if let Some(path) = find(ports) {
                 let file = File::options().read(true).write(true).open(&path);
-                return Self::new(file.doing(format!("opening {}", path.display()))?);
+                return Self::new(file.context(format!("opening {}", path.display()))?);
             }
             system::pause(std::time::Duration::from_millis(2));
         }
-        Err(Trouble::Missing("the port named agent"))
+        Err(AgentError::Missing("the port named agent"))
     }
 
     /// The host's port over vsock, where there is no virtio console.
-    pub(crate) fn connect_vsock(port: u32) -> Result<Self, Trouble> {
+    pub(crate) fn connect_vsock(port: u32) -> Result<Self, AgentError> {
         let kind = SockType::Stream;
         let socket = socket(AddressFamily::Vsock, kind, SockFlag::SOCK_CLOEXEC, None)
-            .doing("making a vsock")?;
-        connect(socket.as_raw_fd(), &VsockAddr::new(HOST, port)).doing("connecting to the host")?;
+            .context("making a vsock")?;
+        connect(socket.as_raw_fd(), &VsockAddr::new(HOST, port))
+            .context("connecting to the host")?;
         Self::new(File::from(socket))
     }
 
     /// The socket that the program was started with.
-    pub(crate) fn standard_input() -> Result<Self, Trouble> {
+    pub(crate) fn standard_input() -> Result<Self, AgentError> {
         let socket = io::stdin()
             .as_fd()
             .try_clone_to_owned()
-            .doing("sharing the socket")?;
+            .context("sharing the socket")?;
         Self::new(File::from(socket))
     }
 
-    fn new(file: File) -> Result<Self, Trouble> {
-        let reader = file.try_clone().doing("sharing the port")?;
+    fn new(file: File) -> Result<Self, AgentError> {
+        let reader = file.try_clone().context("sharing the port")?;
         Ok(Self {
             reader,
             writer: Mutex::new(file),

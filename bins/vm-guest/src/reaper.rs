@@ -10,12 +10,12 @@ use vm_core::ExecEnd;
 
 /// Who wants to know how which process ended.
 #[derive(Debug, Default)]
-pub(crate) struct Reaper {
+pub(crate) struct ProcessReaper {
     waiting: Mutex<HashMap<i32, Sender<ExecEnd>>>,
     spawned: Condvar,
 }
 
-impl Reaper {
+impl ProcessReaper {
     /// Starts the thread that waits.
     pub(crate) fn start() -> std::io::Result<Arc<Self>> {
         let reaper = Arc::new(Self::default());

@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use tar::{Archive, EntryType};
 use vm_core::guest::{CHUNK, Channel, Failure, FailureKind, TarSummary, ToHost};
 
+use crate::extraction_root::{ExtractionRoot, Refusal};
 use crate::gate::Gate;
 use crate::pack;
-use crate::place::{Place, Refusal};
 use crate::port::Port;
 
 /// What comes for a tar that is being unpacked.
-pub(crate) enum Piece {
+pub(crate) enum TarChunk {
     /// The next bytes.
     Bytes(Vec<u8>),
     /// It is complete.
@@ -25,13 +25,13 @@ pub(crate) enum Piece {
 }
 
 /// Where pieces go; what is under way is bounded by credit.
-pub(crate) fn pieces() -> (Sender<Piece>, Receiver<Piece>) {
+pub(crate) fn pieces() -> (Sender<TarChunk>, Receiver<TarChunk>) {
     channel()
 }
 
 /// Unpacks what comes into `folder`, and reports.
-pub(crate) fn unpack(channel: Channel, folder: &str, pieces: Receiver<Piece>, port: &Port) {
-    let mut reader = PieceReader {
+pub(crate) fn unpack(channel: Channel, folder: &str, pieces: Receiver<TarChunk>, port: &Port) {
+    let mut reader = TarChunkReader {
         channel,
         pieces,
         port,
@@ -49,17 +49,17 @@ pub(crate) fn unpack(channel: Channel, folder: &str, pieces: Receiver<Piece>, po
     port.send(channel, &message);
 }
 
-fn unpack_all(folder: &Path, reader: &mut PieceReader<'_>) -> Result<TarSummary, Failure> {
+fn unpack_all(folder: &Path, reader: &mut TarChunkReader<'_>) -> Result<TarSummary, Failure> {
     let making = || format!("making {}", folder.display());
     fs::create_dir_all(folder).map_err(|error| system(&making(), &error))?;
-    let mut place = Place::open(folder).map_err(|error| system(&making(), &error))?;
+    let mut root = ExtractionRoot::open(folder).map_err(|error| system(&making(), &error))?;
     let mut archive = Archive::new(&mut *reader);
     let mut summary = TarSummary::default();
     for entry in archive.entries().map_err(|error| bad_tar(&error))? {
         let mut entry = entry.map_err(|error| bad_tar(&error))?;
         let path = entry.path().map_err(|error| bad_tar(&error))?.into_owned();
         let size = entry.size();
-        put(&mut place, &path, &mut entry)?;
+        put(&mut root, &path, &mut entry)?;
         summary.entries += 1;
         summary.bytes += size;
     }
@@ -69,7 +69,7 @@ fn unpack_all(folder: &Path, reader: &mut PieceReader<'_>) -> Result<TarSummary,
 }
 
 fn put(
-    place: &mut Place,
+    root: &mut ExtractionRoot,
     path: &Path,
     entry: &mut tar::Entry<'_, impl Read>,
 ) -> Result<(), Failure> {
@@ -84,12 +84,12 @@ fn put(
         .map_err(|error| bad_tar(&error))?
         .map(std::borrow::Cow::into_owned);
     let done = match (kind, target) {
-        (EntryType::Directory, _) => place.folder(path, mode),
-        (EntryType::Symlink, Some(target)) => place.symlink(path, &target, time),
-        (EntryType::Link, Some(target)) => place.hard_link(path, &target),
+        (EntryType::Directory, _) => root.folder(path, mode),
+        (EntryType::Symlink, Some(target)) => root.symlink(path, &target, time),
+        (EntryType::Link, Some(target)) => root.hard_link(path, &target),
         (EntryType::XGlobalHeader, _) => Ok(()),
         (EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse, _) => {
-            place.file(path, mode, time, entry)
+            root.file(path, mode, time, entry)
         }
         _ => return Err(forbidden(path, "it is neither a file, a folder nor a link")),
     };
@@ -123,9 +123,9 @@ enum State {
 }
 
 /// The pieces as one stream; what was read is given back as credit.
-struct PieceReader<'a> {
+struct TarChunkReader<'a> {
     channel: Channel,
-    pieces: Receiver<Piece>,
+    pieces: Receiver<TarChunk>,
     port: &'a Port,
     current: Vec<u8>,
     at: usize,
@@ -134,8 +134,8 @@ struct PieceReader<'a> {
     state: State,
 }
 
-impl PieceReader<'_> {
-    fn next_piece(&mut self) -> io::Result<()> {
+impl TarChunkReader<'_> {
+    fn next_chunk(&mut self) -> io::Result<()> {
         self.owed = self
             .owed
             .saturating_add(u32::try_from(self.current.len()).unwrap_or(u32::MAX));
@@ -147,9 +147,9 @@ impl PieceReader<'_> {
             self.owed = 0;
         }
         match self.pieces.recv() {
-            Ok(Piece::Bytes(bytes)) => self.current = bytes,
-            Ok(Piece::Finish) => self.state = State::Finished,
-            Ok(Piece::Abort) | Err(_) => {
+            Ok(TarChunk::Bytes(bytes)) => self.current = bytes,
+            Ok(TarChunk::Finish) => self.state = State::Finished,
+            Ok(TarChunk::Abort) | Err(_) => {
                 self.state = State::Aborted;
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -158,13 +158,13 @@ impl PieceReader<'_> {
     }
 }
 
-impl Read for PieceReader<'_> {
+impl Read for TarChunkReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.at == self.current.len() {
             match self.state {
                 State::Finished => return Ok(0),
                 State::Aborted => return Err(io::ErrorKind::UnexpectedEof.into()),
-                State::Open => self.next_piece()?,
+                State::Open => self.next_chunk()?,
             }
         }
         let count = buffer.len().min(self.current.len() - self.at);

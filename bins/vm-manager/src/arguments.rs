@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use config_core::{Colours, Diagnostics, Environment};
-use program::log::LogFormat;
+use daemon::log::LogFormat;
+use daemon::settings::{ConfigOptions, ConfigText, effective};
 use vm_core::ImageRef;
 use vm_core::token::Scope;
-use vm_web::config::{Flags, ManagerConfig};
+use vm_web::config::{Flags, ManagerConfig, keys};
 
-use crate::FAILED;
+/// Exit code when the configuration is wrong or what was asked for failed.
+pub(crate) const FAILED: u8 = 1;
 
 const AFTER_HELP: &str = "\
 Environment: VM_MANAGER_CONFIG, VM_MANAGER_LISTEN, VM_MANAGER_DATA, LOG_LEVEL, LOG_FORMAT,
@@ -52,7 +54,8 @@ pub(crate) struct Common {
     /// The agent that VMs run, a static program; found beside this program unless said.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) agent: Option<PathBuf>,
-    /// Check the configuration, and that the agent and the driver's program are there; say everything that is wrong, and end.
+    /// Check the configuration, and that the agent and the driver's program are there; say
+    /// everything that is wrong, and end.
     #[arg(long, global = true)]
     pub(crate) check: bool,
 }
@@ -66,6 +69,8 @@ pub(crate) enum Command {
     /// What VMs are made of.
     #[command(subcommand)]
     Image(ImageCommand),
+    /// What may be set, and what is in force.
+    Config(ConfigOptions),
 }
 
 #[derive(Debug, Args)]
@@ -118,14 +123,16 @@ pub(crate) enum ImageCommand {
     },
     /// List the images there are.
     List,
-    /// Forget an image: a name, and what nothing else names. Only while no manager runs on the folder.
+    /// Forget an image: a name, and what nothing else names. Only while no manager runs on the
+    /// folder.
     Remove {
         /// Its name or digest.
         image: ImageRef,
     },
     /// Fetch Debian's kernel, when there is none yet.
     Kernel {
-        /// Build one from Debian's sources instead: minutes of work, and VMs start in half the time.
+        /// Build one from Debian's sources instead: minutes of work, and VMs start in half the
+        /// time.
         #[arg(long)]
         own: bool,
     },
@@ -148,40 +155,46 @@ fn lifetime(text: &str) -> Result<Duration, String> {
 }
 
 impl Common {
-    /// The configuration in force.
-    pub(crate) fn config(&self, environment: &Environment) -> Result<ManagerConfig, ConfigError> {
-        let variable = environment.get("VM_MANAGER_CONFIG").ok().flatten();
-        let variable = variable.filter(|path| !path.is_empty()).map(PathBuf::from);
-        let path = self.config.clone().or(variable);
-        let text = match &path {
-            Some(path) => std::fs::read(path).map_err(|source| ConfigError::File {
-                path: path.clone(),
-                source,
-            })?,
-            // An empty text would be a mistake: no file is none.
-            None => b"# no file\n".to_vec(),
-        };
-        let name = path.as_ref().map(|path| path.display().to_string());
-        let absolute = path.and_then(|path| std::path::absolute(path).ok());
-        let base = absolute.as_deref().and_then(std::path::Path::parent);
-        let flags = Flags {
+    /// The configuration file.
+    pub(crate) fn file(&self, environment: &Environment) -> Result<ConfigText, ConfigError> {
+        ConfigText::read(self.config.as_deref(), "VM_MANAGER_CONFIG", environment)
+            .map_err(ConfigError::File)
+    }
+
+    /// What flags say about settings.
+    pub(crate) fn flags(&self) -> Flags {
+        Flags {
             listen: self.listen.clone(),
             data: self.data.clone(),
             log_level: self.log_level.clone(),
-        };
-        let base = base.unwrap_or(std::path::Path::new("/"));
-        let name = name.as_deref().unwrap_or("(no file)");
-        ManagerConfig::parse(name, &text, base, &flags, environment).map_err(ConfigError::Wrong)
+        }
+    }
+
+    /// The configuration in force.
+    pub(crate) fn config(&self, environment: &Environment) -> Result<ManagerConfig, ConfigError> {
+        let file = self.file(environment)?;
+        ManagerConfig::parse(
+            &file.name,
+            &file.text,
+            &file.base,
+            &self.flags(),
+            environment,
+        )
+        .map_err(ConfigError::Wrong)
+    }
+
+    /// The settings in force, for people.
+    pub(crate) fn settings(&self, environment: &Environment) -> Result<String, ConfigError> {
+        self.config(environment)?;
+        let (file, flags) = (self.file(environment)?, self.flags());
+        effective(&keys(), &file, &flags.values(), environment).map_err(ConfigError::Wrong)
     }
 }
 
 /// Why there is no configuration.
 pub(crate) enum ConfigError {
     /// The file cannot be read.
-    File {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    File(String),
     /// There are mistakes.
     Wrong(Diagnostics),
 }
@@ -190,9 +203,7 @@ impl ConfigError {
     /// Says what is wrong.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
-            Self::File { path, source } => {
-                say(&format!("cannot read {}: {source}", path.display()));
-            }
+            Self::File(error) => say(error),
             Self::Wrong(diagnostics) => {
                 let terminal = std::io::stderr().is_terminal();
                 let colours = if terminal { Colours::On } else { Colours::Off };

@@ -6,7 +6,7 @@ use anyhow::Context;
 use vm_core::ImageRef;
 use vm_engine::image::kernel::KernelStore;
 use vm_engine::image::{ImageStore, Recipe};
-use vm_web::boot::Folders;
+use vm_web::boot::DataDirectory;
 use vm_web::config::ManagerConfig;
 
 use crate::agent;
@@ -21,17 +21,17 @@ pub(crate) fn run(
     command: ImageCommand,
     common: &Common,
     config: &ManagerConfig,
-    folders: &Folders,
+    directory: &DataDirectory,
 ) -> anyhow::Result<()> {
-    let store = ImageStore::open(&folders.images())?;
+    let store = ImageStore::open(&directory.images())?;
     match command {
         ImageCommand::Build { recipe } => build(&store, recipe.as_deref()),
         ImageCommand::Import { disk, name } => import(&store, &disk, &name),
         ImageCommand::List => list(&store),
-        ImageCommand::Remove { image } => remove(&store, folders, &image),
+        ImageCommand::Remove { image } => remove(&store, directory, &image),
         ImageCommand::Kernel { own } => {
             let agent = agent::find(common, config)?;
-            let kernels = KernelStore::new(folders.kernels());
+            let kernels = KernelStore::new(directory.kernels());
             let kernel = match kernels.best(&agent)? {
                 _ if own => {
                     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
@@ -70,9 +70,9 @@ fn import(store: &ImageStore, disk: &Path, name: &ImageRef) -> anyhow::Result<()
     Ok(())
 }
 
-fn remove(store: &ImageStore, folders: &Folders, image: &ImageRef) -> anyhow::Result<()> {
+fn remove(store: &ImageStore, directory: &DataDirectory, image: &ImageRef) -> anyhow::Result<()> {
     // VMs of a manager stand on the disks.
-    let _alone = folders
+    let _alone = directory
         .alone()
         .context("a manager that runs may need the image: stop it first")?;
     let removed = store.remove(image)?;

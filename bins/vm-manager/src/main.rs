@@ -9,26 +9,29 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use config_core::Environment;
+use daemon::settings::{ConfigOptions, schema};
 use vm_actors::wall;
 use vm_core::token::{Claims, Scope};
-use vm_web::boot::{self, Folders};
-use vm_web::config::ManagerConfig;
+use vm_web::boot::{self, DataDirectory};
+use vm_web::config::{ManagerConfig, keys};
 
-use crate::arguments::{Arguments, Command, Common, ConfigError, TokenArguments, print, say};
-
-/// Exit code when the configuration is wrong or what was asked for failed.
-const FAILED: u8 = 1;
+use crate::arguments::{
+    Arguments, Command, Common, ConfigError, FAILED, TokenArguments, print, say,
+};
 
 fn main() -> ExitCode {
-    program::process::begin();
+    daemon::process::begin();
     let arguments = Arguments::parse();
     let serves = matches!(arguments.command, None | Some(Command::Serve));
     let environment = if serves {
-        program::environment::take()
+        daemon::environment::take()
     } else {
         // It ends soon, and starts programs that know no other place for what they need.
         Environment::from_os(std::env::vars_os())
     };
+    if let Some(Command::Config(options)) = &arguments.command {
+        return settings(*options, &arguments.common, &environment);
+    }
     let config = match arguments.common.config(&environment) {
         Ok(config) => config,
         Err(error) => return error.report(),
@@ -39,9 +42,25 @@ fn main() -> ExitCode {
     match run(arguments.command, &arguments.common, &config, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&program::in_words(error.as_ref()));
+            say(&daemon::error_chain(error.as_ref()));
             ExitCode::from(FAILED)
         }
+    }
+}
+
+/// Prints what may be set, or what is in force.
+fn settings(options: ConfigOptions, common: &Common, environment: &Environment) -> ExitCode {
+    let text = if options.schema {
+        Ok(schema("vm-manager.toml", &keys()))
+    } else {
+        common.settings(environment)
+    };
+    match text {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(error) => error.report(),
     }
 }
 
@@ -67,22 +86,24 @@ fn run(
     config: &ManagerConfig,
     environment: &Environment,
 ) -> anyhow::Result<()> {
-    let folders = Folders::open(&config.data.value)?;
+    let directory = DataDirectory::open(&config.data.value)?;
     match command.unwrap_or(Command::Serve) {
-        Command::Serve => serve::run(common, config, &folders, environment),
-        Command::Token(wanted) => token(&wanted, &folders),
+        // Answered before anything is opened.
+        Command::Config(_) => Ok(()),
+        Command::Serve => serve::run(common, config, &directory, environment),
+        Command::Token(wanted) => token(&wanted, &directory),
         Command::Image(command) => {
             edge_web::logging::init("warn", environment.text("RUST_LOG"));
-            program::data::tighten(&config.data.value);
-            program::process::make_files_of_a_system();
-            image::run(command, common, config, &folders)
+            daemon::data::tighten(&config.data.value);
+            daemon::process::make_files_of_a_system();
+            image::run(command, common, config, &directory)
         }
     }
 }
 
 /// Prints a token, and nothing else, on standard output.
-fn token(wanted: &TokenArguments, folders: &Folders) -> anyhow::Result<()> {
-    let key = folders.token_key()?;
+fn token(wanted: &TokenArguments, directory: &DataDirectory) -> anyhow::Result<()> {
+    let key = directory.token_key()?;
     let scope = Scope::from(wanted.scope);
     let claims = Claims::new(&wanted.subject, &[scope], wall(), wanted.lifetime);
     print(&key.sign(&claims));

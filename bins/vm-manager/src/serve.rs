@@ -1,8 +1,8 @@
-//! The manager's life: service, listener, end.
+//! The manager from its start to its end: service, listener, shutdown.
 
 use config_core::Environment;
-use program::life;
-use vm_web::boot::{self, Folders};
+use daemon::lifecycle;
+use vm_web::boot::{self, DataDirectory};
 use vm_web::config::ManagerConfig;
 use vm_web::{ServerOptions, VmServer};
 
@@ -13,29 +13,29 @@ use crate::arguments::Common;
 pub(crate) fn run(
     common: &Common,
     config: &ManagerConfig,
-    folders: &Folders,
+    directory: &DataDirectory,
     environment: &Environment,
 ) -> anyhow::Result<()> {
-    let look = program::log::look(common.log_format, environment)?;
-    let serve = program::limits::serve_options(environment)?;
-    program::log::init(config.log_level.value, look, environment);
-    program::limits::warn_of_few_files();
-    program::data::tighten(&config.data.value);
+    let log_output = daemon::log::output(common.log_format, environment)?;
+    let serve = daemon::limits::serve_options(environment)?;
+    daemon::log::init(config.log_level.value, log_output, environment);
+    daemon::limits::warn_of_few_files();
+    daemon::data::tighten(&config.data.value);
     let agent = agent::find(common, config)?;
-    let key = folders.token_key()?;
+    let key = directory.token_key()?;
     // Before anything is begun that would have to be taken back.
     let listener = edge_web::bind(config.listen.value, "VM_MANAGER_LISTEN or --listen")?;
-    let service = boot::service(config, folders, &agent)?;
+    let service = boot::service(config, directory, &agent)?;
     let bound = listener.local_addr()?;
     let options = ServerOptions {
         key,
         hosts: config.hosts.clone(),
         serve,
     };
-    let store = service.shared.store.clone();
-    life::run(async move {
+    let store = service.store.clone();
+    lifecycle::run(async move {
         let server = VmServer::start(service, options);
-        let stopped = life::listening("VM manager", bound, &server.actors())?;
+        let stopped = lifecycle::listening("VM manager", bound, &server.actors())?;
         server.serve(listener, stopped).await?;
         store.close();
         Ok(())

@@ -7,9 +7,7 @@ use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, web};
 use edge_web::Problem;
 use vm_actors::wall;
-use vm_core::token::{Scope, TokenError};
-
-use crate::state::VmState;
+use vm_core::token::{Scope, TokenError, TokenKey};
 
 /// A caller whose token allows reading.
 pub(crate) struct Reader(pub(crate) Caller);
@@ -55,14 +53,14 @@ impl FromRequest for Writer {
 }
 
 fn caller(request: &HttpRequest, wanted: Scope) -> Result<Caller, Problem> {
-    let state = request
-        .app_data::<web::Data<VmState>>()
+    let key = request
+        .app_data::<web::Data<TokenKey>>()
         .ok_or_else(Problem::internal)?;
     let given = request.headers().get(header::AUTHORIZATION);
     let token = given
         .and_then(|value| bearer(value.as_bytes()))
         .ok_or_else(|| Problem::unauthorized("this manager wants Authorization: Bearer <token>"))?;
-    let claims = state.key.verify(token, wanted, wall()).map_err(refusal)?;
+    let claims = key.verify(token, wanted, wall()).map_err(refusal)?;
     Ok(Caller {
         sees_all: claims.allows(Scope::Admin),
         subject: claims.sub,

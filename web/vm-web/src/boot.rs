@@ -1,208 +1,47 @@
 //! From a checked configuration to a service that can be started.
 //!
 //! ```text
-//! <data>/store.redb      orders and their keys; locked, so that there is one manager a folder
+//! <data>/store.redb      requests and their keys; locked, so that there is one manager a directory
 //! <data>/token.key       what tokens are signed with, 0600
 //! <data>/images, kernels what VMs are made of
-//! <data>/vms             a folder for each VM; emptied at each start
+//! <data>/vms             a directory for each VM; emptied at each start
 //! <data>/kvm.json        what the canary said, until the host boots again
 //! ```
 
+mod data_directory;
 mod drivers;
 mod needs;
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
-use store::{OpenError, Options, Store, StoreError};
-use vm_actors::VmService;
-use vm_actors::preparing::Preparing;
-use vm_core::token::{TokenKey, WeakKey};
-use vm_engine::image::{ImageError, ImageStore};
+use vm_actors::host_preparation::HostPreparation;
+use vm_actors::{Clock, VmService};
+use vm_engine::image::ImageStore;
 
 use crate::config::ManagerConfig;
+use data_directory::failed;
 
+pub use data_directory::{BootError, DataDirectory};
 pub use needs::missing;
 
-/// Bytes of a new token key.
-const KEY_BYTES: usize = 32;
-
-/// Why a manager cannot be started.
-#[derive(Debug, thiserror::Error)]
-pub enum BootError {
-    /// A file or folder cannot be used.
-    #[error("{what} {}: {source}", path.display())]
-    File {
-        /// What was tried.
-        what: &'static str,
-        /// On which.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Others can read the key.
-    #[error("{} can be read by others (mode {mode:o}): run `chmod 600` on it, and make new tokens if somebody may have", path.display())]
-    OpenKey {
-        /// The key's file.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// The key is too short.
-    #[error("{}: {source}; remove the file, and a new key is made", path.display())]
-    WeakKey {
-        /// The key's file.
-        path: PathBuf,
-        /// How short.
-        source: WeakKey,
-    },
-    /// The store cannot be opened, or another manager has it.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The folder of images cannot be used.
-    #[error(transparent)]
-    Images(#[from] ImageError),
-}
-
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BootError {
-    let path = path.to_owned();
-    move |source| BootError::File { what, path, source }
-}
-
-/// The folders of a manager.
-#[derive(Debug, Clone)]
-pub struct Folders {
-    data: PathBuf,
-}
-
-impl Folders {
-    /// Below this data folder, which is made for its owner alone when it is missing.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    pub fn open(data: &Path) -> Result<Self, BootError> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(data)
-            .map_err(failed("cannot make the data folder", data))?;
-        let data = data
-            .canonicalize()
-            .map_err(failed("cannot find the data folder", data))?;
-        Ok(Self { data })
-    }
-
-    /// Images, by content.
-    #[must_use]
-    pub fn images(&self) -> PathBuf {
-        self.data.join("images")
-    }
-
-    /// Kernels and what goes with them.
-    #[must_use]
-    pub fn kernels(&self) -> PathBuf {
-        self.data.join("kernels")
-    }
-
-    /// What the canary said.
-    #[must_use]
-    pub fn canary(&self) -> PathBuf {
-        self.data.join("kvm.json")
-    }
-
-    /// A folder for each VM.
-    #[must_use]
-    pub fn runtime(&self) -> PathBuf {
-        self.data.join("vms")
-    }
-
-    /// The folder for this process alone, as long as what is returned is held.
-    ///
-    /// # Errors
-    /// When a manager runs on it.
-    pub fn alone(&self) -> Result<Store, BootError> {
-        Ok(Store::open(&self.data, &Options::new("vm-manager"))?)
-    }
-
-    /// The key that tokens are signed with; made at the first call.
-    ///
-    /// # Errors
-    /// When it cannot be read or made, or others can read it.
-    pub fn token_key(&self) -> Result<TokenKey, BootError> {
-        let path = self.data.join("token.key");
-        let bytes = match File::open(&path) {
-            Ok(file) => read_key(file, &path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.make_key(&path)?,
-            Err(error) => return Err(failed("cannot open the token key", &path)(error)),
-        };
-        TokenKey::new(&bytes).map_err(|source| BootError::WeakKey { path, source })
-    }
-
-    /// Made beside and linked into place: of two programs that begin at once, one makes the key.
-    fn make_key(&self, path: &Path) -> Result<Vec<u8>, BootError> {
-        let mut bytes = vec![0; KEY_BYTES];
-        File::open("/dev/urandom")
-            .and_then(|mut random| random.read_exact(&mut bytes))
-            .map_err(failed("cannot read", Path::new("/dev/urandom")))?;
-        let beside = self.data.join(format!("token.key.{}", std::process::id()));
-        let written = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&beside)
-            .and_then(|mut file| {
-                file.write_all(&bytes)?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::hard_link(&beside, path));
-        // It has its name, or is of no use.
-        let _ = fs::remove_file(&beside);
-        match written {
-            Ok(()) => Ok(bytes),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let file = File::open(path).map_err(failed("cannot open the token key", path))?;
-                read_key(file, path)
-            }
-            Err(error) => Err(failed("cannot write the token key", path)(error)),
-        }
-    }
-}
-
-fn read_key(mut file: File, path: &Path) -> Result<Vec<u8>, BootError> {
-    let metadata = file
-        .metadata()
-        .map_err(failed("cannot read the token key", path))?;
-    let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
-        let path = path.to_owned();
-        return Err(BootError::OpenKey { path, mode });
-    }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)
-        .map_err(failed("cannot read the token key", path))?;
-    Ok(bytes)
-}
-
-/// Takes the data folder for this process, ends what a former one left, and begins to prepare what
-/// VMs are made of. `agent` is the static program that VMs run. Blocks.
+/// Takes the data directory for this process, ends what a previous one left, and begins to prepare
+/// what VMs are made of. `agent` is the static program that VMs run. Blocks.
 ///
 /// # Errors
 /// See [`BootError`]; that no VM can be had yet is no such error.
 pub fn service(
     config: &ManagerConfig,
-    folders: &Folders,
+    directory: &DataDirectory,
     agent: &Path,
 ) -> Result<VmService, BootError> {
-    let store = folders.alone()?;
-    let runtime = folders.runtime();
+    let store = directory.alone()?;
+    vm_engine::bound_buffers(config.settings.buffers_mib << 20);
+    let runtime = directory.runtime();
     // The lock is held: nobody else's VMs can be there.
-    let leftovers = vm_engine::end_leftovers(&runtime)
+    let leftovers = vm_engine::end_orphans(&runtime)
         .map_err(failed("cannot end what a former manager left in", &runtime))?;
     for leftover in leftovers {
         tracing::warn!(
@@ -217,46 +56,22 @@ pub fn service(
         .mode(0o700)
         .create(&runtime)
         .map_err(failed("cannot make", &runtime))?;
-    let images = ImageStore::open(&folders.images())?;
-    let wanted = drivers::Wanted {
+    let images = ImageStore::open(&directory.images())?;
+    let setup = drivers::DriverSetup {
         config: config.clone(),
-        folders: folders.clone(),
+        directory: directory.clone(),
         images: images.clone(),
         agent: agent.to_owned(),
     };
-    let prepare = Box::new(move |progress: &(dyn Fn(&str) + Send + Sync)| wanted.prepare(progress));
-    let host = Preparing::begin(config.driver, images, prepare)
-        .map_err(failed("cannot start a thread for", &folders.data))?;
+    let prepare = Box::new(move |progress: &(dyn Fn(&str) + Send + Sync)| setup.prepare(progress));
+    let host = HostPreparation::begin(config.driver, images, prepare)
+        .map_err(failed("cannot start a thread for", &directory.data))?;
     let (driver, images) = (Arc::clone(&host), host);
     Ok(VmService::new(
         config.settings.clone(),
         driver,
         images,
         store,
+        Clock::start(),
     )?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_key_is_made_once_for_its_owner_alone() {
-        let home = tempfile::tempdir().unwrap();
-        let folders = Folders::open(&home.path().join("data")).unwrap();
-        let path = home.path().join("data/token.key");
-        folders.token_key().unwrap();
-        let first = fs::read(&path).unwrap();
-        let mode = fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!((first.len(), mode & 0o777), (KEY_BYTES, 0o600));
-        folders.token_key().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), first);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let refused = folders.token_key().unwrap_err();
-        assert!(refused.to_string().contains("chmod 600"), "{refused}");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        fs::write(&path, "short").unwrap();
-        let refused = folders.token_key().unwrap_err();
-        assert!(refused.to_string().contains("5 bytes"), "{refused}");
-    }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! {"stream":"stdout","data":"text"}              or "b64" where a piece is not UTF-8
 //! {"dropped":4096}                               so many bytes are no longer kept
-//! {}                                             a sign of life
+//! {}                                             a keep-alive
 //! {"state":"exited","exit_code":0,"signal":null,"dropped_bytes":0}     the last line, always
 //! ```
 
@@ -14,16 +14,11 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use serde::Serialize;
 use vm_actors::ExecRecord;
-use vm_actors::log::{Follower, Piece};
-use vm_core::wire;
+use vm_actors::log::{Follower, LogChunk};
+use vmm_api_core::{Chunk, Dropped};
 
 /// How often a line comes at least.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-
-#[derive(Serialize)]
-struct Dropped {
-    dropped: u64,
-}
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 struct Following {
     record: Arc<ExecRecord>,
@@ -51,12 +46,12 @@ pub(crate) fn lines(
 
 impl Following {
     async fn next_line(&mut self) -> Bytes {
-        let piece = tokio::time::timeout(SIGN_OF_LIFE, self.follower.next()).await;
+        let piece = tokio::time::timeout(KEEP_ALIVE_INTERVAL, self.follower.next()).await;
         match piece {
             Err(_) => Bytes::from_static(b"{}\n"),
-            Ok(Piece::Output(stream, bytes)) => line(&wire::Chunk::new(stream, &bytes)),
-            Ok(Piece::Lost(dropped)) => line(&Dropped { dropped }),
-            Ok(Piece::End(_)) => {
+            Ok(LogChunk::Output(stream, bytes)) => line(&Chunk::new(stream, &bytes)),
+            Ok(LogChunk::Lost(dropped)) => line(&Dropped { dropped }),
+            Ok(LogChunk::End(_)) => {
                 self.ended = true;
                 line(&self.record.view())
             }

@@ -1,7 +1,7 @@
 //! The VM manager's routes and its server.
 //!
 //! ```text
-//! request ─▶ Edge (host, origin, limits) ─▶ token and scope ─▶ handler ─message─▶ Desk, Vm
+//! request ─▶ Edge (host, origin, limits) ─▶ token and scope ─▶ handler ─message─▶ VmScheduler, Vm
 //!                                                                 └─────reads────▶ Board
 //! ```
 //! A handler turns a request into a message and the reply into JSON; it decides nothing. Whose

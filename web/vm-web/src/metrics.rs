@@ -1,17 +1,15 @@
-//! The manager's own figures for `/metrics`, read from the board when they are asked for.
+//! The manager's own figures for `/metrics`, read from the view when they are asked for.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use edge_web::figures::{counters, gauges};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
-use vm_actors::board::state_label;
-use vm_actors::{Shared, VmService};
+use vm_actors::VmManagerView;
 use vm_engine::network::TrafficView;
 
 /// Reads what the actors have published.
-pub(crate) struct VmMetrics(pub(crate) Arc<Shared>);
+pub(crate) struct VmMetrics(pub(crate) VmManagerView);
 
 impl Collector for VmMetrics {
     fn desc(&self) -> Vec<&Desc> {
@@ -20,13 +18,13 @@ impl Collector for VmMetrics {
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let shared = &self.0;
+        let manager = &self.0;
         let mut states: BTreeMap<&'static str, u64> = BTreeMap::new();
-        for slot in shared.board.list() {
-            *states.entry(state_label(slot.state())).or_default() += 1;
+        for vm in manager.vms() {
+            *states.entry(vm.entry.state().label()).or_default() += 1;
         }
-        let (ready, target, _) = VmService::pool_counts(shared);
-        let view = shared.board.counters.view();
+        let pool = manager.pool();
+        let view = manager.counters();
         let allocations = view.allocations.iter();
         let counts = allocations
             .clone()
@@ -44,7 +42,7 @@ impl Collector for VmMetrics {
                 "vm_pool_vms",
                 "VMs that wait in the pool, and those that should.",
                 "kind",
-                vec![("ready", ready as f64), ("target", target as f64)],
+                vec![("ready", pool.ready as f64), ("target", pool.target as f64)],
             ),
             counters(
                 "vm_allocations_total",
@@ -95,7 +93,7 @@ impl Collector for VmMetrics {
                 [("", view.leaked as f64)],
             ),
         ];
-        families.extend(network(&shared.traffic.view()));
+        families.extend(network(&manager.traffic()));
         families
     }
 }

@@ -66,11 +66,11 @@ pub(crate) fn of_create(failure: CreateFailure) -> Problem {
             let field = FieldError::new("image", detail.clone());
             Problem::unprocessable(detail, vec![field])
         }
-        CreateFailure::Image(ImageFailure::Making { .. }) => {
+        CreateFailure::Image(ImageFailure::Preparing { .. }) => {
             Problem::unavailable(detail, IMAGE_RETRY).kind("preparing", "Being prepared")
         }
-        CreateFailure::Image(ImageFailure::Broken(_)) => Problem::unavailable(detail, 60),
-        CreateFailure::OtherOrder => {
+        CreateFailure::Image(ImageFailure::Unusable(_)) => Problem::unavailable(detail, 60),
+        CreateFailure::OtherRequest => {
             let field = FieldError::new("Idempotency-Key", detail.clone());
             Problem::unprocessable(detail, vec![field])
         }

@@ -3,14 +3,13 @@
 use std::future::Future;
 use std::io;
 use std::net::TcpListener;
-use std::sync::Arc;
 
-use actix_web::{App, web};
+use actix_web::web;
 use edge_web::guard::{HostPolicy, OriginPolicy};
-use edge_web::{Edge, EdgeConfig, Health, Metrics, ServeOptions, serve};
+use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, ServeOptions};
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
 use vm_actors::images::HostState;
-use vm_actors::{Desk, Shared, VmService};
+use vm_actors::{VmManagerView, VmScheduler, VmService};
 use vm_core::token::TokenKey;
 
 use crate::api;
@@ -45,7 +44,8 @@ impl VmServer {
         server(Root::own("orrery", parts))
     }
 
-    /// Starts the actors below a tree that others have as well; this server's end stops its own only.
+    /// Starts the actors below a tree that others have as well; this server's end stops its own
+    /// only.
     ///
     /// # Errors
     /// When the tree takes no more, or has ended.
@@ -65,23 +65,25 @@ impl VmServer {
     ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
         let VmService {
             supervisor,
-            desk,
-            shared,
+            scheduler,
+            view,
+            ..
         } = service;
         (vec![supervisor], |root| {
-            Self::of(root, desk, shared, options)
+            Self::of(root, scheduler, view, options)
         })
     }
 
-    fn of(root: Root, desk: ChildRef<Desk>, shared: Arc<Shared>, options: ServerOptions) -> Self {
+    fn of(
+        root: Root,
+        scheduler: ChildRef<VmScheduler>,
+        view: VmManagerView,
+        options: ServerOptions,
+    ) -> Self {
         let metrics = Metrics::new();
-        metrics.register(VmMetrics(Arc::clone(&shared)));
-        let health = conditions(&shared, &desk);
-        let state = web::Data::new(VmState {
-            desk,
-            shared,
-            key: options.key.clone(),
-        });
+        metrics.register(VmMetrics(view.clone()));
+        let health = conditions(&view, &scheduler);
+        let state = web::Data::new(VmState { scheduler, view });
         Self {
             root,
             state,
@@ -89,12 +91,6 @@ impl VmServer {
             health,
             options,
         }
-    }
-
-    /// What the actors share.
-    #[must_use]
-    pub fn shared(&self) -> &Arc<Shared> {
-        &self.state.shared
     }
 
     /// To look at the actors, or to stop them.
@@ -122,55 +118,43 @@ impl VmServer {
         } = self;
         let hosts = options.hosts.iter().map(String::as_str);
         let hosts = HostPolicy::new(listener.local_addr()?, hosts);
-        let edge = Edge::new(EdgeConfig {
+        let edge = EdgeConfig {
             origins: OriginPolicy::default(),
             // Tokens are checked by the routes: they say who calls, not only that one may.
             token: None,
             ..EdgeConfig::new(hosts, &metrics)
-        });
+        };
         let handle = root.handle();
-        let tree = web::Data::new(handle.tree().clone());
-        let health = web::Data::new(health);
-        let ready = state.desk.clone();
-        let factory = move || {
-            let routes = api::routes(&metrics);
-            App::new()
-                .wrap(edge.clone())
-                .app_data(state.clone())
-                .app_data(health.clone())
-                .app_data(tree.clone())
-                .app_data(web::Data::new(metrics.clone()))
-                .configure(|config| routes.configure(config))
-        };
-        let (actors, ended) = root.until(shutdown);
-        let ended = async move {
-            ended.await;
+        let scheduler = state.scheduler.clone();
+        let server = EdgeServer::new(edge, options.serve, (&metrics, health), api::routes);
+        server
+            .data(state)
+            .data(web::Data::new(options.key))
+            .data(web::Data::new(handle.tree().clone()))
             // At once, not after the requests: whoever follows a command would wait for its VM.
-            handle.stop();
-        };
-        // What is not there by then is the business of `/readyz`.
-        ready.ready_within(edge_web::START_PATIENCE).await;
-        serve(listener, factory, options.serve, ended).await?;
-        actors.end().await.map_err(io::Error::other)
+            .serve_actors(listener, (root, &scheduler), shutdown, move || {
+                handle.stop();
+            })
+            .await
     }
 }
 
-fn conditions(shared: &Arc<Shared>, desk: &ChildRef<Desk>) -> Health {
-    let images = Arc::clone(&shared.images);
+fn conditions(view: &VmManagerView, scheduler: &ChildRef<VmScheduler>) -> Health {
+    let host = view.clone();
     Health::new()
-        .check("desk", desk.condition())
-        .check("machines", move || match images.host().state {
+        .check("scheduler", scheduler.condition())
+        .check("machines", move || match host.host().state {
             HostState::Ready => Ok(()),
             HostState::Preparing(text) => Err(format!("being prepared: {text}")),
             HostState::Failed(text) => Err(text),
         })
-        .check("store", shared.store.condition())
+        .check("store", view.store_condition())
 }
 
 impl std::fmt::Debug for VmServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("VmServer")
-            .field("shared", &self.state.shared)
+            .field("view", &self.state.view)
             .finish_non_exhaustive()
     }
 }

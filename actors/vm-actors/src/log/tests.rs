@@ -9,9 +9,9 @@ async fn all(follower: &mut Follower) -> (Vec<u8>, u64, ExecEnd) {
     let (mut output, mut lost) = (Vec::new(), 0);
     loop {
         match follower.next().await {
-            Piece::Output(_, piece) => output.extend_from_slice(&piece),
-            Piece::Lost(bytes) => lost += bytes,
-            Piece::End(end) => return (output, lost, end),
+            LogChunk::Output(_, piece) => output.extend_from_slice(&piece),
+            LogChunk::Lost(bytes) => lost += bytes,
+            LogChunk::End(end) => return (output, lost, end),
         }
     }
 }
@@ -20,19 +20,19 @@ async fn all(follower: &mut Follower) -> (Vec<u8>, u64, ExecEnd) {
 async fn readers_get_everything_in_order_whenever_they_come() {
     let log = OutputLog::new(0, Duration::ZERO);
     let mut early = log.follow();
-    log.push(Stream::Stdout, b"one ");
+    log.push(OutputStream::Stdout, b"one ");
     assert_eq!(
         early.next().await,
-        Piece::Output(Stream::Stdout, "one ".into())
+        LogChunk::Output(OutputStream::Stdout, "one ".into())
     );
-    log.push(Stream::Stderr, b"two");
+    log.push(OutputStream::Stderr, b"two");
     assert!(log.finish(EXITED));
     assert!(!log.finish(ExecEnd::Killed), "the first end is kept");
-    log.push(Stream::Stdout, b"after the end");
+    log.push(OutputStream::Stdout, b"after the end");
     assert_eq!(all(&mut early).await, (b"two".to_vec(), 0, EXITED));
     let mut late = log.follow();
     assert_eq!(all(&mut late).await, (b"one two".to_vec(), 0, EXITED));
-    assert_eq!(late.next().await, Piece::End(EXITED));
+    assert_eq!(late.next().await, LogChunk::End(EXITED));
 }
 
 #[actix_rt::test]
@@ -40,7 +40,7 @@ async fn r10_without_readers_the_newest_is_kept_and_the_loss_is_told() {
     let log = OutputLog::new(0, LONG);
     let piece = vec![b'x'; 50_000];
     for _ in 0..1000 {
-        assert_eq!(log.push(Stream::Stdout, &piece), Flow::Continue);
+        assert_eq!(log.push(OutputStream::Stdout, &piece), Flow::Continue);
         assert!(log.sizes().0 <= LEAST_LOG);
     }
     log.finish(EXITED);
@@ -54,12 +54,12 @@ async fn t5_output_of_a_byte_at_a_time_costs_no_more_than_the_limit() {
     let log = OutputLog::new(0, LONG);
     let mut reader = log.follow();
     for number in 0..3_000_000_u32 {
-        let stream = [Stream::Stdout, Stream::Stderr][usize::from(number % 7 == 0)];
+        let stream = [OutputStream::Stdout, OutputStream::Stderr][usize::from(number % 7 == 0)];
         log.push(stream, b"x");
         if number % 1000 == 0 {
             assert!(matches!(
                 reader.next().await,
-                Piece::Output(..) | Piece::Lost(_)
+                LogChunk::Output(..) | LogChunk::Lost(_)
             ));
         }
     }
@@ -79,16 +79,16 @@ async fn a_piece_that_grows_is_read_on() {
     let log = OutputLog::new(0, LONG);
     let mut reader = log.follow();
     for (stream, text) in [
-        (Stream::Stdout, "a"),
-        (Stream::Stdout, "b"),
-        (Stream::Stderr, "c"),
-        (Stream::Stdout, "d"),
+        (OutputStream::Stdout, "a"),
+        (OutputStream::Stdout, "b"),
+        (OutputStream::Stderr, "c"),
+        (OutputStream::Stdout, "d"),
     ] {
         log.push(stream, text.as_bytes());
-        assert_eq!(reader.next().await, Piece::Output(stream, text.into()));
+        assert_eq!(reader.next().await, LogChunk::Output(stream, text.into()));
     }
     log.finish(EXITED);
-    assert_eq!(reader.next().await, Piece::End(EXITED));
+    assert_eq!(reader.next().await, LogChunk::End(EXITED));
     let (output, ..) = all(&mut log.follow()).await;
     assert_eq!(output, b"abcd");
 }
@@ -102,7 +102,7 @@ async fn r10_a_reader_that_takes_slows_the_command_and_loses_nothing() {
         let mut held = 0_u32;
         for number in 0..1000_u32 {
             let piece = [(number % 251) as u8; 10_000];
-            if writer.push(Stream::Stdout, &piece) == Flow::Hold {
+            if writer.push(OutputStream::Stdout, &piece) == Flow::Hold {
                 held += 1;
                 writer.room().await;
             }
@@ -122,9 +122,9 @@ async fn a_reader_that_takes_nothing_stops_nobody_for_ever() {
     let log = OutputLog::new(0, Duration::from_millis(20));
     let mut sleeper = log.follow();
     let piece = vec![0; LEAST_LOG];
-    assert_eq!(log.push(Stream::Stdout, &piece), Flow::Hold);
+    assert_eq!(log.push(OutputStream::Stdout, &piece), Flow::Hold);
     log.room().await;
-    assert_eq!(log.push(Stream::Stdout, &piece), Flow::Continue);
+    assert_eq!(log.push(OutputStream::Stdout, &piece), Flow::Continue);
     log.finish(EXITED);
     let (output, lost, end) = all(&mut sleeper).await;
     assert_eq!(
@@ -138,7 +138,10 @@ async fn the_end_of_a_command_and_of_a_reader_free_who_waits_for_room() {
     for end in [true, false] {
         let log = OutputLog::new(0, LONG);
         let reader = log.follow();
-        assert_eq!(log.push(Stream::Stdout, &vec![0; LEAST_LOG]), Flow::Hold);
+        assert_eq!(
+            log.push(OutputStream::Stdout, &vec![0; LEAST_LOG]),
+            Flow::Hold
+        );
         let waiting = {
             let log = Arc::clone(&log);
             actix_rt::spawn(async move { log.room().await })

@@ -8,15 +8,14 @@ use actix::{
 };
 use actix_rt::task::spawn_blocking;
 use tokio::sync::Notify;
-use vm_core::{ExecEnd, ExecId, ExecSpec, ExecState, FailureReason, Stream};
+use vm_core::{ExecEnd, ExecId, ExecSpec, ExecState, FailureReason, OutputStream};
 use vm_engine::{ExecSink, ExecTicket, Flow, Machine, MachineError};
 
 use super::{Phase, Vm};
-use crate::board::Counters;
+use crate::counters::Counters;
+use crate::entry::ExecRecord;
 use crate::log::OutputLog;
 use crate::messages::{KillExec, StartExec, VmFailure};
-use crate::settings::Shared;
-use crate::slot::ExecRecord;
 
 /// How long after a command's time limit its end may come before the VM counts as silent.
 const TIMEOUT_GRACE: Duration = Duration::from_secs(15);
@@ -29,21 +28,15 @@ struct ExecEnded(Arc<ExecRecord>);
 /// Takes a command's output on a thread of the machine.
 struct Sink {
     record: Arc<ExecRecord>,
-    shared: Arc<Shared>,
+    counters: Arc<Counters>,
     vm: Addr<Vm>,
     /// Output is held.
     held: Arc<Notify>,
 }
 
-impl Sink {
-    fn counters(&self) -> &Counters {
-        &self.shared.board.counters
-    }
-}
-
 impl ExecSink for Sink {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) -> Flow {
-        self.counters().output(bytes.len());
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> Flow {
+        self.counters.output(bytes.len());
         let flow = self.record.log.push(stream, bytes);
         if flow == Flow::Hold {
             self.held.notify_one();
@@ -58,9 +51,9 @@ impl ExecSink for Sink {
 }
 
 impl Vm {
-    /// A record for a new command, on the slot already.
+    /// A record for a new command, published already.
     fn new_exec(&mut self) -> Result<Arc<ExecRecord>, VmFailure> {
-        let settings = &self.shared.settings;
+        let settings = &self.resources.settings;
         let number = self.next_exec;
         let id = format!("ex-{number}");
         let record = Arc::new(ExecRecord {
@@ -69,39 +62,39 @@ impl Vm {
             log: OutputLog::new(settings.log_bytes, settings.patience),
             ticket: OnceLock::new(),
         });
-        self.slot
+        self.entry
             .add_exec(Arc::clone(&record), settings.max_execs)
             .ok_or(VmFailure::Busy(settings.max_execs))?;
         self.next_exec += 1;
         Ok(record)
     }
 
-    /// The machine took the order, or not.
-    fn exec_begun(
+    /// The machine started the command, or not.
+    fn exec_started_by_machine(
         &mut self,
         begun: Result<ExecTicket, MachineError>,
-        started: Started,
+        starting: StartingExec,
         ctx: &mut Context<Self>,
     ) -> Result<ExecId, VmFailure> {
-        let Started {
+        let StartingExec {
             record,
             machine,
             held,
             limit,
-        } = started;
+        } = starting;
         match begun {
             Err(error) => {
                 let reason = error.to_string();
                 record.log.finish(ExecEnd::Lost { reason });
-                self.slot.remove_exec(&record.id);
+                self.entry.remove_exec(&record.id);
                 self.refresh_work();
                 Err(error.into())
             }
             Ok(ticket) => {
                 // Set here only.
                 let _ = record.ticket.set(ticket);
-                tracing::info!(event = "vm.exec.started", vm = %self.slot.id, exec = %record.id);
-                self.shared.board.counters.exec_started();
+                tracing::info!(event = "vm.exec.started", vm = %self.entry.id, exec = %record.id);
+                self.resources.counters.exec_started();
                 ctx.spawn(keep_flowing(machine, Arc::clone(&record), held).into_actor(self));
                 if let Some(limit) = limit {
                     let record = Arc::clone(&record);
@@ -118,13 +111,13 @@ impl Vm {
     fn past_limit(&mut self, record: &ExecRecord, ctx: &mut Context<Self>) {
         if record.log.end().is_none() {
             let detail = format!("{} was not ended at its time limit", record.id);
-            self.broke(FailureReason::GuestSilent, detail, ctx);
+            self.fail(FailureReason::GuestSilent, detail, ctx);
         }
     }
 }
 
-/// What is needed when the machine has taken the order.
-struct Started {
+/// A command that the machine is being told to start.
+struct StartingExec {
     record: Arc<ExecRecord>,
     machine: Arc<dyn Machine>,
     held: Arc<Notify>,
@@ -150,10 +143,10 @@ impl Handler<StartExec> for Vm {
 
     fn handle(&mut self, StartExec(spec): StartExec, ctx: &mut Context<Self>) -> Self::Result {
         match self.start_exec(spec, ctx) {
-            Ok((begun, started)) => Box::pin(
+            Ok((begun, starting)) => Box::pin(
                 begun
                     .into_actor(self)
-                    .map(move |begun, vm, ctx| vm.exec_begun(begun, started, ctx)),
+                    .map(move |begun, vm, ctx| vm.exec_started_by_machine(begun, starting, ctx)),
             ),
             Err(failure) => Box::pin(async { Err(failure) }.into_actor(self)),
         }
@@ -168,7 +161,7 @@ impl Vm {
     ) -> Result<
         (
             impl Future<Output = Result<ExecTicket, MachineError>> + 'static + use<>,
-            Started,
+            StartingExec,
         ),
         VmFailure,
     > {
@@ -178,11 +171,11 @@ impl Vm {
         let held = Arc::new(Notify::new());
         let sink = Sink {
             record: Arc::clone(&record),
-            shared: Arc::clone(&self.shared),
+            counters: Arc::clone(&self.resources.counters),
             vm: ctx.address(),
             held: Arc::clone(&held),
         };
-        let started = Started {
+        let starting = StartingExec {
             record,
             machine: Arc::clone(&machine),
             held,
@@ -192,14 +185,14 @@ impl Vm {
         let begun = async move {
             begun
                 .await
-                .unwrap_or_else(|panic| Err(MachineError::Gone(panic.to_string())))
+                .unwrap_or_else(|panic| Err(MachineError::Terminated(panic.to_string())))
         };
-        Ok((begun, started))
+        Ok((begun, starting))
     }
 
     /// The machine, when the VM takes work.
     pub(super) fn working_machine(&self) -> Result<Arc<dyn Machine>, VmFailure> {
-        let state = self.slot.state();
+        let state = self.entry.state();
         match &self.machine {
             Some(machine) if self.phase == Phase::Running && state.takes_work() => {
                 Ok(Arc::clone(machine))
@@ -225,7 +218,7 @@ impl Handler<ExecEnded> for Vm {
         };
         tracing::info!(
             event = "vm.exec.ended",
-            vm = %self.slot.id,
+            vm = %self.entry.id,
             exec = %record.id,
             state,
             exit_code = view.exit_code,
@@ -237,7 +230,7 @@ impl Handler<KillExec> for Vm {
     type Result = ResponseActFuture<Self, Result<(), VmFailure>>;
 
     fn handle(&mut self, KillExec(id): KillExec, _: &mut Context<Self>) -> Self::Result {
-        let found = self.slot.exec(&id);
+        let found = self.entry.exec(&id);
         let machine = self.machine.clone();
         let killed = async move {
             let record = found.ok_or_else(|| VmFailure::UnknownExec(id.clone()))?;
@@ -248,10 +241,11 @@ impl Handler<KillExec> for Vm {
             let ticket = record.ticket.get().copied();
             let ticket = ticket.ok_or(VmFailure::UnknownExec(id))?;
             let killed = spawn_blocking(move || machine.kill_exec(ticket)).await;
-            let killed = killed.unwrap_or_else(|panic| Err(MachineError::Gone(panic.to_string())));
+            let killed =
+                killed.unwrap_or_else(|panic| Err(MachineError::Terminated(panic.to_string())));
             match killed {
                 // It has ended meanwhile, with the VM.
-                Err(MachineError::Gone(_)) => Ok(()),
+                Err(MachineError::Terminated(_)) => Ok(()),
                 killed => killed.map_err(VmFailure::from),
             }
         };

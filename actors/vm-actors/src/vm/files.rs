@@ -6,28 +6,22 @@ use std::sync::Arc;
 use actix::{Context, Handler, ResponseFuture};
 use actix_rt::task::spawn_blocking;
 use bytes::{Buf, Bytes};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use vm_core::guest::TarSummary;
 use vm_engine::Machine;
 
-use super::Vm;
+use super::{MAX_TRANSFERS, Vm};
 use crate::messages::{GetFiles, PutFiles, TarPart, VmFailure};
-
-/// Tars on their way into or out of one VM at once.
-const MAX_TRANSFERS: usize = 4;
 
 /// The size of the pieces a tar is handed out in.
 const PIECE: usize = 64 * 1024;
 
 impl Vm {
-    /// The machine, and the right to move a tar as long as it is held.
-    fn transfer(&self) -> Result<(Arc<dyn Machine>, Arc<()>), VmFailure> {
+    /// The machine, and a permit to transfer a tar.
+    fn transfer(&self) -> Result<(Arc<dyn Machine>, OwnedSemaphorePermit), VmFailure> {
         let machine = self.working_machine()?;
-        // One reference is the actor's own.
-        if Arc::strong_count(&self.transfers) > MAX_TRANSFERS {
-            return Err(VmFailure::Busy(MAX_TRANSFERS));
-        }
-        Ok((machine, Arc::clone(&self.transfers)))
+        let permit = Arc::clone(&self.transfers).try_acquire_owned();
+        Ok((machine, permit.map_err(|_| VmFailure::Busy(MAX_TRANSFERS))?))
     }
 }
 
@@ -36,11 +30,11 @@ impl Handler<PutFiles> for Vm {
 
     fn handle(&mut self, PutFiles { path, tar }: PutFiles, _: &mut Context<Self>) -> Self::Result {
         let transfer = self.transfer();
-        let deadline = self.shared.settings.tar_deadline;
+        let deadline = self.resources.settings.tar_deadline;
         Box::pin(async move {
-            let (machine, held) = transfer?;
+            let (machine, permit) = transfer?;
             let put = spawn_blocking(move || {
-                let _held = held;
+                let _permit = permit;
                 machine.put_tar(&path, &mut Incoming::new(tar), deadline)
             });
             let put = put
@@ -55,10 +49,10 @@ impl Handler<GetFiles> for Vm {
     type Result = Result<(), VmFailure>;
 
     fn handle(&mut self, GetFiles { path, tar }: GetFiles, _: &mut Context<Self>) -> Self::Result {
-        let (machine, held) = self.transfer()?;
-        let deadline = self.shared.settings.tar_deadline;
+        let (machine, permit) = self.transfer()?;
+        let deadline = self.resources.settings.tar_deadline;
         spawn_blocking(move || {
-            let _held = held;
+            let _permit = permit;
             let mut outgoing = Outgoing::new(tar);
             let got = machine.get_tar(&path, &mut outgoing, deadline);
             outgoing.finish(got.map(drop).map_err(VmFailure::from));
@@ -70,7 +64,7 @@ impl Handler<GetFiles> for Vm {
 /// A tar as it comes from the edge. Blocks.
 struct Incoming {
     parts: mpsc::Receiver<TarPart>,
-    present: Bytes,
+    current: Bytes,
     ended: bool,
 }
 
@@ -78,7 +72,7 @@ impl Incoming {
     fn new(parts: mpsc::Receiver<TarPart>) -> Self {
         Self {
             parts,
-            present: Bytes::new(),
+            current: Bytes::new(),
             ended: false,
         }
     }
@@ -86,9 +80,9 @@ impl Incoming {
 
 impl Read for Incoming {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.present.is_empty() && !self.ended {
+        while self.current.is_empty() && !self.ended {
             match self.parts.blocking_recv() {
-                Some(TarPart::Data(bytes)) => self.present = bytes,
+                Some(TarPart::Data(bytes)) => self.current = bytes,
                 Some(TarPart::End) => self.ended = true,
                 None => {
                     let text = "the sender left before its end";
@@ -96,8 +90,8 @@ impl Read for Incoming {
                 }
             }
         }
-        let count = self.present.len().min(into.len());
-        self.present.copy_to_slice(&mut into[..count]);
+        let count = self.current.len().min(into.len());
+        self.current.copy_to_slice(&mut into[..count]);
         Ok(count)
     }
 }

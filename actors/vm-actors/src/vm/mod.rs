@@ -1,14 +1,13 @@
 //! One VM that is given out.
 //!
 //! ```text
-//! Desk ─starts─▶ Vm ─threads─▶ Machine (make, exec, tar, ping, kill)
+//! VmScheduler ─starts─▶ Vm ─threads─▶ Machine (exec, tar, ping, kill)
 //! edge ─StartExec, KillExec, PutFiles, GetFiles, ExtendLease, ReleaseVm─▶ Vm
-//! Machine ─Happened─▶ Vm ─VmFreed─▶ Desk          Vm ─publishes─▶ VmSlot
+//! Machine ─MachineEnded─▶ Vm ─VmFreed─▶ VmScheduler          Vm ─publishes─▶ VmEntry
 //! ```
-//! Its life is the VM's: it ends when nothing of the VM is left. Whatever ends it first (a panic,
-//! an abort) ends the machine as well.
+//! It ends when nothing of the VM is left. Whatever ends it first (a panic, an abort) ends the
+//! machine as well.
 
-mod birth;
 mod exec;
 mod files;
 
@@ -20,178 +19,201 @@ use actix::{
     WrapFuture,
 };
 use actix_rt::task::{JoinError, spawn_blocking};
-use supervision::{ChildContext, ChildRef};
-use tokio::sync::oneshot;
+use store::Store;
+use supervision::ChildContext;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::Instant;
-use vm_core::{FailureReason, LeaseError, UnixMs, VmEvent, VmState};
+use vm_core::{FailureReason, LeaseError, UnixMs, VmEvent, VmId, VmState};
 use vm_engine::{DriverError, Machine, MachineEvent};
 
-use crate::desk::Desk;
-use crate::keys::{self, OrderKey};
-use crate::messages::{ExtendLease, ReleaseVm, VmFreed};
-use crate::settings::Shared;
-use crate::slot::{Unborn, VmSlot};
+use crate::clock::Clock;
+use crate::counters::Counters;
+use crate::entry::{StartFailure, VmEntry};
+use crate::keys::{self, IdempotencyKey};
+use crate::messages::{ExtendLease, ReleaseVm};
+use crate::provisioning::{ProvisionPlan, ProvisionedVm, Provisioner};
+use crate::settings::VmSettings;
 
-pub(crate) use birth::Birth;
-use birth::Born;
-pub(crate) use birth::{discard, spawn_clone};
+/// Tars on their way into or out of one VM at once.
+const MAX_TRANSFERS: usize = 4;
 
 /// The actor.
 pub struct Vm {
-    life: ChildContext,
-    shared: Arc<Shared>,
+    context: ChildContext,
+    resources: VmResources,
     /// Where its state is published.
-    slot: Arc<VmSlot>,
-    desk: ChildRef<Desk>,
-    /// The key of its order.
-    key: Option<OrderKey>,
+    entry: Arc<VmEntry>,
+    /// The key of its request.
+    key: Option<IdempotencyKey>,
     /// What it is made from; taken when it starts.
-    birth: Option<Birth>,
+    plan: Option<ProvisionPlan>,
     machine: Option<Arc<dyn Machine>>,
     phase: Phase,
     /// The machine is being killed.
     removing: bool,
     /// Those who wait for its end.
-    when_gone: Vec<oneshot::Sender<()>>,
-    /// When the order came.
-    ordered: Instant,
+    when_terminated: Vec<oneshot::Sender<()>>,
+    requested: Instant,
     /// The machine's word on when it was last heard, as it was last read.
     heard: Option<UnixMs>,
-    /// A question whether the guest lives is on its way.
+    /// A question whether the guest is alive is not answered yet.
     pinging: bool,
     next_exec: u64,
-    /// Tars on their way.
-    transfers: Arc<()>,
+    /// Permits for tars in transfer.
+    transfers: Arc<Semaphore>,
 }
 
-/// Where the actor is; the VM's own state is in the slot.
+/// Where the actor is; the VM's own state is in the entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The machine is being made.
-    Making,
+    Provisioning,
     /// As before, but it is not wanted any more.
-    MakingInVain,
+    ProvisioningCancelled,
     /// There is a machine.
     Running,
-    /// It broke, and is kept for people to see.
-    Broken(UnixMs),
+    /// It failed at that time, and is kept for people to see.
+    Failed(UnixMs),
     /// The machine is being killed.
-    Ending,
+    Terminating,
     /// Nothing is left.
-    Over,
+    Terminated,
+}
+
+/// Whom a VM tells how it goes on.
+pub(crate) trait VmObserver: Send + Sync {
+    /// It uses nothing of the host any more.
+    fn freed(&self);
+    /// Nothing of it is left.
+    fn terminated(&self, id: &VmId);
+}
+
+/// What a VM's actor needs of the manager.
+#[derive(Clone)]
+pub(crate) struct VmResources {
+    pub(crate) provisioner: Provisioner,
+    pub(crate) store: Store,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) clock: Clock,
+    pub(crate) settings: Arc<VmSettings>,
+    pub(crate) observer: Arc<dyn VmObserver>,
 }
 
 /// What a VM's actor is started with.
-pub(crate) struct VmOrder {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) slot: Arc<VmSlot>,
-    pub(crate) desk: ChildRef<Desk>,
-    pub(crate) key: Option<OrderKey>,
-    pub(crate) birth: Birth,
-    pub(crate) ordered: Instant,
+pub(crate) struct VmStart {
+    pub(crate) resources: VmResources,
+    pub(crate) entry: Arc<VmEntry>,
+    pub(crate) key: Option<IdempotencyKey>,
+    pub(crate) plan: ProvisionPlan,
+    /// When the request came.
+    pub(crate) requested: Instant,
 }
 
-/// The machine had something to say.
+/// The machine has ended by itself.
 #[derive(Message)]
 #[rtype(result = "()")]
-struct Happened(MachineEvent);
+struct MachineEnded(MachineEvent);
 
 impl Vm {
-    pub(crate) fn new(life: ChildContext, order: VmOrder) -> Self {
+    pub(crate) fn new(context: ChildContext, start: VmStart) -> Self {
         Self {
-            life,
-            shared: order.shared,
-            slot: order.slot,
-            desk: order.desk,
-            key: order.key,
-            birth: Some(order.birth),
+            context,
+            resources: start.resources,
+            entry: start.entry,
+            key: start.key,
+            plan: Some(start.plan),
             machine: None,
-            phase: Phase::Making,
+            phase: Phase::Provisioning,
             removing: false,
-            when_gone: Vec::new(),
-            ordered: order.ordered,
+            when_terminated: Vec::new(),
+            requested: start.requested,
             heard: None,
             pinging: false,
             next_exec: 1,
-            transfers: Arc::new(()),
+            transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
         }
     }
 
-    fn make(&mut self, ctx: &mut Context<Self>) {
-        let Some(birth) = self.birth.take() else {
+    fn provision(&mut self, ctx: &mut Context<Self>) {
+        let Some(plan) = self.plan.take() else {
             return;
         };
-        let (slot, shared) = (Arc::clone(&self.slot), Arc::clone(&self.shared));
-        let made = spawn_blocking(move || birth.make(&slot.id, &slot.spec, &shared));
+        let (entry, provisioner) = (Arc::clone(&self.entry), self.resources.provisioner.clone());
+        let provisioned =
+            spawn_blocking(move || provisioner.provision(plan, &entry.id, &entry.spec));
         ctx.spawn(
-            made.into_actor(self)
-                .map(|made, vm, ctx| vm.made(made, ctx)),
+            provisioned
+                .into_actor(self)
+                .map(|provisioned, vm, ctx| vm.provisioned(provisioned, ctx)),
         );
     }
 
-    fn made(
+    fn provisioned(
         &mut self,
-        made: Result<Result<Born, DriverError>, JoinError>,
+        provisioned: Result<Result<ProvisionedVm, DriverError>, JoinError>,
         ctx: &mut Context<Self>,
     ) {
-        match made {
-            Ok(Ok(born)) => self.born(born, ctx),
+        match provisioned {
+            Ok(Ok(provisioned)) => self.started(provisioned, ctx),
             Ok(Err(error)) => {
-                let unborn = match error {
-                    DriverError::Unsupported { .. } => Unborn::Unsupported,
-                    ref error if error.is_shortage() => Unborn::Shortage,
-                    _ => Unborn::Broken,
+                let failure = match error {
+                    DriverError::Unsupported { .. } => StartFailure::Unsupported,
+                    ref error if error.is_shortage() => StartFailure::Shortage,
+                    _ => StartFailure::Failed,
                 };
-                self.not_born(error.reason(), error.to_string(), unborn);
+                self.start_failed(error.reason(), error.to_string(), failure);
             }
             Err(panic) => {
-                self.not_born(FailureReason::NotStarted, panic.to_string(), Unborn::Broken);
+                let (reason, failure) = (FailureReason::NotStarted, StartFailure::Failed);
+                self.start_failed(reason, panic.to_string(), failure);
             }
         }
     }
 
-    fn born(&mut self, born: Born, ctx: &mut Context<Self>) {
+    fn started(&mut self, provisioned: ProvisionedVm, ctx: &mut Context<Self>) {
         let vm = ctx.address();
-        born.relay.attach(move |event| vm.do_send(Happened(event)));
-        self.machine = Some(born.machine);
-        if self.phase == Phase::MakingInVain {
+        provisioned
+            .relay
+            .attach(move |event| vm.do_send(MachineEnded(event)));
+        self.machine = Some(provisioned.machine);
+        if self.phase == Phase::ProvisioningCancelled {
             self.phase = Phase::Running;
             return self.end(None, ctx);
         }
         self.phase = Phase::Running;
-        let took = self.ordered.elapsed();
-        self.slot.set_source(born.source);
-        self.slot.set_took(took);
-        self.slot.seen(self.shared.clock.now());
-        self.shared.board.counters.allocated(born.source, took);
-        self.slot.apply(VmEvent::AgentReady);
+        let (source, took) = (provisioned.source, self.requested.elapsed());
+        self.entry.set_source(source);
+        self.entry.set_took(took);
+        self.entry.seen(self.resources.clock.now());
+        self.resources.counters.allocated(source, took);
+        self.entry.apply(VmEvent::AgentReady);
         tracing::info!(
             event = "vm.allocated",
-            vm = %self.slot.id,
-            owner = %self.slot.spec.owner,
-            source = crate::board::source_label(born.source),
-            isolation = %self.slot.isolation,
+            vm = %self.entry.id,
+            owner = %self.entry.spec.owner,
+            source = source.label(),
+            isolation = %self.entry.isolation,
             took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         );
     }
 
     /// Nothing of the machine is left: the driver has seen to that.
-    fn not_born(&mut self, reason: FailureReason, detail: String, unborn: Unborn) {
-        let shortage = unborn == Unborn::Shortage;
-        tracing::warn!(event = "vm.not_started", vm = %self.slot.id, shortage, %detail);
-        self.shared.board.counters.failed(reason);
-        self.slot.set_failure(reason, detail);
-        self.slot.set_unborn(unborn);
-        self.slot.apply(VmEvent::Broke);
-        self.over();
+    fn start_failed(&mut self, reason: FailureReason, detail: String, failure: StartFailure) {
+        let shortage = failure == StartFailure::Shortage;
+        tracing::warn!(event = "vm.not_started", vm = %self.entry.id, shortage, %detail);
+        self.resources.counters.failed(reason);
+        self.entry.set_failure(reason, detail);
+        self.entry.set_start_failure(failure);
+        self.entry.apply(VmEvent::Broke);
+        self.terminated();
     }
 
-    /// Looks after the VM; called every [`look_every`](crate::VmSettings::look_every).
-    fn look(&mut self, ctx: &mut Context<Self>) {
-        let now = self.shared.clock.now();
-        if let Phase::Broken(since) = self.phase {
-            if now.since(since) >= self.shared.settings.failed_kept
-                || self.slot.lease().is_over(now)
+    /// Checks the VM; called every [`look_every`](crate::VmSettings::look_every).
+    fn check(&mut self, ctx: &mut Context<Self>) {
+        let now = self.resources.clock.now();
+        if let Phase::Failed(since) = self.phase {
+            if now.since(since) >= self.resources.settings.failed_kept
+                || self.entry.lease().is_over(now)
             {
                 self.end(None, ctx);
             }
@@ -203,29 +225,29 @@ impl Vm {
         // The machine's clock may be set; only that it heard something new counts.
         let heard = machine.last_seen();
         if self.heard.replace(heard) != Some(heard) {
-            self.slot.seen(now);
+            self.entry.seen(now);
         }
-        match self.slot.verdict(now, self.shared.settings.deadlines) {
+        match self.entry.verdict(now, self.resources.settings.deadlines) {
             Some(FailureReason::LeaseOver) => {
                 if now
                     >= self
-                        .slot
+                        .entry
                         .lease()
                         .until
-                        .plus(self.shared.settings.lease_grace)
+                        .plus(self.resources.settings.lease_grace)
                 {
                     self.end(Some(FailureReason::LeaseOver), ctx);
                 }
             }
-            Some(reason) => self.broke(reason, silence(&*machine), ctx),
+            Some(reason) => self.fail(reason, silence(&*machine), ctx),
             None => self.ping(machine, ctx),
         }
     }
 
     fn ping(&mut self, machine: Arc<dyn Machine>, ctx: &mut Context<Self>) {
-        let silence = self.shared.settings.deadlines.silence;
-        let seen = self.slot.view().last_seen.unwrap_or_default();
-        if self.pinging || self.shared.clock.now().since(seen) < silence / 4 {
+        let silence = self.resources.settings.deadlines.silence;
+        let seen = self.entry.view().last_seen.unwrap_or_default();
+        if self.pinging || self.resources.clock.now().since(seen) < silence / 4 {
             return;
         }
         self.pinging = true;
@@ -234,49 +256,49 @@ impl Vm {
             vm.pinging = false;
             // No answer is no proof yet: the verdict says when silence has lasted too long.
             if let Ok(Ok(_)) = answered {
-                vm.slot.seen(vm.shared.clock.now());
+                vm.entry.seen(vm.resources.clock.now());
             }
         }));
     }
 
-    /// The machine is of no use any more. What is left of it is removed at once; the record stays
+    /// The machine is of no use any more. What is left of it is removed at once; the entry stays
     /// for a while.
-    fn broke(&mut self, reason: FailureReason, detail: String, ctx: &mut Context<Self>) {
+    fn fail(&mut self, reason: FailureReason, detail: String, ctx: &mut Context<Self>) {
         if self.phase != Phase::Running {
             return;
         }
         tracing::warn!(
             event = "vm.failed",
-            vm = %self.slot.id,
-            reason = crate::board::reason_label(reason),
+            vm = %self.entry.id,
+            reason = reason.label(),
             %detail,
         );
-        self.phase = Phase::Broken(self.shared.clock.now());
-        self.shared.board.counters.failed(reason);
-        self.slot.lose_execs(&detail);
-        self.slot.set_failure(reason, detail);
-        self.slot.apply(VmEvent::Broke);
+        self.phase = Phase::Failed(self.resources.clock.now());
+        self.resources.counters.failed(reason);
+        self.entry.lose_execs(&detail);
+        self.entry.set_failure(reason, detail);
+        self.entry.apply(VmEvent::Broke);
         self.remove_machine(ctx);
     }
 
     /// Ends the VM, with the reason when nobody asked for it.
     fn end(&mut self, reason: Option<FailureReason>, ctx: &mut Context<Self>) {
         match self.phase {
-            Phase::MakingInVain | Phase::Ending | Phase::Over => return,
-            Phase::Making => self.phase = Phase::MakingInVain,
-            Phase::Running | Phase::Broken(_) => self.phase = Phase::Ending,
+            Phase::ProvisioningCancelled | Phase::Terminating | Phase::Terminated => return,
+            Phase::Provisioning => self.phase = Phase::ProvisioningCancelled,
+            Phase::Running | Phase::Failed(_) => self.phase = Phase::Terminating,
         }
-        self.slot.apply(VmEvent::StopAsked);
+        self.entry.apply(VmEvent::StopAsked);
         if let Some(reason) = reason {
-            self.shared.board.counters.released(reason);
+            self.resources.counters.released(reason);
             tracing::warn!(
                 event = "vm.released",
-                vm = %self.slot.id,
-                reason = crate::board::reason_label(reason),
+                vm = %self.entry.id,
+                reason = reason.label(),
             );
         }
-        // One that broke may still be on its way out.
-        if self.phase == Phase::Ending && !self.removing {
+        // The machine of one that failed may still be on its way out.
+        if self.phase == Phase::Terminating && !self.removing {
             self.remove_machine(ctx);
         }
     }
@@ -285,71 +307,66 @@ impl Vm {
     fn remove_machine(&mut self, ctx: &mut Context<Self>) {
         self.removing = true;
         let (machine, key) = (self.machine.take(), self.key.take());
-        let (shared, slot) = (Arc::clone(&self.shared), Arc::clone(&self.slot));
-        let removed = spawn_blocking(move || remove(machine, &shared, &slot, key.as_ref()));
+        let (resources, entry) = (self.resources.clone(), Arc::clone(&self.entry));
+        let removed = spawn_blocking(move || remove(machine, &resources, &entry, key.as_ref()));
         ctx.spawn(removed.into_actor(self).map(|removed, vm, _| {
             if let Err(panic) = removed {
-                tracing::error!(event = "vm.leaked", vm = %vm.slot.id, error = %panic);
+                tracing::error!(event = "vm.leaked", vm = %vm.entry.id, error = %panic);
             }
             vm.removing = false;
-            if vm.phase == Phase::Ending {
-                vm.over();
+            if vm.phase == Phase::Terminating {
+                vm.terminated();
             } else {
-                vm.tell_desk();
+                vm.resources.observer.freed();
             }
         }));
     }
 
-    fn over(&mut self) {
-        self.phase = Phase::Over;
-        self.slot.apply(VmEvent::CleanedUp);
-        self.shared.board.remove(&self.slot.id);
-        for waiting in self.when_gone.drain(..) {
+    fn terminated(&mut self) {
+        self.phase = Phase::Terminated;
+        self.entry.apply(VmEvent::CleanedUp);
+        self.resources.observer.terminated(&self.entry.id);
+        for waiting in self.when_terminated.drain(..) {
             // Who no longer waits need not know.
             let _ = waiting.send(());
         }
-        self.tell_desk();
-        self.life.stop();
-    }
-
-    fn tell_desk(&self) {
-        // A desk that is full or restarting looks by itself, a little later.
-        let _ = self.desk.tell(VmFreed);
+        self.resources.observer.freed();
+        self.context.stop();
     }
 
     /// Busy while a command runs, ready otherwise.
     fn refresh_work(&self) {
-        match (self.slot.state(), self.slot.is_working()) {
-            (VmState::Ready, true) => self.slot.apply(VmEvent::WorkStarted),
-            (VmState::Busy, false) => self.slot.apply(VmEvent::WorkEnded),
+        match (self.entry.state(), self.entry.is_working()) {
+            (VmState::Ready, true) => self.entry.apply(VmEvent::WorkStarted),
+            (VmState::Busy, false) => self.entry.apply(VmEvent::WorkEnded),
             (state, _) => state,
         };
     }
 }
 
-/// Kills a machine, and writes down that its order's key is used up. Blocks.
+/// Kills a machine, and records that its request's key is used up. Blocks.
 fn remove(
     machine: Option<Arc<dyn Machine>>,
-    shared: &Shared,
-    slot: &VmSlot,
-    key: Option<&OrderKey>,
+    resources: &VmResources,
+    entry: &VmEntry,
+    key: Option<&IdempotencyKey>,
 ) {
     if let Some(machine) = machine {
         if let Err(error) = machine.kill() {
             // Its folder stays: the next start tries again.
-            tracing::error!(event = "vm.leaked", vm = %slot.id, %error);
-            shared.board.counters.leaked();
+            tracing::error!(event = "vm.leaked", vm = %entry.id, %error);
+            resources.counters.leaked();
             return;
         }
-        slot.lose_execs("the VM was ended");
+        entry.lose_execs("the VM was ended");
     }
     if let Some(key) = key.cloned() {
-        let now = shared.clock.now();
-        let done = shared
+        let now = resources.clock.now();
+        let done = resources
             .store
             .write_blocking(move |txn| keys::ended(txn, &key, now));
         if let Err(error) = done {
-            tracing::warn!(event = "vm.unrecorded", vm = %slot.id, %error);
+            tracing::warn!(event = "vm.unrecorded", vm = %entry.id, %error);
         }
     }
 }
@@ -358,13 +375,13 @@ impl Actor for Vm {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
-        self.make(ctx);
-        ctx.run_interval(self.shared.settings.look_every, Self::look);
+        self.provision(ctx);
+        ctx.run_interval(self.resources.settings.look_every, Self::check);
     }
 
     /// Refuses to stop before the machine is gone; then it stops itself.
     fn stopping(&mut self, ctx: &mut Context<Self>) -> Running {
-        if self.phase == Phase::Over {
+        if self.phase == Phase::Terminated {
             return Running::Stop;
         }
         self.end(None, ctx);
@@ -373,35 +390,35 @@ impl Actor for Vm {
 }
 
 impl Drop for Vm {
-    /// A life that panicked or was aborted leaves a machine.
+    /// An incarnation that panicked or was aborted leaves a machine.
     fn drop(&mut self) {
-        if self.phase == Phase::Over {
+        if self.phase == Phase::Terminated {
             return;
         }
-        tracing::error!(event = "vm.abandoned", vm = %self.slot.id, "its actor ended before it");
-        let (shared, slot) = (Arc::clone(&self.shared), Arc::clone(&self.slot));
-        let (machine, key, desk) = (self.machine.take(), self.key.take(), self.desk.clone());
+        tracing::error!(event = "vm.abandoned", vm = %self.entry.id, "its actor ended before it");
+        let (resources, entry) = (self.resources.clone(), Arc::clone(&self.entry));
+        let (machine, key) = (self.machine.take(), self.key.take());
         let ending = std::thread::Builder::new().name("vm-end".to_owned());
         let ended = ending.spawn(move || {
-            slot.apply(VmEvent::StopAsked);
-            remove(machine, &shared, &slot, key.as_ref());
-            slot.lose_execs("the VM was ended");
-            slot.apply(VmEvent::CleanedUp);
-            shared.board.remove(&slot.id);
-            let _ = desk.tell(VmFreed);
+            entry.apply(VmEvent::StopAsked);
+            remove(machine, &resources, &entry, key.as_ref());
+            entry.lose_execs("the VM was ended");
+            entry.apply(VmEvent::CleanedUp);
+            resources.observer.terminated(&entry.id);
+            resources.observer.freed();
         });
         if let Err(error) = ended {
-            tracing::error!(event = "vm.leaked", vm = %self.slot.id, %error);
+            tracing::error!(event = "vm.leaked", vm = %self.entry.id, %error);
         }
     }
 }
 
-impl Handler<Happened> for Vm {
+impl Handler<MachineEnded> for Vm {
     type Result = ();
 
-    fn handle(&mut self, Happened(event): Happened, ctx: &mut Context<Self>) {
-        let MachineEvent::Gone { reason, detail } = event;
-        self.broke(reason, detail, ctx);
+    fn handle(&mut self, MachineEnded(event): MachineEnded, ctx: &mut Context<Self>) {
+        let MachineEvent::Terminated { reason, detail } = event;
+        self.fail(reason, detail, ctx);
     }
 }
 
@@ -410,7 +427,7 @@ impl Handler<ReleaseVm> for Vm {
 
     fn handle(&mut self, message: ReleaseVm, ctx: &mut Context<Self>) -> Self::Result {
         let (send, gone) = oneshot::channel();
-        self.when_gone.push(send);
+        self.when_terminated.push(send);
         self.end(message.reason, ctx);
         Box::pin(async move {
             // Dropped unsent when the actor ends in another way, and the machine with it.
@@ -423,13 +440,13 @@ impl Handler<ExtendLease> for Vm {
     type Result = Result<UnixMs, LeaseError>;
 
     fn handle(&mut self, message: ExtendLease, _: &mut Context<Self>) -> Self::Result {
-        let (now, limits) = (self.shared.clock.now(), self.shared.settings.lease);
-        let lease = self.slot.lease();
-        if self.phase != Phase::Running && self.phase != Phase::Making {
+        let (now, limits) = (self.resources.clock.now(), self.resources.settings.lease);
+        let lease = self.entry.lease();
+        if self.phase != Phase::Running && self.phase != Phase::Provisioning {
             return Err(LeaseError::Over { until: lease.until });
         }
         let extended = lease.extend(now, message.lease, limits)?;
-        self.slot.set_lease(extended);
+        self.entry.set_lease(extended);
         Ok(extended.until)
     }
 }
@@ -446,4 +463,4 @@ fn silence(machine: &dyn Machine) -> String {
 }
 
 /// How long the edge waits for a VM's actor that has only to answer.
-pub const PROMPT: Duration = Duration::from_secs(10);
+pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -17,7 +17,7 @@ impl Driver for ScriptedDriver {
         16
     }
 
-    fn start(&self, order: StartOrder) -> Result<Arc<dyn Machine>, DriverError> {
+    fn start(&self, request: StartRequest) -> Result<Arc<dyn Machine>, DriverError> {
         let next = self.0.starts.lock().pop_front().unwrap_or(Next::Works);
         self.0.started.fetch_add(1, Ordering::SeqCst);
         match next {
@@ -31,7 +31,7 @@ impl Driver for ScriptedDriver {
             Next::Shortage => return Err(shortage()),
             Next::TooSlow => {
                 return Err(DriverError::Deadline {
-                    deadline: order.boot_deadline,
+                    deadline: request.boot_deadline,
                     detail: "planned".to_owned(),
                 });
             }
@@ -42,7 +42,7 @@ impl Driver for ScriptedDriver {
                 });
             }
         }
-        Ok(self.0.add(order.id, order.on_event, false))
+        Ok(self.0.add(request.id, request.on_event, false))
     }
 
     fn template(
@@ -75,12 +75,12 @@ impl Template for ScriptedTemplate {
         &self.0
     }
 
-    fn spawn(&self, order: CloneOrder) -> Result<Arc<dyn Machine>, DriverError> {
+    fn spawn(&self, request: CloneRequest) -> Result<Arc<dyn Machine>, DriverError> {
         if self.1.clones_lack.load(Ordering::SeqCst) {
             self.1.lacked.fetch_add(1, Ordering::SeqCst);
             return Err(shortage());
         }
         self.1.spawned.fetch_add(1, Ordering::SeqCst);
-        Ok(self.1.add(order.id, order.on_event, true))
+        Ok(self.1.add(request.id, request.on_event, true))
     }
 }

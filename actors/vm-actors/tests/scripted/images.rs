@@ -9,7 +9,7 @@ impl Images for ScriptedImages {
         let making = self.0.making.lock().clone();
         HostView {
             state: making.map_or(HostState::Ready, HostState::Preparing),
-            kvm: wire::Kvm {
+            kvm: vmm_api_core::Kvm {
                 device: false,
                 usable: false,
                 reason: "scripted".to_owned(),
@@ -19,7 +19,7 @@ impl Images for ScriptedImages {
 
     fn resolve(&self, name: &ImageRef) -> Result<Arc<Image>, ImageFailure> {
         if let Some(progress) = self.0.making.lock().clone() {
-            return Err(ImageFailure::Making { progress });
+            return Err(ImageFailure::Preparing { progress });
         }
         if name.as_str() != "default" {
             return Err(ImageFailure::Unknown {

@@ -27,14 +27,14 @@ use parking_lot::{Condvar, Mutex};
 use vm_actors::images::{HostState, HostView, ImageFailure, Images};
 use vm_core::guest::{Failure, FailureKind, TarSummary};
 use vm_core::{
-    DriverName, ExecEnd, ExecSpec, FailureReason, ImageRef, Isolation, Program, Stream,
-    TemplateKey, UnixMs, VmId, wire,
+    DriverName, ExecEnd, ExecSpec, FailureReason, ImageRef, Isolation, OutputStream, Program,
+    TemplateKey, UnixMs, VmId,
 };
 use vm_engine::image::{DiskFormat, Image};
 use vm_engine::network::Uplink;
 use vm_engine::{
-    CloneOrder, Driver, DriverError, ExecSink, ExecTicket, Flow, Identity, Machine, MachineError,
-    MachineEvent, OnMachineEvent, ProcessRecord, StartOrder, Template,
+    CloneRequest, Driver, DriverError, ExecSink, ExecTicket, Flow, Identity, Machine, MachineError,
+    MachineEvent, OnMachineEvent, ProcessRecord, StartRequest, Template,
 };
 
 /// Longest that anything here waits before a test fails.
@@ -178,7 +178,7 @@ impl Scripted {
     pub(crate) fn crash(&self) {
         self.gone.store(true, Ordering::SeqCst);
         self.lose("the machine crashed");
-        (self.on_event)(MachineEvent::Gone {
+        (self.on_event)(MachineEvent::Terminated {
             reason: FailureReason::ProcessGone,
             detail: "a planned crash".to_owned(),
         });
@@ -205,7 +205,7 @@ impl Scripted {
         while left > 0 {
             let count = left.min(piece.len());
             left -= count;
-            if sink.output(Stream::Stdout, &piece[..count]) == Flow::Hold {
+            if sink.output(OutputStream::Stdout, &piece[..count]) == Flow::Hold {
                 let mut execs = self.execs.lock();
                 if let Some(running) = execs.get_mut(&ticket) {
                     running.held = true;
@@ -270,7 +270,7 @@ impl Machine for Scripted {
         assert_eq!(identity.hostname, self.id.as_str());
         assert_ne!(identity.seed, [0; 64]);
         if self.lab.wakes_fail.load(Ordering::SeqCst) {
-            return Err(MachineError::Gone("a planned failure".to_owned()));
+            return Err(MachineError::Terminated("a planned failure".to_owned()));
         }
         self.paused.store(false, Ordering::SeqCst);
         Ok(())
@@ -292,7 +292,7 @@ impl Machine for Scripted {
     ) -> Result<ExecTicket, MachineError> {
         assert!(!self.is_paused(), "a command in a paused VM");
         if self.gone.load(Ordering::SeqCst) {
-            return Err(MachineError::Gone("it is".to_owned()));
+            return Err(MachineError::Terminated("it is".to_owned()));
         }
         let ticket = ExecTicket(self.next.fetch_add(1, Ordering::SeqCst));
         let words = match spec.program {
@@ -302,7 +302,7 @@ impl Machine for Scripted {
         let rest = words.get(1).cloned().unwrap_or_default();
         match words[0].as_str() {
             "echo" => {
-                let _ = sink.output(Stream::Stdout, rest.as_bytes());
+                let _ = sink.output(OutputStream::Stdout, rest.as_bytes());
                 sink.ended(ExecEnd::Exited { code: 0 });
             }
             "exit" => sink.ended(ExecEnd::Exited {

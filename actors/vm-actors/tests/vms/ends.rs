@@ -8,7 +8,7 @@ use vm_actors::VmSettings;
 use vm_actors::messages::{CreateFailure, ExtendLease, ReleaseStuck, ReleaseVm, VmFailure};
 use vm_core::{ExecEnd, FailureReason, LeaseError, VmState, stuck};
 
-use crate::common::{Running, brisk, followed, gone, order, run};
+use crate::common::{ManualClock, Running, brisk, followed, gone, request, run};
 use crate::scripted::{Lab, Next};
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -30,19 +30,19 @@ fn a_machine_that_crashes_loses_its_commands_and_is_kept_to_be_seen() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         assert_eq!(
-            running.slot(&vm).view().reason,
-            Some(FailureReason::ProcessGone)
+            running.entry(&vm).view().reason,
+            Some("process_gone".to_owned())
         );
-        assert_eq!(running.shared.board.in_use(0).vms, 0, "its place is free");
+        assert_eq!(running.view.pool().in_use, 0, "its place is free");
         let refused = running.exec(&vm, &["echo"]).await.unwrap_err();
         assert_eq!(refused, VmFailure::State(VmState::Failed));
         let released = running
-            .desk
+            .scheduler
             .ask(ReleaseStuck { subject: None })
             .await
             .unwrap();
-        assert_eq!(released.released[0].reason, FailureReason::ProcessGone);
-        assert!(running.shared.board.get(&vm).is_none());
+        assert_eq!(released.released[0].1, FailureReason::ProcessGone);
+        assert!(running.view.vm(&vm).is_none());
         running.stop().await;
     });
 }
@@ -57,8 +57,8 @@ fn a_release_is_answered_when_nothing_is_left_also_of_what_broke_before() {
         running
             .until(&vm, |state| state == Some(VmState::Failed))
             .await;
-        let desk = running.desk.clone();
-        let released = desk.ask(ReleaseStuck { subject: None });
+        let scheduler = running.scheduler.clone();
+        let released = scheduler.ask(ReleaseStuck { subject: None });
         let mut released = std::pin::pin!(released);
         let early = tokio::time::timeout(Duration::from_millis(50), &mut released).await;
         assert!(early.is_err(), "its machine is still there");
@@ -73,7 +73,6 @@ fn a_release_is_answered_when_nothing_is_left_also_of_what_broke_before() {
 fn a_guest_that_falls_silent_is_given_up() {
     run(async {
         let deadlines = stuck::Deadlines {
-            // Long enough for the other one to be heard on a machine that is busy.
             silence: Duration::from_secs(4),
             ..stuck::Deadlines::default()
         };
@@ -81,18 +80,21 @@ fn a_guest_that_falls_silent_is_given_up() {
             deadlines,
             ..brisk()
         };
-        let running = Running::start(&Lab::new(), settings).await;
+        let clock = ManualClock::new();
+        let running = Running::start_at(&Lab::new(), settings, &clock).await;
         let (quiet, mute) = (running.created().await, running.created().await);
         running.exec(&mute, &["mute"]).await.unwrap();
-        running
-            .until(&mute, |state| state == Some(VmState::Failed))
-            .await;
+        // The next look still finds that it was heard until then.
+        while running.entry(&mute).state() != VmState::Failed {
+            clock.advance(Duration::from_secs(5));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         assert_eq!(
-            running.slot(&mute).view().reason,
-            Some(FailureReason::GuestSilent)
+            running.entry(&mute).view().reason,
+            Some("guest_silent".to_owned())
         );
         assert_eq!(
-            running.slot(&quiet).state(),
+            running.entry(&quiet).state(),
             VmState::Ready,
             "it answers pings"
         );
@@ -105,17 +107,22 @@ fn a_guest_that_falls_silent_is_given_up() {
 fn a_lease_that_is_over_ends_the_vm_after_its_grace() {
     run(async {
         let settings = VmSettings {
-            lease_grace: Duration::from_millis(1),
+            lease_grace: Duration::from_secs(30),
             ..brisk()
         };
-        let running = Running::start(&Lab::new(), settings).await;
-        let short = running.create(order(r#"{"lease_s":1}"#)).await.unwrap();
-        let long = running.create(order(r#"{"lease_s":1}"#)).await.unwrap();
+        let clock = ManualClock::new();
+        let running = Running::start_at(&Lab::new(), settings, &clock).await;
+        let short = running.create(request(r#"{"lease_s":1}"#)).await.unwrap();
+        let long = running.create(request(r#"{"lease_s":1}"#)).await.unwrap();
         let until = running.vm(&long.id).ask(ExtendLease { lease: LONG }).await;
         assert!(until.unwrap().unwrap() > long.lease_until);
+        clock.advance(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(running.lab.alive().len(), 2, "its grace is not over");
+        clock.advance(Duration::from_secs(30));
         running.until(&short.id, |state| state.is_none()).await;
         assert_eq!(running.lab.alive(), [long.id]);
-        let released = running.shared.board.counters.view().released;
+        let released = running.view.counters().released;
         assert_eq!(released.get("lease_over"), Some(&1));
         running.stop().await;
     });
@@ -128,26 +135,26 @@ fn r12_what_is_stuck_is_released_on_request_and_only_of_who_asks() {
             lease_grace: LONG,
             ..brisk()
         };
-        let running = Running::start(&Lab::new(), settings).await;
-        let mine = running.create(order(r#"{"lease_s":1}"#)).await.unwrap();
+        let clock = ManualClock::new();
+        let running = Running::start_at(&Lab::new(), settings, &clock).await;
+        let mine = running.create(request(r#"{"lease_s":1}"#)).await.unwrap();
         let fine = running.created().await;
-        let mut others = order(r#"{"lease_s":1}"#);
+        let mut others = request(r#"{"lease_s":1}"#);
         others.subject = "another".to_owned();
         let others = running.create(others).await.unwrap();
-        for vm in [&mine, &others] {
-            let slot = running.slot(&vm.id);
-            while !slot.lease().is_over(running.shared.clock.now()) {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        }
+        clock.advance(Duration::from_secs(1));
         let refused = running.vm(&mine.id).ask(ExtendLease { lease: LONG }).await;
         assert!(matches!(refused.unwrap(), Err(LeaseError::Over { .. })));
         let subject = Some("runner".to_owned());
-        let released = running.desk.ask(ReleaseStuck { subject }).await.unwrap();
+        let released = running
+            .scheduler
+            .ask(ReleaseStuck { subject })
+            .await
+            .unwrap();
         let ids: Vec<_> = released
             .released
             .iter()
-            .map(|vm| (&vm.id, vm.reason))
+            .map(|(id, reason)| (id, *reason))
             .collect();
         assert_eq!(ids, [(&mine.id, FailureReason::LeaseOver)]);
         assert_eq!(released.kept, 1);
@@ -155,7 +162,7 @@ fn r12_what_is_stuck_is_released_on_request_and_only_of_who_asks() {
         alive.sort();
         assert_eq!(running.lab.alive(), alive);
         let released = running
-            .desk
+            .scheduler
             .ask(ReleaseStuck { subject: None })
             .await
             .unwrap();
@@ -169,20 +176,14 @@ fn a_vm_that_is_released_while_it_boots_is_ended_when_it_is_there() {
     run(async {
         let running = Running::start(&Lab::new(), brisk()).await;
         running.lab.next(Next::Waits);
-        let answer = running.desk.ask(order("{}"));
-        let slot = loop {
-            match running.shared.board.list().pop() {
-                Some(slot)
-                    if slot
-                        .actor()
-                        .is_some_and(|actor| actor.incarnation().is_some()) =>
-                {
-                    break slot;
-                }
-                _ => tokio::time::sleep(Duration::from_millis(1)).await,
+        let answer = running.scheduler.ask(request("{}"));
+        let actor = loop {
+            let actor = running.view.vms().pop().and_then(|vm| vm.actor);
+            match actor.filter(|actor| actor.incarnation().is_some()) {
+                Some(actor) => break actor,
+                None => tokio::time::sleep(Duration::from_millis(1)).await,
             }
         };
-        let actor = slot.actor().unwrap().clone();
         let released = actor.ask(ReleaseVm { reason: None });
         let refused = answer.await.unwrap().unwrap_err();
         assert!(matches!(refused, CreateFailure::Interrupted), "{refused}");
@@ -201,8 +202,8 @@ fn a_manager_that_stops_ends_its_vms_also_those_that_boot() {
         let vm = running.created().await;
         running.exec(&vm, &["sleep"]).await.unwrap();
         running.lab.next(Next::Waits);
-        let booting = running.desk.ask(order("{}"));
-        while running.shared.board.list().len() < 3 {
+        let booting = running.scheduler.ask(request("{}"));
+        while running.view.vms().len() < 3 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         running.lab.open();
@@ -218,8 +219,8 @@ fn a_machine_that_cannot_be_removed_is_counted_and_its_place_given_back() {
         let vm = running.created().await;
         running.lab.kills_fail.store(true, Ordering::SeqCst);
         gone(running.vm(&vm).ask(ReleaseVm { reason: None }).await);
-        assert_eq!(running.shared.board.counters.view().leaked, 1);
-        assert_eq!(running.shared.board.in_use(0).vms, 0);
+        assert_eq!(running.view.counters().leaked, 1);
+        assert_eq!(running.view.pool().in_use, 0);
         running.stop().await;
     });
 }

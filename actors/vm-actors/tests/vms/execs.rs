@@ -34,7 +34,7 @@ fn a_vm_is_busy_while_something_runs_and_a_kill_ends_it() {
         let running = Running::start(&Lab::new(), brisk()).await;
         let vm = running.created().await;
         let sleep = running.exec(&vm, &["sleep"]).await.unwrap();
-        assert_eq!(running.slot(&vm).state(), VmState::Busy);
+        assert_eq!(running.entry(&vm).state(), VmState::Busy);
         let view = running.record(&vm, &sleep).view();
         assert_eq!((view.state, view.exit_code), (ExecState::Running, None));
         let actor = running.vm(&vm);

@@ -8,5 +8,5 @@ mod common;
 mod ends;
 mod execs;
 mod network;
-mod orders;
 mod pool;
+mod requests;

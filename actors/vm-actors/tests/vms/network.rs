@@ -8,7 +8,7 @@ use vm_actors::network::NetworkUnmet;
 use vm_core::Source;
 use vm_core::network::{AllowList, Target};
 
-use crate::common::{Running, brisk, order, run};
+use crate::common::{Running, brisk, request, run};
 use crate::scripted::Lab;
 
 fn allowing(places: &[&str]) -> VmSettings {
@@ -24,7 +24,7 @@ fn r13_a_network_is_within_what_the_manager_allows_or_there_is_no_vm() {
     run(async {
         let lab = Lab::new();
         let running = Running::start(&lab, allowing(&["*.dists.test", "pkg.test"])).await;
-        let unmet = async |json| match running.create(order(json)).await {
+        let unmet = async |json| match running.create(request(json)).await {
             Err(CreateFailure::Network(unmet)) => unmet,
             other => panic!("{other:?}"),
         };
@@ -41,7 +41,7 @@ fn r13_a_network_is_within_what_the_manager_allows_or_there_is_no_vm() {
         running.stop().await;
 
         let running = Running::start(&Lab::new(), brisk()).await;
-        let refused = running.create(order(r#"{"network":"user"}"#)).await;
+        let refused = running.create(request(r#"{"network":"user"}"#)).await;
         assert!(
             matches!(refused, Err(CreateFailure::Network(NetworkUnmet::None))),
             "none is allowed unless the configuration names something"
@@ -51,21 +51,21 @@ fn r13_a_network_is_within_what_the_manager_allows_or_there_is_no_vm() {
 }
 
 #[test]
-fn a_vm_gets_the_network_of_its_order_and_others_none() {
+fn a_vm_gets_the_network_of_its_request_and_others_none() {
     run(async {
         let lab = Lab::new();
         lab.templates.store(true, Ordering::SeqCst);
         let mut settings = allowing(&["*.dists.test", "pkg.test"]);
-        settings.warm = vec![order("{}").spec.template_key()];
+        settings.warm = vec![request("{}").spec.template_key()];
         settings.pool.clones = 1;
         let running = Running::start(&lab, settings).await;
-        while vm_actors::VmService::pool_counts(&running.shared).0 < 1 {
+        while running.view.pool().ready < 1 {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
-        let asked = order(r#"{"network":"user","allow":["deb.dists.test"]}"#);
+        let asked = request(r#"{"network":"user","allow":["deb.dists.test"]}"#);
         let created = running.create(asked).await.unwrap();
         assert_eq!(created.source, Source::Pool, "a clone is as good as any");
-        let view = running.slot(&created.id).view();
+        let view = running.entry(&created.id).view();
         assert_eq!(
             serde_json::to_value(view).unwrap()["allow"],
             serde_json::json!(["deb.dists.test"])
@@ -79,7 +79,7 @@ fn a_vm_gets_the_network_of_its_order_and_others_none() {
         assert_eq!(names(&created.id, "deb.dists.test:80"), Some(true));
         assert_eq!(names(&created.id, "pkg.test:443"), Some(false));
         let all = running
-            .create(order(r#"{"network":"user"}"#))
+            .create(request(r#"{"network":"user"}"#))
             .await
             .unwrap();
         assert_eq!(names(&all.id, "pkg.test:443"), Some(true));
@@ -95,7 +95,7 @@ fn a_machine_that_cannot_have_one_is_not_given_out() {
         let lab = Lab::new();
         lab.no_networks.store(true, Ordering::SeqCst);
         let running = Running::start(&lab, allowing(&["*"])).await;
-        let refused = running.create(order(r#"{"network":"user"}"#)).await;
+        let refused = running.create(request(r#"{"network":"user"}"#)).await;
         let Err(CreateFailure::Unsupported(detail)) = refused else {
             panic!("{refused:?}");
         };

@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use vm_actors::VmSettings;
 use vm_actors::messages::CreateFailure;
-use vm_actors::{VmService, VmSettings};
 use vm_core::pool::Policy;
 use vm_core::{Source, TemplateKey};
 
-use crate::common::{Running, brisk, order, run};
+use crate::common::{Running, brisk, request, run};
 use crate::scripted::Lab;
 
 fn warm(clones: usize) -> VmSettings {
@@ -29,9 +29,15 @@ fn warm(clones: usize) -> VmSettings {
 }
 
 async fn filled(running: &Running, clones: usize) {
-    while VmService::pool_counts(&running.shared).0 < clones {
+    while running.view.pool().ready < clones {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// Ready, target, in use.
+fn pool(running: &Running) -> (usize, usize, usize) {
+    let pool = running.view.pool();
+    (pool.ready, pool.target, pool.in_use)
 }
 
 #[test]
@@ -41,15 +47,15 @@ fn a_waiting_clone_is_given_out_and_replaced() {
         lab.templates.store(true, Ordering::SeqCst);
         let running = Running::start(&lab, warm(2)).await;
         filled(&running, 2).await;
-        assert_eq!(VmService::pool_counts(&running.shared), (2, 2, 0));
+        assert_eq!(pool(&running), (2, 2, 0));
         let waiting = lab.alive();
-        let created = running.create(order("{}")).await.unwrap();
+        let created = running.create(request("{}")).await.unwrap();
         assert_eq!(created.source, Source::Pool);
         assert!(waiting.contains(&created.id));
         filled(&running, 2).await;
-        assert_eq!(VmService::pool_counts(&running.shared), (2, 2, 1));
+        assert_eq!(pool(&running), (2, 2, 1));
         // Of another size there is nothing.
-        let other = running.create(order(r#"{"mem_mib":512}"#)).await.unwrap();
+        let other = running.create(request(r#"{"mem_mib":512}"#)).await.unwrap();
         assert_eq!(other.source, Source::Cold);
         running.stop().await;
     });
@@ -62,11 +68,11 @@ fn a_key_that_is_asked_for_gets_a_template_and_then_clones_on_demand() {
         lab.templates.store(true, Ordering::SeqCst);
         let running = Running::start(&lab, brisk()).await;
         assert_eq!(
-            running.create(order("{}")).await.unwrap().source,
+            running.create(request("{}")).await.unwrap().source,
             Source::Cold
         );
         loop {
-            let created = running.create(order("{}")).await.unwrap();
+            let created = running.create(request("{}")).await.unwrap();
             let actor = running.vm(&created.id);
             crate::common::gone(
                 actor
@@ -89,7 +95,7 @@ fn a_clone_that_does_not_wake_is_replaced_by_a_boot() {
         lab.wakes_fail.store(true, Ordering::SeqCst);
         let running = Running::start(&lab, warm(1)).await;
         filled(&running, 1).await;
-        let created = running.create(order("{}")).await;
+        let created = running.create(request("{}")).await;
         assert_eq!(created.unwrap().source, Source::Cold);
         running.stop().await;
     });
@@ -119,7 +125,7 @@ fn f06_two_hundred_rounds_leave_nothing() {
         lab.templates.store(true, Ordering::SeqCst);
         let running = Running::start(&lab, warm(2)).await;
         for _ in 0..200 {
-            let created = running.create(order("{}")).await.unwrap();
+            let created = running.create(request("{}")).await.unwrap();
             running.exec(&created.id, &["echo", "x"]).await.unwrap();
             let actor = running.vm(&created.id);
             crate::common::gone(
@@ -128,7 +134,7 @@ fn f06_two_hundred_rounds_leave_nothing() {
                     .await,
             );
         }
-        assert_eq!(running.shared.board.list().len(), 0);
+        assert_eq!(running.view.vms().len(), 0);
         filled(&running, 2).await;
         assert_eq!(lab.alive().len(), 2, "only what waits");
         running.stop().await;
@@ -145,9 +151,9 @@ fn t8_a_shortage_costs_no_template_and_clones_are_made_when_it_is_over() {
         while lab.lacked.load(Ordering::SeqCst) == 0 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        // An order is told so at once: a boot would need more than the clone does.
+        // A request is told so at once: a boot would need more than the clone does.
         let refused = loop {
-            match running.create(order("{}")).await {
+            match running.create(request("{}")).await {
                 Err(CreateFailure::Shortage { detail, .. }) => break detail,
                 Err(other) => panic!("{other}"),
                 // There was no template yet: it was booted.
@@ -156,7 +162,7 @@ fn t8_a_shortage_costs_no_template_and_clones_are_made_when_it_is_over() {
         };
         assert!(refused.contains("Too many open files"), "{refused}");
         lab.clones_lack.store(false, Ordering::SeqCst);
-        let created = running.create(order("{}")).await.unwrap();
+        let created = running.create(request("{}")).await.unwrap();
         assert_eq!(created.source, Source::Clone);
         assert_eq!(lab.templates_made.load(Ordering::SeqCst), 1);
         running.stop().await;

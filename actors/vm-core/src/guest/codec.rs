@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::frame::{FrameError, RawFrame};
 use super::message::{Channel, ToGuest, ToHost};
-use crate::Stream;
+use crate::OutputStream;
 
 /// A frame that is no message. The connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -133,8 +133,8 @@ pub fn encode_to_host(
         ToHost::Hello(greeting) => (kind::HELLO, packed(greeting)),
         ToHost::Pong(number) => (kind::PONG, Cow::Owned(number.to_le_bytes().to_vec())),
         ToHost::Started(group) => (kind::STARTED, Cow::Owned(group.to_le_bytes().to_vec())),
-        ToHost::Output(Stream::Stdout, bytes) => (kind::STDOUT, Cow::Borrowed(&**bytes)),
-        ToHost::Output(Stream::Stderr, bytes) => (kind::STDERR, Cow::Borrowed(&**bytes)),
+        ToHost::Output(OutputStream::Stdout, bytes) => (kind::STDOUT, Cow::Borrowed(&**bytes)),
+        ToHost::Output(OutputStream::Stderr, bytes) => (kind::STDERR, Cow::Borrowed(&**bytes)),
         ToHost::Ended(end) => (kind::ENDED, packed(end)),
         ToHost::Data(bytes) => (kind::TAR_DATA, Cow::Borrowed(&**bytes)),
         ToHost::Credit(bytes) => (kind::MORE, Cow::Owned(bytes.to_le_bytes().to_vec())),
@@ -163,8 +163,8 @@ pub fn decode_to_host(frame: RawFrame<'_>) -> Result<ToHost<'_>, CodecError> {
         kind::HELLO => ToHost::Hello(unpacked(frame)?),
         kind::PONG => ToHost::Pong(u64::from_le_bytes(fixed(frame)?)),
         kind::STARTED => ToHost::Started(u32::from_le_bytes(fixed(frame)?)),
-        kind::STDOUT => ToHost::Output(Stream::Stdout, Cow::Borrowed(bytes)),
-        kind::STDERR => ToHost::Output(Stream::Stderr, Cow::Borrowed(bytes)),
+        kind::STDOUT => ToHost::Output(OutputStream::Stdout, Cow::Borrowed(bytes)),
+        kind::STDERR => ToHost::Output(OutputStream::Stderr, Cow::Borrowed(bytes)),
         kind::ENDED => ToHost::Ended(unpacked(frame)?),
         kind::TAR_DATA => ToHost::Data(Cow::Borrowed(bytes)),
         kind::MORE => ToHost::Credit(u32::from_le_bytes(fixed(frame)?)),

@@ -3,7 +3,7 @@
 /// Bytes before the payload: length, kind, channel.
 pub const HEADER: usize = 9;
 
-/// Longest payload, in bytes: an order to run something with all it may carry.
+/// Longest payload, in bytes: a request to run something with all it may carry.
 pub const MAX_PAYLOAD: usize = crate::ExecSpec::MAX_BYTES + 64 * 1024;
 
 /// Longest payload from the agent, in bytes: a piece of data, or an end with its reason. What a

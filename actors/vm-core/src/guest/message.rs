@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ExecEnd, ExecSpec, Stream};
+use crate::{ExecEnd, ExecSpec, OutputStream};
 
 /// A number that the host gives to each execution, transfer and question of one connection, and the
 /// agent, from [`super::STREAMS`] on, to each stream.
@@ -60,7 +60,7 @@ pub enum ToHost<'a> {
     /// The execution has begun; its process group.
     Started(u32),
     /// What it wrote.
-    Output(Stream, Cow<'a, [u8]>),
+    Output(OutputStream, Cow<'a, [u8]>),
     /// How it ended; nothing more comes of this channel.
     Ended(ExecEnd),
     /// The next bytes of a tar, or of a stream.
@@ -172,7 +172,7 @@ pub struct Credits {
 
 impl Default for Credits {
     fn default() -> Self {
-        Self::of(super::WINDOW)
+        Self::of(super::window::WINDOW)
     }
 }
 

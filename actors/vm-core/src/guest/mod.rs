@@ -4,10 +4,10 @@
 //! frame:  length u32 LE (of what follows) │ kind u8 │ channel u32 LE │ payload
 //! ```
 //!
-//! A byte stream in each direction (virtio-serial, or vsock); a frame is at most [`MAX_FRAME`] long.
-//! The agent speaks first: [`ToHost::Hello`] with its [`VERSION`]. The host numbers the channels;
-//! everything about one execution, one transfer or one question carries its channel, and channels
-//! run side by side.
+//! A byte stream in each direction (virtio-serial, or vsock); a frame is at most [`MAX_FRAME`]
+//! long. The agent speaks first: [`ToHost::Hello`] with its [`VERSION`]. The host numbers the
+//! channels; everything about one execution, one transfer or one question carries its channel, and
+//! channels run side by side.
 //!
 //! ```text
 //! host                                   guest
@@ -30,7 +30,7 @@
 //!  Ping c n, Clock c ────────────────────▶
 //!  ◀──────────────────────── Pong c n, Clock c reading
 //!
-//!  Network c n ──────────────────────────▶   (only a VM whose order asks for a network)
+//!  Network c n ──────────────────────────▶   (only a VM whose request asks for a network)
 //!  ◀───────────────────────────── Finished c
 //!  ◀───────────────────────────────── Open s   a program connected to the proxy; s is the agent's
 //!  ◀── Data s, …, Finish s    Data s, … ──▶   each at most STREAM_WINDOW ahead of the other's Credit
@@ -41,13 +41,14 @@
 //!
 //! Credit keeps a flood of output from filling anybody's memory and from standing in front of the
 //! answer to a `Ping`. What breaks a rule ends the connection, and with it the VM: there is no
-//! resynchronising. Whoever holds the guest's end may be hostile, so the host keeps to [`Use::take`]
-//! about what is in turn, and counts a VM as alive by answered pings alone.
+//! resynchronising. Whoever holds the guest's end may be hostile, so the host keeps to
+//! [`Use::take`] about what is in turn, and counts a VM as alive by answered pings alone.
 
 mod codec;
 mod frame;
 mod message;
 mod turn;
+mod window;
 
 pub use codec::{CodecError, decode_to_guest, decode_to_host, encode_to_guest, encode_to_host};
 pub use frame::{
@@ -58,15 +59,10 @@ pub use message::{
     ToGuest, ToHost,
 };
 pub use turn::{Breach, Turn, Use};
+pub use window::{STREAM_WINDOW, WINDOW};
 
 /// The protocol's version. Host and agent come from one build, so it must be equal.
 pub const VERSION: u16 = 3;
-
-/// Bytes of one channel that may be under way without credit.
-pub const WINDOW: u32 = 512 * 1024;
-
-/// Bytes of one stream that may be under way without credit, in each direction.
-pub const STREAM_WINDOW: u32 = 128 * 1024;
 
 /// The first channel of streams; the agent numbers them.
 pub const STREAMS: Channel = 1 << 31;

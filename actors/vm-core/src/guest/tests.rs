@@ -7,7 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ExecEnd, ExecSpec, Program, Stream};
+use crate::{ExecEnd, ExecSpec, OutputStream, Program};
 
 fn to_guest() -> Vec<ToGuest<'static>> {
     let exec = ExecSpec {
@@ -53,8 +53,8 @@ fn to_host() -> Vec<ToHost<'static>> {
         }),
         ToHost::Pong(u64::MAX),
         ToHost::Started(17),
-        ToHost::Output(Stream::Stdout, Cow::Borrowed(b"out")),
-        ToHost::Output(Stream::Stderr, Cow::Borrowed(b"")),
+        ToHost::Output(OutputStream::Stdout, Cow::Borrowed(b"out")),
+        ToHost::Output(OutputStream::Stderr, Cow::Borrowed(b"")),
         ToHost::Ended(ExecEnd::Exited { code: 3 }),
         ToHost::Ended(ExecEnd::Signalled { signal: 9 }),
         ToHost::Ended(ExecEnd::Lost {

@@ -1,16 +1,17 @@
-//! What is in turn: which messages the agent may send on a channel, by what the channel is used for.
+//! What is in turn: which messages the agent may send on a channel, by what the channel is used
+//! for.
 
 use super::{STREAMS, ToHost};
 
 /// What a channel is used for, and how far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// A question for a sign of life, with its number.
+    /// A ping, with its number.
     Ping(u64),
     /// A question for the clocks.
     Clock,
-    /// An order that is done, or not.
-    Order,
+    /// A request that is done, or not.
+    Request,
     /// An execution, and whether it has begun.
     Exec {
         /// Whether the agent has said so.
@@ -82,7 +83,7 @@ impl Use {
             (Self::Ping(asked), ToHost::Pong(said)) if asked == *said => Ok(Turn::End),
             (Self::Ping(_), ToHost::Pong(_)) => Err(Breach::Nonce),
             (Self::Clock, ToHost::Clock(_) | ToHost::Failed(_))
-            | (Self::Order, ToHost::Finished(_) | ToHost::Failed(_))
+            | (Self::Request, ToHost::Finished(_) | ToHost::Failed(_))
             | (Self::Exec { .. }, ToHost::Ended(_))
             | (Self::TarIn { sent: true }, ToHost::Finished(_))
             | (Self::TarIn { .. }, ToHost::Failed(_))
@@ -147,7 +148,7 @@ impl ToHost<'_> {
 mod tests {
     use super::*;
     use crate::guest::{ClockReading, Failure, FailureKind, Greeting, TarSummary, VERSION};
-    use crate::{ExecEnd, Stream};
+    use crate::{ExecEnd, OutputStream};
 
     /// Every kind of message, once.
     fn messages() -> Vec<ToHost<'static>> {
@@ -165,7 +166,7 @@ mod tests {
             ToHost::Hello(greeting),
             ToHost::Pong(7),
             ToHost::Started(1),
-            ToHost::Output(Stream::Stdout, b"x"[..].into()),
+            ToHost::Output(OutputStream::Stdout, b"x"[..].into()),
             ToHost::Ended(ExecEnd::Exited { code: 0 }),
             ToHost::Data(b"x"[..].into()),
             ToHost::Credit(1),
@@ -189,7 +190,7 @@ mod tests {
         let table: [(Use, &[&str], &[&str]); 10] = [
             (Use::Ping(7), &[], &["pong"]),
             (Use::Clock, &[], &["clock", "failed"]),
-            (Use::Order, &[], &["finished", "failed"]),
+            (Use::Request, &[], &["finished", "failed"]),
             (quiet, &["started"], &["ended"]),
             (busy, &["output"], &["ended"]),
             (Use::TarIn { sent: false }, &["credit"], &["failed"]),
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(Use::Ping(7).take(&ToHost::Pong(8)), Err(Breach::Nonce));
         let empty = ToHost::Data(b""[..].into());
         assert_eq!(Use::TarOut.take(&empty), Err(Breach::Empty("data")));
-        let empty = ToHost::Output(Stream::Stderr, b""[..].into());
+        let empty = ToHost::Output(OutputStream::Stderr, b""[..].into());
         let busy = Use::Exec { started: true };
         assert_eq!(busy.take(&empty), Err(Breach::Empty("output")));
     }

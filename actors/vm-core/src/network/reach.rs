@@ -2,51 +2,26 @@
 
 use std::net::IpAddr;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Place, Target};
-
-/// Places that may be reached; nothing but them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct AllowList(pub Vec<Place>);
-
-impl AllowList {
-    /// Whether what is asked for is on it.
-    #[must_use]
-    pub fn names(&self, target: &Target) -> bool {
-        self.0.iter().any(|place| place.names(target))
-    }
-
-    /// The first place of `asked` that goes beyond this list.
-    #[must_use]
-    pub fn beyond<'a>(&self, asked: &'a Self) -> Option<&'a Place> {
-        let covered = |place: &&Place| !self.0.iter().any(|own| own.covers(place));
-        asked.0.iter().find(covered)
-    }
-
-    /// Whether nothing may be reached.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
+use super::{AllowList, Target};
 
 /// What one VM may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// What the manager's configuration allows to any VM.
     pub manager: AllowList,
-    /// What the order asked for; without it, all that the manager allows.
-    pub order: Option<AllowList>,
+    /// What the request asked for; without it, all that the manager allows.
+    pub requested: Option<AllowList>,
 }
 
 impl Reach {
-    /// Whether a host may be asked for: the manager's list names it, and the order's.
+    /// Whether a host may be asked for: the manager's list names it, and the request's.
     #[must_use]
     pub fn names(&self, target: &Target) -> bool {
-        let ordered = self.order.as_ref().is_none_or(|list| list.names(target));
-        ordered && self.manager.names(target)
+        let requested = self
+            .requested
+            .as_ref()
+            .is_none_or(|list| list.names(target));
+        requested && self.manager.names(target)
     }
 
     /// Whether exactly this address may be connected to, for a host that may be asked for. One that
@@ -59,6 +34,6 @@ impl Reach {
                 .manager
                 .0
                 .iter()
-                .any(|place| place.holds(address, port))
+                .any(|pattern| pattern.holds(address, port))
     }
 }

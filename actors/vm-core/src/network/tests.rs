@@ -69,7 +69,7 @@ fn a_list_names_what_is_on_it_and_nothing_else() {
 fn an_address_that_is_not_public_must_be_named_itself() {
     let reach = |manager: &[&str]| Reach {
         manager: list(manager),
-        order: None,
+        requested: None,
     };
     let table: [(&[&str], &str, u16, bool, bool); 9] = [
         (&["*"], "1.1.1.1", 443, true, true),
@@ -89,7 +89,7 @@ fn an_address_that_is_not_public_must_be_named_itself() {
     // The order's own list opens no way to such an address.
     let reach = Reach {
         manager: list(&["*"]),
-        order: Some(list(&["127.0.0.1"])),
+        requested: Some(list(&["127.0.0.1"])),
     };
     assert!(!reach.connects(ip("127.0.0.1"), 80, false));
 }
@@ -98,14 +98,14 @@ fn an_address_that_is_not_public_must_be_named_itself() {
 fn an_order_narrows_what_the_manager_allows() {
     let reach = Reach {
         manager: list(&["*.dists.test", "pkg.test"]),
-        order: Some(list(&["deb.dists.test", "evil.test"])),
+        requested: Some(list(&["deb.dists.test", "evil.test"])),
     };
     assert!(reach.names(&target("deb.dists.test:80")));
     assert!(!reach.names(&target("security.dists.test:80")));
     assert!(!reach.names(&target("pkg.test:443")));
     assert!(!reach.names(&target("evil.test:443")));
     let all = Reach {
-        order: None,
+        requested: None,
         ..reach
     };
     assert!(all.names(&target("pkg.test:443")));
@@ -167,9 +167,9 @@ fn what_is_no_place_is_refused_with_words() {
         "ä.test",
         "user@host",
     ] {
-        assert!(text.parse::<Place>().is_err(), "{text}");
+        assert!(text.parse::<HostPattern>().is_err(), "{text}");
     }
-    let url = "https://pkg.test".parse::<Place>().unwrap_err();
+    let url = "https://pkg.test".parse::<HostPattern>().unwrap_err();
     assert_eq!(
         url.to_string(),
         "`https://pkg.test` is a URL: name the host alone, and a port if it is not 80 or 443"
@@ -306,8 +306,8 @@ proptest! {
         prop_assert_eq!(below.names(&asked), below_own);
     }
 
-    /// No bytes make the reader panic; what it passes on is one head with one host, and nothing in it
-    /// ends a line or the head early.
+    /// No bytes make the reader panic; what it passes on is one head with one host, and nothing in
+    /// it ends a line or the head early.
     #[test]
     fn any_head(
         path in "[ -~\u{7f}-\u{ff}\r\n]{0,40}",
@@ -330,6 +330,6 @@ proptest! {
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = (read(&bytes), head_end(&bytes));
         let text = String::from_utf8_lossy(&bytes);
-        let _ = (text.parse::<Place>(), Target::parse(&text, Some(80)));
+        let _ = (text.parse::<HostPattern>(), Target::parse(&text, Some(80)));
     }
 }

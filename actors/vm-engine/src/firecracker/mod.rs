@@ -1,7 +1,7 @@
 //! The Firecracker driver: KVM only, spoken to over its API socket.
 //!
 //! ```text
-//! folder 0700: disk (a copy of the image), api.sock, agent.sock_5000
+//! directory 0700: disk (a copy of the image), api.sock, agent.sock_5000
 //! firecracker ◀── PUT /machine-config, /boot-source, /drives/root, /vsock, /actions ──┐
 //!     guest ──vsock port 5000──▶ agent.sock_5000, where the driver listens ──hello──▶ machine
 //! ```
@@ -28,11 +28,11 @@ pub use api::{Api, ApiError};
 pub use version::{Version, VersionError, check_version};
 
 use crate::image::{DiskFormat, Image};
-use crate::link::{FIRST, Failed, Link, await_hello};
-use crate::machine::{Folder, Parts, VmMachine, on_gone};
+use crate::kernel::Kernel;
+use crate::link::{FIRST, HelloFailure, Link, await_hello};
+use crate::machine::{MachineDirectory, NewMachine, VmMachine, on_disconnect};
 use crate::process::Process;
-use crate::qemu::Kernel;
-use crate::{Driver, DriverError, Machine, StartOrder, Template};
+use crate::{Driver, DriverError, Machine, StartRequest, Template};
 
 /// The guest connects to this port of the host.
 const PORT: u32 = 5000;
@@ -41,7 +41,7 @@ const AGENT: &str = "agent.sock";
 /// The agent finds the word after `orrery.vsock=` on the kernel's command line.
 const KERNEL_LINE: &str = "quiet loglevel=3 reboot=k panic=-1 pci=off orrery.vsock=5000";
 /// How long clocks are compared until it is certain.
-const CLOCK: Duration = Duration::from_secs(15);
+const CLOCK_TIMEOUT: Duration = Duration::from_secs(15);
 const HINT: &str = "set the path of firecracker";
 
 /// Runs VMs with Firecracker.
@@ -66,11 +66,11 @@ impl FirecrackerDriver {
         })
     }
 
-    fn launch(&self, folder: &Folder) -> Result<Process, DriverError> {
+    fn launch(&self, directory: &MachineDirectory) -> Result<Process, DriverError> {
         let mut command = Command::new(&self.program);
         command.env_clear().args(["--api-sock", API]);
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        Process::start(command, folder.path(), u64::MAX >> 1, HINT)
+        Process::start(command, directory.path(), u64::MAX >> 1, HINT)
     }
 }
 
@@ -87,36 +87,36 @@ impl Driver for FirecrackerDriver {
         8
     }
 
-    fn start(&self, order: StartOrder) -> Result<Arc<dyn Machine>, DriverError> {
+    fn start(&self, request: StartRequest) -> Result<Arc<dyn Machine>, DriverError> {
         let unsupported = |what: &str| DriverError::Unsupported {
             driver: DriverName::Firecracker,
             what: what.to_owned(),
         };
-        if order.image.format != DiskFormat::Raw {
+        if request.image.format != DiskFormat::Raw {
             return Err(unsupported("boot an image that is not an ext4 file system"));
         }
         let begun = Instant::now();
-        let folder = Folder::new(self.runtime.join(order.id.as_str()))?;
+        let directory = MachineDirectory::new(self.runtime.join(request.id.as_str()))?;
         let failed = |what| {
-            let path = folder.path().to_path_buf();
+            let path = directory.path().to_path_buf();
             move |source| DriverError::Files { what, path, source }
         };
-        let disk = folder.file("disk");
-        copy_disk(&order.image.disk, &disk, order.spec.disk_mib)
+        let disk = directory.file("disk");
+        copy_disk(&request.image.disk, &disk, request.spec.disk_mib)
             .map_err(failed("copying the disk into"))?;
-        let listener = listen(&folder).map_err(failed("listening in"))?;
-        let process = Arc::new(self.launch(&folder)?);
+        let listener = listen(&directory).map_err(failed("listening in"))?;
+        let process = Arc::new(self.launch(&directory)?);
         // From here on the process ends with the guard, unless a machine takes it over.
         let guard = Guard(Some(Arc::clone(&process)));
-        let api = Api::wait_for(&folder.file(API), order.boot_deadline)
-            .map_err(|error| said("API", &error, &process))?;
-        for (path, body) in self.orders(&order, &disk) {
-            api.put(path, &body, order.boot_deadline)
-                .map_err(|error| said(path, &error, &process))?;
+        let api = Api::wait_for(&directory.file(API), request.boot_deadline)
+            .map_err(|error| detail("API", &error, &process))?;
+        for (path, body) in self.configuration(&request, &disk) {
+            api.put(path, &body, request.boot_deadline)
+                .map_err(|error| detail(path, &error, &process))?;
         }
-        let left = order.boot_deadline.saturating_sub(begun.elapsed());
+        let left = request.boot_deadline.saturating_sub(begun.elapsed());
         let deadline = || DriverError::Deadline {
-            deadline: order.boot_deadline,
+            deadline: request.boot_deadline,
             detail: "its agent has not connected".to_owned(),
         };
         let socket = accept(&listener, left, &process)
@@ -128,15 +128,16 @@ impl Driver for FirecrackerDriver {
                 None => deadline(),
             })?;
         let ending = Arc::new(AtomicBool::new(false));
-        let gone = on_gone(Arc::clone(&process), Arc::clone(&ending), order.on_event);
+        let on_disconnect =
+            on_disconnect(Arc::clone(&process), Arc::clone(&ending), request.on_event);
         let (link, greeting) =
-            Link::new(socket, FIRST, gone).map_err(failed("starting threads for"))?;
-        let keeps: Vec<Arc<dyn Send + Sync>> = vec![Arc::<Image>::clone(&order.image)];
-        let parts = Parts {
-            id: order.id,
+            Link::new(socket, FIRST, on_disconnect).map_err(failed("starting threads for"))?;
+        let keeps: Vec<Arc<dyn Send + Sync>> = vec![Arc::<Image>::clone(&request.image)];
+        let parts = NewMachine {
+            id: request.id,
             process: Arc::clone(&process),
             link: link.clone(),
-            folder,
+            directory,
             resume: None,
             has_identity: false,
             ending,
@@ -146,7 +147,7 @@ impl Driver for FirecrackerDriver {
         guard.release();
         match await_hello(
             &greeting,
-            order.boot_deadline.saturating_sub(begun.elapsed()),
+            request.boot_deadline.saturating_sub(begun.elapsed()),
         ) {
             Ok(hello) if hello.version == VERSION => {}
             Ok(hello) => {
@@ -155,15 +156,15 @@ impl Driver for FirecrackerDriver {
                     wanted: VERSION,
                 });
             }
-            Err(Failed::Gone) => {
+            Err(HelloFailure::Disconnected) => {
                 return Err(DriverError::Died {
                     detail: process.obituary(),
                 });
             }
-            Err(Failed::Deadline) => return Err(deadline()),
+            Err(HelloFailure::Deadline) => return Err(deadline()),
         }
-        machine.wake(&order.identity, order.boot_deadline)?;
-        link.check_rate(CLOCK)?;
+        machine.wake(&request.identity, request.boot_deadline)?;
+        link.check_rate(CLOCK_TIMEOUT)?;
         Ok(Arc::new(machine))
     }
 
@@ -178,11 +179,15 @@ impl Driver for FirecrackerDriver {
 
 impl FirecrackerDriver {
     /// What Firecracker is told, in this order.
-    fn orders(&self, order: &StartOrder, disk: &Path) -> Vec<(&'static str, serde_json::Value)> {
+    fn configuration(
+        &self,
+        request: &StartRequest,
+        disk: &Path,
+    ) -> Vec<(&'static str, serde_json::Value)> {
         vec![
             (
                 "/machine-config",
-                json!({ "vcpu_count": order.spec.vcpus, "mem_size_mib": order.spec.mem_mib, "smt": false }),
+                json!({ "vcpu_count": request.spec.vcpus, "mem_size_mib": request.spec.mem_mib, "smt": false }),
             ),
             (
                 "/boot-source",
@@ -234,10 +239,10 @@ fn copy_disk(image: &Path, disk: &Path, disk_mib: u32) -> std::io::Result<()> {
 }
 
 /// Listens where Firecracker connects to for the guest. A socket's path may have 107 bytes, and the
-/// folder's may be longer: it is named through the open folder.
-fn listen(folder: &Folder) -> std::io::Result<UnixListener> {
+/// directory's may be longer: it is named through the open directory.
+fn listen(directory: &MachineDirectory) -> std::io::Result<UnixListener> {
     use std::os::fd::AsRawFd as _;
-    let open = fs::File::open(folder.path())?;
+    let open = fs::File::open(directory.path())?;
     let listener =
         UnixListener::bind(format!("/proc/self/fd/{}/{AGENT}_{PORT}", open.as_raw_fd()))?;
     listener.set_nonblocking(true)?;
@@ -267,7 +272,7 @@ fn accept(
     }
 }
 
-fn said(command: &str, error: &ApiError, process: &Process) -> DriverError {
+fn detail(command: &str, error: &ApiError, process: &Process) -> DriverError {
     match process.ended(Duration::from_millis(20)) {
         Some(_) => DriverError::Died {
             detail: process.obituary(),

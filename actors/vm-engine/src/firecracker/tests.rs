@@ -52,7 +52,7 @@ fn lab(version: &str) -> Result<Lab, VersionError> {
 }
 
 impl Lab {
-    fn order(&self, deadline: Duration) -> StartOrder {
+    fn request(&self, deadline: Duration) -> StartRequest {
         let spec = VmSpec {
             image: Default::default(),
             vcpus: 2,
@@ -74,7 +74,7 @@ impl Lab {
             seed: [0; 64],
             hostname: "vm-fire".to_owned(),
         };
-        StartOrder {
+        StartRequest {
             id: "vm-fire".parse().unwrap(),
             spec,
             image: Arc::new(image),
@@ -200,7 +200,7 @@ fn a_vm_is_described_started_and_ended() {
     let (requests, thread) = lab.serve(Script::Work);
     let machine = lab
         .driver
-        .start(lab.order(WAIT))
+        .start(lab.request(WAIT))
         .unwrap_or_else(|error| panic!("{error}"));
     machine.ping(WAIT).unwrap();
     let requests: Vec<(String, Value)> = requests.try_iter().collect();
@@ -260,7 +260,7 @@ fn every_failure_leaves_nothing() {
         let (_requests, thread) = lab.serve(script);
         let error = lab
             .driver
-            .start(lab.order(deadline))
+            .start(lab.request(deadline))
             .err()
             .expect("it cannot start");
         assert!(error.to_string().contains(wanted), "{error}");

@@ -51,10 +51,11 @@ pub fn check_version(program: &Path) -> Result<Version, VersionError> {
         .arg("--version")
         .output()
         .map_err(|error| unknown(error.to_string()))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let found = parse(&said).ok_or_else(|| {
+    let detail = String::from_utf8_lossy(&output.stdout);
+    let found = parse(&detail).ok_or_else(|| {
         unknown(
-            said.lines()
+            detail
+                .lines()
                 .next()
                 .unwrap_or("nothing")
                 .chars()
@@ -73,8 +74,8 @@ pub fn check_version(program: &Path) -> Result<Version, VersionError> {
 }
 
 /// `Firecracker v1.14.4` → 1.14.4.
-fn parse(said: &str) -> Option<Version> {
-    let word = said
+fn parse(detail: &str) -> Option<Version> {
+    let word = detail
         .split_whitespace()
         .find_map(|word| word.strip_prefix('v'))?;
     let number = |text: &str| {
@@ -112,11 +113,11 @@ mod tests {
             ("Firecracker v1.9.9", false),
             ("Firecracker v0.25.2", false),
         ];
-        for (said, safe) in table {
-            assert_eq!(is_safe(parse(said).unwrap()), safe, "{said}");
+        for (detail, safe) in table {
+            assert_eq!(is_safe(parse(detail).unwrap()), safe, "{detail}");
         }
-        for said in ["", "Firecracker", "v1", "v1.x.2", "version"] {
-            assert_eq!(parse(said), None, "{said}");
+        for detail in ["", "Firecracker", "v1", "v1.x.2", "version"] {
+            assert_eq!(parse(detail), None, "{detail}");
         }
         assert!(matches!(
             check_version(Path::new("/no/such/program")),

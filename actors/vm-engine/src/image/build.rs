@@ -8,11 +8,11 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::{Image, ImageError, ImageStore, Recipe, files, tool};
-use crate::Progress;
+use crate::event::Progress;
 
-/// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned by
-/// whom they should be. `$OUT` is the disk to make. `/proc` and the like are mounted there meanwhile,
-/// so what belongs to the system itself is copied first.
+/// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned
+/// by whom they should be. `$OUT` is the disk to make. `/proc` and the like are mounted there
+/// meanwhile, so what belongs to the system itself is copied first.
 ///
 /// A quarter is added for the file system's own tables and for growth of small files; what a job
 /// needs beyond comes from the disk being enlarged. Without a journal: such a disk is thrown away.

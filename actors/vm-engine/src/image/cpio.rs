@@ -38,7 +38,8 @@ impl Cpio {
         self.inode += 1;
         let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
         let name_length = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
-        // inode, mode, uid, gid, links, time, size, device of the file, device it is, name, checksum
+        // inode, mode, uid, gid, links, time, size, device of the file, device it is, name,
+        // checksum
         let fields = [
             self.inode,
             mode,

@@ -14,8 +14,8 @@ use std::process::Command;
 use super::cpio::Cpio;
 use super::tool::{self, ToolError};
 use super::{modules, vmlinux};
-use crate::Progress;
-use crate::qemu::{Kernel, MachineKind};
+use crate::event::Progress;
+use crate::kernel::{Kernel, MachineKind};
 
 /// The package that always depends on Debian's newest kernel for clouds.
 const META_PACKAGE: &str = "linux-image-cloud-amd64";
@@ -297,7 +297,8 @@ impl Scratch {
     }
 }
 
-/// Removes what programs left that were ended at work: the number in a name is that of a process which is no more.
+/// Removes what programs left that were ended at work: the number in a name is that of a process
+/// which is no more.
 pub(super) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;

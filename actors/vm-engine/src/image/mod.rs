@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use vm_core::ImageRef;
 
 pub use recipe::{DEFAULT_RECIPE, Recipe, RecipeError};
-pub use store::{ImageStore, Listed};
+pub use store::{ImageStore, ListedImage};
 pub use tool::ToolError;
 pub use vmlinux::{ExtractError, extract};
 

@@ -17,7 +17,8 @@ const WANTED: [&str; 6] = [
 /// Wanted, but missing in some kernels without harm.
 const OPTIONAL: [&str; 2] = ["crc32c_generic", "virtio_rng"];
 
-/// The files of all modules needed, each after what it depends on. `root` is `…/lib/modules/<release>`.
+/// The files of all modules needed, each after what it depends on. `root` is
+/// `…/lib/modules/<release>`.
 ///
 /// # Errors
 /// What the system says, or [`io::ErrorKind::NotFound`] naming the module.

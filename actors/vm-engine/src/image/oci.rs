@@ -1,5 +1,5 @@
-//! Importing an OCI image layout, as `skopeo copy docker://… oci:FOLDER` or `docker buildx` make it:
-//! its layers are put on top of each other in a folder, and the folder becomes a disk.
+//! Importing an OCI image layout, as `skopeo copy docker://… oci:FOLDER` or `docker buildx` make
+//! it: its layers are put on top of each other in a folder, and the folder becomes a disk.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use tar::Archive;
 use vm_core::ImageRef;
 
 use super::{Image, ImageError, ImageStore, files};
-use crate::Progress;
+use crate::event::Progress;
 
 /// Most layers, and largest manifest in bytes: what real images are far below.
 const MAX_LAYERS: usize = 200;

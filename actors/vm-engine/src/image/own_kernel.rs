@@ -7,8 +7,8 @@ use std::process::Command;
 
 use super::kernel::{KernelError, KernelStore, Scratch, files, first};
 use super::tool;
-use crate::Progress;
-use crate::qemu::Kernel;
+use crate::event::Progress;
+use crate::kernel::Kernel;
 
 /// What is switched on.
 const OPTIONS: &str = include_str!("kernel-options.config");

@@ -15,7 +15,8 @@ use vm_core::ImageRef;
 
 use super::kernel::{Scratch, sweep};
 use super::{DiskFormat, Image, ImageError, files};
-use crate::{Progress, qcow2};
+use crate::event::Progress;
+use crate::qcow2;
 
 /// Where ext4 keeps its magic number: 1,024 bytes of boot block, then 56 of the superblock.
 const EXT4_MAGIC_AT: u64 = 1080;
@@ -32,7 +33,7 @@ struct Meta {
 
 /// An image as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedImage {
     /// Its digest.
     pub digest: String,
     /// Names that point to it.
@@ -52,7 +53,8 @@ pub struct ImageStore {
 }
 
 impl ImageStore {
-    /// The store in this folder, made when needed; what a program left in it that was ended at work is removed.
+    /// The store in this folder, made when needed; what a program left in it that was ended at work
+    /// is removed.
     ///
     /// # Errors
     /// [`ImageError::Files`] when it cannot be made.
@@ -95,7 +97,7 @@ impl ImageStore {
     ///
     /// # Errors
     /// [`ImageError::Files`] when the folder cannot be read.
-    pub fn list(&self) -> Result<Vec<Listed>, ImageError> {
+    pub fn list(&self) -> Result<Vec<ListedImage>, ImageError> {
         let mut named: Vec<(String, String)> = Vec::new();
         for name in self.entries("names")? {
             let digest = fs::read_to_string(self.name(&name)).unwrap_or_default();
@@ -119,7 +121,7 @@ impl ImageStore {
                 origin,
                 ..
             } = meta;
-            listed.push(Listed {
+            listed.push(ListedImage {
                 digest,
                 names,
                 stored_bytes,
@@ -134,7 +136,8 @@ impl ImageStore {
     /// Takes over a finished disk, which is moved, and names it.
     ///
     /// # Errors
-    /// [`ImageError`] when it is neither ext4 nor qcow2, stands on another file, or cannot be moved.
+    /// [`ImageError`] when it is neither ext4 nor qcow2, stands on another file, or cannot be
+    /// moved.
     pub fn adopt(
         &self,
         disk: &Path,
@@ -196,11 +199,12 @@ impl ImageStore {
         self.adopt(&copy, name, &format!("imported from {}", source.display()))
     }
 
-    /// Forgets a name, or a disk with all its names; the digests of the disks that are gone. A disk goes when nothing names it
-    /// any more. Nobody may be using it.
+    /// Forgets a name, or a disk with all its names; the digests of the disks that are gone. A disk
+    /// goes when nothing names it any more. Nobody may be using it.
     ///
     /// # Errors
-    /// [`ImageError::Unknown`] when there is no such image, [`ImageError::Files`] when it cannot be removed.
+    /// [`ImageError::Unknown`] when there is no such image, [`ImageError::Files`] when it cannot be
+    /// removed.
     pub fn remove(&self, image: &ImageRef) -> Result<Vec<String>, ImageError> {
         let digest = self.resolve(image)?.digest.clone();
         let names = self.list()?.into_iter();

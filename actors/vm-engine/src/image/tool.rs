@@ -26,14 +26,14 @@ pub enum ToolError {
         source: io::Error,
     },
     /// It ended with a failure.
-    #[error("{program} failed ({status}): {said}")]
+    #[error("{program} failed ({status}): {detail}")]
     Failed {
         /// Which.
         program: String,
         /// How it ended.
         status: String,
         /// The last of what it said.
-        said: String,
+        detail: String,
     },
 }
 
@@ -62,14 +62,14 @@ pub(super) fn output(command: &mut Command) -> Result<String, ToolError> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned()
+    let detail = String::from_utf8_lossy(&output.stderr).into_owned()
         + &String::from_utf8_lossy(&output.stdout);
-    let said: Vec<&str> = said.trim().lines().rev().take(6).collect();
-    let said = said.into_iter().rev().collect::<Vec<_>>().join("; ");
+    let detail: Vec<&str> = detail.trim().lines().rev().take(6).collect();
+    let detail = detail.into_iter().rev().collect::<Vec<_>>().join("; ");
     Err(ToolError::Failed {
         program,
         status: output.status.to_string(),
-        said,
+        detail,
     })
 }
 

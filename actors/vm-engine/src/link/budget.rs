@@ -8,8 +8,17 @@ pub(super) struct Budget {
     left: AtomicU64,
 }
 
-/// For streams and tars of all VMs: some 700 streams at once.
-pub(super) static IN_ALL: Budget = Budget::of(256 << 20);
+/// For streams and tars of all VMs: some 700 streams at once, unless [`bound_buffers`] says
+/// otherwise.
+pub(super) static ALL_VMS: Budget = Budget::of(DEFAULT);
+
+const DEFAULT: u64 = 256 << 20;
+
+/// Sets how many bytes this process may hold for all its guests together. For its start, before
+/// there is a VM.
+pub fn bound_buffers(bytes: u64) {
+    ALL_VMS.left.store(bytes, Ordering::SeqCst);
+}
 
 /// Bytes that were set aside; given back when dropped.
 #[derive(Debug)]
@@ -47,6 +56,14 @@ impl Drop for Reserved {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn t5_what_all_guests_may_have_is_a_setting() {
+        assert!(ALL_VMS.reserve(DEFAULT + 1).is_none());
+        bound_buffers(2 * DEFAULT);
+        assert!(ALL_VMS.reserve(DEFAULT + 1).is_some());
+        bound_buffers(DEFAULT);
+    }
 
     #[test]
     fn t5_no_more_is_given_out_than_there_is_and_it_comes_back() {

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant, SystemTime};
 use vm_core::clock::{Rate, Sample, is_set, offset, rate};
 use vm_core::guest::{ToGuest, Use};
 
-use super::{Link, Word};
-use crate::{Identity, MachineError};
+use super::Link;
+use super::answer::Reply;
+use crate::error::MachineError;
+use crate::identity::Identity;
 
 /// How often the clock is set until it is right: an answer that took long leaves it behind.
 const SETTINGS: u32 = 3;
@@ -15,8 +17,8 @@ const SETTINGS: u32 = 3;
 const GLANCE: Duration = Duration::from_millis(25);
 
 impl Link {
-    /// Sets clock, randomness and host name, and looks whether the clock goes right as far as that is
-    /// seen in a moment.
+    /// Sets clock, randomness and host name, and looks whether the clock goes right as far as that
+    /// is seen in a moment.
     pub(crate) fn identify(
         &self,
         identity: &Identity,
@@ -24,14 +26,14 @@ impl Link {
     ) -> Result<(), MachineError> {
         let start = Instant::now();
         let left = || deadline.saturating_sub(start.elapsed());
-        let orders = [
+        let requests = [
             ToGuest::Reseed(identity.seed[..].into()),
             ToGuest::Hostname(identity.hostname.clone()),
         ];
         // Both are under way before the first answer is awaited.
-        let asked: Vec<_> = orders
+        let asked: Vec<_> = requests
             .iter()
-            .map(|order| self.begin(Use::Order, order, left()))
+            .map(|request| self.begin(Use::Request, request, left()))
             .collect::<Result<_, _>>()?;
         let first = self.set_clock(deadline)?;
         for (channel, answer) in asked {
@@ -49,7 +51,7 @@ impl Link {
         let mut times = 1;
         loop {
             // Read as late as possible: what is older than a moment is wrong.
-            self.ask(Use::Order, &ToGuest::SetClock(wall_ns()), deadline)?;
+            self.ask(Use::Request, &ToGuest::SetClock(wall_ns()), deadline)?;
             let sample = self.clock(deadline)?;
             if is_set(&sample) {
                 return Ok(sample);
@@ -70,19 +72,19 @@ impl Link {
         let word = self.ask(Use::Clock, &ToGuest::Clock, deadline)?;
         let answered_ns = steady_ns();
         match word {
-            Word::Clock(guest) => Ok(Sample {
+            Reply::Clock(guest) => Ok(Sample {
                 asked_ns,
                 answered_ns,
                 wall_ns,
                 guest,
             }),
             // The agent's answer was checked to be of this kind.
-            Word::Done(_) => Err(MachineError::Clock("it was not said".to_owned())),
+            Reply::Done(_) => Err(MachineError::Clock("it was not said".to_owned())),
         }
     }
 
-    /// Compares the rate of the guest's clock with the host's until it is certain, for `patience` at
-    /// most.
+    /// Compares the rate of the guest's clock with the host's until it is certain, for `patience`
+    /// at most.
     pub(crate) fn check_rate(&self, patience: Duration) -> Result<(), MachineError> {
         let start = Instant::now();
         let first = self.clock(patience)?;

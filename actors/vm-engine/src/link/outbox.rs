@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use vm_core::guest::MAX_FRAME;
 
-/// Bytes that may wait before callers do: one order of the largest kind.
+/// Bytes that may wait before callers do: one request of the largest kind.
 const SOFT: usize = MAX_FRAME;
-/// Room beyond it for what the connection's reader says, which cannot wait: credit, and the last word
-/// of a stream. An agent that reads never needs it.
+/// Room beyond it for what the connection's reader says, which cannot wait: credit, and the last
+/// word of a stream. An agent that reads never needs it.
 const SLACK: usize = 64 * 1024;
 /// Bytes given to the socket at once.
 const PIECE: usize = 64 * 1024;
@@ -18,7 +18,7 @@ const KEPT: usize = 64 * 1024;
 
 /// Why nothing was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum OutboxRefusal {
     /// The connection has ended.
     Closed,
     /// So many bytes wait, and the agent reads none.
@@ -40,23 +40,23 @@ struct State {
 
 impl Outbox {
     /// Adds a frame when there is room for it, waiting as long as `deadline`.
-    pub(super) fn put(&self, frame: &[u8], deadline: Duration) -> Result<(), Refused> {
+    pub(super) fn put(&self, frame: &[u8], deadline: Duration) -> Result<(), OutboxRefusal> {
         let until = Instant::now() + deadline;
         let mut state = self.state.lock();
         while !state.closed && !state.bytes.is_empty() && state.bytes.len() + frame.len() > SOFT {
             if self.changed.wait_until(&mut state, until).timed_out() {
-                return Err(Refused::Full(state.bytes.len()));
+                return Err(OutboxRefusal::Full(state.bytes.len()));
             }
         }
         self.add(state, frame)
     }
 
     /// Adds a small frame at once, for those who must not wait.
-    pub(super) fn put_now(&self, frame: &[u8]) -> Result<(), Refused> {
+    pub(super) fn put_now(&self, frame: &[u8]) -> Result<(), OutboxRefusal> {
         let state = self.state.lock();
         let waiting = state.bytes.len();
         if waiting + frame.len() > SOFT + SLACK {
-            return Err(Refused::Full(waiting));
+            return Err(OutboxRefusal::Full(waiting));
         }
         self.add(state, frame)
     }
@@ -65,9 +65,9 @@ impl Outbox {
         &self,
         mut state: parking_lot::MutexGuard<'_, State>,
         frame: &[u8],
-    ) -> Result<(), Refused> {
+    ) -> Result<(), OutboxRefusal> {
         if state.closed {
-            return Err(Refused::Closed);
+            return Err(OutboxRefusal::Closed);
         }
         state.bytes.extend(frame);
         drop(state);
@@ -124,19 +124,19 @@ mod tests {
             put += 9;
         }
         assert!(put <= SOFT + SLACK);
-        assert_eq!(outbox.put_now(&[1; 9]), Err(Refused::Full(put)));
+        assert_eq!(outbox.put_now(&[1; 9]), Err(OutboxRefusal::Full(put)));
         let (mut piece, mut taken) = (Vec::new(), 0);
         while taken < put {
             assert!(outbox.take(&mut piece) && piece.len() <= PIECE);
             taken += piece.len();
         }
-        // One order of the largest kind fits when nothing waits.
+        // One request of the largest kind fits when nothing waits.
         assert_eq!(outbox.put(&vec![0; MAX_FRAME], Duration::ZERO), Ok(()));
         outbox.close();
         assert_eq!(outbox.waiting(), 0);
         assert_eq!(
             outbox.put(&[1], Duration::from_secs(60)),
-            Err(Refused::Closed)
+            Err(OutboxRefusal::Closed)
         );
         assert!(!outbox.take(&mut piece));
     }

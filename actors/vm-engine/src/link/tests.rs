@@ -1,19 +1,19 @@
-//! A hostile agent against the real connection: whatever it sends or does not read, the host's memory
-//! stays within bounds, the VM ends with a reason or goes on, and other VMs notice nothing.
+//! A hostile agent against the real connection: whatever it sends or does not read, the host's
+//! memory stays within bounds, the VM ends with a reason or goes on, and other VMs notice nothing.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::sync::mpsc::channel;
 
 use vm_core::guest::{
-    CHUNK, Failure, FailureKind, FrameDecoder, STREAMS, ToHost, VERSION, WINDOW, decode_to_guest,
-    encode_to_host,
+    CHUNK, ClockReading, Failure, FailureKind, FrameDecoder, STREAMS, TarSummary, ToHost, VERSION,
+    WINDOW, decode_to_guest, encode_to_host,
 };
 use vm_core::network::{AllowList, Reach};
-use vm_core::{ExecEnd, Program, Stream};
+use vm_core::{ExecEnd, OutputStream, Program};
 
 use super::*;
 use crate::Flow;
-use crate::network::{Limits, Traffic, Uplink};
+use crate::network::{Limits, Traffic, Uplink, proxy};
 
 /// Longer than anything takes that works.
 const LONG: Duration = Duration::from_secs(60);
@@ -36,7 +36,7 @@ impl Dice {
 struct Counting(Arc<AtomicU64>);
 
 impl ExecSink for Counting {
-    fn output(&mut self, _: Stream, bytes: &[u8]) -> Flow {
+    fn output(&mut self, _: OutputStream, bytes: &[u8]) -> Flow {
         self.0.fetch_add(bytes.len() as u64, Ordering::SeqCst);
         Flow::Continue
     }
@@ -63,7 +63,7 @@ fn lab(unread: Duration) -> Lab {
         let _ = ends.shutdown(std::net::Shutdown::Both);
         detail
     });
-    let (link, _) = Link::with_patience(host, FIRST, unread, on_gone).unwrap();
+    let (link, _) = Link::with_read_timeout(host, FIRST, unread, on_gone).unwrap();
     Lab { link, guest, gone }
 }
 
@@ -163,18 +163,18 @@ fn t5_what_is_out_of_turn_ends_the_vm() {
         (lab, ticket.0)
     };
     let (lab, channel) = exec();
-    let output = ToHost::Output(Stream::Stdout, b"early"[..].into());
+    let output = ToHost::Output(OutputStream::Stdout, b"early"[..].into());
     lab.breaks(channel, &output, "out of turn");
     let (mut lab, channel) = exec();
     lab.say(channel, &ToHost::Started(1));
     lab.breaks(channel, &ToHost::Started(1), "out of turn");
     let (mut lab, channel) = exec();
     lab.say(channel, &ToHost::Ended(ExecEnd::Exited { code: 0 }));
-    let output = ToHost::Output(Stream::Stdout, b"late"[..].into());
+    let output = ToHost::Output(OutputStream::Stdout, b"late"[..].into());
     lab.breaks(channel, &output, "had ended");
     let (mut lab, channel) = exec();
     lab.say(channel, &ToHost::Started(1));
-    let empty = ToHost::Output(Stream::Stdout, b""[..].into());
+    let empty = ToHost::Output(OutputStream::Stdout, b""[..].into());
     lab.breaks(channel, &empty, "without a byte");
 }
 
@@ -188,26 +188,29 @@ fn t5_a_frame_is_no_sign_of_life_and_a_guessed_pong_is_none() {
         .unwrap();
     lab.say(ticket.0, &ToHost::Started(1));
     for bytes in 1..3 {
-        lab.say(ticket.0, &ToHost::Output(Stream::Stdout, b"x"[..].into()));
+        lab.say(
+            ticket.0,
+            &ToHost::Output(OutputStream::Stdout, b"x"[..].into()),
+        );
         while sink.load(Ordering::SeqCst) < bytes {
             std::thread::yield_now();
         }
         // The hello was a sign of life; what comes now is none.
         if bytes == 1 {
-            lab.link.shared.last_seen_ms.store(1, Ordering::SeqCst);
+            lab.link.connection.last_seen_ms.store(1, Ordering::SeqCst);
         }
     }
     assert_eq!(lab.link.last_seen(), UnixMs(1));
     let link = lab.link.clone();
     let asked = std::thread::spawn(move || link.ping(LONG));
     // The ping's channel is the one behind the execution's.
-    while lab.link.shared.slots.lock().len() < 2 {
+    while lab.link.connection.channels.lock().len() < 2 {
         std::thread::yield_now();
     }
     lab.breaks(ticket.0 + 1, &ToHost::Pong(4), "not sent");
     assert!(asked.join().unwrap().is_err());
     let honest = honest();
-    honest.shared.last_seen_ms.store(1, Ordering::SeqCst);
+    honest.connection.last_seen_ms.store(1, Ordering::SeqCst);
     honest.ping(LONG).unwrap();
     assert!(honest.last_seen() > UnixMs(1));
 }
@@ -217,7 +220,7 @@ fn t5_credit_for_what_was_never_sent_ends_the_vm() {
     let mut lab = greeted();
     let link = lab.link.clone();
     let put = std::thread::spawn(move || link.put_tar("/w", &mut std::io::repeat(1), LONG));
-    while lab.link.shared.slots.lock().is_empty() {
+    while lab.link.connection.channels.lock().is_empty() {
         std::thread::yield_now();
     }
     let credit = ToHost::Credit(WINDOW + 1);
@@ -246,7 +249,7 @@ fn t5_an_agent_that_does_not_read_is_ended_with_a_reason() {
     assert_eq!(reason, FailureReason::GuestSilent);
     assert!(detail.contains("has read nothing for 200 ms"), "{detail}");
     orders.join().unwrap();
-    assert_eq!(lab.link.shared.outbox.waiting(), 0);
+    assert_eq!(lab.link.connection.outbox.waiting(), 0);
 }
 
 #[test]
@@ -267,7 +270,7 @@ fn t5_a_tar_in_pieces_of_a_byte_costs_its_bytes_and_no_more() {
         }
     }
     let got = std::thread::spawn(move || link.get_tar("/w", &mut Standing(still), LONG));
-    while lab.link.shared.slots.lock().is_empty() {
+    while lab.link.connection.channels.lock().is_empty() {
         std::thread::yield_now();
     }
     let mut frames = Vec::new();
@@ -305,7 +308,7 @@ fn any(dice: &mut Dice) -> (Channel, ToHost<'static>) {
         2 => (stream, ToHost::Finish),
         3 => (stream, ToHost::Abort),
         4 | 5 => (stream, ToHost::Credit(credit)),
-        6 | 7 => (channel, ToHost::Output(Stream::Stdout, bytes.into())),
+        6 | 7 => (channel, ToHost::Output(OutputStream::Stdout, bytes.into())),
         8 => (channel, ToHost::Data(bytes.into())),
         9 => (channel, ToHost::Started(1)),
         10 => (channel, ToHost::Pong(dice.roll(3))),
@@ -341,7 +344,7 @@ fn open_network(lab: &mut Lab, port: u16) {
     let uplink = Uplink {
         reach: Reach {
             manager: AllowList(vec![place]),
-            order: None,
+            requested: None,
         },
         limits: Limits::default(),
         traffic: Arc::new(Traffic::default()),
@@ -349,7 +352,8 @@ fn open_network(lab: &mut Lab, port: u16) {
         on_refused: Box::new(|_, _| {}),
     };
     let link = lab.link.clone();
-    let opened = std::thread::spawn(move || link.open_network(Arc::new(uplink), LONG));
+    let opened =
+        std::thread::spawn(move || link.open_network(proxy::server(Arc::new(uplink)), LONG));
     let mut decoder = FrameDecoder::default();
     let mut buffer = [0; 1024];
     loop {
@@ -441,7 +445,7 @@ fn t5_a_fuzzing_guest_costs_no_more_than_its_bounds() {
         }
         lab.link.close("the test is over");
         work.into_iter().for_each(|it| it.join().unwrap());
-        assert!(lab.link.shared.slots.lock().is_empty());
+        assert!(lab.link.connection.channels.lock().is_empty());
         honest.ping(LONG).unwrap();
     }
     let grown = memory().1.saturating_sub(before);

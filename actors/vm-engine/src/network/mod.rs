@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A VM has no network device, whatever runs it: this is its only way out, and a list of names its
-//! only key. Each stream has two threads at most, a window of bytes in each direction, and ends when
-//! nothing moves for [`Limits::idle`].
+//! only key. Each stream has two threads at most, a window of bytes in each direction, and ends
+//! when nothing moves for [`Limits::idle`].
 
 pub(crate) mod proxy;
 mod relay;

@@ -1,6 +1,7 @@
 //! One stream: what it asks for, whether it gets it, and what it is told otherwise.
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Instant;
 
 use vm_core::network::Target;
@@ -8,13 +9,21 @@ use vm_core::network::request::{self, Body, MAX_HEAD, Request, RequestError};
 
 use super::relay::relay;
 use super::{Refusal, Traffic, Uplink};
-use crate::link::{Broken, Came, GuestStream};
+use crate::link::{GuestStream, StreamBroken, StreamRead, StreamServer};
 
 /// What is said before bytes are carried.
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
+/// What serves the streams of a VM by these rules.
+pub(crate) fn server(uplink: Arc<Uplink>) -> StreamServer {
+    StreamServer {
+        streams: uplink.limits.streams,
+        serve: Arc::new(move |stream| serve(&uplink, stream)),
+    }
+}
+
 /// Serves a stream to its end. Blocks, so it has its own thread.
-pub(crate) fn serve(uplink: &Uplink, stream: &GuestStream) {
+fn serve(uplink: &Uplink, stream: &GuestStream) {
     if !stream.has_room() {
         return refuse(uplink, stream, &Refusal::NoRoom);
     }
@@ -46,13 +55,13 @@ pub(crate) fn serve(uplink: &Uplink, stream: &GuestStream) {
 /// A head, or what is wrong with it, and what came behind it.
 type Head = (Result<Vec<u8>, RequestError>, Vec<u8>);
 
-fn read_head(uplink: &Uplink, stream: &GuestStream) -> Result<Head, Broken> {
+fn read_head(uplink: &Uplink, stream: &GuestStream) -> Result<Head, StreamBroken> {
     let until = Instant::now() + uplink.limits.idle;
     let mut bytes = Vec::new();
     loop {
         let left = until.saturating_duration_since(Instant::now());
         match stream.read(left)? {
-            Came::Bytes(more) => {
+            StreamRead::Bytes(more) => {
                 // The mark may lie across two pieces.
                 let from = bytes.len().saturating_sub(3);
                 bytes.extend_from_slice(&more);
@@ -65,8 +74,10 @@ fn read_head(uplink: &Uplink, stream: &GuestStream) -> Result<Head, Broken> {
                 }
             }
             // Connected in advance, and not needed.
-            Came::End | Came::Nothing if bytes.is_empty() => return Err(Broken),
-            Came::End | Came::Nothing => return Ok((Err(RequestError::Malformed), Vec::new())),
+            StreamRead::End | StreamRead::TimedOut if bytes.is_empty() => return Err(StreamBroken),
+            StreamRead::End | StreamRead::TimedOut => {
+                return Ok((Err(RequestError::Malformed), Vec::new()));
+            }
         }
     }
 }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use vm_core::guest::CHUNK;
 
 use super::{Traffic, Uplink};
-use crate::link::{Broken, Came, GuestStream};
+use crate::link::{GuestStream, StreamBroken, StreamRead};
 
 /// When something moved last, in either direction.
 struct Activity {
-    begun: Instant,
+    started: Instant,
     last_ms: AtomicU64,
     idle: Duration,
 }
@@ -20,21 +20,21 @@ struct Activity {
 impl Activity {
     fn new(idle: Duration) -> Self {
         Self {
-            begun: Instant::now(),
+            started: Instant::now(),
             last_ms: AtomicU64::new(0),
             idle,
         }
     }
 
     fn moved(&self) {
-        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_ms.fetch_max(now, Ordering::Relaxed);
     }
 
     /// How long to wait for more; `None` when nothing has moved for too long.
     fn left(&self) -> Option<Duration> {
         let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
-        let left = (last + self.idle).saturating_sub(self.begun.elapsed());
+        let left = (last + self.idle).saturating_sub(self.started.elapsed());
         (!left.is_zero()).then_some(left)
     }
 }
@@ -43,14 +43,14 @@ impl Activity {
 /// bound, and what comes of the peer to the stream.
 ///
 /// # Errors
-/// [`Broken`] when the stream was gone before.
+/// [`StreamBroken`] when the stream was gone before.
 pub(super) fn relay(
     uplink: &Uplink,
     stream: &GuestStream,
     peer: &TcpStream,
     begin: &[u8],
     most: Option<u64>,
-) -> Result<(), Broken> {
+) -> Result<(), StreamBroken> {
     stream.tie(peer)?;
     let activity = Activity::new(uplink.limits.idle);
     let _ = peer.set_nodelay(true);
@@ -79,7 +79,7 @@ fn upload(
     activity: &Activity,
     begin: &[u8],
     most: Option<u64>,
-) -> Result<(), Broken> {
+) -> Result<(), StreamBroken> {
     let mut left = most;
     let mut send = |bytes: &[u8]| {
         let count = left.map_or(bytes.len(), |left| {
@@ -99,17 +99,17 @@ fn upload(
         return Ok(());
     }
     loop {
-        match stream.read(activity.left().ok_or(Broken)?)? {
-            Came::Bytes(bytes) => {
+        match stream.read(activity.left().ok_or(StreamBroken)?)? {
+            StreamRead::Bytes(bytes) => {
                 if send(&bytes) {
                     return Ok(());
                 }
             }
-            Came::End => {
+            StreamRead::End => {
                 let _ = peer.shutdown(Shutdown::Write);
                 return Ok(());
             }
-            Came::Nothing => {}
+            StreamRead::TimedOut => {}
         }
     }
 }
@@ -120,11 +120,12 @@ fn download(
     stream: &GuestStream,
     mut peer: &TcpStream,
     activity: &Activity,
-) -> Result<(), Broken> {
+) -> Result<(), StreamBroken> {
     let mut buffer = vec![0; CHUNK];
     loop {
-        let left = activity.left().ok_or(Broken)?;
-        peer.set_read_timeout(Some(left)).map_err(|_| Broken)?;
+        let left = activity.left().ok_or(StreamBroken)?;
+        peer.set_read_timeout(Some(left))
+            .map_err(|_| StreamBroken)?;
         match peer.read(&mut buffer) {
             // Breaking the stream off ends the connection as well, which reads like this.
             Ok(0) => return stream.finish(),
@@ -135,7 +136,7 @@ fn download(
             }
             Err(error) => match error.kind() {
                 ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut => {}
-                _ => return Err(Broken),
+                _ => return Err(StreamBroken),
             },
         }
     }

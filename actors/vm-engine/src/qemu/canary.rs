@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use vm_core::{Limits, TemplateKey};
 
-use super::{Accelerator, Memory, QemuConfig};
-use crate::DriverError;
+use super::command::Memory;
+use super::config::{Accelerator, QemuConfig};
+use super::launch;
+use crate::error::DriverError;
 use crate::image::Image;
 use std::sync::Arc;
 
@@ -28,8 +30,9 @@ pub struct KvmReport {
     pub tried: String,
 }
 
-/// Boots one VM on KVM and remembers what became of it until the host boots again. What kept it from being tried is not
-/// remembered: a missing program or permission can be had at any time, and looking for it costs nothing.
+/// Boots one VM on KVM and remembers what became of it until the host boots again. What kept it
+/// from being tried is not remembered: a missing program or permission can be had at any time, and
+/// looking for it costs nothing.
 #[derive(Clone, Debug)]
 pub struct Canary {
     /// Where the outcome is kept.
@@ -122,7 +125,7 @@ impl Canary {
             .parse()
             .expect("digits are a valid id");
         let begin = Instant::now();
-        let outcome = super::start(
+        let outcome = launch::start(
             &config,
             id,
             &key,
@@ -134,7 +137,7 @@ impl Canary {
         let outcome = match outcome {
             Ok(started) => {
                 let took = begin.elapsed().as_millis();
-                drop(crate::machine::VmMachine::new(started.parts));
+                drop(crate::machine::VmMachine::new(started.machine));
                 Ok(format!("a canary VM booted in {took} ms"))
             }
             Err(error @ (DriverError::Program { .. } | DriverError::Files { .. })) => {

@@ -3,43 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use serde::{Deserialize, Serialize};
-
-use super::{DISK, QemuConfig};
-
-/// What runs the guest's instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Accelerator {
-    /// The processor itself.
-    Kvm,
-    /// QEMU's translator: works everywhere, several times slower.
-    Tcg,
-}
-
-/// The board that a kernel is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MachineKind {
-    /// A PC with PCI: any distribution's kernel boots on it.
-    Q35,
-    /// The smallest board, with virtio-mmio devices named on the kernel's command line: needs a
-    /// kernel built for it.
-    Microvm,
-}
-
-/// A kernel and the initramfs that goes with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kernel {
-    /// The uncompressed ELF image.
-    pub vmlinux: PathBuf,
-    /// Agent and modules.
-    pub initramfs: PathBuf,
-    /// The board.
-    pub machine: MachineKind,
-    /// The kernel's release.
-    pub release: String,
-}
+use super::config::{Accelerator, DISK, QemuConfig};
+use crate::kernel::MachineKind;
 
 /// Where the guest's memory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,8 +117,9 @@ fn comma_safe(path: &std::path::Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
-/// What the guest takes its processor for. The translator carries out `rep movsb` byte by byte: a guest that is told that
-/// this is the fast way to copy ("erms", "fsrm") copies at a third to a half of the speed.
+/// What the guest takes its processor for. The translator carries out `rep movsb` byte by byte: a
+/// guest that is told that this is the fast way to copy ("erms", "fsrm") copies at a third to a
+/// half of the speed.
 fn processor(accelerator: Accelerator) -> &'static str {
     match accelerator {
         Accelerator::Kvm => "host",
@@ -181,14 +147,16 @@ fn kernel_line(config: &QemuConfig) -> String {
     line
 }
 
-/// What a guest kernel need not do where every instruction is translated: it guards itself against the processor's
-/// speculation, which a translated guest does not have, and against its own processes, which nobody has to be kept from
-/// here, for what isolates is the VM. Landlock stays: programs use it.
+/// What a guest kernel need not do where every instruction is translated: it guards itself against
+/// the processor's speculation, which a translated guest does not have, and against its own
+/// processes, which nobody has to be kept from here, for what isolates is the VM. Landlock stays:
+/// programs use it.
 const LESS_TO_TRANSLATE: &str = " mitigations=off init_on_alloc=0 audit=0 lsm=landlock,capability";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Kernel;
 
     fn config(machine: MachineKind) -> QemuConfig {
         QemuConfig {

@@ -9,25 +9,28 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use vm_core::{ExecEnd, ExecSpec, Program, Stream, TemplateKey, VmId};
+use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TemplateKey, VmId};
 
 use super::command::{Memory, Shape};
-use super::{DISK, Launched, QemuConfig, launch, start};
+use super::config::{DISK, QemuConfig};
+use super::launch::{LaunchedQemu, disk_bytes, launch, start};
+use crate::driver::{CloneRequest, Machine, Template};
+use crate::error::{DriverError, MachineError};
+use crate::exec::{ExecSink, Flow};
 use crate::image::{DiskFormat, Image};
 use crate::link::Link;
-use crate::machine::{Folder, Parts, VmMachine};
+use crate::machine::{MachineDirectory, NewMachine, VmMachine};
 use crate::qcow2::write_overlay;
 use crate::qmp::Qmp;
-use crate::{CloneOrder, DriverError, ExecSink, Flow, Machine, MachineError, Template};
 
 /// The guest's memory.
 const RAM: &str = "ram";
 /// The devices' state.
 const STATE: &str = "state";
 /// How long saving may take: the state is some hundred kilobytes.
-const SAVE: Duration = Duration::from_secs(20);
+const SAVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long warming may take before it is given up.
-const WARM: Duration = Duration::from_secs(20);
+const WARM_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Numbers the folders of templates.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -36,27 +39,27 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 struct QemuTemplate {
     config: Arc<QemuConfig>,
     key: TemplateKey,
-    frozen: Arc<Frozen>,
+    frozen: Arc<FrozenFiles>,
     image: Arc<Image>,
 }
 
 /// The files that clones stand on; removed when neither the template nor a clone needs them.
 #[derive(Debug)]
-struct Frozen {
-    folder: Folder,
+struct FrozenFiles {
+    directory: MachineDirectory,
     disk_bytes: u64,
 }
 
-impl Frozen {
+impl FrozenFiles {
     fn ram(&self) -> PathBuf {
-        self.folder.file(RAM)
+        self.directory.file(RAM)
     }
 }
 
 /// How often a template is made until its clock goes right.
 const ATTEMPTS: u32 = 3;
 /// How long clocks are compared until it is certain.
-pub(super) const CLOCK: Duration = Duration::from_secs(15);
+pub(super) const CLOCK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Boots, warms and freezes. One whose clock does not go as the host's does is thrown away and made
 /// again: all its clones would have that clock.
@@ -95,19 +98,19 @@ fn make_once(
         Memory::Shared(ram),
         Box::new(|_| {}),
     )?;
-    warm(&started.parts.link, TEMPLATE_SCRIPT, WARM);
-    let checked = started.parts.link.check_rate(CLOCK);
+    warm(&started.machine.link, TEMPLATE_SCRIPT, WARM_TIMEOUT);
+    let checked = started.machine.link.check_rate(CLOCK_TIMEOUT);
     let saved = match checked {
-        Ok(()) => freeze(&mut started.qmp, &started.parts.folder),
+        Ok(()) => freeze(&mut started.qmp, &started.machine.directory),
         Err(error) => Err(error.into()),
     };
-    started.parts.ending.store(true, Ordering::SeqCst);
-    let ended = started.parts.process.kill();
-    started.parts.link.close("it is a template now");
+    started.machine.ending.store(true, Ordering::SeqCst);
+    let ended = started.machine.process.kill();
+    started.machine.link.close("it is a template now");
     saved.and(ended)?;
-    let disk_bytes = super::disk_bytes(key, image);
-    let frozen = Arc::new(Frozen {
-        folder: started.parts.folder,
+    let disk_bytes = disk_bytes(key, image);
+    let frozen = Arc::new(FrozenFiles {
+        directory: started.machine.directory,
         disk_bytes,
     });
     Ok(Arc::new(QemuTemplate {
@@ -118,8 +121,8 @@ fn make_once(
     }))
 }
 
-/// What a template runs before it is frozen: what nearly every job uses, so that its pages are in the
-/// memory that clones share.
+/// What a template runs before it is frozen: what nearly every job uses, so that its pages are in
+/// the memory that clones share.
 const TEMPLATE_SCRIPT: &str =
     "cat /etc/passwd >/dev/null; mkdir -p /tmp/w && rm -r /tmp/w; git --version; true";
 /// What a clone runs before it waits: a shell, so that its code is translated.
@@ -146,7 +149,7 @@ fn warm(link: &Link, script: &str, deadline: Duration) {
 struct Quiet(Sender<ExecEnd>);
 
 impl ExecSink for Quiet {
-    fn output(&mut self, _stream: Stream, _bytes: &[u8]) -> Flow {
+    fn output(&mut self, _stream: OutputStream, _bytes: &[u8]) -> Flow {
         Flow::Continue
     }
 
@@ -155,25 +158,25 @@ impl ExecSink for Quiet {
     }
 }
 
-fn freeze(qmp: &mut Qmp, folder: &Folder) -> Result<(), DriverError> {
-    let path = folder.file(STATE);
+fn freeze(qmp: &mut Qmp, directory: &MachineDirectory) -> Result<(), DriverError> {
+    let path = directory.file(STATE);
     let file = File::create(&path).map_err(|source| DriverError::Files {
         what: "making",
         path,
         source,
     })?;
-    qmp.run("stop", &Value::Null, SAVE)?;
+    qmp.run("stop", &Value::Null, SAVE_TIMEOUT)?;
     leave_memory_out(qmp)?;
-    qmp.give_file("state", file.as_fd(), SAVE)?;
-    qmp.run("migrate", &json!({ "uri": "fd:state" }), SAVE)?;
-    qmp.await_migration(SAVE)
+    qmp.give_file("state", file.as_fd(), SAVE_TIMEOUT)?;
+    qmp.run("migrate", &json!({ "uri": "fd:state" }), SAVE_TIMEOUT)?;
+    qmp.await_migration(SAVE_TIMEOUT)
 }
 
 /// Memory that is a file need not be written to another.
 fn leave_memory_out(qmp: &mut Qmp) -> Result<(), DriverError> {
     let capability =
         json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] });
-    qmp.run("migrate-set-capabilities", &capability, SAVE)
+    qmp.run("migrate-set-capabilities", &capability, SAVE_TIMEOUT)
         .map(drop)
 }
 
@@ -182,20 +185,24 @@ impl Template for QemuTemplate {
         &self.key
     }
 
-    fn spawn(&self, order: CloneOrder) -> Result<Arc<dyn Machine>, DriverError> {
-        self.make_clone(order, false)
+    fn spawn(&self, request: CloneRequest) -> Result<Arc<dyn Machine>, DriverError> {
+        self.make_clone(request, false)
     }
 
-    fn spawn_warm(&self, order: CloneOrder) -> Result<Arc<dyn Machine>, DriverError> {
-        self.make_clone(order, true)
+    fn spawn_warm(&self, request: CloneRequest) -> Result<Arc<dyn Machine>, DriverError> {
+        self.make_clone(request, true)
     }
 }
 
 impl QemuTemplate {
-    fn make_clone(&self, order: CloneOrder, warmed: bool) -> Result<Arc<dyn Machine>, DriverError> {
-        let folder = Folder::new(self.config.runtime.join(order.id.as_str()))?;
-        let disk = folder.file(DISK);
-        let base = self.frozen.folder.file(DISK);
+    fn make_clone(
+        &self,
+        request: CloneRequest,
+        warmed: bool,
+    ) -> Result<Arc<dyn Machine>, DriverError> {
+        let directory = MachineDirectory::new(self.config.runtime.join(request.id.as_str()))?;
+        let disk = directory.file(DISK);
+        let base = self.frozen.directory.file(DISK);
         write_overlay(&disk, &base, DiskFormat::Qcow2, self.frozen.disk_bytes).map_err(
             |source| DriverError::Files {
                 what: "making",
@@ -211,12 +218,12 @@ impl QemuTemplate {
         };
         let mut launched = launch(
             &self.config,
-            &folder,
+            &directory,
             &shape,
             self.frozen.disk_bytes,
-            order.on_event,
+            request.on_event,
         )?;
-        if let Err(error) = self.load(&mut launched, order.deadline, warmed) {
+        if let Err(error) = self.load(&mut launched, request.deadline, warmed) {
             let error = if launched.process.ended(Duration::from_millis(50)).is_some() {
                 DriverError::Died {
                     detail: launched.process.obituary(),
@@ -227,7 +234,7 @@ impl QemuTemplate {
             launched.give_up();
             return Err(error);
         }
-        let Launched {
+        let LaunchedQemu {
             process,
             link,
             ending,
@@ -236,14 +243,14 @@ impl QemuTemplate {
         } = launched;
         let resume = Box::new(move |deadline| qmp.run("cont", &Value::Null, deadline).map(drop));
         let keeps: Vec<Arc<dyn Send + Sync>> = vec![
-            Arc::<Frozen>::clone(&self.frozen),
+            Arc::<FrozenFiles>::clone(&self.frozen),
             Arc::<Image>::clone(&self.image),
         ];
-        let parts = Parts {
-            id: order.id,
+        let parts = NewMachine {
+            id: request.id,
             process,
             link,
-            folder,
+            directory,
             resume: Some(resume),
             has_identity: false,
             ending,
@@ -254,14 +261,14 @@ impl QemuTemplate {
 
     fn load(
         &self,
-        launched: &mut Launched,
+        launched: &mut LaunchedQemu,
         deadline: Duration,
         warmed: bool,
     ) -> Result<(), DriverError> {
         let qmp = &mut launched.qmp;
         let start = Instant::now();
         let left = || deadline.saturating_sub(start.elapsed());
-        let path = self.frozen.folder.file(STATE);
+        let path = self.frozen.directory.file(STATE);
         let file = File::open(&path).map_err(|source| DriverError::Files {
             what: "opening",
             path,

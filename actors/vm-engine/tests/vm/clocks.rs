@@ -1,13 +1,13 @@
-//! A guest's clock: the host's time from the first command on, and a guest whose clock does not go as
-//! the host's is no VM and no template.
+//! A guest's clock: the host's time from the first command on, and a guest whose clock does not go
+//! as the host's is no VM and no template.
 
 use std::time::{Duration, SystemTime};
 
 use vm_core::FailureReason;
 use vm_engine::qemu::QemuDriver;
-use vm_engine::{Driver as _, Machine, StartOrder};
+use vm_engine::{Driver as _, Machine, StartRequest};
 
-use crate::support::{Lab, PATIENCE, clone_of, identity, run, warm_clone_of};
+use crate::support::{Lab, TEST_TIMEOUT, clone_of, identity, run, warm_clone_of};
 
 fn host() -> Duration {
     SystemTime::UNIX_EPOCH.elapsed().unwrap()
@@ -38,7 +38,7 @@ fn u9_cold_vms_and_clones_have_the_host_s_time() {
         warm_clone_of(&template, "vm-warm"),
     ] {
         let id = clone.id().as_str().to_owned();
-        clone.wake(&identity(&id), PATIENCE).unwrap();
+        clone.wake(&identity(&id), TEST_TIMEOUT).unwrap();
         assert_on_time(&*clone);
     }
     drop(template);
@@ -59,15 +59,15 @@ fn u9_a_guest_whose_clock_runs_away_is_no_template_and_no_vm() {
         .expect("its clock is wrong");
     assert_eq!(error.reason(), FailureReason::ClockWrong, "{error}");
     assert!(error.to_string().contains("times as fast"), "{error}");
-    let order = StartOrder {
+    let request = StartRequest {
         id: "vm-fast".parse().unwrap(),
         spec: Lab::spec(),
         image: lab.image.clone(),
         identity: identity("vm-fast"),
-        boot_deadline: PATIENCE,
+        boot_deadline: TEST_TIMEOUT,
         on_event: Box::new(|_| {}),
     };
-    let error = driver.start(order).err().expect("its clock is wrong");
+    let error = driver.start(request).err().expect("its clock is wrong");
     assert_eq!(error.reason(), FailureReason::ClockWrong, "{error}");
     lab.assert_nothing_left();
 }

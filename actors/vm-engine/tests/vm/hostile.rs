@@ -1,14 +1,14 @@
-//! A job that is after the agent's way to the host: it finds neither the process nor the port, and has
-//! not the rights to find another way. What ordinary jobs do still works.
+//! A job that is after the agent's way to the host: it finds neither the process nor the port, and
+//! has not the rights to find another way. What ordinary jobs do still works.
 
 use std::sync::Arc;
 
 use vm_core::ExecEnd;
 use vm_engine::bubblewrap::BubblewrapDriver;
 use vm_engine::image::{DiskFormat, Image};
-use vm_engine::{Driver as _, Machine, StartOrder};
+use vm_engine::{Driver as _, Machine, StartRequest};
 
-use crate::support::{Lab, PATIENCE, agent, identity, need, run};
+use crate::support::{Lab, TEST_TIMEOUT, agent, identity, need, run};
 
 /// Takes whatever can be taken of other processes, and says what that was.
 const THIEF: &str = r"
@@ -107,7 +107,7 @@ fn t5_a_job_cannot_reach_the_agent_of_its_vm() {
         "kill $(cat /workspace/pid); sleep 1; ! grep -l 'State:.Z' /proc/[0-9]*/status",
     );
     assert_eq!(next.end, ExecEnd::Exited { code: 0 }, "{next:?}");
-    vm.ping(PATIENCE).unwrap();
+    vm.ping(TEST_TIMEOUT).unwrap();
     machine.kill().unwrap();
     lab.assert_nothing_left();
 }
@@ -127,16 +127,16 @@ fn t5_a_job_in_a_sandbox_cannot_reach_its_agent_either() {
         format: DiskFormat::Raw,
         virtual_bytes: 0,
     };
-    let order = StartOrder {
+    let request = StartRequest {
         id: "vm-box".parse().unwrap(),
         spec: Lab::spec(),
         image: Arc::new(image),
         identity: identity("vm-box"),
-        boot_deadline: PATIENCE,
+        boot_deadline: TEST_TIMEOUT,
         on_event: Box::new(|_| {}),
     };
     let machine = driver
-        .start(order)
+        .start(request)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(stolen(&*machine), "NODES []\n");
 }

@@ -7,7 +7,7 @@ use vm_core::guest::FailureKind;
 use vm_core::{ExecEnd, ExecSpec, Program};
 use vm_engine::{Flow, MachineError};
 
-use crate::support::{Collect, Lab, PATIENCE, Told, begin, run, script};
+use crate::support::{Collect, CollectedOutput, Lab, TEST_TIMEOUT, begin, run, script};
 
 /// One VM for many small questions: booting is what takes time.
 #[test]
@@ -74,7 +74,7 @@ fn jobs_in_one_vm() {
     assert_eq!(name.stdout, "127.0.1.1\n", "{name:?}");
     // x10: what is not there is not the beginning of a tar.
     let mut nothing = Vec::new();
-    let missing = vm.get_tar("/workspace/not-there", &mut nothing, PATIENCE);
+    let missing = vm.get_tar("/workspace/not-there", &mut nothing, TEST_TIMEOUT);
     assert!(
         matches!(&missing, Err(MachineError::Guest(failure)) if failure.kind == FailureKind::NotFound),
         "{missing:?}"
@@ -142,22 +142,22 @@ fn r10_output_is_bounded() {
         .unwrap();
     let mut bytes = 0;
     while bytes < vm_core::guest::WINDOW as usize {
-        match news.recv_timeout(PATIENCE).unwrap() {
-            Told::Output(_, piece) => bytes += piece.len(),
-            Told::Ended(end) => panic!("it cannot have ended: {end:?}"),
+        match news.recv_timeout(TEST_TIMEOUT).unwrap() {
+            CollectedOutput::Output(_, piece) => bytes += piece.len(),
+            CollectedOutput::Ended(end) => panic!("it cannot have ended: {end:?}"),
         }
     }
     // The guest answers others meanwhile, and sends nothing more of this.
-    vm.ping(PATIENCE).unwrap();
+    vm.ping(TEST_TIMEOUT).unwrap();
     assert_eq!(run(vm, "echo ok").stdout, "ok\n");
     assert!(news.try_recv().is_err(), "nothing comes beyond the window");
     assert_eq!(bytes, vm_core::guest::WINDOW as usize);
     // Let go again and again, it comes to its end.
     let end = loop {
         vm.resume_output(ticket).unwrap();
-        match news.recv_timeout(PATIENCE).unwrap() {
-            Told::Output(_, piece) => bytes += piece.len(),
-            Told::Ended(end) => break end,
+        match news.recv_timeout(TEST_TIMEOUT).unwrap() {
+            CollectedOutput::Output(_, piece) => bytes += piece.len(),
+            CollectedOutput::Ended(end) => break end,
         }
     };
     assert_eq!((bytes, end), (3_000_005, ExecEnd::Exited { code: 0 }));
@@ -185,8 +185,8 @@ fn r11_what_never_ends_is_killed() {
 
     let running = begin(vm, script("echo here; sleep 1000"));
     assert!(matches!(
-        running.news.recv_timeout(PATIENCE).unwrap(),
-        Told::Output(..)
+        running.news.recv_timeout(TEST_TIMEOUT).unwrap(),
+        CollectedOutput::Output(..)
     ));
     vm.kill_exec(running.ticket).unwrap();
     assert_eq!(running.outcome().end, ExecEnd::Killed);
@@ -271,7 +271,7 @@ fn tar_there_and_back() {
     let tar = tar.into_inner().unwrap();
 
     let summary = vm
-        .put_tar("/workspace", &mut tar.as_slice(), PATIENCE)
+        .put_tar("/workspace", &mut tar.as_slice(), TEST_TIMEOUT)
         .unwrap();
     assert_eq!((summary.entries, summary.bytes), (4, 19 + 3_000_000 + 4));
     assert_eq!(
@@ -280,7 +280,7 @@ fn tar_there_and_back() {
     );
 
     let mut out = Vec::new();
-    let back = vm.get_tar("/workspace", &mut out, PATIENCE).unwrap();
+    let back = vm.get_tar("/workspace", &mut out, TEST_TIMEOUT).unwrap();
     assert_eq!(back.bytes, summary.bytes);
     let mut archive = tar::Archive::new(out.as_slice());
     let mut found = false;
@@ -295,7 +295,7 @@ fn tar_there_and_back() {
     }
     assert!(found);
     let mut one = Vec::new();
-    vm.get_tar("/workspace/src/run.sh", &mut one, PATIENCE)
+    vm.get_tar("/workspace/src/run.sh", &mut one, TEST_TIMEOUT)
         .unwrap();
     assert_eq!(
         tar::Archive::new(one.as_slice()).entries().unwrap().count(),
@@ -309,7 +309,7 @@ fn tar_there_and_back() {
     };
     assert_eq!(
         refused(
-            vm.get_tar("/nowhere", &mut Vec::new(), PATIENCE)
+            vm.get_tar("/nowhere", &mut Vec::new(), TEST_TIMEOUT)
                 .unwrap_err()
         ),
         FailureKind::NotFound
@@ -317,7 +317,7 @@ fn tar_there_and_back() {
     let cut = &tar[..2_000_000];
     assert_eq!(
         refused(
-            vm.put_tar("/workspace/cut", &mut &*cut, PATIENCE)
+            vm.put_tar("/workspace/cut", &mut &*cut, TEST_TIMEOUT)
                 .unwrap_err()
         ),
         FailureKind::BadTar
@@ -332,7 +332,7 @@ fn tar_there_and_back() {
         evil.write_all(&[0; 1024]).unwrap();
         assert_eq!(
             refused(
-                vm.put_tar("/workspace/x", &mut evil.as_slice(), PATIENCE)
+                vm.put_tar("/workspace/x", &mut evil.as_slice(), TEST_TIMEOUT)
                     .unwrap_err()
             ),
             FailureKind::Forbidden,
@@ -351,7 +351,7 @@ fn tar_there_and_back() {
     let mut reader = std::io::Read::chain(&endless.as_bytes()[..], std::io::repeat(7));
     assert_eq!(
         refused(
-            vm.put_tar("/workspace/full", &mut reader, PATIENCE)
+            vm.put_tar("/workspace/full", &mut reader, TEST_TIMEOUT)
                 .unwrap_err()
         ),
         FailureKind::DiskFull

@@ -9,7 +9,7 @@
 mod clocks;
 mod hostile;
 mod jobs;
-mod life;
+mod lifecycle;
 mod network;
 mod sandbox;
 mod support;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use vm_core::ExecEnd;
 use vm_core::network::{AllowList, Reach};
 use vm_engine::network::{Limits, Traffic, Uplink};
-use vm_engine::{Machine, StartOrder};
+use vm_engine::{Machine, StartRequest};
 
-use crate::support::{Lab, Outcome, PATIENCE, clone_of, identity, run};
+use crate::support::{ExecResult, Lab, TEST_TIMEOUT, clone_of, identity, run};
 
 /// Serves every connection in a thread of its own, until the test's process ends; its port.
 fn server(serve: fn(TcpStream)) -> u16 {
@@ -78,17 +78,19 @@ impl Peers {
         let uplink = Uplink {
             reach: Reach {
                 manager: AllowList(places.collect()),
-                order: None,
+                requested: None,
             },
             limits: Limits::default(),
             traffic: Arc::clone(&self.traffic),
             resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),
             on_refused: Box::new(|_, _| {}),
         };
-        machine.open_network(Arc::new(uplink), PATIENCE).unwrap();
+        machine
+            .open_network(Arc::new(uplink), TEST_TIMEOUT)
+            .unwrap();
     }
 
-    fn fetch(&self, machine: &dyn Machine) -> Outcome {
+    fn fetch(&self, machine: &dyn Machine) -> ExecResult {
         let url = format!("http://files.test:{}/greeting", self.files);
         run(
             machine,
@@ -183,7 +185,7 @@ fn r13_a_vm_reaches_what_its_list_names_and_nothing_else() {
             peers.echo
         )),
     );
-    let told = open.news.recv_timeout(PATIENCE).unwrap();
+    let told = open.news.recv_timeout(TEST_TIMEOUT).unwrap();
     assert!(format!("{told:?}").contains("Output"), "{told:?}");
     machine.kill().unwrap();
     drop(machine);
@@ -197,7 +199,7 @@ fn a_clone_is_given_a_network_as_a_booted_vm_is() {
     let template = lab.template();
     let (online, offline) = (clone_of(&template, "vm-on"), clone_of(&template, "vm-off"));
     for (machine, name) in [(&online, "vm-on"), (&offline, "vm-off")] {
-        machine.wake(&identity(name), PATIENCE).unwrap();
+        machine.wake(&identity(name), TEST_TIMEOUT).unwrap();
     }
     peers.open(&*online);
     assert_eq!(peers.fetch(&*online).stdout, "here is /greeting\n");
@@ -221,16 +223,16 @@ fn a_sandbox_has_the_same_way_out_and_no_other() {
         format: vm_engine::image::DiskFormat::Raw,
         virtual_bytes: 0,
     };
-    let order = StartOrder {
+    let request = StartRequest {
         id: "vm-box-net".parse().unwrap(),
         spec: Lab::spec(),
         image: Arc::new(image),
         identity: identity("vm-box-net"),
-        boot_deadline: PATIENCE,
+        boot_deadline: TEST_TIMEOUT,
         on_event: Box::new(|_| {}),
     };
     let machine = driver
-        .start(order)
+        .start(request)
         .unwrap_or_else(|error| panic!("{error}"));
     let peers = Peers::new();
     peers.open(&*machine);

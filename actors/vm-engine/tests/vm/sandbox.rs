@@ -5,9 +5,9 @@ use std::sync::Arc;
 use vm_core::{ExecEnd, Isolation};
 use vm_engine::bubblewrap::BubblewrapDriver;
 use vm_engine::image::{DiskFormat, Image};
-use vm_engine::{Driver as _, StartOrder};
+use vm_engine::{Driver as _, StartRequest};
 
-use crate::support::{Lab, PATIENCE, agent, begin, identity, need, run, script};
+use crate::support::{Lab, TEST_TIMEOUT, agent, begin, identity, need, run, script};
 
 #[test]
 fn a_sandbox_runs_jobs_and_is_no_vm() {
@@ -29,18 +29,18 @@ fn a_sandbox_runs_jobs_and_is_no_vm() {
         format: DiskFormat::Raw,
         virtual_bytes: 0,
     };
-    let order = StartOrder {
+    let request = StartRequest {
         id: "vm-box".parse().unwrap(),
         spec: Lab::spec(),
         image: Arc::new(image),
         identity: identity("vm-box"),
-        boot_deadline: PATIENCE,
+        boot_deadline: TEST_TIMEOUT,
         on_event: Box::new(|_| {}),
     };
     let machine = driver
-        .start(order)
+        .start(request)
         .unwrap_or_else(|error| panic!("{error}"));
-    machine.wake(&identity("vm-box"), PATIENCE).unwrap();
+    machine.wake(&identity("vm-box"), TEST_TIMEOUT).unwrap();
     let secret = runtime.path().join("secret");
     std::fs::write(&secret, "host").unwrap();
     let outcome = run(

@@ -10,17 +10,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use vm_core::{ExecEnd, ExecSpec, ImageRef, Network, Program, Stream, VmSpec};
+use vm_core::{ExecEnd, ExecSpec, ImageRef, Network, OutputStream, Program, VmSpec};
 use vm_engine::image::kernel::KernelStore;
 use vm_engine::image::{Image, ImageStore, Recipe};
 use vm_engine::qemu::{Accelerator, QemuConfig, QemuDriver};
 use vm_engine::{
-    CloneOrder, Driver, ExecSink, ExecTicket, Flow, Identity, Machine, MachineEvent, StartOrder,
-    Template,
+    CloneRequest, Driver, ExecSink, ExecTicket, Flow, Identity, Machine, MachineEvent,
+    StartRequest, Template,
 };
 
 /// How long anything may take on a machine that does other things as well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The cache folder for VMs.
 pub(crate) fn cache() -> PathBuf {
@@ -139,7 +139,7 @@ impl Lab {
                 Accelerator::Tcg
             },
             runtime: runtime.path().to_path_buf(),
-            boot_deadline: PATIENCE,
+            boot_deadline: TEST_TIMEOUT,
             console: std::env::var_os("ORRERY_VM_CONSOLE").is_some(),
             kernel_words: Vec::new(),
         };
@@ -159,7 +159,7 @@ impl Lab {
             disk_mib: 1024,
             network: Network::None,
             allow: None,
-            lease: PATIENCE,
+            lease: TEST_TIMEOUT,
             owner: "test".parse().unwrap(),
             isolation_min: Default::default(),
         }
@@ -171,17 +171,17 @@ impl Lab {
 
     pub(crate) fn start_telling(&self, id: &str) -> (Arc<dyn Machine>, Receiver<MachineEvent>) {
         let (sender, events) = channel();
-        let order = StartOrder {
+        let request = StartRequest {
             id: id.parse().unwrap(),
             spec: Self::spec(),
             image: Arc::clone(&self.image),
             identity: identity(id),
-            boot_deadline: PATIENCE,
+            boot_deadline: TEST_TIMEOUT,
             on_event: Box::new(move |event| drop(sender.send(event))),
         };
         let machine = self
             .driver
-            .start(order)
+            .start(request)
             .unwrap_or_else(|error| panic!("{error}"));
         (machine, events)
     }
@@ -228,24 +228,24 @@ pub(crate) fn identity(hostname: &str) -> Identity {
 }
 
 pub(crate) fn clone_of(template: &Arc<dyn Template>, id: &str) -> Arc<dyn Machine> {
-    let order = CloneOrder {
+    let request = CloneRequest {
         id: id.parse().unwrap(),
-        deadline: PATIENCE,
+        deadline: TEST_TIMEOUT,
         on_event: Box::new(|_| {}),
     };
     template
-        .spawn(order)
+        .spawn(request)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn warm_clone_of(template: &Arc<dyn Template>, id: &str) -> Arc<dyn Machine> {
-    let order = CloneOrder {
+    let request = CloneRequest {
         id: id.parse().unwrap(),
-        deadline: PATIENCE,
+        deadline: TEST_TIMEOUT,
         on_event: Box::new(|_| {}),
     };
     template
-        .spawn_warm(order)
+        .spawn_warm(request)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -263,32 +263,34 @@ pub(crate) fn script(text: &str) -> ExecSpec {
 
 /// What a sink was told.
 #[derive(Debug)]
-pub(crate) enum Told {
-    Output(Stream, Vec<u8>),
+pub(crate) enum CollectedOutput {
+    Output(OutputStream, Vec<u8>),
     Ended(ExecEnd),
 }
 
 /// Passes on what it is told; holds when asked to.
 pub(crate) struct Collect {
-    pub(crate) sender: Sender<Told>,
+    pub(crate) sender: Sender<CollectedOutput>,
     pub(crate) flow: Flow,
 }
 
 impl ExecSink for Collect {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) -> Flow {
-        let _ = self.sender.send(Told::Output(stream, bytes.to_vec()));
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) -> Flow {
+        let _ = self
+            .sender
+            .send(CollectedOutput::Output(stream, bytes.to_vec()));
         self.flow
     }
 
     fn ended(&mut self, end: ExecEnd) {
-        let _ = self.sender.send(Told::Ended(end));
+        let _ = self.sender.send(CollectedOutput::Ended(end));
     }
 }
 
 /// Something that runs, and its news.
 pub(crate) struct Running {
     pub(crate) ticket: ExecTicket,
-    pub(crate) news: Receiver<Told>,
+    pub(crate) news: Receiver<CollectedOutput>,
 }
 
 pub(crate) fn begin(machine: &dyn Machine, spec: ExecSpec) -> Running {
@@ -307,7 +309,7 @@ pub(crate) fn begin(machine: &dyn Machine, spec: ExecSpec) -> Running {
 
 /// How it ended, and what it wrote.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct ExecResult {
     pub(crate) end: ExecEnd,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -315,13 +317,17 @@ pub(crate) struct Outcome {
 }
 
 impl Running {
-    pub(crate) fn outcome(self) -> Outcome {
+    pub(crate) fn outcome(self) -> ExecResult {
         let (mut stdout, mut stderr, mut bytes) = (Vec::new(), Vec::new(), 0);
         loop {
-            match self.news.recv_timeout(PATIENCE).expect("it ends in time") {
-                Told::Output(stream, piece) => {
+            match self
+                .news
+                .recv_timeout(TEST_TIMEOUT)
+                .expect("it ends in time")
+            {
+                CollectedOutput::Output(stream, piece) => {
                     bytes += piece.len();
-                    let text = if stream == Stream::Stdout {
+                    let text = if stream == OutputStream::Stdout {
                         &mut stdout
                     } else {
                         &mut stderr
@@ -330,9 +336,9 @@ impl Running {
                         text.extend_from_slice(&piece);
                     }
                 }
-                Told::Ended(end) => {
+                CollectedOutput::Ended(end) => {
                     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                    return Outcome {
+                    return ExecResult {
                         end,
                         stdout: text(&stdout),
                         stderr: text(&stderr),
@@ -344,6 +350,6 @@ impl Running {
     }
 }
 
-pub(crate) fn run(machine: &dyn Machine, text: &str) -> Outcome {
+pub(crate) fn run(machine: &dyn Machine, text: &str) -> ExecResult {
     begin(machine, script(text)).outcome()
 }

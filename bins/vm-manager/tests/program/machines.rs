@@ -9,8 +9,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use config_core::Secret;
-use outbound::http::{HttpClient, HttpOptions};
-use outbound::vmm::{ExecState, FollowEvent, HealthStatus, Isolation, NewExec, NewVm, VmmClient};
+use http_clients::http::{HttpClient, HttpOptions};
+use http_clients::vmm::{
+    ExecState, FollowEvent, HealthStatus, Isolation, NewExec, NewVm, VmmClient,
+};
 use tempfile::TempDir;
 
 use crate::manager::{DEADLINE, Manager, program, text};
@@ -246,7 +248,7 @@ fn a_job_runs_in_a_vm_from_order_to_release() {
             "the label is what the canary found: {kvm:?}"
         );
         let order = NewVm {
-            owner: Some("octo/repo#1".to_owned()),
+            owner: "octo/repo#1".parse().ok(),
             ..NewVm::default()
         };
         let vm = client
@@ -412,7 +414,7 @@ fn a_warm_pool_gives_out_clones_that_differ() {
                 .create(key, &NewVm::default(), DEADLINE)
                 .await
                 .expect("a VM");
-            assert_eq!(vm.source, outbound::vmm::Source::Pool);
+            assert_eq!(vm.source, http_clients::vmm::Source::Pool);
             let text = "hostname; head -c 16 /dev/urandom | od -An -tx1; date +%s";
             let (output, state, code) = run(&client, &vm.id, text).await;
             assert_eq!((state, code), (ExecState::Exited, Some(0)), "{output}");

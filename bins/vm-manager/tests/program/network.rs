@@ -1,6 +1,6 @@
 //! The network of a VM, from the configuration over the order to what a job sees.
 
-use outbound::vmm::{ExecState, NewVm};
+use http_clients::vmm::{AllowList, ExecState, Network, NewVm};
 
 use crate::machines::{Home, SETTINGS, run};
 use crate::manager::DEADLINE;
@@ -29,8 +29,8 @@ fn r13_a_vm_reaches_what_the_configuration_and_its_order_both_name() {
     let manager = home.start(&format!("{SETTINGS}{network}"));
     let client = home.client(&manager);
     let order = |allow: Option<&str>, network: bool| NewVm {
-        network: network.then(|| "user".to_owned()),
-        allow: allow.map(|place| vec![place.to_owned()]),
+        network: network.then_some(Network::User),
+        allow: allow.map(|place| AllowList(vec![place.parse().expect("a host pattern")])),
         ..NewVm::default()
     };
     let ask = |url: &str| {

@@ -126,6 +126,26 @@ fn a_pool_that_does_not_fit_into_the_capacity_is_refused_with_both_numbers() {
 }
 
 #[test]
+fn t5_what_is_held_for_all_guests_is_a_setting_with_a_least_value() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("vm-manager.toml");
+    for (size, part) in [("4MiB", "must be at least `16MiB`"), ("many", "3:11")] {
+        std::fs::write(
+            &file,
+            format!("[capacity]\nvms = 3\nbuffers = \"{size}\"\n"),
+        )
+        .unwrap();
+        let mut command = program(home.path());
+        let output = command.arg("--config").arg(&file).arg("--check").output();
+        let said = text(&output.unwrap());
+        assert!(
+            said.contains(part) && said.contains("vm-manager.toml:3:"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn tokens_are_made_with_a_key_that_only_its_owner_reads() {
     let home = tempfile::tempdir().unwrap();
     let token = |arguments: &[&str]| {

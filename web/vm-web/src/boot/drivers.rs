@@ -4,38 +4,39 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use vm_actors::preparing::Prepared;
-use vm_core::{DriverName, ImageRef, Isolation, Network, VmSpec, wire};
+use vm_actors::host_preparation::PreparedHost;
+use vm_core::{DriverName, ImageRef, Isolation, Network, VmSpec};
 use vm_engine::bubblewrap::BubblewrapDriver;
 use vm_engine::firecracker::FirecrackerDriver;
 use vm_engine::image::kernel::KernelStore;
 use vm_engine::image::{Image, ImageError, ImageStore, Recipe};
 use vm_engine::qemu::{Accelerator, Canary, Kernel, QemuConfig, QemuDriver};
-use vm_engine::{Driver, Identity, StartOrder};
+use vm_engine::{Driver, Identity, StartRequest};
+use vmm_api_core::Kvm;
 
-use super::Folders;
+use super::data_directory::DataDirectory;
 use crate::config::ManagerConfig;
 
 /// The program of the namespace sandbox, found in `PATH`.
 pub(super) const BUBBLEWRAP: &str = "bwrap";
 
 /// How long Firecracker's canary may take.
-const CANARY: Duration = Duration::from_secs(10);
+const CANARY_TIMEOUT: Duration = Duration::from_secs(10);
 
 type Progress<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
 /// What a driver is made from.
-pub(super) struct Wanted {
+pub(super) struct DriverSetup {
     pub(super) config: ManagerConfig,
-    pub(super) folders: Folders,
+    pub(super) directory: DataDirectory,
     pub(super) images: ImageStore,
     /// The static program that VMs run.
     pub(super) agent: PathBuf,
 }
 
-impl Wanted {
+impl DriverSetup {
     /// The driver that was asked for, never another one; the error is for people.
-    pub(super) fn prepare(&self, progress: Progress<'_>) -> Result<Prepared, String> {
+    pub(super) fn prepare(&self, progress: Progress<'_>) -> Result<PreparedHost, String> {
         match self.config.driver {
             DriverName::Qemu => self.qemu(progress),
             DriverName::Firecracker => self.firecracker(progress),
@@ -55,7 +56,7 @@ impl Wanted {
     }
 
     fn kernel(&self, progress: Progress<'_>) -> Result<Kernel, String> {
-        let kernels = KernelStore::new(self.folders.kernels());
+        let kernels = KernelStore::new(self.directory.kernels());
         let kernel = match kernels.best(&self.agent) {
             Ok(None) => kernels.debian(&self.agent, progress),
             Ok(Some(kernel)) => Ok(kernel),
@@ -64,7 +65,7 @@ impl Wanted {
         kernel.map_err(|error| error.to_string())
     }
 
-    fn qemu(&self, progress: Progress<'_>) -> Result<Prepared, String> {
+    fn qemu(&self, progress: Progress<'_>) -> Result<PreparedHost, String> {
         // Asked first: without it nothing that is fetched is of use.
         let program = vm_engine::qemu::find(&self.config.qemu.program);
         let program = program.map_err(|error| error.to_string())?;
@@ -73,21 +74,21 @@ impl Wanted {
             program,
             kernel: self.kernel(progress)?,
             accelerator: Accelerator::Tcg,
-            runtime: self.folders.runtime(),
+            runtime: self.directory.runtime(),
             boot_deadline: self.config.settings.deadlines.boot,
             console: false,
             kernel_words: Vec::new(),
         };
         let kvm = if self.config.qemu.kvm == Some(false) {
-            wire::Kvm {
+            Kvm {
                 device: Path::new("/dev/kvm").exists(),
                 usable: false,
                 reason: "the configuration says `kvm = \"never\"`".to_owned(),
             }
         } else {
             progress("trying whether KVM works here");
-            let report = Canary::new(self.folders.canary()).report(&qemu, &image);
-            wire::Kvm {
+            let report = Canary::new(self.directory.canary()).report(&qemu, &image);
+            Kvm {
                 device: report.device,
                 usable: report.usable,
                 reason: report.reason,
@@ -96,50 +97,50 @@ impl Wanted {
         if kvm.usable {
             qemu.accelerator = Accelerator::Kvm;
         }
-        Ok(Prepared {
+        Ok(PreparedHost {
             driver: Arc::new(QemuDriver::new(qemu)),
             kvm,
         })
     }
 
     /// Firecracker has no emulation: where its canary does not boot there are no VMs.
-    fn firecracker(&self, progress: Progress<'_>) -> Result<Prepared, String> {
+    fn firecracker(&self, progress: Progress<'_>) -> Result<PreparedHost, String> {
         let program = self.config.firecracker.program.clone();
         // Asked first: an old version is refused before anything is fetched for it.
         vm_engine::firecracker::check_version(&program).map_err(|error| error.to_string())?;
         let image = self.image(progress)?;
         let kernel = self.kernel(progress)?;
-        let driver = FirecrackerDriver::new(program, kernel, self.folders.runtime())
+        let driver = FirecrackerDriver::new(program, kernel, self.directory.runtime())
             .map_err(|error| error.to_string())?;
         progress("trying whether a Firecracker VM boots here");
         let machine = driver
             .start(canary(image))
             .map_err(|error| format!("Firecracker's canary did not boot: {error}"))?;
         machine.kill().map_err(|error| error.to_string())?;
-        let kvm = wire::Kvm {
+        let kvm = Kvm {
             device: true,
             usable: true,
             reason: "Firecracker's canary booted".to_owned(),
         };
-        Ok(Prepared {
+        Ok(PreparedHost {
             driver: Arc::new(driver),
             kvm,
         })
     }
 
     /// No VM: whoever configured it by its name knows. Orders still have to ask for it.
-    fn bubblewrap(&self) -> Prepared {
+    fn bubblewrap(&self) -> PreparedHost {
         let driver = BubblewrapDriver {
             program: BUBBLEWRAP.into(),
             agent: self.agent.clone(),
-            runtime: self.folders.runtime(),
+            runtime: self.directory.runtime(),
         };
-        let kvm = wire::Kvm {
+        let kvm = Kvm {
             device: Path::new("/dev/kvm").exists(),
             usable: false,
             reason: "a namespace sandbox uses no virtualisation".to_owned(),
         };
-        Prepared {
+        PreparedHost {
             driver: Arc::new(driver),
             kvm,
         }
@@ -147,10 +148,10 @@ impl Wanted {
 }
 
 /// The smallest VM, which is killed as soon as it is there.
-fn canary(image: Arc<Image>) -> StartOrder {
+fn canary(image: Arc<Image>) -> StartRequest {
     let id = format!("vm-canary-{}", std::process::id());
     let owner = "canary".parse().expect("a word is a valid owner");
-    StartOrder {
+    StartRequest {
         id: id.parse().expect("digits are a valid id"),
         spec: VmSpec {
             image: ImageRef::default(),
@@ -159,7 +160,7 @@ fn canary(image: Arc<Image>) -> StartOrder {
             disk_mib: 1024,
             network: Network::None,
             allow: None,
-            lease: CANARY,
+            lease: CANARY_TIMEOUT,
             owner,
             isolation_min: Isolation::HardwareVm,
         },
@@ -169,7 +170,7 @@ fn canary(image: Arc<Image>) -> StartOrder {
             seed: [0; 64],
             hostname: id,
         },
-        boot_deadline: CANARY,
+        boot_deadline: CANARY_TIMEOUT,
         on_event: Box::new(|_| {}),
     }
 }

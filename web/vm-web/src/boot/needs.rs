@@ -8,7 +8,8 @@ use vm_engine::image::agent;
 
 use crate::config::ManagerConfig;
 
-/// What is not there: the driver's program, and the agent that VMs run, where it was found. Each with what to do.
+/// What is not there: the driver's program, and the agent that VMs run, where it was found. Each
+/// with what to do.
 #[must_use]
 pub fn missing(config: &ManagerConfig, agent: Option<&Path>) -> Diagnostics {
     let mut missing = Diagnostics::default();

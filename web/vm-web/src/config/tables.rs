@@ -1,224 +1,235 @@
-//! The tables of the configuration file.
+//! The keys of the configuration file, one row each.
 
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use config_core::{Item, ValueError};
+use config_core::{
+    ByteSize, Choices, FILE_PATH, LOG_LEVELS, PROGRAM, TextKind, ValueError, choice,
+    format_duration, from_str, list, opt, parse_duration, set, table, whole,
+};
 use vm_actors::VmSettings;
-use vm_core::network::{AllowList, Place};
-use vm_core::{ImageRef, TemplateKey};
+use vm_core::network::HostPattern;
+use vm_core::{DriverName, ImageRef, TemplateKey};
 
-use super::{FirecrackerTable, QemuTable};
+use super::model::{DEFAULT_LISTEN, ManagerConfig};
 
-impl Default for QemuTable {
-    fn default() -> Self {
-        Self {
-            program: "qemu-system-x86_64".into(),
-            kvm: None,
-        }
-    }
-}
-
-impl Default for FirecrackerTable {
-    fn default() -> Self {
-        Self {
-            program: "firecracker".into(),
-        }
-    }
-}
-
-/// A whole number of MiB, written as a size.
-fn mib(item: &Item<'_>) -> Option<u64> {
-    const MIB: u64 = 1 << 20;
-    let size = item.byte_size()?.bytes();
-    if size < MIB || !size.is_multiple_of(MIB) {
-        item.error(ValueError::new(
-            "expected whole mebibytes, for example `512MiB`",
-        ));
-        return None;
-    }
-    Some(size / MIB)
-}
-
-fn mib32(item: &Item<'_>) -> Option<u32> {
-    let mib = mib(item)?;
-    u32::try_from(mib)
-        .map_err(|_| item.error(ValueError::new("this is more than any machine has")))
-        .ok()
-}
-
-fn count(item: &Item<'_>, least: i64, most: i64) -> Option<u32> {
-    item.integer(least..=most)
-        .and_then(|number| u32::try_from(number).ok())
-}
-
-fn positive(item: &Item<'_>) -> Option<Duration> {
-    let duration = item.duration()?;
-    if duration.is_zero() {
-        item.error(ValueError::new("must be longer than nothing"));
-        return None;
-    }
-    Some(duration)
-}
-
-fn set<T>(target: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *target = value;
-    }
-}
-
-/// What all VMs may have together.
-pub(super) fn capacity(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
-    item.fields(
-        "[capacity]",
-        &["memory", "vcpus", "vms", "queue", "wait"],
-        |fields| {
-            let capacity = &mut settings.capacity;
-            set(&mut capacity.mem_mib, fields.optional("memory", mib));
-            set(
-                &mut capacity.vcpus,
-                fields.optional("vcpus", |item| count(item, 1, 4096)),
-            );
-            set(
-                &mut capacity.vms,
-                fields.optional("vms", |item| count(item, 1, 1000)),
-            );
-            let queue = fields.optional("queue", |item| count(item, 0, 1000));
-            set(&mut capacity.queue, queue.map(|queue| queue as usize));
-            set(&mut settings.wait, fields.optional("wait", Item::duration));
-            Some(())
-        },
-    )
-}
-
-/// What one VM may have.
-pub(super) fn limits(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
-    item.fields("[limits]", &["vcpus", "memory", "disk"], |fields| {
-        let limits = &mut settings.limits;
-        let vcpus = fields.optional("vcpus", |item| count(item, 1, 64));
-        set(
-            &mut limits.max_vcpus,
-            vcpus.and_then(|vcpus| u8::try_from(vcpus).ok()),
-        );
-        set(&mut limits.max_mem_mib, fields.optional("memory", mib32));
-        set(&mut limits.max_disk_mib, fields.optional("disk", mib32));
-        Some(())
-    })
-}
-
-/// How long VMs may be held.
-pub(super) fn lease(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
-    item.fields("[lease]", &["longest", "total", "grace"], |fields| {
-        let lease = &mut settings.lease;
-        set(&mut lease.longest, fields.optional("longest", positive));
-        set(&mut lease.total, fields.optional("total", positive));
-        set(
-            &mut settings.lease_grace,
-            fields.optional("grace", Item::duration),
-        );
-        settings.limits.max_lease = settings.lease.longest;
-        if settings.lease.total < settings.lease.longest {
-            let error = ValueError::new("`total` is shorter than `longest`");
-            fields.error_at("total", error);
-            return None;
-        }
-        Some(())
-    })
-}
-
-/// When a VM counts as stuck.
-pub(super) fn deadlines(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
-    item.fields("[deadlines]", &["boot", "silence", "transfer"], |fields| {
-        set(
-            &mut settings.deadlines.boot,
-            fields.optional("boot", positive),
-        );
-        set(
-            &mut settings.deadlines.silence,
-            fields.optional("silence", positive),
-        );
-        set(
-            &mut settings.tar_deadline,
-            fields.optional("transfer", positive),
-        );
-        Some(())
-    })
-}
+const DRIVERS: &Choices<DriverName> = &[
+    ("qemu", DriverName::Qemu),
+    ("firecracker", DriverName::Firecracker),
+    ("namespace-sandbox", DriverName::Bubblewrap),
+];
+const KVM: &Choices<Option<bool>> = &[("auto", None), ("never", Some(false))];
 
 /// Longest that nothing may move on a connection.
 const LONGEST_IDLE: Duration = Duration::from_secs(86_400);
 
-/// What VMs that ask for a network may reach.
-pub(super) fn network(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
-    item.fields("[network]", &["allow", "streams", "idle"], |fields| {
-        let place = |item: &Item<'_>| {
-            item.parsed(|text| {
-                text.parse::<Place>()
-                    .map_err(|error| ValueError::new(error.to_string()))
-            })
-        };
-        let allow = fields.optional("allow", |item| item.list(place));
-        set(&mut settings.allow, allow.map(AllowList));
-        let network = &mut settings.network;
-        let streams = fields.optional("streams", |item| count(item, 1, 1024));
-        set(
-            &mut network.streams,
-            streams.and_then(|streams| u16::try_from(streams).ok()),
-        );
-        let idle = fields.optional("idle", positive);
-        set(&mut network.idle, idle);
-        if network.idle > LONGEST_IDLE {
-            fields.error_at("idle", ValueError::new("must be a day at most"));
+const ADDRESS: TextKind<SocketAddr> = TextKind::new("address", address, SocketAddr::to_string);
+const REACHABLE: TextKind<HostPattern> =
+    TextKind::new("address", from_str, |place| String::from(place.clone()));
+const IMAGE: TextKind<ImageRef> = TextKind::of("image");
+const POSITIVE: TextKind<Duration> =
+    TextKind::new("duration", positive, |time| format_duration(*time));
+const MIB: TextKind<u32> = TextKind::new("size", mib32, |mib| shown(u64::from(*mib) << 20));
+const MANY_MIB: TextKind<u64> = TextKind::new("size", mib, |mib| shown(*mib << 20));
+const BUFFERS: TextKind<u64> = TextKind::new("size", buffers, |mib| shown(*mib << 20));
+const BYTES: TextKind<usize> = TextKind::new("size", bytes, |bytes| shown(*bytes as u64));
+
+table! {
+    /// The VM manager.
+    pub(super) static MANAGER: ManagerConfig = "the manager's configuration" {
+        /// state, images, kernels, the folders of VMs
+        "data_dir" (variable "VM_MANAGER_DATA", flag "--data", shown "~/.local/share/orrery/vm-manager") = set(FILE_PATH) => data;
+        /// listen address
+        "listen" (variable "VM_MANAGER_LISTEN", flag "--listen") = set(ADDRESS) => listen;
+        /// how much is logged
+        "log_level" (variable "LOG_LEVEL", flag "--log-level") = set(choice("log level", LOG_LEVELS)) => log_level;
+        /// further names the manager answers for
+        "hosts" = list(TextKind::STRING) => hosts;
+        /// what runs VMs; `namespace-sandbox` is no VM, therefore only by this name
+        "driver" = choice("driver", DRIVERS) => driver;
+        /// the static program that VMs run; the flag `--agent` wins over it
+        "agent" (shown "vm-guest beside vm-manager") = opt(FILE_PATH) => agent;
+        /// what all VMs may have together
+        "capacity" { CAPACITY } => settings;
+        /// what one VM may have
+        "limits" { LIMITS } => settings;
+        /// how long VMs may be held
+        "lease" { LEASE } => settings;
+        /// when a VM counts as stuck
+        "deadlines" { DEADLINES } => settings;
+        /// what VMs that ask for a network may reach
+        "network" { NETWORK } => settings;
+        /// what waits, and how much of it
+        "pool" { POOL } => settings;
+        /// what is kept of what commands write
+        "output" { OUTPUT } => settings;
+        /// how QEMU is run
+        "qemu" { QEMU };
+        /// how Firecracker is run
+        "firecracker" { FIRECRACKER };
+    } then |fields, config| {
+        let beyond = beyond_limits(&config.settings);
+        if let Some(wrong) = beyond.or_else(|| beyond_capacity(&config.settings)) {
+            fields.error_at("pool", wrong);
         }
-        Some(())
+    };
+
+    static CAPACITY: VmSettings = "[capacity]" {
+        /// memory of all VMs
+        "memory" = MANY_MIB => capacity.mem_mib;
+        /// processors of all VMs
+        "vcpus" = whole(1..=4096) => capacity.vcpus;
+        /// VMs at once
+        "vms" = whole(1..=1000) => capacity.vms;
+        /// requests that may wait for room; further ones are answered 503 with `Retry-After`
+        "queue" = whole(0..=1000) => capacity.queue;
+        /// how long a request waits for room
+        "wait" = TextKind::DURATION => wait;
+        /// what the manager itself may hold for all guests together: output, streams and files on
+        /// their way; a stream beyond it is refused
+        "buffers" = BUFFERS => buffers_mib;
+    }
+
+    static LIMITS: VmSettings = "[limits]" {
+        /// most processors of one VM
+        "vcpus" = whole(1..=64) => limits.max_vcpus;
+        /// most memory of one VM
+        "memory" = MIB => limits.max_mem_mib;
+        /// largest disk of one VM
+        "disk" = MIB => limits.max_disk_mib;
+    }
+
+    static LEASE: VmSettings = "[lease]" {
+        /// the longest lease
+        "longest" = POSITIVE => lease.longest;
+        /// the longest time with all extensions
+        "total" = POSITIVE => lease.total;
+        /// when a VM is released after the end of its lease
+        "grace" = TextKind::DURATION => lease_grace;
+    } then |fields, settings| {
+        settings.limits.max_lease = settings.lease.longest;
+        if settings.lease.total < settings.lease.longest {
+            fields.error_at("total", "`total` is shorter than `longest`");
+        }
+    };
+
+    static DEADLINES: VmSettings = "[deadlines]" {
+        /// the longest boot
+        "boot" = POSITIVE => deadlines.boot;
+        /// the longest silence of a VM's agent
+        "silence" = POSITIVE => deadlines.silence;
+        /// the longest transfer of files
+        "transfer" = POSITIVE => tar_deadline;
+    }
+
+    static NETWORK: VmSettings = "[network]" {
+        /// what VMs may reach ([OPERATIONS.md](OPERATIONS.md#network-of-vms))
+        "allow" = list(REACHABLE) => allow.0;
+        /// connections of one VM at once
+        "streams" = whole(1..=1024) => network.streams;
+        /// how long nothing may move on a connection, a day at most
+        "idle" = POSITIVE => network.idle;
+    } then |fields, settings| {
+        if settings.network.idle > LONGEST_IDLE {
+            fields.error_at("idle", "must be a day at most");
+        }
+    };
+
+    static OUTPUT: VmSettings = "[output]" {
+        /// bytes kept of one command's output
+        "kept" = BYTES => log_bytes;
+        /// how long a reader that takes nothing holds a command back
+        "patience" = TextKind::DURATION => patience;
+    }
+
+    static POOL: VmSettings = "[pool]" {
+        /// clones that wait of each kind
+        "clones" = whole(0..=100) => pool.clones;
+        /// clones made at once
+        "parallel" = whole(1..=100) => pool.parallel;
+        /// templates kept
+        "templates" = whole(0..=100) => pool.templates;
+        /// how long unused templates and clones stay
+        "idle" = TextKind::DURATION => pool.idle;
+        /// the kinds of VMs that wait; all that wait must fit into `[capacity]`
+        "warm" = list(&WARM_VM) => warm;
+    }
+
+    /// A kind of VM that waits; what is left out is as in a request.
+    static WARM_VM: TemplateKey = "[[pool.warm]]" {
+        /// the image
+        "image" = IMAGE => image;
+        /// processors
+        "vcpus" = whole(1..=64) => vcpus;
+        /// memory
+        "memory" = MIB => mem_mib;
+        /// disk
+        "disk" = MIB => disk_mib;
+    }
+
+    static QEMU: ManagerConfig = "[qemu]" {
+        /// a name in `PATH`, or a path
+        "program" = PROGRAM => qemu.program;
+        /// `auto`: where a canary VM boots on it
+        "kvm" = choice("way to use KVM", KVM) => qemu.kvm;
+    }
+
+    static FIRECRACKER: ManagerConfig = "[firecracker]" {
+        /// a name in `PATH`, or a path
+        "program" = PROGRAM => firecracker.program;
+    }
+}
+
+fn address(text: &str) -> Result<SocketAddr, ValueError> {
+    text.parse().map_err(|_| {
+        ValueError::new(format!("`{text}` is not an address and a port"))
+            .help(format!("for example `{DEFAULT_LISTEN}`"))
     })
 }
 
-/// What is kept of what commands write.
-pub(super) fn output(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
-    item.fields("[output]", &["kept", "patience"], |fields| {
-        let kept = fields.optional("kept", Item::byte_size);
-        let kept = kept.and_then(|kept| usize::try_from(kept.bytes()).ok());
-        set(&mut settings.log_bytes, kept);
-        set(
-            &mut settings.patience,
-            fields.optional("patience", Item::duration),
-        );
-        Some(())
-    })
+fn positive(text: &str) -> Result<Duration, ValueError> {
+    let duration = parse_duration(text)?;
+    if duration.is_zero() {
+        return Err(ValueError::new("must be longer than nothing"));
+    }
+    Ok(duration)
 }
 
-/// What waits, and how much of it.
-pub(super) fn pool(item: &Item<'_>, settings: &mut VmSettings) -> Option<()> {
-    item.fields(
-        "[pool]",
-        &["clones", "parallel", "templates", "idle", "warm"],
-        |fields| {
-            let size =
-                |item: &Item<'_>, least| count(item, least, 100).map(|number| number as usize);
-            let pool = &mut settings.pool;
-            set(
-                &mut pool.clones,
-                fields.optional("clones", |item| size(item, 0)),
-            );
-            set(
-                &mut pool.parallel,
-                fields.optional("parallel", |item| size(item, 1)),
-            );
-            set(
-                &mut pool.templates,
-                fields.optional("templates", |item| size(item, 0)),
-            );
-            set(&mut pool.idle, fields.optional("idle", Item::duration));
-            let warm = fields.optional("warm", |item| item.list(warm));
-            set(&mut settings.warm, warm);
-            Some(())
-        },
-    )
+/// A whole number of MiB, written as a size.
+fn mib(text: &str) -> Result<u64, ValueError> {
+    const MIB: u64 = 1 << 20;
+    let size = ByteSize::parse(text)?.bytes();
+    if size < MIB || !size.is_multiple_of(MIB) {
+        let message = "expected whole mebibytes, for example `512MiB`";
+        return Err(ValueError::new(message));
+    }
+    Ok(size / MIB)
 }
 
-/// What is wrong with VMs that wait but that nobody could order.
-pub(super) fn beyond_limits(settings: &VmSettings) -> Option<ValueError> {
+fn mib32(text: &str) -> Result<u32, ValueError> {
+    u32::try_from(mib(text)?).map_err(|_| ValueError::new("this is more than any machine has"))
+}
+
+/// With less, a few streams would be refused on an idle machine.
+fn buffers(text: &str) -> Result<u64, ValueError> {
+    let mib = mib(text)?;
+    if mib < 16 {
+        return Err(ValueError::new("must be at least `16MiB`"));
+    }
+    Ok(mib)
+}
+
+fn bytes(text: &str) -> Result<usize, ValueError> {
+    let size = ByteSize::parse(text)?.bytes();
+    usize::try_from(size).map_err(|_| ValueError::new("this is more than any machine has"))
+}
+
+fn shown(bytes: u64) -> String {
+    ByteSize::new(bytes).to_string()
+}
+
+/// What is wrong with VMs in the pool that no request could ask for.
+fn beyond_limits(settings: &VmSettings) -> Option<ValueError> {
     let limits = &settings.limits;
     let beyond = |key: &&TemplateKey| {
         key.vcpus > limits.max_vcpus
@@ -232,8 +243,8 @@ pub(super) fn beyond_limits(settings: &VmSettings) -> Option<ValueError> {
     )))
 }
 
-/// What is wrong with more VMs that wait than there may be at once.
-pub(super) fn beyond_capacity(settings: &VmSettings) -> Option<ValueError> {
+/// What is wrong with a pool of more VMs than the capacity allows.
+fn beyond_capacity(settings: &VmSettings) -> Option<ValueError> {
     let (capacity, warm) = (&settings.capacity, &settings.warm);
     let clones = settings.pool.clones as u64;
     let all = |of: fn(&TemplateKey) -> u64| warm.iter().map(of).sum::<u64>() * clones;
@@ -260,63 +271,4 @@ pub(super) fn beyond_capacity(settings: &VmSettings) -> Option<ValueError> {
     );
     let error = ValueError::new(format!("{what} would wait ({times}), but {most}"));
     Some(error.help("make the pool smaller, or [capacity] larger"))
-}
-
-/// One kind of VM that waits; what is left out is as in an order.
-fn warm(item: &Item<'_>) -> Option<TemplateKey> {
-    item.fields(
-        "[[pool.warm]]",
-        &["image", "vcpus", "memory", "disk"],
-        |fields| {
-            let image = fields.optional("image", |item| {
-                item.parsed(|text| {
-                    text.parse::<ImageRef>()
-                        .map_err(|error| ValueError::new(error.to_string()))
-                })
-            });
-            let vcpus = fields.optional("vcpus", |item| count(item, 1, 64));
-            let memory = fields.optional("memory", mib32);
-            let disk = fields.optional("disk", mib32);
-            Some(TemplateKey {
-                image: image.unwrap_or_default(),
-                vcpus: vcpus
-                    .and_then(|vcpus| u8::try_from(vcpus).ok())
-                    .unwrap_or(1),
-                mem_mib: memory.unwrap_or(256),
-                disk_mib: disk.unwrap_or(2048),
-            })
-        },
-    )
-}
-
-/// A program: a name is looked for in `PATH`, a path is meant from the file's folder.
-fn program(item: &Item<'_>, base: &Path) -> Option<PathBuf> {
-    let text = item.string()?;
-    Some(if text.contains('/') {
-        base.join(text)
-    } else {
-        text.into()
-    })
-}
-
-pub(super) fn qemu(item: &Item<'_>, base: &Path) -> Option<QemuTable> {
-    item.fields("[qemu]", &["program", "kvm"], |fields| {
-        let found = fields.optional("program", |item| program(item, base));
-        let kvm = fields.optional("kvm", |item| {
-            item.choice("way to use KVM", &[("auto", None), ("never", Some(false))])
-        });
-        Some(QemuTable {
-            program: found.unwrap_or_else(|| QemuTable::default().program),
-            kvm: kvm.flatten(),
-        })
-    })
-}
-
-pub(super) fn firecracker(item: &Item<'_>, base: &Path) -> Option<FirecrackerTable> {
-    item.fields("[firecracker]", &["program"], |fields| {
-        let found = fields.optional("program", |item| program(item, base));
-        Some(FirecrackerTable {
-            program: found.unwrap_or_else(|| FirecrackerTable::default().program),
-        })
-    })
 }

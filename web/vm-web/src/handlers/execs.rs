@@ -9,7 +9,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use vm_actors::ExecRecord;
 use vm_actors::messages::{KillExec, StartExec};
-use vm_core::{ExecError, ExecId, ExecSpec, wire};
+use vm_core::{ExecError, ExecId, ExecSpec};
+use vmm_api_core::{Chunk, ExecReport, ExecStarted, NewExec};
 
 use super::json;
 use crate::auth::{Caller, Reader, Writer};
@@ -18,7 +19,7 @@ use crate::problems::{of_ask, of_vm};
 use crate::state::VmState;
 
 /// How long a guest may take to begin, or to hear of the end of, a command.
-const GUEST: Duration = Duration::from_secs(30);
+const GUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What `GET /vms/{id}/exec/{eid}` takes.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -31,24 +32,29 @@ pub(crate) struct FollowQuery {
 /// Runs something in a VM.
 #[utoipa::path(
     post, path = "/vms/{id}/exec", tag = "exec", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
-    request_body = wire::StartExec,
-    responses((status = 202, description = "It was started.", body = wire::ExecStarted), (status = 409, description = "The VM takes no work."))
+    request_body = NewExec,
+    responses((status = 202, description = "It was started.", body = ExecStarted), (status = 409, description = "The VM takes no work."))
 )]
 pub(crate) async fn start(
     caller: Writer,
     state: web::Data<VmState>,
     id: web::Path<String>,
-    body: ApiJson<wire::StartExec>,
+    body: ApiJson<NewExec>,
 ) -> Result<HttpResponse, Problem> {
-    let actor = state.vm(&id, &caller.0)?;
+    let actor = state.actor(&id, &caller.0)?;
     let spec = ExecSpec::try_from(body.0).map_err(|error| {
         let field = FieldError::new(field(&error), error.to_string());
         Problem::unprocessable(error.to_string(), vec![field])
     })?;
-    let started = actor.ask_within(StartExec(spec), GUEST).await;
+    let started = actor.ask_within(StartExec(spec), GUEST_TIMEOUT).await;
     let started = started.map_err(|error| of_ask(&error))?;
     let exec_id = started.map_err(|failure| of_vm(&failure))?;
-    Ok(json(StatusCode::ACCEPTED, &wire::ExecStarted { exec_id }))
+    Ok(json(
+        StatusCode::ACCEPTED,
+        &ExecStarted {
+            exec_id: exec_id.to_string(),
+        },
+    ))
 }
 
 fn field(error: &ExecError) -> &'static str {
@@ -69,7 +75,7 @@ fn field(error: &ExecError) -> &'static str {
     params(("id" = String, Path, description = "A VM's id"), ("eid" = String, Path, description = "What was started"), FollowQuery),
     responses(
         (status = 200, description = "Without `follow`: the state. With it: lines of JSON, of which the last is the state.",
-            content((wire::Exec = "application/json"), (wire::Chunk = "application/x-ndjson"))),
+            content((ExecReport = "application/json"), (Chunk = "application/x-ndjson"))),
         (status = 404, description = "Nothing of this id was started there."),
     )
 )]
@@ -103,8 +109,9 @@ fn find(
     vm: &str,
     exec: &str,
 ) -> Result<std::sync::Arc<ExecRecord>, Problem> {
-    let slot = state.slot(vm, caller)?;
-    let record = exec.parse::<ExecId>().ok().and_then(|id| slot.exec(&id));
+    let vm = state.vm(vm, caller)?;
+    let id = exec.parse::<ExecId>().ok();
+    let record = id.and_then(|id| vm.entry.exec(&id));
     record.ok_or_else(|| Problem::not_found("nothing with this id was started in the VM"))
 }
 
@@ -121,8 +128,10 @@ pub(crate) async fn kill(
 ) -> Result<HttpResponse, Problem> {
     let (vm, exec) = path.into_inner();
     let record = find(&state, &caller.0, &vm, &exec)?;
-    let actor = state.vm(&vm, &caller.0)?;
-    let killed = actor.ask_within(KillExec(record.id.clone()), GUEST).await;
+    let actor = state.actor(&vm, &caller.0)?;
+    let killed = actor
+        .ask_within(KillExec(record.id.clone()), GUEST_TIMEOUT)
+        .await;
     killed
         .map_err(|error| of_ask(&error))?
         .map_err(|failure| of_vm(&failure))?;

@@ -11,9 +11,9 @@ use futures_util::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
-use vm_actors::PROMPT;
+use vm_actors::PROMPT_TIMEOUT;
 use vm_actors::messages::{GetFiles, PutFiles, TarPart, VmFailure};
-use vm_core::wire;
+use vmm_api_core::FilesPut;
 
 use super::json;
 use crate::auth::{Reader, Writer};
@@ -24,7 +24,7 @@ use crate::state::VmState;
 const MAX_TAR: u64 = 4 << 30;
 
 /// The longest pause in a tar that comes.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Pieces on their way between the edge and the VM.
 const PIECES: usize = 8;
@@ -63,7 +63,7 @@ impl FilesQuery {
     put, path = "/vms/{id}/files", tag = "files", security(("token" = [])),
     params(("id" = String, Path, description = "A VM's id"), FilesQuery),
     request_body(content = Vec<u8>, content_type = "application/x-tar", description = "The tar, at most 4 GiB."),
-    responses((status = 200, description = "What was unpacked.", body = wire::FilesPut), (status = 422, description = "It is no tar, or would leave its folder."), (status = 507, description = "The VM's disk is full."))
+    responses((status = 200, description = "What was unpacked.", body = FilesPut), (status = 422, description = "It is no tar, or would leave its folder."), (status = 507, description = "The VM's disk is full."))
 )]
 pub(crate) async fn put(
     caller: Writer,
@@ -73,11 +73,11 @@ pub(crate) async fn put(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let actor = state.vm(&id, &caller.0)?;
+    let actor = state.actor(&id, &caller.0)?;
     let path = query.into_inner().check()?;
     check_head(request.headers())?;
     let (send, tar) = mpsc::channel(PIECES);
-    let deadline = state.shared.settings.tar_deadline + PROMPT;
+    let deadline = state.view.tar_deadline() + PROMPT_TIMEOUT;
     let put = actor.ask_within(PutFiles { path, tar }, deadline);
     // Both at once: the VM may refuse in the middle, and then nobody takes the rest.
     let (passed, put) = futures_util::future::join(pass_on(payload, send), put).await;
@@ -90,11 +90,11 @@ pub(crate) async fn put(
         Err(failure) => return Err(of_vm(&failure)),
     };
     passed?;
-    let wire = wire::FilesPut {
+    let put = FilesPut {
         entries: summary.entries,
         bytes: summary.bytes,
     };
-    Ok(json(StatusCode::OK, &wire))
+    Ok(json(StatusCode::OK, &put))
 }
 
 fn check_head(headers: &HeaderMap) -> Result<(), Problem> {
@@ -124,7 +124,7 @@ fn too_large() -> Problem {
 async fn pass_on(mut payload: web::Payload, send: mpsc::Sender<TarPart>) -> Result<(), Problem> {
     let mut total = 0_u64;
     loop {
-        let Ok(next) = tokio::time::timeout(IDLE, payload.next()).await else {
+        let Ok(next) = tokio::time::timeout(IDLE_TIMEOUT, payload.next()).await else {
             return Err(Problem::request_timeout("the tar stood still for 30 s"));
         };
         let Some(piece) = next else { break };
@@ -157,10 +157,12 @@ pub(crate) async fn get(
     id: web::Path<String>,
     query: web::Query<FilesQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let actor = state.vm(&id, &caller.0)?;
+    let actor = state.actor(&id, &caller.0)?;
     let path = query.into_inner().check()?;
     let (tar, mut parts) = mpsc::channel(PIECES);
-    let begun = actor.ask_within(GetFiles { path, tar }, PROMPT).await;
+    let begun = actor
+        .ask_within(GetFiles { path, tar }, PROMPT_TIMEOUT)
+        .await;
     begun
         .map_err(|error| of_ask(&error))?
         .map_err(|failure| of_vm(&failure))?;

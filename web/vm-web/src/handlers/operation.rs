@@ -4,9 +4,8 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use edge_web::{Metrics, Problem, metrics_text};
 use supervision::ActorTree;
-use vm_actors::VmService;
 use vm_actors::images::HostState;
-use vm_core::wire;
+use vmm_api_core::{Health, HealthStatus};
 
 use super::json;
 use crate::auth::Reader;
@@ -15,30 +14,25 @@ use crate::state::VmState;
 /// Tells how the manager is, what isolation its VMs have, and why. Needs no token.
 #[utoipa::path(
     get, path = "/health", tag = "operation",
-    responses((status = 200, description = "How it is.", body = wire::Health))
+    responses((status = 200, description = "How it is.", body = Health))
 )]
 pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
-    let shared = &state.shared;
-    let host = shared.images.host();
-    let (ready, target, in_use) = VmService::pool_counts(shared);
+    let host = state.view.host();
+    let pool = state.view.pool();
     let status = match host.state {
-        HostState::Failed(_) => wire::HealthStatus::Failed,
-        HostState::Preparing(_) => wire::HealthStatus::Degraded,
-        HostState::Ready if ready < target || state.desk.incarnation().is_none() => {
-            wire::HealthStatus::Degraded
+        HostState::Failed(_) => HealthStatus::Failed,
+        HostState::Preparing(_) => HealthStatus::Degraded,
+        HostState::Ready if pool.ready < pool.target || state.scheduler.incarnation().is_none() => {
+            HealthStatus::Degraded
         }
-        HostState::Ready => wire::HealthStatus::Ok,
+        HostState::Ready => HealthStatus::Ok,
     };
-    let health = wire::Health {
+    let health = Health {
         status,
-        isolation: shared.driver.isolation(),
-        driver: shared.driver.name(),
+        isolation: state.view.isolation(),
+        driver: state.view.driver().label().to_owned(),
         kvm: host.kvm,
-        pool: wire::PoolView {
-            ready,
-            target,
-            in_use,
-        },
+        pool,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     json(StatusCode::OK, &health)

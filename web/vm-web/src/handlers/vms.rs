@@ -6,38 +6,39 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::{ApiJson, FieldError, Problem};
 use supervision::AskError;
-use vm_actors::PROMPT;
-use vm_actors::keys::{MAX_KEY, OrderKey};
-use vm_actors::messages::{CreateVm, ExtendLease, ReleaseStuck, ReleaseVm};
-use vm_core::{LeaseError, wire};
+use vm_actors::PROMPT_TIMEOUT;
+use vm_actors::keys::{IdempotencyKey, MAX_KEY};
+use vm_actors::messages::{CreateVm, ExtendLease, ReleaseStuck, ReleaseVm, ReleasedVms};
+use vm_core::{LeaseError, VmSpec};
+use vmm_api_core::{Allocated, LeaseRequest, LeaseView, NewVm, Released, ReleasedVm, Vm};
 
 use super::json;
 use crate::auth::{Reader, Writer};
 use crate::problems::{of_ask, of_create};
-use crate::state::VmState;
+use crate::state::{VmState, running};
 
 /// Longer than a VM's boot, in which it cannot be ended, and its kill.
-const RELEASE: Duration = Duration::from_secs(60);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Lists the VMs that are given out.
 #[utoipa::path(
     get, path = "/vms", tag = "vms", security(("token" = [])),
-    responses((status = 200, description = "All VMs the caller sees, by id.", body = Vec<wire::Vm>))
+    responses((status = 200, description = "All VMs the caller sees, by id.", body = Vec<Vm>))
 )]
 pub(crate) async fn list(caller: Reader, state: web::Data<VmState>) -> HttpResponse {
-    let slots = state.shared.board.list().into_iter();
-    let seen = slots.filter(|slot| caller.0.sees(&slot.subject));
-    let views: Vec<wire::Vm> = seen.map(|slot| slot.view()).collect();
+    let vms = state.view.vms().into_iter();
+    let seen = vms.filter(|vm| caller.0.sees(&vm.entry.subject));
+    let views: Vec<Vm> = seen.map(|vm| vm.entry.view()).collect();
     json(StatusCode::OK, &views)
 }
 
 /// Gives out a VM: it is ready when the answer comes. Sent again with the same `Idempotency-Key`,
 /// the same VM is the answer.
 #[utoipa::path(
-    post, path = "/vms", tag = "vms", security(("token" = [])), request_body = wire::CreateVm,
+    post, path = "/vms", tag = "vms", security(("token" = [])), request_body = NewVm,
     params(("Idempotency-Key" = Option<String>, Header, description = "Tells an order sent twice from two orders; at most 200 visible characters.")),
     responses(
-        (status = 201, description = "The VM is ready.", body = wire::Created),
+        (status = 201, description = "The VM is ready.", body = Allocated),
         (status = 409, description = "Less isolation than asked for is all there is."),
         (status = 410, description = "The VM of this Idempotency-Key has ended."),
         (status = 422, description = "Outside of the limits, an unknown image, a network that is not allowed, or a key that was used for another order."),
@@ -49,25 +50,30 @@ pub(crate) async fn create(
     caller: Writer,
     state: web::Data<VmState>,
     request: HttpRequest,
-    body: ApiJson<wire::CreateVm>,
+    body: ApiJson<NewVm>,
 ) -> Result<HttpResponse, Problem> {
     let subject = caller.0.subject;
-    let key = order_key(&request, &subject, &body.0)?;
-    let order = CreateVm {
-        spec: body.0.into(),
-        subject,
-        key,
-    };
-    let answer = state.desk.ask(order).await;
+    let spec = VmSpec::from(body.0);
+    let key = request_key(&request, &subject, &spec)?;
+    let create = CreateVm { spec, subject, key };
+    let answer = state.scheduler.ask(create).await;
     let created = answer.map_err(|error| of_ask(&error))?.map_err(of_create)?;
-    Ok(json(StatusCode::CREATED, &created))
+    let allocated = Allocated {
+        id: created.id.to_string(),
+        state: created.state.label().to_owned(),
+        source: created.source,
+        isolation: Some(created.isolation),
+        lease_until: Some(created.lease_until),
+        alloc_ms: u64::try_from(created.took.as_millis()).unwrap_or(u64::MAX),
+    };
+    Ok(json(StatusCode::CREATED, &allocated))
 }
 
-fn order_key(
+fn request_key(
     request: &HttpRequest,
     subject: &str,
-    order: &wire::CreateVm,
-) -> Result<Option<OrderKey>, Problem> {
+    spec: &VmSpec,
+) -> Result<Option<IdempotencyKey>, Problem> {
     let Some(value) = request.headers().get("idempotency-key") else {
         return Ok(None);
     };
@@ -77,26 +83,27 @@ fn order_key(
         let field = FieldError::new("Idempotency-Key", detail.clone());
         return Err(Problem::unprocessable(detail, vec![field]));
     }
-    let order = serde_json::to_vec(order).map_err(|_| Problem::internal())?;
-    Ok(Some(OrderKey {
+    // With every default written out: `{}` is the same request as one that names them.
+    let body = serde_json::to_vec(&NewVm::from(spec)).map_err(|_| Problem::internal())?;
+    Ok(Some(IdempotencyKey {
         subject: subject.to_owned(),
         key: key.to_owned(),
-        digest: *blake3::hash(&order).as_bytes(),
+        digest: *blake3::hash(&body).as_bytes(),
     }))
 }
 
 /// Shows one VM.
 #[utoipa::path(
     get, path = "/vms/{id}", tag = "vms", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
-    responses((status = 200, description = "The VM.", body = wire::Vm), (status = 404, description = "There is none, or it is somebody else's."))
+    responses((status = 200, description = "The VM.", body = Vm), (status = 404, description = "There is none, or it is somebody else's."))
 )]
 pub(crate) async fn show(
     caller: Reader,
     state: web::Data<VmState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let slot = state.slot(&id, &caller.0)?;
-    Ok(json(StatusCode::OK, &slot.view()))
+    let vm = state.vm(&id, &caller.0)?;
+    Ok(json(StatusCode::OK, &vm.entry.view()))
 }
 
 /// Releases a VM: nothing of it is left when the answer comes. One that is gone is no error.
@@ -109,13 +116,14 @@ pub(crate) async fn release(
     state: web::Data<VmState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let Ok(slot) = state.slot(&id, &caller.0) else {
+    let Ok(vm) = state.vm(&id, &caller.0) else {
         return Ok(HttpResponse::NoContent().finish());
     };
-    let actor = slot
-        .actor()
-        .ok_or_else(|| Problem::unavailable("the VM is being started", 1))?;
-    match actor.ask_within(ReleaseVm { reason: None }, RELEASE).await {
+    let actor = running(vm)?;
+    match actor
+        .ask_within(ReleaseVm { reason: None }, RELEASE_TIMEOUT)
+        .await
+    {
         // Its actor ends with it, and may do so before this question.
         Ok(()) | Err(AskError::Unavailable { .. } | AskError::NoReply { .. }) => {
             Ok(HttpResponse::NoContent().finish())
@@ -128,7 +136,7 @@ pub(crate) async fn release(
 /// the scope `vms:admin` only the caller's own.
 #[utoipa::path(
     delete, path = "/vms/stuck", tag = "vms", security(("token" = [])),
-    responses((status = 200, description = "What was released and why, and how many are fine.", body = wire::Released))
+    responses((status = 200, description = "What was released and why, and how many are fine.", body = Released))
 )]
 pub(crate) async fn release_stuck(
     caller: Writer,
@@ -136,30 +144,38 @@ pub(crate) async fn release_stuck(
 ) -> Result<HttpResponse, Problem> {
     let subject = caller.0.only();
     let released = state
-        .desk
-        .ask_within(ReleaseStuck { subject }, RELEASE)
+        .scheduler
+        .ask_within(ReleaseStuck { subject }, RELEASE_TIMEOUT)
         .await;
-    Ok(json(
-        StatusCode::OK,
-        &released.map_err(|error| of_ask(&error))?,
-    ))
+    let ReleasedVms { released, kept } = released.map_err(|error| of_ask(&error))?;
+    let released = released.into_iter().map(|(id, reason)| ReleasedVm {
+        id: id.to_string(),
+        reason: reason.label().to_owned(),
+    });
+    let released = Released {
+        released: released.collect(),
+        kept,
+    };
+    Ok(json(StatusCode::OK, &released))
 }
 
 /// Holds a VM longer: so many seconds from now on.
 #[utoipa::path(
     post, path = "/vms/{id}/lease", tag = "vms", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
-    request_body = wire::ExtendLease,
-    responses((status = 200, description = "When the lease ends now.", body = wire::LeaseView), (status = 409, description = "It is over, or as long as any may be."))
+    request_body = LeaseRequest,
+    responses((status = 200, description = "When the lease ends now.", body = LeaseView), (status = 409, description = "It is over, or as long as any may be."))
 )]
 pub(crate) async fn lease(
     caller: Writer,
     state: web::Data<VmState>,
     id: web::Path<String>,
-    body: ApiJson<wire::ExtendLease>,
+    body: ApiJson<LeaseRequest>,
 ) -> Result<HttpResponse, Problem> {
-    let actor = state.vm(&id, &caller.0)?;
+    let actor = state.actor(&id, &caller.0)?;
     let lease = Duration::from_secs(body.0.lease_s);
-    let extended = actor.ask_within(ExtendLease { lease }, PROMPT).await;
+    let extended = actor
+        .ask_within(ExtendLease { lease }, PROMPT_TIMEOUT)
+        .await;
     let lease_until = extended
         .map_err(|error| of_ask(&error))?
         .map_err(|error| match error {
@@ -171,5 +187,5 @@ pub(crate) async fn lease(
                 Problem::conflict(error.to_string())
             }
         })?;
-    Ok(json(StatusCode::OK, &wire::LeaseView { lease_until }))
+    Ok(json(StatusCode::OK, &LeaseView { lease_until }))
 }

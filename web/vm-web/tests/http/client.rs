@@ -70,8 +70,14 @@ impl Server {
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
                 let store = Store::in_memory(&Options::new("test")).unwrap();
-                let service =
-                    VmService::new(settings, own_lab.driver(), own_lab.images(), store).unwrap();
+                let service = VmService::new(
+                    settings,
+                    own_lab.driver(),
+                    own_lab.images(),
+                    store,
+                    vm_actors::Clock::start(),
+                )
+                .unwrap();
                 let options = ServerOptions {
                     key: own_key,
                     hosts: Vec::new(),

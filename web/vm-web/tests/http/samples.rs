@@ -115,3 +115,33 @@ fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
         "{message}"
     );
 }
+
+#[test]
+fn every_default_of_the_sample_is_that_of_its_row() {
+    let schema = vm_web::config::keys().schema("vm-manager.toml");
+    let path = &files("vm-manager")
+        .into_iter()
+        .find(|path| path.ends_with("vm-manager.toml"));
+    let text = fs::read(path.as_ref().expect("it exists")).expect("it can be read");
+    let keys = vm_web::config::keys();
+    let environment = home();
+    let input = config_core::Input::toml("x", &text, &environment);
+    let settings = input.effective(&keys, &[]).expect("it is right");
+    let mut compared = 0;
+    for setting in settings {
+        let pointer = format!("/properties/{}", setting.key.replace('.', "/properties/"));
+        let default = schema
+            .pointer(&pointer)
+            .map(|row| row["default"].to_string());
+        if let (Some(default), false) = (default, setting.key.contains('[')) {
+            let same = default == "null" || setting.value.as_ref() == Some(&default);
+            assert!(
+                same,
+                "{}: {:?} is not {default}",
+                setting.key, setting.value
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared >= 25, "{compared} keys");
+}

@@ -22,7 +22,7 @@ use super::*;
 use crate::link::{FIRST, Link};
 
 /// Longer than anything takes that works.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 const S: Channel = STREAMS;
 
 /// The agent's end of a connection.
@@ -112,7 +112,7 @@ fn looked_up(name: &str) -> io::Result<Vec<IpAddr>> {
 
 fn world(allow: &[String], limits: Limits) -> World {
     let (host, guest) = UnixStream::pair().unwrap();
-    guest.set_read_timeout(Some(PATIENCE)).unwrap();
+    guest.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let (sender, gone) = channel();
     let ends = guest.try_clone().unwrap();
     // As a driver does it: what broke the rules is killed.
@@ -128,7 +128,7 @@ fn world(allow: &[String], limits: Limits) -> World {
     let uplink = Uplink {
         reach: Reach {
             manager: AllowList(allow.iter().map(|text| text.parse().unwrap()).collect()),
-            order: None,
+            requested: None,
         },
         limits,
         traffic: Arc::clone(&traffic),
@@ -143,9 +143,10 @@ fn world(allow: &[String], limits: Limits) -> World {
         decoder: FrameDecoder::default(),
     };
     agent.send(0, &ToHost::Hello(greeting()));
-    hello.recv_timeout(PATIENCE).unwrap();
+    hello.recv_timeout(TEST_TIMEOUT).unwrap();
     std::thread::scope(|scope| {
-        let opened = scope.spawn(|| link.open_network(Arc::new(uplink), PATIENCE));
+        let opened =
+            scope.spawn(|| link.open_network(proxy::server(Arc::new(uplink)), TEST_TIMEOUT));
         let (channel, order) = agent.next().unwrap();
         assert_eq!(order, ToGuest::Network(limits.streams));
         agent.send(channel, &ToHost::Finished(TarSummary::default()));

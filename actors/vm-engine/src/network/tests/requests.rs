@@ -137,7 +137,7 @@ fn what_no_list_names_is_refused_with_the_reason() {
             text.starts_with(&format!("HTTP/1.1 {status} ")),
             "{request}: {text}"
         );
-        let reason = world.refusals.recv_timeout(PATIENCE).unwrap();
+        let reason = world.refusals.recv_timeout(TEST_TIMEOUT).unwrap();
         assert!(text.ends_with(&format!("\r\n\r\n{reason}\n")), "{text}");
         let counted = |view: &TrafficView| view.refused.iter().find(|it| it.0 == label).unwrap().1;
         assert_eq!(

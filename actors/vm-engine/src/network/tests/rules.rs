@@ -12,7 +12,7 @@ fn an_agent_that_breaks_the_rules_is_ended() {
         ..Limits::default()
     };
     let ended = |world: &World, word: &str| {
-        let (reason, detail) = world.gone.recv_timeout(PATIENCE).unwrap();
+        let (reason, detail) = world.gone.recv_timeout(TEST_TIMEOUT).unwrap();
         assert_eq!(reason, FailureReason::BadProtocol);
         assert!(detail.contains(word), "{detail}");
     };
@@ -64,7 +64,7 @@ fn a_vm_without_network_opens_no_stream_and_none_has_two() {
     };
     agent.send(0, &ToHost::Hello(greeting()));
     agent.send(S, &ToHost::Open);
-    let detail = gone.recv_timeout(PATIENCE).unwrap();
+    let detail = gone.recv_timeout(TEST_TIMEOUT).unwrap();
     assert!(detail.contains("without network"), "{detail}");
 
     let world = world(&[], Limits::default());
@@ -75,7 +75,9 @@ fn a_vm_without_network_opens_no_stream_and_none_has_two() {
         resolve: by_the_system(),
         on_refused: Box::new(|_, _| {}),
     };
-    let second = world.link.open_network(Arc::new(uplink), PATIENCE);
+    let second = world
+        .link
+        .open_network(proxy::server(Arc::new(uplink)), TEST_TIMEOUT);
     assert!(matches!(second, Err(MachineError::Unsupported(_))));
 }
 
@@ -104,8 +106,8 @@ fn sent() -> impl Strategy<Value = (u32, Sent)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever an agent sends of its streams: each that the host took is closed once, nothing comes
-    /// of it after that, and none is left when the connection ends.
+    /// Whatever an agent sends of its streams: each that the host took is closed once, nothing
+    /// comes of it after that, and none is left when the connection ends.
     #[test]
     fn any_streams(messages in prop::collection::vec(sent(), 0..30)) {
         let mut world = world(&[], Limits { streams: 4, ..Limits::default() });
@@ -120,7 +122,7 @@ proptest! {
             world.agent.send(S + number, &message);
         }
         world.agent.socket.shutdown(std::net::Shutdown::Write).unwrap();
-        prop_assert!(world.gone.recv_timeout(PATIENCE).is_ok());
+        prop_assert!(world.gone.recv_timeout(TEST_TIMEOUT).is_ok());
         while world.link.open_streams() > 0 {
             std::thread::yield_now();
         }

@@ -1,0 +1,119 @@
+//! What the actors have published: `GET`s read it without asking anyone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use store::Store;
+use vm_core::{DriverName, Isolation, VmId};
+use vm_engine::Driver;
+use vm_engine::network::{Traffic, TrafficView};
+use vmm_api_core::PoolView;
+
+use crate::counters::{Counters, CountersView};
+use crate::images::{HostView, Images};
+use crate::registry::{RegisteredVm, VmRegistry};
+use crate::scheduler::SchedulerResources;
+use crate::settings::VmSettings;
+use crate::warm_pool::WarmPool;
+
+/// A read view of a VM manager. Cheap to clone.
+#[derive(Clone)]
+pub struct VmManagerView {
+    registry: Arc<VmRegistry>,
+    warm_pool: Arc<WarmPool>,
+    counters: Arc<Counters>,
+    traffic: Arc<Traffic>,
+    images: Arc<dyn Images>,
+    driver: Arc<dyn Driver>,
+    store: Store,
+    settings: Arc<VmSettings>,
+}
+
+impl VmManagerView {
+    pub(crate) fn new(resources: &SchedulerResources) -> Self {
+        Self {
+            registry: Arc::clone(&resources.registry),
+            warm_pool: Arc::clone(&resources.warm_pool),
+            counters: Arc::clone(&resources.counters),
+            traffic: Arc::clone(&resources.provisioner.traffic),
+            images: Arc::clone(&resources.images),
+            driver: Arc::clone(&resources.provisioner.driver),
+            store: resources.store.clone(),
+            settings: Arc::clone(&resources.settings),
+        }
+    }
+
+    /// The VM of this id.
+    #[must_use]
+    pub fn vm(&self, id: &VmId) -> Option<RegisteredVm> {
+        self.registry.get(id)
+    }
+
+    /// All VMs, ordered by id.
+    #[must_use]
+    pub fn vms(&self) -> Vec<RegisteredVm> {
+        self.registry.list()
+    }
+
+    /// Clones that wait, those that should, and VMs given out.
+    #[must_use]
+    pub fn pool(&self) -> PoolView {
+        let (ready, target) = self.warm_pool.counts(self.settings.pool.clones);
+        let in_use = self.registry.in_use(0).vms as usize;
+        PoolView {
+            ready,
+            target,
+            in_use,
+        }
+    }
+
+    /// Whether VMs can be had, and what is known of the host.
+    #[must_use]
+    pub fn host(&self) -> HostView {
+        self.images.host()
+    }
+
+    /// What runs VMs.
+    #[must_use]
+    pub fn driver(&self) -> DriverName {
+        self.driver.name()
+    }
+
+    /// What separates them from the host.
+    #[must_use]
+    pub fn isolation(&self) -> Isolation {
+        self.driver.isolation()
+    }
+
+    /// What has happened since the start.
+    #[must_use]
+    pub fn counters(&self) -> CountersView {
+        self.counters.view()
+    }
+
+    /// What went through the networks of VMs.
+    #[must_use]
+    pub fn traffic(&self) -> TrafficView {
+        self.traffic.view()
+    }
+
+    /// Whether the store works, as a condition of a server's readiness.
+    pub fn store_condition(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
+        self.store.condition()
+    }
+
+    /// The longest transfer of files.
+    #[must_use]
+    pub fn tar_deadline(&self) -> Duration {
+        self.settings.tar_deadline
+    }
+}
+
+impl std::fmt::Debug for VmManagerView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VmManagerView")
+            .field("driver", &self.driver())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

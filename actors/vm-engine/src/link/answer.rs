@@ -1,0 +1,35 @@
+//! What the agent answers, and what it says in words as it may be shown.
+
+use vm_core::guest::{ClockReading, Failure, TarSummary};
+
+use crate::error::MachineError;
+
+/// What a question was answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    Done(TarSummary),
+    Clock(ClockReading),
+}
+
+/// How a question was answered.
+pub(super) type Answer = Result<Reply, MachineError>;
+
+/// What a guest says in words, as it may be shown: short, and in one line.
+pub(super) fn readable(text: &str) -> String {
+    let most = 2000;
+    let shown = text.chars().take(most);
+    shown
+        .map(|it| if it.is_control() { ' ' } else { it })
+        .collect()
+}
+
+pub(super) fn readable_failure(failure: &Failure) -> MachineError {
+    MachineError::Guest(Failure {
+        kind: failure.kind,
+        what: readable(&failure.what),
+    })
+}
+
+pub(super) fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,76 @@
+//! `GET /health`.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{DriverName, Isolation};
+
+/// Answer of `GET /health`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Health {
+    /// How it is on the whole.
+    pub status: HealthStatus,
+    /// The isolation that VMs have here.
+    pub isolation: Isolation,
+    /// What runs them.
+    #[schema(value_type = DriverName)]
+    pub driver: String,
+    /// Hardware virtualisation.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub kvm: Kvm,
+    /// The warm pool.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub pool: PoolView,
+    /// The manager's version.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub version: String,
+}
+
+/// How the manager is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthStatus {
+    /// VMs can be had.
+    Ok,
+    /// They can be had, slower than meant: the pool is not filled, or an image is being made.
+    Degraded,
+    /// None can be had.
+    Failed,
+}
+
+/// What is known of the host's hardware virtualisation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Kvm {
+    /// Whether `/dev/kvm` exists. That alone proves nothing.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub device: bool,
+    /// Whether a canary VM booted on it within its deadline.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub usable: bool,
+    /// Why it is usable or not, in words.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub reason: String,
+}
+
+/// The warm pool in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PoolView {
+    /// VMs that wait.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub ready: usize,
+    /// VMs that should wait.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub target: usize,
+    /// VMs that are given out.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub in_use: usize,
+}

@@ -1,0 +1,49 @@
+//! The VM manager's API: the JSON that the manager writes and its clients read, and the other way
+//! round.
+//!
+//! | call | body | answer |
+//! |---|---|---|
+//! | `GET /health` (no token) | | 200 [`Health`] |
+//! | `GET /vms` | | 200 array of [`Vm`] |
+//! | `POST /vms`, `Idempotency-Key` | [`NewVm`] | 201 [`Allocated`]; 409 isolation not available; 422 outside the limits; 503 and `Retry-After` |
+//! | `GET /vms/{id}` | | 200 [`Vm`]; 404 |
+//! | `DELETE /vms/{id}` | | 204, also when it has ended already |
+//! | `PUT /vms/{id}/files?path=` | tar (`application/x-tar`) | 200 [`FilesPut`] |
+//! | `GET /vms/{id}/files?path=` | | 200 tar |
+//! | `POST /vms/{id}/exec` | [`NewExec`] | 202 [`ExecStarted`]; 404; 422 |
+//! | `GET /vms/{id}/exec/{eid}` | | 200 [`ExecReport`] |
+//! | `GET /vms/{id}/exec/{eid}?follow=1` | | 200 `application/x-ndjson`: lines of [`FollowLine`], the last one an [`ExecReport`] |
+//! | `DELETE /vms/{id}/exec/{eid}` | | 204: its process group is killed |
+//! | `POST /vms/{id}/lease` | [`LeaseRequest`] | 200 [`LeaseView`]; 409 when it has expired |
+//! | `DELETE /vms/stuck` | | 200 [`Released`] |
+//!
+//! Times are RFC 3339 in UTC, sizes are MiB. Errors are problem details
+//! (`application/problem+json`). A token is sent as `Authorization: Bearer <JWT>`.
+//!
+//! Requests are strict: values are checked while they are read, and unknown fields are refused.
+//! Answers are lenient, so that a later manager does not break its clients: unknown fields are
+//! ignored, and ids and words that a client only shows are text.
+
+mod exec;
+mod follow;
+mod health;
+mod id;
+mod isolation;
+pub mod network;
+mod state;
+mod time;
+mod vm;
+
+pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream};
+pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
+pub use health::{Health, HealthStatus, Kvm, PoolView};
+pub use id::{ExecId, IdError, ImageRef, Owner, VmId};
+pub use isolation::{DriverName, Isolation, IsolationUnmet};
+pub use state::{FailureReason, Source, VmState};
+pub use time::UnixMs;
+pub use vm::{
+    Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, Released, ReleasedVm, Vm,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! What a VM with `network = "user"` may reach, as a request names it.
+
+mod host_pattern;
+mod name;
+mod target;
+
+use serde::{Deserialize, Serialize};
+
+pub use host_pattern::{HostPattern, HostPatternError};
+pub use target::{Target, TargetError, TargetHost};
+
+/// Hosts that may be reached; nothing but them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AllowList(pub Vec<HostPattern>);
+
+impl AllowList {
+    /// Whether what is asked for is on it.
+    #[must_use]
+    pub fn names(&self, target: &Target) -> bool {
+        self.0.iter().any(|pattern| pattern.names(target))
+    }
+
+    /// The first pattern of `asked` that goes beyond this list.
+    #[must_use]
+    pub fn beyond<'a>(&self, asked: &'a Self) -> Option<&'a HostPattern> {
+        let covered = |pattern: &&HostPattern| !self.0.iter().any(|own| own.covers(pattern));
+        asked.0.iter().find(covered)
+    }
+
+    /// Whether nothing may be reached.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

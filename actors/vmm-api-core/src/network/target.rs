@@ -1,0 +1,69 @@
+//! What a program asks for.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use super::name::{host_name, port_number};
+
+/// A host and port that a program in a VM asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The host.
+    pub host: TargetHost,
+    /// The port.
+    pub port: u16,
+}
+
+/// A host as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetHost {
+    /// By name, in lower case.
+    Name(String),
+    /// By address.
+    Address(IpAddr),
+}
+
+/// What is no host and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the host or port that is asked for cannot be read")]
+pub struct TargetError;
+
+impl Target {
+    /// Reads `host:port`, `[v6]:port`, or, where there is a `default` port, the host alone. User
+    /// names, zones of addresses, and numbers that only a resolver takes for addresses are refused.
+    ///
+    /// # Errors
+    /// [`TargetError`].
+    pub fn parse(authority: &str, default: Option<u16>) -> Result<Self, TargetError> {
+        let (host, port) = match authority.rsplit_once(':') {
+            // The colons of an address in brackets without a port.
+            Some(_) if authority.ends_with(']') => (authority, None),
+            Some((host, port)) => (host, Some(port_number(port).ok_or(TargetError)?)),
+            None => (authority, None),
+        };
+        let port = port.or(default).ok_or(TargetError)?;
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        let host = match bare {
+            Some(bare) => bare.parse().map(IpAddr::V6).ok().map(TargetHost::Address),
+            None => match host.parse() {
+                Ok(address) => Some(TargetHost::Address(IpAddr::V4(address))),
+                Err(_) => host_name(host).map(TargetHost::Name),
+            },
+        };
+        let host = host.ok_or(TargetError)?;
+        Ok(Self { host, port })
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            TargetHost::Name(name) => f.write_str(name)?,
+            TargetHost::Address(IpAddr::V4(address)) => write!(f, "{address}")?,
+            TargetHost::Address(IpAddr::V6(address)) => write!(f, "[{address}]")?,
+        }
+        write!(f, ":{}", self.port)
+    }
+}
