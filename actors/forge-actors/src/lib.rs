@@ -5,7 +5,7 @@
 //! webhook ──Deliveries::admit──▶ Fresh ──▶ the product's rows ┐
 //!                                                            ├ one transaction
 //! decision ──outbox::{begin_status, update_status, comment}──┘
-//!    └── after the commit: Wake ──▶ ForgePoster ──outbound──▶ forge
+//!    └── after the commit: Wake ──▶ OutboxWorker ──http-clients──▶ forge
 //! ```
 //!
 //! Everything that is decided stands in pure functions; rows are written in the caller's own
@@ -15,6 +15,6 @@
 pub mod deliveries;
 pub mod messages;
 pub mod outbox;
-mod poster;
+mod worker;
 
-pub use poster::{Accounts, ForgePoster, PostEvent, PosterOptions};
+pub use worker::{Accounts, OutboxOptions, OutboxWorker, PostEvent};

@@ -1,4 +1,4 @@
-//! What the poster is told and asked.
+//! The messages of the outbox worker.
 //!
 //! | Message | Sent by | The reply means |
 //! |---|---|---|
@@ -6,11 +6,11 @@
 //! | [`VerifyStatuses`] | the product's tick | how many statuses the forge did not have, and are due again |
 //! | [`RetryParked`] | an operator, a reload | how many entries are due again |
 //!
-//! All are handled by [`ForgePoster`](crate::ForgePoster).
+//! All are handled by [`OutboxWorker`](crate::OutboxWorker).
 
 use actix::Message;
 use forge_core::{CommitSha, RepoName};
-use outbound::forge::ForgeError;
+use http_clients::forge::ForgeError;
 use store::StoreError;
 
 /// There is something new in the outbox.

@@ -42,8 +42,9 @@ pub enum DeliveryError {
 }
 
 impl Delivery {
-    /// Reads a delivery, whose body's digest is `body`. This does **not** verify a signature: receivers go through
-    /// [`crate::SecretBook::verify`], whose result calls this and checks the repository.
+    /// Reads a delivery, whose body's digest is `body`. This does **not** verify a signature:
+    /// receivers go through [`crate::SecretBook::verify`], whose result calls this and checks the
+    /// repository.
     pub fn parse(
         headers: &WebhookHeaders,
         raw_body: &[u8],
@@ -70,9 +71,9 @@ fn id_of_body(raw_body: &[u8]) -> DeliveryId {
     DeliveryId::try_from(id).expect("71 visible characters are an id")
 }
 
-/// By what the same event is known under another id: the name of a key, and the body's HMAC-SHA256 under it, cut to 24
-/// bytes (RFC 2104, section 5). The key is the webhook's current secret, so for nearly every body this is the tag that
-/// verified its signature, and costs nothing.
+/// By what the same event is known under another id: the name of a key, and the body's HMAC-SHA256
+/// under it, cut to 24 bytes (RFC 2104, section 5). The key is the webhook's current secret, so for
+/// nearly every body this is the tag that verified its signature, and costs nothing.
 ///
 /// ```text
 /// ┌────────── 8 bytes ──────────┬────────── 24 bytes ──────────┐
@@ -80,8 +81,8 @@ fn id_of_body(raw_body: &[u8]) -> DeliveryId {
 /// └─────────────────────────────┴──────────────────────────────┘
 /// ```
 ///
-/// Digests under two keys say nothing about each other: see [`BodyDigest::is_comparable_with`]. Earlier versions stored
-/// SHA-256 or BLAKE3 of the body here, which looks like another key.
+/// Digests under two keys say nothing about each other: see [`BodyDigest::is_comparable_with`].
+/// Earlier versions stored SHA-256 or BLAKE3 of the body here, which looks like another key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BodyDigest([u8; 32]);
 
@@ -101,7 +102,8 @@ impl BodyDigest {
         &self.0
     }
 
-    /// Whether that digest was made under the same key, so that it differs if and only if its body does.
+    /// Whether that digest was made under the same key, so that it differs if and only if its body
+    /// does.
     pub fn is_comparable_with(&self, other: &[u8; 32]) -> bool {
         self.0[..NAME_LEN] == other[..NAME_LEN]
     }

@@ -1,9 +1,11 @@
-//! Bodies in the form that GitHub sends unless told otherwise: `payload=` and the JSON, percent-encoded.
+//! Bodies in the form that GitHub sends unless told otherwise: `payload=` and the JSON,
+//! percent-encoded.
 
 use std::borrow::Cow;
 
-/// The JSON of a body: what it is, or what stands in its field `payload`. The content type decides nothing, since senders are
-/// often wrong about it; a body that is neither stays as it is, and is refused where it is parsed.
+/// The JSON of a body: what it is, or what stands in its field `payload`. The content type decides
+/// nothing, since senders are often wrong about it; a body that is neither stays as it is, and is
+/// refused where it is parsed.
 pub(crate) fn json_of(body: &[u8]) -> Cow<'_, [u8]> {
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     if first.is_none_or(|byte| matches!(byte, b'{' | b'[' | b'"')) {

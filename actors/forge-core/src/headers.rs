@@ -5,13 +5,14 @@ use crate::{DeliveryId, EventName, Forge, IdError};
 
 /// The headers of one request that matter to a webhook receiver.
 ///
-/// Headers are not covered by the signature: they choose how to read the body, but never overrule it.
+/// Headers are not covered by the signature: they choose how to read the body, but never overrule
+/// it.
 #[derive(Debug, Clone, Default)]
 pub struct WebhookHeaders {
     signatures: SignatureHeaders,
-    event: Gathered,
-    event_type: Gathered,
-    delivery: Gathered,
+    event: HeaderValues,
+    event_type: HeaderValues,
+    delivery: HeaderValues,
     families: Families,
 }
 
@@ -40,12 +41,12 @@ pub enum HeaderError {
 
 /// The values of headers with one meaning (`X-GitHub-Event`, `X-Gitea-Event`, …).
 #[derive(Debug, Clone, Default)]
-struct Gathered {
+struct HeaderValues {
     first: Option<String>,
     other: Option<String>,
 }
 
-impl Gathered {
+impl HeaderValues {
     fn take(&mut self, value: &[u8]) {
         // Not UTF-8 becomes a text that no id accepts; it is reported, not dropped.
         let value = String::from_utf8_lossy(value);
@@ -95,17 +96,17 @@ const FAMILIES: [(&str, Forge); 4] = [
 impl WebhookHeaders {
     /// Gathers the headers that matter from all of a request's, repeated ones included.
     pub fn collect<'h>(headers: impl IntoIterator<Item = (&'h str, &'h [u8])>) -> Self {
-        let mut gathered = Self::default();
+        let mut collected = Self::default();
         for (name, value) in headers {
             // All of those that matter begin so, and few others do.
             if !matches!(name.as_bytes(), [b'x' | b'X', b'-', ..]) {
                 continue;
             }
-            if !gathered.signatures.take(name, value) {
-                gathered.take(name, value);
+            if !collected.signatures.take(name, value) {
+                collected.take(name, value);
             }
         }
-        gathered
+        collected
     }
 
     fn take(&mut self, name: &str, value: &[u8]) {

@@ -8,8 +8,8 @@
 //! run result   ──CommitStatus──▶ JSON body for GitHub, Gitea or Forgejo
 //! ```
 //!
-//! Nothing here reads a clock, a file, the network or the environment, and no input panics: what the
-//! outside world sends becomes a typed value or a typed error.
+//! Nothing here reads a clock, a file, the network or the environment, and no input panics: what
+//! the outside world sends becomes a typed value or a typed error.
 
 mod delivery;
 mod event;
@@ -20,6 +20,7 @@ mod id;
 mod json;
 mod marker;
 pub mod mention;
+pub mod retention;
 mod signature;
 mod skip;
 mod status;

@@ -1,8 +1,8 @@
 //! The hidden mark in everything the platform posts: which run wrote it, and how long the chain of
 //! mentions behind it is.
 //!
-//! An agent could print a mark of its own, to look like the beginning of a chain. So marks in its text
-//! are made unreadable before the real one is attached, and of several the deepest counts.
+//! An agent could print a mark of its own, to look like the beginning of a chain. So marks in its
+//! text are made unreadable before the real one is attached, and of several the deepest counts.
 
 use std::fmt;
 
@@ -28,7 +28,8 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// The text to post for an agent's output: mentions and marks in it neutralised, this mark behind it.
+    /// The text to post for an agent's output: mentions and marks in it neutralised, this mark
+    /// behind it.
     pub fn attach(&self, output: &str) -> String {
         let text = neutralise_markers(&neutralise_mentions(output));
         format!("{}\n\n{self}", text.trim_end())

@@ -12,8 +12,8 @@ const MARKS: [&str; 5] = [
 /// A trailer says the same.
 const TRAILER: &str = "skip-checks: true";
 
-/// The mark in a commit's message that asks for no automation, if there is one: one of the words anywhere, or a trailer in
-/// the last of several paragraphs.
+/// The mark in a commit's message that asks for no automation, if there is one: one of the words
+/// anywhere, or a trailer in the last of several paragraphs.
 ///
 /// Source: <https://docs.github.com/en/actions/how-tos/manage-workflow-runs/skip-workflow-runs>.
 #[must_use]

@@ -1,7 +1,8 @@
 //! Commit statuses: what is posted to a forge about one commit and one context.
 //!
 //! GitHub: <https://docs.github.com/en/rest/commits/statuses>; Gitea and Forgejo take the same body
-//! (`CreateStatusOption`), and would take any state, so only the four documented ones can be made here.
+//! (`CreateStatusOption`), and would take any state, so only the four documented ones can be made
+//! here.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +45,8 @@ impl CommitState {
         }
     }
 
-    /// Reads a forge's word. Gitea also knows `warning` and `skipped`, which are not of ours: `None`.
+    /// Reads a forge's word. Gitea also knows `warning` and `skipped`, which are not of ours:
+    /// `None`.
     pub fn from_word(word: &str) -> Option<Self> {
         let all = [Self::Error, Self::Failure, Self::Pending, Self::Success];
         all.into_iter().find(|state| state.as_str() == word)

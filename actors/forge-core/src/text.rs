@@ -20,7 +20,8 @@ pub fn shorten(text: &str, max_bytes: usize) -> Cow<'_, str> {
 }
 
 /// `text` on one line in at most `max_chars` characters: runs of white space and control characters
-/// become one space, and what is cut off is marked by `…`. For fields that forges limit in characters.
+/// become one space, and what is cut off is marked by `…`. For fields that forges limit in
+/// characters.
 pub fn one_line(text: &str, max_chars: usize) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let line = words

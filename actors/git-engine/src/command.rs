@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::GitError;
 use crate::remote::{Remote, Transports};
-use crate::run::{Finished, Limits, run};
+use crate::run::{CommandOutput, Limits, run};
 
 /// Settings of every call: what a repository or a host could otherwise bring in.
 const SETTINGS: [&str; 16] = [
@@ -59,7 +59,8 @@ impl Git {
         self
     }
 
-    /// The most address space that each of its processes may take; without a limit unless it is given.
+    /// The most address space that each of its processes may take; without a limit unless it is
+    /// given.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
@@ -106,7 +107,7 @@ impl Git {
                 file: self.file,
             },
             input: None,
-            begun: false,
+            started: false,
         }
     }
 }
@@ -119,14 +120,14 @@ pub struct Call {
     what: String,
     limits: Limits,
     input: Option<Vec<u8>>,
-    begun: bool,
+    started: bool,
 }
 
 impl Call {
     /// A setting for this call, before its subcommand.
     #[must_use]
     pub fn setting(mut self, setting: &str) -> Self {
-        debug_assert!(!self.begun, "settings stand before the subcommand");
+        debug_assert!(!self.started, "settings stand before the subcommand");
         self.command.args(["-c", setting]);
         self
     }
@@ -180,6 +181,13 @@ impl Call {
         self
     }
 
+    /// Without the limit of what one file may take: what is here already is written once more.
+    #[must_use]
+    pub(crate) fn any_file_size(mut self) -> Self {
+        self.limits.file = None;
+        self
+    }
+
     /// The longest it may take, where that is less than what all calls may.
     #[must_use]
     pub fn within(mut self, limit: Duration) -> Self {
@@ -200,7 +208,7 @@ impl Call {
     /// When it cannot start, fails, takes too long or prints too much.
     pub fn output(mut self) -> Result<Vec<u8>, GitError> {
         self.begin();
-        let Finished { status, out, err } = run(
+        let CommandOutput { status, out, err } = run(
             &mut self.command,
             &self.program,
             &self.what,
@@ -231,14 +239,15 @@ impl Call {
     }
 
     fn begin(&mut self) {
-        if !self.begun {
-            self.begun = true;
+        if !self.started {
+            self.started = true;
             self.command.arg(&self.what);
         }
     }
 }
 
-/// The lines that say what went wrong, in one, with control characters taken out (they come from a server).
+/// The lines that say what went wrong, in one, with control characters taken out (they come from a
+/// server).
 fn last_line(err: &[u8]) -> String {
     let text = String::from_utf8_lossy(err);
     let lines: Vec<&str> = text
@@ -246,7 +255,7 @@ fn last_line(err: &[u8]) -> String {
         .map(str::trim)
         .filter(|l| !l.is_empty())
         .collect();
-    let marked = |line: &&&str| MARKS.iter().any(|mark| line.starts_with(mark));
+    let marked = |line: &&&str| MESSAGE_PREFIXES.iter().any(|mark| line.starts_with(mark));
     let mut told: Vec<&str> = lines.iter().filter(marked).copied().collect();
     if told.is_empty() {
         told.extend(lines.last());
@@ -266,4 +275,4 @@ fn last_line(err: &[u8]) -> String {
 }
 
 /// How git begins a line that matters; others are hints.
-const MARKS: [&str; 3] = ["fatal:", "error:", "remote:"];
+const MESSAGE_PREFIXES: [&str; 3] = ["fatal:", "error:", "remote:"];

@@ -86,16 +86,20 @@ fn at_least(found: u64) -> String {
 }
 
 impl GitError {
-    /// Whether the repository asks for more than it may have: it is refused, and another attempt would be too.
+    /// Whether the repository asks for more than it may have: it is refused, and another attempt
+    /// would be too.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::TooMuch { .. } | Self::FetchTooLarge { .. })
     }
 
-    /// Whether the same call may work later: time-outs and what a network does, not a missing commit.
+    /// Whether the same call may work later: time-outs and what a network does, not a missing
+    /// commit.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::TimedOut { .. } => true,
-            Self::Failed { message, .. } => NETWORK.iter().any(|words| message.contains(words)),
+            Self::Failed { message, .. } => {
+                NETWORK_FAILURES.iter().any(|words| message.contains(words))
+            }
             _ => false,
         }
     }
@@ -108,8 +112,9 @@ impl GitError {
     }
 }
 
-/// Words of git's and curl's messages (in English: the environment says `LC_ALL=C`) for failures that pass.
-const NETWORK: [&str; 8] = [
+/// Words of git's and curl's messages (in English: the environment says `LC_ALL=C`) for failures
+/// that pass.
+const NETWORK_FAILURES: [&str; 8] = [
     "Could not resolve host",
     "Failed to connect",
     "Couldn't connect",

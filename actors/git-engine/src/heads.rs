@@ -42,7 +42,8 @@ impl Mirror {
         Ok(Heads { branches })
     }
 
-    /// The commit that one reference of the remote points to (`refs/heads/main`, `refs/pull/7/head`); `None`: it has no such one.
+    /// The commit that one reference of the remote points to (`refs/heads/main`,
+    /// `refs/pull/7/head`); `None`: it has no such one.
     ///
     /// # Errors
     /// When it cannot be reached or refuses.

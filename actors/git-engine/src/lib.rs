@@ -1,4 +1,5 @@
-//! Real git, run safely, for whoever needs a repository's files: mirrors, fetches of one exact commit, checkouts.
+//! Real git, run safely, for whoever needs a repository's files: mirrors, fetches of one exact
+//! commit, checkouts.
 //!
 //! ```text
 //! caller ──Remote (checked URL, token, addresses)──▶ Mirror ──Git::command──▶ git, own process group
@@ -8,22 +9,29 @@
 //!
 //! # What always holds
 //!
-//! - **No shell, no hooks, no host configuration.** git gets an argument list and a clean environment: neither
-//!   `/etc/gitconfig` nor a home folder is read, templates and hooks are off, nothing is asked on a terminal.
-//! - **Only allowed transports.** A URL is `https`, or what the caller allows beside it ([`Transports`]); one that holds a
-//!   password, begins with `-` or names another helper (`ext::`) is refused before git sees it, and git is told the same list.
-//!   Redirects are not followed; a host can be pinned to addresses that the caller has checked ([`Remote::pinned`]).
-//! - **Tokens stand in no URL and no argument list.** git asks a credential helper, which reads them from the environment of
-//!   that one process, for that one host.
-//! - **Everything ends.** Each call has a time limit, and its whole process group is ended with it; output is kept up to a limit.
-//! - **What is laid out is counted before.** [`Mirror::tree_size`] counts entries, bytes and depth from the object store, each
-//!   object once, so that a few kilobytes of folders that name each other cannot become millions of files.
-//! - **The repository's content is data.** No submodules are followed, no filters run (none is configured), and files are
-//!   read from the object database, never through a path in a work tree.
+//! - **No shell, no hooks, no host configuration.** git gets an argument list and a clean
+//!   environment: neither `/etc/gitconfig` nor a home folder is read, templates and hooks are off,
+//!   nothing is asked on a terminal.
+//! - **Only allowed transports.** A URL is `https`, or what the caller allows beside it
+//!   ([`Transports`]); one that holds a password, begins with `-` or names another helper (`ext::`)
+//!   is refused before git sees it, and git is told the same list. Redirects are not followed; a
+//!   host can be pinned to addresses that the caller has checked ([`Remote::pinned`]).
+//! - **Tokens stand in no URL and no argument list.** git asks a credential helper, which reads
+//!   them from the environment of that one process, for that one host.
+//! - **Everything ends.** Each call has a time limit, and its whole process group is ended with it;
+//!   output is kept up to a limit.
+//! - **What is laid out is counted before.** [`Mirror::tree_size`] counts entries, bytes and depth
+//!   from the object store, each object once, so that a few kilobytes of folders that name each
+//!   other cannot become millions of files.
+//! - **Nothing grows for ever.** [`housekeep`] packs what many fetches left, and drops what nothing
+//!   has named for two weeks.
+//! - **The repository's content is data.** No submodules are followed, no filters run (none is
+//!   configured), and files are read from the object database, never through a path in a work tree.
 
 mod command;
 mod error;
 mod heads;
+mod housekeeping;
 mod measure;
 mod mirror;
 mod remote;
@@ -33,7 +41,8 @@ mod tree;
 pub use command::{Call, Git};
 pub use error::GitError;
 pub use heads::{Heads, MAX_HEADS};
-pub use measure::{TreeLimits, TreeSize};
+pub use housekeeping::{References, housekeep};
+pub use measure::{TreeLimits, TreeSize, tree_size};
 pub use mirror::{Depth, Mirror, Mirrors};
 pub use remote::{Remote, RemoteError, Transports};
 pub use tree::{EntryKind, TreeEntry};

@@ -1,13 +1,15 @@
-//! How large a commit would be when it is laid out, counted from the object store: no entry is made for it.
+//! How large a commit would be when it is laid out, counted from the object store: no entry is made
+//! for it.
 //!
-//! A folder is an object, and may be named many times: twelve names in each of seven such objects are 12^7 entries, and seven
-//! objects. Each object is read once and counted once; its counts are added wherever it is named, with numbers that end at their
-//! largest instead of beginning anew.
+//! A folder is an object, and may be named many times: twelve names in each of seven such objects
+//! are 12^7 entries, and seven objects. Each object is read once and counted once; its counts are
+//! added wherever it is named, with numbers that end at their largest instead of beginning anew.
 
 use std::collections::HashMap;
 
 use forge_core::CommitSha;
 
+use crate::command::Call;
 use crate::error::GitError;
 use crate::mirror::Mirror;
 
@@ -42,7 +44,7 @@ const PATH_BYTES: u64 = 512;
 
 /// A folder object.
 #[derive(Debug, Default)]
-struct Folder {
+struct TreeObject {
     entries: u64,
     /// Bytes of the names of what is no folder.
     names: u64,
@@ -55,7 +57,7 @@ struct Folder {
 /// All objects that were met.
 #[derive(Debug, Default)]
 struct Objects {
-    folders: Vec<Folder>,
+    folders: Vec<TreeObject>,
     files: usize,
     known_folders: HashMap<String, usize>,
     known_files: HashMap<String, usize>,
@@ -71,95 +73,111 @@ impl Mirror {
     /// # Errors
     /// [`GitError::TooMuch`] when it is not; when the commit or a part of it is not here.
     pub fn tree_size(&self, commit: &CommitSha, limits: &TreeLimits) -> Result<TreeSize, GitError> {
-        let objects = self.objects(commit, limits)?;
-        let sizes = self.file_sizes(&objects)?;
-        let size = objects.sum(&sizes, limits)?;
-        let checks = [
-            ("lays out too many entries", size.entries, limits.entries),
-            ("holds too many bytes", size.bytes, limits.bytes),
-            (
-                "has paths of too many bytes",
-                size.paths,
-                limits.entries.saturating_mul(PATH_BYTES),
-            ),
-        ];
-        for (what, found, limit) in checks {
-            if found > limit {
-                return Err(GitError::TooMuch { what, found, limit });
-            }
-        }
-        Ok(size)
+        tree_size(&|what| self.call(what), commit, limits)
     }
+}
 
-    /// Reads every folder object once, level by level.
-    fn objects(&self, commit: &CommitSha, limits: &TreeLimits) -> Result<Objects, GitError> {
-        let raw = commit.as_str().len() / 2;
-        let mut objects = Objects::default();
-        let mut level = vec![format!("{}^{{tree}}", commit.as_str())];
-        objects.folders.push(Folder::default());
-        let mut first = 0;
-        let mut left = MAX_OBJECT_BYTES;
-        let mut depth = 0;
-        while !level.is_empty() {
-            depth += 1;
-            if depth > limits.depth {
-                return Err(too_deep(limits));
-            }
-            let call = self.call("cat-file").arg("--batch").at_most(left);
-            let output = match call.input(lines(&level)).output() {
-                Err(GitError::TooLarge { .. }) => {
-                    return Err(GitError::TooMuch {
-                        what: "has folders of too many bytes",
-                        found: u64::MAX,
-                        limit: MAX_OBJECT_BYTES as u64,
-                    });
-                }
-                output => output?,
-            };
-            left = left.saturating_sub(output.len());
-            let next = objects.folders.len();
-            let mut rest = output.as_slice();
-            for (at, name) in (first..).zip(&level) {
-                let body = body(&mut rest).ok_or_else(|| missing(name))?;
-                objects.read_folder(at, body, raw, limits)?;
-            }
-            first = next;
-            level = objects.known_in_order(next);
+/// What a commit of the repository in which `call` calls git lays out, as far as that is within
+/// `limits`.
+///
+/// # Errors
+/// [`GitError::TooMuch`] when it is not; when the commit or a part of it is not here.
+pub fn tree_size(
+    call: &dyn Fn(&str) -> Call,
+    commit: &CommitSha,
+    limits: &TreeLimits,
+) -> Result<TreeSize, GitError> {
+    let objects = read_objects(call, commit, limits)?;
+    let sizes = file_sizes(call, &objects)?;
+    let size = objects.sum(&sizes, limits)?;
+    let checks = [
+        ("lays out too many entries", size.entries, limits.entries),
+        ("holds too many bytes", size.bytes, limits.bytes),
+        (
+            "has paths of too many bytes",
+            size.paths,
+            limits.entries.saturating_mul(PATH_BYTES),
+        ),
+    ];
+    for (what, found, limit) in checks {
+        if found > limit {
+            return Err(GitError::TooMuch { what, found, limit });
         }
-        Ok(objects)
     }
+    Ok(size)
+}
 
-    fn file_sizes(&self, objects: &Objects) -> Result<Vec<u64>, GitError> {
-        if objects.file_names.is_empty() {
-            return Ok(Vec::new());
+/// Reads every folder object once, level by level.
+fn read_objects(
+    call: &dyn Fn(&str) -> Call,
+    commit: &CommitSha,
+    limits: &TreeLimits,
+) -> Result<Objects, GitError> {
+    let raw = commit.as_str().len() / 2;
+    let mut objects = Objects::default();
+    let mut level = vec![format!("{}^{{tree}}", commit.as_str())];
+    objects.folders.push(TreeObject::default());
+    let mut first = 0;
+    let mut left = MAX_OBJECT_BYTES;
+    let mut depth = 0;
+    while !level.is_empty() {
+        depth += 1;
+        if depth > limits.depth {
+            return Err(too_deep(limits));
         }
-        let call = self
-            .call("cat-file")
-            .arg("--batch-check=%(objectsize)")
-            .at_most(64 << 20);
-        let output = call.input(lines(&objects.file_names)).text()?;
-        let sizes = output.lines().zip(&objects.file_names);
-        let sizes: Vec<u64> = sizes
-            .map(|(size, name)| size.parse().map_err(|_| missing(name)))
-            .collect::<Result<_, _>>()?;
-        if sizes.len() == objects.files {
-            Ok(sizes)
-        } else {
-            Err(missing("some of its files"))
+        let call = call("cat-file").arg("--batch").at_most(left);
+        let output = match call.input(lines(&level)).output() {
+            Err(GitError::TooLarge { .. }) => {
+                return Err(GitError::TooMuch {
+                    what: "has folders of too many bytes",
+                    found: u64::MAX,
+                    limit: MAX_OBJECT_BYTES as u64,
+                });
+            }
+            output => output?,
+        };
+        left = left.saturating_sub(output.len());
+        let next = objects.folders.len();
+        let mut rest = output.as_slice();
+        for (at, name) in (first..).zip(&level) {
+            let body = body(&mut rest).ok_or_else(|| missing(name))?;
+            objects.read_tree_object(at, body, raw, limits)?;
         }
+        first = next;
+        level = objects.known_in_order(next);
+    }
+    Ok(objects)
+}
+
+fn file_sizes(call: &dyn Fn(&str) -> Call, objects: &Objects) -> Result<Vec<u64>, GitError> {
+    if objects.file_names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let call = call("cat-file")
+        .arg("--batch-check=%(objectsize)")
+        .at_most(64 << 20);
+    let output = call.input(lines(&objects.file_names)).text()?;
+    let sizes = output.lines().zip(&objects.file_names);
+    let sizes: Vec<u64> = sizes
+        .map(|(size, name)| size.parse().map_err(|_| missing(name)))
+        .collect::<Result<_, _>>()?;
+    if sizes.len() == objects.files {
+        Ok(sizes)
+    } else {
+        Err(missing("some of its files"))
     }
 }
 
 impl Objects {
     /// Takes a folder object apart: `<mode> <name>\0<id>`, again and again.
-    fn read_folder(
+    fn read_tree_object(
         &mut self,
         at: usize,
         mut body: &[u8],
         raw: usize,
         limits: &TreeLimits,
     ) -> Result<(), GitError> {
-        let mut folder = Folder::default();
+        let mut folder = TreeObject::default();
         while !body.is_empty() {
             let (mode, name, id, rest) = entry(body, raw).ok_or_else(|| GitError::Unexpected {
                 what: "cat-file".to_owned(),
@@ -181,7 +199,7 @@ impl Objects {
                     let next = self.folders.len();
                     let index = *self.known_folders.entry(id).or_insert(next);
                     if index == next {
-                        self.folders.push(Folder::default());
+                        self.folders.push(TreeObject::default());
                     }
                     folder.folders.push((index, name.len() as u64));
                 }
@@ -242,7 +260,7 @@ impl Objects {
     }
 }
 
-impl Folder {
+impl TreeObject {
     fn sum(&self, sizes: &[u64], done: &[Option<TreeSize>]) -> TreeSize {
         let mut size = TreeSize {
             entries: self.entries,

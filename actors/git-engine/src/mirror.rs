@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use forge_core::{CommitSha, GitRef, RepoName};
 use parking_lot::Mutex;
 
 use crate::command::Git;
 use crate::error::GitError;
+use crate::housekeeping::{References, housekeep};
 use crate::remote::Remote;
 use crate::tree::{self, TreeEntry};
 
@@ -101,8 +103,9 @@ impl Mirror {
         }
     }
 
-    /// Fetches `commit`, with its whole history: by its name, and where the server refuses names that no branch has, by the
-    /// reference that the event named. Nothing is fetched when it is here.
+    /// Fetches `commit`, with its whole history: by its name, and where the server refuses names
+    /// that no branch has, by the reference that the event named. Nothing is fetched when it is
+    /// here.
     ///
     /// # Errors
     /// When the remote cannot be reached, refuses, or has no such commit.
@@ -147,13 +150,13 @@ impl Mirror {
             Ok(_) => Ok(()),
             Err(error) => {
                 self.sweep();
-                Err(self.told_better(error))
+                Err(self.refined(error))
             }
         }
     }
 
     /// A write past the limit of a file's size ends git by a signal, or fails.
-    fn told_better(&self, error: GitError) -> GitError {
+    fn refined(&self, error: GitError) -> GitError {
         let (GitError::Failed { message, .. }, Some(limit)) = (&error, self.git.file_limit())
         else {
             return error;
@@ -166,7 +169,8 @@ impl Mirror {
         }
     }
 
-    /// Removes what a fetch that was ended left half written. The caller holds the lock, so nobody else writes.
+    /// Removes what a fetch that was ended left half written. The caller holds the lock, so nobody
+    /// else writes.
     fn sweep(&self) {
         let objects = self.folder.join("objects");
         let below = std::fs::read_dir(&objects).into_iter().flatten().flatten();
@@ -179,6 +183,25 @@ impl Mirror {
                 let _ = std::fs::remove_file(file.path());
             }
         }
+    }
+
+    /// Tidies the mirror where that is worth it; whether it did. Waits for fetches, and they wait
+    /// for it.
+    ///
+    /// # Errors
+    /// When git fails or takes too long.
+    pub fn housekeep(&self, now: SystemTime) -> Result<bool, GitError> {
+        let _writing = self.lock.lock();
+        let references = References {
+            pinned: "refs/orrery/",
+            pack: true,
+        };
+        let call = |what: &str| self.call(what).any_file_size();
+        let kept = housekeep(&call, &self.folder, references, now);
+        if kept.is_err() {
+            self.sweep();
+        }
+        kept
     }
 
     /// The whole message of a commit, at most `limit` bytes of it.
@@ -197,7 +220,8 @@ impl Mirror {
         Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
     }
 
-    /// The entries of one folder of the commit (`""` is the top), not of those below; empty when there is no such folder.
+    /// The entries of one folder of the commit (`""` is the top), not of those below; empty when
+    /// there is no such folder.
     ///
     /// # Errors
     /// When the commit is not here.
@@ -227,7 +251,8 @@ impl Mirror {
         call.args(["blob", &object]).output()
     }
 
-    /// Paths that differ between two commits, both of which must be here; for `paths` filters of a push.
+    /// Paths that differ between two commits, both of which must be here; for `paths` filters of a
+    /// push.
     ///
     /// # Errors
     /// When one of them is not here.
@@ -265,8 +290,8 @@ impl Mirror {
             .collect())
     }
 
-    /// Puts the commit's files and a `.git` folder into `folder`, which must not exist or be empty: as `git clone` would leave
-    /// it, with `origin` set to `public_url`, without any token.
+    /// Puts the commit's files and a `.git` folder into `folder`, which must not exist or be empty:
+    /// as `git clone` would leave it, with `origin` set to `public_url`, without any token.
     ///
     /// # Errors
     /// When the commit is not here or the folder cannot be written.

@@ -108,7 +108,8 @@ impl Remote {
         })
     }
 
-    /// Lets git in with this token, and this user name (forges that take tokens ignore it, some want it not empty).
+    /// Lets git in with this token, and this user name (forges that take tokens ignore it, some
+    /// want it not empty).
     #[must_use]
     pub fn with_token(mut self, user: &str, token: Secret<String>) -> Self {
         self.user = user.to_owned();
@@ -116,8 +117,8 @@ impl Remote {
         self
     }
 
-    /// Lets git connect to these addresses only, whatever the name resolves to later: the caller has checked them, so a
-    /// name that changes its answer (DNS rebinding) leads nowhere else.
+    /// Lets git connect to these addresses only, whatever the name resolves to later: the caller
+    /// has checked them, so a name that changes its answer (DNS rebinding) leads nowhere else.
     #[must_use]
     pub fn pinned(mut self, addresses: Vec<IpAddr>) -> Self {
         self.pins = addresses;
@@ -145,7 +146,8 @@ impl Remote {
             let origin = self.url.origin().ascii_serialization();
             settings.push(format!("credential.{origin}.helper={HELPER}"));
         }
-        // A name can lead elsewhere, an address cannot; curl takes no address in the place of a name, least of all one with colons.
+        // A name can lead elsewhere, an address cannot; curl takes no address in the place of a
+        // name, least of all one with colons.
         let is_name = matches!(self.url.host(), Some(url::Host::Domain(_)));
         if let Some((host, port)) = self.host_and_port()
             && is_name
@@ -173,7 +175,8 @@ impl Remote {
     }
 }
 
-/// The helper is git's own way to run a line of shell; the line is a constant, and the secrets are variables of it.
+/// The helper is git's own way to run a line of shell; the line is a constant, and the secrets are
+/// variables of it.
 const HELPER: &str = "!f() { test \"$1\" = get && printf 'username=%s\\npassword=%s\\n' \"$ORRERY_GIT_USER\" \"$ORRERY_GIT_TOKEN\"; }; f";
 
 /// curl wants IPv6 addresses in brackets.

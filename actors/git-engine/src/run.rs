@@ -24,16 +24,16 @@ pub(crate) struct Limits {
 }
 
 /// A call that ran to its end.
-pub(crate) struct Finished {
+pub(crate) struct CommandOutput {
     pub(crate) status: ExitStatus,
     pub(crate) out: Vec<u8>,
     pub(crate) err: Vec<u8>,
 }
 
 /// Bytes of standard error that are kept: its end.
-const ERR_KEPT: usize = 16 << 10;
+const MAX_STDERR: usize = 16 << 10;
 
-enum Event {
+enum PipeEvent {
     Out(Vec<u8>),
     Overflow,
     Err(Vec<u8>),
@@ -45,7 +45,7 @@ pub(crate) fn run(
     what: &str,
     limits: Limits,
     input: Option<Vec<u8>>,
-) -> Result<Finished, GitError> {
+) -> Result<CommandOutput, GitError> {
     let given = match input {
         Some(_) => Stdio::piped(),
         None => Stdio::null(),
@@ -59,7 +59,7 @@ pub(crate) fn run(
         program: program.to_owned(),
         source,
     })?;
-    let mut group = Group(child);
+    let mut group = ProcessGroup(child);
     // What it starts inherits them, and it starts nothing before it has read its settings.
     limit(&group.0, limits);
     let stdin = group.0.stdin.take();
@@ -88,7 +88,7 @@ pub(crate) fn run(
             program: program.to_owned(),
             source,
         })?;
-        Ok(Finished { status, out, err })
+        Ok(CommandOutput { status, out, err })
     })
 }
 
@@ -112,12 +112,12 @@ fn limit(child: &Child, limits: Limits) {
     }
 }
 
-enum Cut {
+enum LimitReached {
     Time,
     Bytes,
 }
 
-impl Cut {
+impl LimitReached {
     fn into_error(self, what: &str, limits: Limits) -> GitError {
         let what = what.to_owned();
         match self {
@@ -133,50 +133,54 @@ impl Cut {
     }
 }
 
-/// Waits until both pipes are closed: then git and whatever it started have ended, or let go of them.
-fn collect(events: &Receiver<Event>, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Cut> {
+/// Waits until both pipes are closed: then git and whatever it started have ended, or let go of
+/// them.
+fn collect(
+    events: &Receiver<PipeEvent>,
+    deadline: Instant,
+) -> Result<(Vec<u8>, Vec<u8>), LimitReached> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match events.recv_timeout(left) {
-            Ok(Event::Out(bytes)) => out = bytes,
-            Ok(Event::Err(bytes)) => err = bytes,
-            Ok(Event::Overflow) => return Err(Cut::Bytes),
-            Err(RecvTimeoutError::Timeout) => return Err(Cut::Time),
+            Ok(PipeEvent::Out(bytes)) => out = bytes,
+            Ok(PipeEvent::Err(bytes)) => err = bytes,
+            Ok(PipeEvent::Overflow) => return Err(LimitReached::Bytes),
+            Err(RecvTimeoutError::Timeout) => return Err(LimitReached::Time),
             Err(RecvTimeoutError::Disconnected) => return Ok((out, err)),
         }
     }
 }
 
-fn read_all(out: impl Read, limit: usize, sender: &Sender<Event>) {
+fn read_all(out: impl Read, limit: usize, sender: &Sender<PipeEvent>) {
     let mut bytes = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     // A pipe that breaks ends like one that closes: the exit status tells.
     let _ = out.take(most).read_to_end(&mut bytes);
     let event = if bytes.len() > limit {
-        Event::Overflow
+        PipeEvent::Overflow
     } else {
-        Event::Out(bytes)
+        PipeEvent::Out(bytes)
     };
     let _ = sender.send(event);
 }
 
-fn read_end(mut err: impl Read, sender: &Sender<Event>) {
+fn read_end(mut err: impl Read, sender: &Sender<PipeEvent>) {
     let mut kept = Vec::new();
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = err.read(&mut buffer) {
         kept.extend_from_slice(&buffer[..read]);
-        if kept.len() > 2 * ERR_KEPT {
-            kept.drain(..kept.len() - ERR_KEPT);
+        if kept.len() > 2 * MAX_STDERR {
+            kept.drain(..kept.len() - MAX_STDERR);
         }
     }
-    let _ = sender.send(Event::Err(kept));
+    let _ = sender.send(PipeEvent::Err(kept));
 }
 
 /// The child and its whole group; dropped unfinished, all of it is killed.
-struct Group(Child);
+struct ProcessGroup(Child);
 
-impl Group {
+impl ProcessGroup {
     fn end(&mut self) {
         if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(pid, Signal::KILL);
@@ -185,7 +189,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if matches!(self.0.try_wait(), Ok(None)) {
             self.end();

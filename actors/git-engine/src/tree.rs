@@ -24,7 +24,8 @@ pub struct TreeEntry {
     pub size: u64,
 }
 
-/// Reads `git ls-tree -z -l`: `<mode> <type> <object> <size>\t<path>\0`; paths that are not UTF-8 are left out.
+/// Reads `git ls-tree -z -l`: `<mode> <type> <object> <size>\t<path>\0`; paths that are not UTF-8
+/// are left out.
 pub(crate) fn parse(output: &[u8]) -> Result<Vec<TreeEntry>, String> {
     let lines = output
         .split(|byte| *byte == 0)

@@ -177,7 +177,8 @@ fn a_checkout_has_the_history_that_was_asked_for() {
     }
 }
 
-/// git as a client that speaks the first version of the protocol: there servers refuse commits that no reference has.
+/// git as a client that speaks the first version of the protocol: there servers refuse commits that
+/// no reference has.
 fn old_protocol(folder: &Path) -> Git {
     use std::os::unix::fs::PermissionsExt;
     let script = folder.join("git");
@@ -199,13 +200,15 @@ fn z3_a_commit_that_no_reference_has_is_had_by_its_name_or_not_at_all() {
     upstream.git(&["reset", "--quiet", "--hard", head.as_str()]);
     let main: GitRef = "refs/heads/main".parse().unwrap();
     let folder = TempDir::new().unwrap();
-    // The second version of the protocol gives what is asked for: a push that was pushed over is still run.
+    // The second version of the protocol gives what is asked for: a push that was pushed over is
+    // still run.
     let root = TempDir::new().unwrap();
     let mirror = mirrors(root.path()).open(&repo()).unwrap();
     let given = mirror.fetch(&upstream.remote(), &gone, Some(&main));
     given.unwrap();
     assert!(mirror.has(&gone).unwrap());
-    // The first refuses the name; the branch is asked, and has another commit: nothing else is taken in its place.
+    // The first refuses the name; the branch is asked, and has another commit: nothing else is
+    // taken in its place.
     let root = TempDir::new().unwrap();
     let mirrors = Mirrors::new(old_protocol(folder.path()), root.path());
     let mirror = mirrors.open(&repo()).unwrap();

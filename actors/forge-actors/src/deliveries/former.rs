@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use store::{ReadRows, Row, Store, StoreError, Table, WriteTxn};
 
 use super::index::key_after;
-use super::{SEEN, Seen};
+use super::rows::{DeliveryRow, SEEN};
 
 pub(super) const ID: u8 = 0;
 /// By SHA-256, which later versions could not compare with their own digests.
@@ -74,9 +74,14 @@ fn move_some(rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The row that an entry becomes; `None`: it says nothing, or went along with its id, which comes before.
-fn seen_of(rows: &mut WriteTxn<'_>, kind: u8, key: &[u8]) -> Result<Option<Seen>, StoreError> {
-    let mut seen = Seen {
+/// The row that an entry becomes; `None`: it says nothing, or went along with its id, which comes
+/// before.
+fn seen_of(
+    rows: &mut WriteTxn<'_>,
+    kind: u8,
+    key: &[u8],
+) -> Result<Option<DeliveryRow>, StoreError> {
+    let mut seen = DeliveryRow {
         id: None,
         body: None,
         subject: None,
@@ -98,7 +103,7 @@ fn seen_of(rows: &mut WriteTxn<'_>, kind: u8, key: &[u8]) -> Result<Option<Seen>
         SUBJECT if rows.contains(&ENTRIES, &place)? => seen.subject = text(),
         _ => {}
     }
-    let says = seen.marks().next().is_some();
+    let says = seen.lookup_keys().next().is_some();
     Ok(says.then_some(seen))
 }
 

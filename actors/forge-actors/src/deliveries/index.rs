@@ -13,11 +13,11 @@
 //! - Entries go in bulk, by generations of ascending keys, once the first row is beyond them.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 
 use store::{ReadRows, StoreError, WriteTxn};
 
-use super::{Mark, SEEN, Seen};
+use super::rows::{DeliveryRow, LookupKey, SEEN};
 
 /// Bits of a key below its time.
 const COUNTER_BITS: u32 = 20;
@@ -60,7 +60,7 @@ pub(super) struct Index {
 #[derive(Default)]
 struct Generation {
     /// The newest row of each hash.
-    newest: HashMap<u64, u64, BuildHasherDefault<Unhashed>>,
+    newest: HashMap<u64, u64>,
     /// Hash and key of the other rows: an id that came with several bodies, and collisions.
     older: BTreeSet<(u64, u64)>,
     /// Entries that were added.
@@ -96,7 +96,7 @@ impl Index {
     }
 
     /// Adds a row, whose key is greater than those before.
-    pub(super) fn add(&mut self, key: u64, seen: &Seen) {
+    pub(super) fn add(&mut self, key: u64, seen: &DeliveryRow) {
         self.last = self.last.max(key);
         self.oldest = self.oldest.min(key);
         if self
@@ -108,7 +108,7 @@ impl Index {
         }
         let (keys, mask) = (&self.keys, self.mask);
         if let Some(generation) = self.generations.back_mut() {
-            for mark in seen.marks() {
+            for mark in seen.lookup_keys() {
                 generation.add(keys.hash_one(mark) & mask, key);
             }
         }
@@ -118,13 +118,13 @@ impl Index {
     pub(super) fn find(
         &mut self,
         rows: &mut WriteTxn<'_>,
-        mark: Mark<'_>,
-    ) -> Result<Option<Seen>, StoreError> {
+        mark: LookupKey<'_>,
+    ) -> Result<Option<DeliveryRow>, StoreError> {
         let hash = self.keys.hash_one(mark) & self.mask;
         let (mut found, mut missing) = (None, Vec::new());
         for key in self.rows_of(hash) {
             match rows.get(&SEEN, &key)? {
-                Some(seen) if seen.marks().any(|other| other == mark) => {
+                Some(seen) if seen.lookup_keys().any(|other| other == mark) => {
                     found = Some(seen);
                     break;
                 }
@@ -158,8 +158,8 @@ impl Index {
         self.oldest
     }
 
-    /// This is the first row that a transaction of the group sees: drops what is before, if it is not
-    /// the group itself that removed it.
+    /// This is the first row that a transaction of the group sees: drops what is before, if it is
+    /// not the group itself that removed it.
     pub(super) fn first_row_is(&mut self, key: u64, group: u64) {
         if self.removed_in >= group {
             return;
@@ -209,34 +209,14 @@ impl Generation {
     }
 }
 
-/// For keys that are hashes already.
-#[derive(Default)]
-struct Unhashed(u64);
-
-impl Hasher for Unhashed {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(n: u64) -> Seen {
+    fn seen(n: u64) -> DeliveryRow {
         let mut body = [0; 32];
         body[..8].copy_from_slice(&n.to_be_bytes());
-        Seen {
+        DeliveryRow {
             id: Some(n.to_string()),
             body: Some(body),
             subject: Some(n.to_string()),
@@ -272,7 +252,7 @@ mod tests {
             })
             .collect();
         let known = |index: &Index, n: usize| {
-            let hash = index.keys.hash_one(Mark::Id(&n.to_string()));
+            let hash = index.keys.hash_one(LookupKey::Id(&n.to_string()));
             index.rows_of(hash).any(|key| key == keys[n])
         };
         index.removes_rows(7);

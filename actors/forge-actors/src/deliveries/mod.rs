@@ -12,19 +12,21 @@ mod former;
 mod index;
 #[cfg(test)]
 mod model;
+mod rows;
 #[cfg(test)]
 mod tests;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use forge_core::{BodyDigest, DeliveryId};
+use forge_core::{BodyDigest, DeliveryId, retention};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use store::{ReadRows, Row, Store, StoreError, Table, WriteTxn};
 
 use self::index::{Index, time_of};
+use self::rows::{DeliveryRow, LookupKey, SEEN};
 
 /// What becomes of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +82,8 @@ impl<'a> Arrival<'a> {
 pub struct Bounds {
     /// At most so many: deliveries, and subjects that were admitted by themselves.
     pub max_entries: u64,
-    /// None older than this.
+    /// None older than this, by a time that a jump of the clock does not move: see
+    /// [`forge_core::retention`].
     pub max_age: Duration,
 }
 
@@ -91,45 +94,6 @@ impl Default for Bounds {
             max_entries: 150_000,
             max_age: Duration::from_secs(30 * 24 * 3600),
         }
-    }
-}
-
-/// What was seen, and is remembered in one row. Its key says when: see [`index::Index::next_key`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Seen {
-    id: Option<String>,
-    /// The digest of the body, if there is one that can be compared.
-    body: Option<[u8; 32]>,
-    subject: Option<String>,
-    led_to: Option<String>,
-}
-
-impl Row for Seen {
-    const SCHEMA: u16 = 1;
-}
-
-const SEEN: Table<u64, Seen> = Table::new("forge_deliveries");
-
-/// What a row is found by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Mark<'a> {
-    Id(&'a str),
-    Body(&'a [u8; 32]),
-    Subject(&'a str),
-}
-
-impl Seen {
-    /// Whether its body can be told from that of the digest. If not, an id decides alone.
-    fn is_comparable_with(&self, digest: &BodyDigest) -> bool {
-        let body = self.body.as_ref();
-        body.is_some_and(|body| digest.is_comparable_with(body))
-    }
-
-    fn marks(&self) -> impl Iterator<Item = Mark<'_>> {
-        let id = self.id.as_deref().map(Mark::Id);
-        let body = self.body.as_ref().map(Mark::Body);
-        let subject = self.subject.as_deref().map(Mark::Subject);
-        [id, body, subject].into_iter().flatten()
     }
 }
 
@@ -145,6 +109,55 @@ struct Inner {
     bounds: Bounds,
     /// Used by the store's writer alone, so nobody waits for it.
     index: Mutex<Index>,
+    ages: Mutex<Ages>,
+}
+
+/// The time by which ages are measured, as it was: keys of rows are no measure, as they follow a
+/// clock that has jumped.
+#[derive(Debug, Serialize, Deserialize)]
+struct Clock {
+    at: u64,
+}
+
+impl Row for Clock {
+    const SCHEMA: u16 = 1;
+}
+
+const CLOCK: Table<u8, Clock> = Table::new("forge_deliveries_clock");
+/// How far behind the stored time may be, in milliseconds: ages are days.
+const CLOCK_STEP: u64 = 3_600_000;
+
+/// The time by which ages are measured.
+struct Ages {
+    /// What it was at the last look. At first what was stored, or the time of the newest row of a
+    /// version that stored none.
+    last: Option<(u64, Instant)>,
+    stored: u64,
+    monotonic: fn() -> Instant,
+}
+
+impl Ages {
+    fn now(&mut self, wall: u64) -> u64 {
+        let at = (self.monotonic)();
+        let (last, elapsed) = match self.last {
+            Some((last, then)) => (Some(last), at.saturating_duration_since(then)),
+            None => (None, Duration::ZERO),
+        };
+        let now = retention::trusted(last, elapsed, wall);
+        self.last = Some((now, at));
+        now
+    }
+
+    /// The time, which the transaction stores now and then.
+    fn in_store(&mut self, rows: &mut WriteTxn<'_>, wall: u64) -> Result<u64, StoreError> {
+        let now = self.now(wall);
+        if now.abs_diff(self.stored) >= CLOCK_STEP {
+            rows.put(&CLOCK, &0, &Clock { at: now })?;
+            // Undone with its group it is stored an hour later.
+            self.stored = now;
+        }
+        Ok(now)
+    }
 }
 
 impl Deliveries {
@@ -153,19 +166,36 @@ impl Deliveries {
     /// # Errors
     /// The store's.
     pub fn open(store: &Store, bounds: Bounds) -> Result<Self, StoreError> {
-        Self::open_with(store, bounds, Index::default())
+        Self::open_with(store, bounds, Index::default(), Instant::now)
     }
 
-    fn open_with(store: &Store, bounds: Bounds, mut index: Index) -> Result<Self, StoreError> {
+    fn open_with(
+        store: &Store,
+        bounds: Bounds,
+        mut index: Index,
+        monotonic: fn() -> Instant,
+    ) -> Result<Self, StoreError> {
         former::move_over(store)?;
-        store.read_blocking(|rows| {
+        let last = store.read_blocking(|rows| {
+            let mut newest = None;
             rows.for_each(&SEEN, .., |key, seen| {
                 index.add(key, &seen);
+                newest = Some(time_of(key));
                 ControlFlow::Continue(())
-            })
+            })?;
+            let stored = rows.get(&CLOCK, &0)?.map(|clock| clock.at);
+            Ok::<_, StoreError>(stored.or(newest))
         })?;
-        let index = Mutex::new(index);
-        Ok(Self(Arc::new(Inner { bounds, index })))
+        let last = last.map(|last| (last, monotonic()));
+        Ok(Self(Arc::new(Inner {
+            bounds,
+            index: Mutex::new(index),
+            ages: Mutex::new(Ages {
+                last,
+                stored: 0,
+                monotonic,
+            }),
+        })))
     }
 
     /// Admits a delivery, within the transaction that stores what comes of it.
@@ -180,10 +210,10 @@ impl Deliveries {
     ) -> Result<Admission, StoreError> {
         let index = &mut *self.0.index.lock();
         let body = arrival.body.as_bytes();
-        if let Some(Seen { led_to, .. }) = index.find(rows, Mark::Body(body))? {
+        if let Some(DeliveryRow { led_to, .. }) = index.find(rows, LookupKey::Body(body))? {
             return Ok(Admission::Duplicate { led_to });
         }
-        let same_id = index.find(rows, Mark::Id(arrival.id.as_str()))?;
+        let same_id = index.find(rows, LookupKey::Id(arrival.id.as_str()))?;
         if let Some(seen) = &same_id
             && !seen.is_comparable_with(arrival.body)
         {
@@ -191,11 +221,11 @@ impl Deliveries {
             return Ok(Admission::Duplicate { led_to });
         }
         let first = match arrival.subject {
-            Some(subject) => index.find(rows, Mark::Subject(subject))?,
+            Some(subject) => index.find(rows, LookupKey::Subject(subject))?,
             None => None,
         };
         let is_first = first.is_none();
-        let seen = Seen {
+        let seen = DeliveryRow {
             id: Some(arrival.id.to_string()),
             body: Some(*body),
             subject: arrival.subject.filter(|_| is_first).map(str::to_owned),
@@ -223,10 +253,10 @@ impl Deliveries {
         now: u64,
     ) -> Result<bool, StoreError> {
         let index = &mut *self.0.index.lock();
-        if index.find(rows, Mark::Subject(subject))?.is_some() {
+        if index.find(rows, LookupKey::Subject(subject))?.is_some() {
             return Ok(false);
         }
-        let seen = Seen {
+        let seen = DeliveryRow {
             id: None,
             body: None,
             subject: Some(subject.to_owned()),
@@ -240,7 +270,7 @@ impl Deliveries {
         &self,
         index: &mut Index,
         rows: &mut WriteTxn<'_>,
-        seen: &Seen,
+        seen: &DeliveryRow,
         now: u64,
     ) -> Result<(), StoreError> {
         let key = index.next_key(now);
@@ -262,7 +292,7 @@ impl Deliveries {
             max_age,
         } = self.0.bounds;
         let age = u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX);
-        let oldest = now.saturating_sub(age);
+        let oldest = self.0.ages.lock().in_store(rows, now)?.saturating_sub(age);
         let excess = rows.len(&SEEN)?.saturating_sub(max_entries);
         let excess = usize::try_from(excess).map_or(PRUNED, |excess| excess.min(PRUNED));
         let is_any_old = time_of(index.no_row_before()) < oldest;

@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use proptest::prelude::*;
 use store::{BackendFactory, Options, StorageBackend};
 
-use super::tests::digest_under;
+use super::tests::{digest_under, years};
 use super::*;
 
 const HOUR: u64 = 3600 * 1000;
@@ -77,17 +77,17 @@ enum Answer {
 /// What is remembered, in the order of its coming, with its time.
 #[derive(Debug, Clone, Default)]
 struct Model {
-    rows: BTreeMap<usize, (u64, Seen)>,
+    rows: BTreeMap<usize, (u64, DeliveryRow)>,
     next: usize,
 }
 
 impl Model {
-    fn find(&self, is: impl Fn(&Seen) -> bool) -> Option<&Seen> {
+    fn find(&self, is: impl Fn(&DeliveryRow) -> bool) -> Option<&DeliveryRow> {
         let mut newest = self.rows.values().rev();
         newest.find(|(_, seen)| is(seen)).map(|(_, seen)| seen)
     }
 
-    fn remember(&mut self, now: u64, seen: Seen) {
+    fn remember(&mut self, now: u64, seen: DeliveryRow) {
         self.rows.insert(self.next, (now, seen));
         self.next += 1;
         let excess = self.rows.len().saturating_sub(5);
@@ -110,7 +110,7 @@ impl Model {
                 (Some(id.to_string()), Some(body), subject)
             }
         };
-        let duplicate = |of: &Seen| {
+        let duplicate = |of: &DeliveryRow| {
             Answer::Delivery(Admission::Duplicate {
                 led_to: of.led_to.clone(),
             })
@@ -129,7 +129,7 @@ impl Model {
         if id.is_none() && first.is_some() {
             return Answer::Subject(false);
         }
-        let mut seen = Seen {
+        let mut seen = DeliveryRow {
             id,
             body,
             subject,
@@ -209,7 +209,7 @@ impl World {
         };
         let store = Store::open_with("disk", disk.factory(), &options).unwrap();
         Self {
-            keep: Deliveries::open_with(&store, BOUNDS, Index::sized(mask, room)).unwrap(),
+            keep: Deliveries::open_with(&store, BOUNDS, Index::sized(mask, room), years).unwrap(),
             store,
             disk,
             mask,
@@ -302,7 +302,7 @@ impl World {
             Step::Rotation => self.secret ^= 1,
             Step::Restart => {
                 let index = Index::sized(self.mask, self.room);
-                self.keep = Deliveries::open_with(&self.store, BOUNDS, index).unwrap();
+                self.keep = Deliveries::open_with(&self.store, BOUNDS, index, years).unwrap();
             }
         }
     }

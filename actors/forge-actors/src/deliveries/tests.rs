@@ -16,6 +16,16 @@ fn open(store: &Store) -> Deliveries {
     Deliveries::open(store, Bounds::default()).unwrap()
 }
 
+/// A monotonic clock that goes forward by a year with each look: the time of a test is believed.
+pub(super) fn years() -> Instant {
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+    *START + Duration::from_secs(365 * 24 * 3600) * LOOKS.fetch_add(1, Ordering::Relaxed)
+}
+
 fn opened() -> (Store, Deliveries) {
     let store = store();
     let keep = open(&store);
@@ -118,7 +128,7 @@ fn w13_w14_w15_hold_if_all_hashes_are_the_same() {
     for mask in [0, 1] {
         let store = store();
         let index = Index::sized(mask, 6);
-        let keep = Deliveries::open_with(&store, Bounds::default(), index).unwrap();
+        let keep = Deliveries::open_with(&store, Bounds::default(), index, years).unwrap();
         for (now, (id, body, expected)) in (1..).zip(SEQUENCE) {
             assert_eq!(admit(&store, &keep, id, body, now), expected, "{id} {body}");
         }
@@ -181,7 +191,7 @@ fn a_delivery_of_an_earlier_version_is_known_by_its_id() {
         remember(rows, 1, (OTHER_DIGEST, &digest), None)
     });
     former.unwrap();
-    let keep = open(&store);
+    let keep = Deliveries::open_with(&store, Bounds::default(), Index::default(), years).unwrap();
     assert_eq!(admit(&store, &keep, "a", "1", 2), DUPLICATE);
     assert_eq!(admit(&store, &keep, "b", "1", 3), Admission::Fresh);
     for id in ["c", "a"] {
@@ -260,7 +270,7 @@ fn the_oldest_are_forgotten_by_age_and_by_number() {
         max_age: Duration::from_secs(10 * 24 * 3600),
     };
     let store = store();
-    let keep = Deliveries::open(&store, bounds).unwrap();
+    let keep = Deliveries::open_with(&store, bounds, Index::default(), years).unwrap();
     for (now, id) in (0..).zip(["a", "b", "c"]) {
         assert_eq!(admit(&store, &keep, id, id, now), Admission::Fresh);
     }
@@ -299,4 +309,24 @@ fn what_was_removed_by_a_request_that_failed_is_still_known() {
     assert_eq!(admit(&store, &keep, "c", "c", 7), Admission::Fresh);
     assert_eq!(admit(&store, &keep, "b", "b", 8), DUPLICATE);
     assert_eq!(admit(&store, &keep, "a", "a", 9), Admission::Fresh);
+}
+
+#[test]
+fn u8_a_clock_that_jumps_ahead_forgets_no_delivery() {
+    let now = 20_000 * DAY;
+    let (store, keep) = opened();
+    for (number, id) in (0..).zip(["a", "b"]) {
+        assert_eq!(admit(&store, &keep, id, id, now + number), Admission::Fresh);
+    }
+    // A year ahead.
+    let later = now + 365 * DAY;
+    assert_eq!(admit(&store, &keep, "c", "c", later), Admission::Fresh);
+    // And once more after a restart, when the newest row is of then.
+    let keep = open(&store);
+    assert_eq!(admit(&store, &keep, "d", "d", later), Admission::Fresh);
+    for known in ["a", "b", "c", "d"] {
+        let admitted = admit(&store, &keep, known, known, now + 3);
+        assert_eq!(admitted, DUPLICATE, "{known}");
+    }
+    assert_eq!(rows(&store), 4);
 }

@@ -8,8 +8,8 @@ use super::decide::next_check;
 use super::enqueue::put_comment;
 use super::rows::{COMMENTS, CommentKey};
 
-/// A comment is about to be sent: whatever happens from here on, it may have reached the forge. `false`: it is not to be
-/// sent any more.
+/// A comment is about to be sent: whatever happens from here on, it may have reached the forge.
+/// `false`: it is not to be sent any more.
 ///
 /// # Errors
 /// The store's.
@@ -28,7 +28,8 @@ pub fn sending_comment(rows: &mut WriteTxn<'_>, key: &CommentKey) -> Result<bool
     Ok(true)
 }
 
-/// The forge does not have a comment that may have reached it: it is looked for once more after `settle`.
+/// The forge does not have a comment that may have reached it: it is looked for once more after
+/// `settle`.
 ///
 /// # Errors
 /// The store's.
@@ -50,8 +51,8 @@ pub fn absent_comment(
     put_comment(rows, key, Some(&before), &row)
 }
 
-/// The forge has a comment, under this id. One that was sent more than once is looked at again after `settle`, and
-/// much later: an attempt that was held up somewhere makes a second one.
+/// The forge has a comment, under this id. One that was sent more than once is looked at again
+/// after `settle`, and much later: an attempt that was held up somewhere makes a second one.
 ///
 /// # Errors
 /// The store's.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use forge_core::{CommitState, CommitStatus, RunId};
-use outbound::forge::{ForgeError, Refusal};
-use outbound::http::RetryPolicy;
+use http_clients::forge::{ForgeError, Refusal};
+use http_clients::http::RetryPolicy;
 
 /// The delays of what may pass by itself.
 const TRANSIENT: RetryPolicy = RetryPolicy {
@@ -19,14 +19,14 @@ const TOKEN: RetryPolicy = RetryPolicy {
     longest: Duration::from_secs(900),
 };
 /// The longest delay that a forge may ask for.
-const LONGEST_WISH: Duration = Duration::from_secs(3600);
+const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(3600);
 /// What may pass is tried for so long, a refused token for so long.
-const PATIENCE: Duration = Duration::from_secs(7 * 24 * 3600);
-const TOKEN_PATIENCE: Duration = Duration::from_secs(24 * 3600);
+const RETRY_WINDOW: Duration = Duration::from_secs(7 * 24 * 3600);
+const TOKEN_RETRY_WINDOW: Duration = Duration::from_secs(24 * 3600);
 
 /// What became of a beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begun {
+pub enum StatusAdmission {
     /// It will be posted.
     Enqueued,
     /// The same owner has begun already; nothing was changed.
@@ -35,7 +35,7 @@ pub enum Begun {
 
 /// What became of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Updated {
+pub enum UpdateOutcome {
     /// It will be posted.
     Enqueued,
     /// It says what is said already.
@@ -49,10 +49,10 @@ pub enum Updated {
 }
 
 /// What follows a beginning by `owner`, where `current` is.
-pub(crate) fn begin(current: Option<&RunId>, owner: &RunId) -> Begun {
+pub(crate) fn begin(current: Option<&RunId>, owner: &RunId) -> StatusAdmission {
     match current {
-        Some(current) if current == owner => Begun::Already,
-        _ => Begun::Enqueued,
+        Some(current) if current == owner => StatusAdmission::Already,
+        _ => StatusAdmission::Enqueued,
     }
 }
 
@@ -61,24 +61,24 @@ pub(crate) fn update(
     current: Option<(&RunId, &CommitStatus)>,
     owner: &RunId,
     new: &CommitStatus,
-) -> Updated {
+) -> UpdateOutcome {
     match current {
-        None => Updated::Unknown,
-        Some((current, _)) if current != owner => Updated::NotCurrent,
-        Some((_, status)) if status == new => Updated::Unchanged,
-        Some((_, status)) if status.state != CommitState::Pending => Updated::Settled,
-        Some(_) => Updated::Enqueued,
+        None => UpdateOutcome::Unknown,
+        Some((current, _)) if current != owner => UpdateOutcome::NotCurrent,
+        Some((_, status)) if status == new => UpdateOutcome::Unchanged,
+        Some((_, status)) if status.state != CommitState::Pending => UpdateOutcome::Settled,
+        Some(_) => UpdateOutcome::Enqueued,
     }
 }
 
 /// The forge must have been looked at so often without finding a comment, before it is sent again.
-pub(crate) const LOOKS: u32 = 2;
+pub(crate) const LOOKS_BEFORE_RESEND: u32 = 2;
 /// A comment that was sent more than once is searched for doubles so often.
-pub(crate) const CHECKS: u32 = 2;
+pub(crate) const DUPLICATE_CHECKS: u32 = 2;
 
 /// What is known of a comment whose attempts may have reached the forge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Doubt {
+pub struct CommentDelivery {
     /// The outcome of an attempt is not known.
     pub uncertain: bool,
     /// How often it was sent.
@@ -105,29 +105,31 @@ pub enum Step {
 
 /// The next step.
 #[must_use]
-pub fn step(doubt: Doubt) -> Step {
-    match doubt {
-        Doubt { taken: Some(_), .. } => Step::Check,
-        Doubt {
+pub fn step(delivery: CommentDelivery) -> Step {
+    match delivery {
+        CommentDelivery { taken: Some(_), .. } => Step::Check,
+        CommentDelivery {
             uncertain: true,
             looks,
             ..
         } => Step::Look {
-            then_send: looks + 1 >= LOOKS,
+            then_send: looks + 1 >= LOOKS_BEFORE_RESEND,
         },
         _ => Step::Send,
     }
 }
 
-/// How long to wait for the check number `done` (from 0) of a comment that the forge has; `None`: that was all.
+/// How long to wait for the check number `done` (from 0) of a comment that the forge has; `None`:
+/// that was all.
 pub(crate) fn next_check(sent: u32, done: u32, settle: Duration) -> Option<Duration> {
     // The one attempt is the one comment.
-    (sent > 1 && done < CHECKS).then(|| settle.saturating_mul(if done == 0 { 1 } else { 10 }))
+    (sent > 1 && done < DUPLICATE_CHECKS)
+        .then(|| settle.saturating_mul(if done == 0 { 1 } else { 10 }))
 }
 
 /// What follows a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum RetryDecision {
     /// Another attempt after this delay.
     Again(Duration),
     /// No further attempt by itself.
@@ -137,21 +139,26 @@ pub enum Next {
 /// What follows attempt number `attempt` (from 1) of something that has waited for `age`; `chance`
 /// from 0 to 1 spreads the delays.
 #[must_use]
-pub fn after_failure(error: &ForgeError, attempt: u32, age: Duration, chance: f64) -> Next {
+pub fn after_failure(
+    error: &ForgeError,
+    attempt: u32,
+    age: Duration,
+    chance: f64,
+) -> RetryDecision {
     let (policy, patience) = match error {
         ForgeError::Permanent {
             kind: Refusal::Unauthorised | Refusal::Forbidden,
             ..
-        } => (TOKEN, TOKEN_PATIENCE),
-        ForgeError::Permanent { .. } => return Next::Park,
-        ForgeError::Transient { .. } | ForgeError::RateLimited { .. } => (TRANSIENT, PATIENCE),
+        } => (TOKEN, TOKEN_RETRY_WINDOW),
+        ForgeError::Permanent { .. } => return RetryDecision::Park,
+        ForgeError::Transient { .. } | ForgeError::RateLimited { .. } => (TRANSIENT, RETRY_WINDOW),
     };
     if age >= patience {
-        return Next::Park;
+        return RetryDecision::Park;
     }
     let own = policy.delay(attempt, chance);
-    let wished = error.after().unwrap_or_default().min(LONGEST_WISH);
-    Next::Again(own.max(wished))
+    let requested = error.after().unwrap_or_default().min(MAX_REQUESTED_DELAY);
+    RetryDecision::Again(own.max(requested))
 }
 
 #[cfg(test)]
@@ -173,9 +180,9 @@ mod tests {
 
     #[test]
     fn an_owner_begins_once_and_replaces_others() {
-        assert_eq!(begin(None, &run("a")), Begun::Enqueued);
-        assert_eq!(begin(Some(&run("a")), &run("a")), Begun::Already);
-        assert_eq!(begin(Some(&run("a")), &run("b")), Begun::Enqueued);
+        assert_eq!(begin(None, &run("a")), StatusAdmission::Enqueued);
+        assert_eq!(begin(Some(&run("a")), &run("a")), StatusAdmission::Already);
+        assert_eq!(begin(Some(&run("a")), &run("b")), StatusAdmission::Enqueued);
     }
 
     #[test]
@@ -184,29 +191,49 @@ mod tests {
         let pending = status(Pending, "queued");
         let success = status(Success, "");
         let table = [
-            (None, "a", &success, Updated::Unknown),
-            (Some(("b", &pending)), "a", &success, Updated::NotCurrent),
-            (Some(("a", &pending)), "a", &success, Updated::Enqueued),
+            (None, "a", &success, UpdateOutcome::Unknown),
+            (
+                Some(("b", &pending)),
+                "a",
+                &success,
+                UpdateOutcome::NotCurrent,
+            ),
+            (
+                Some(("a", &pending)),
+                "a",
+                &success,
+                UpdateOutcome::Enqueued,
+            ),
             (
                 Some(("a", &pending)),
                 "a",
                 &status(Failure, ""),
-                Updated::Enqueued,
+                UpdateOutcome::Enqueued,
             ),
             (
                 Some(("a", &pending)),
                 "a",
                 &status(Pending, "running"),
-                Updated::Enqueued,
+                UpdateOutcome::Enqueued,
             ),
-            (Some(("a", &pending)), "a", &pending, Updated::Unchanged),
-            (Some(("a", &success)), "a", &success, Updated::Unchanged),
-            (Some(("a", &success)), "a", &pending, Updated::Settled),
+            (
+                Some(("a", &pending)),
+                "a",
+                &pending,
+                UpdateOutcome::Unchanged,
+            ),
+            (
+                Some(("a", &success)),
+                "a",
+                &success,
+                UpdateOutcome::Unchanged,
+            ),
+            (Some(("a", &success)), "a", &pending, UpdateOutcome::Settled),
             (
                 Some(("a", &success)),
                 "a",
                 &status(Error, ""),
-                Updated::Settled,
+                UpdateOutcome::Settled,
             ),
         ];
         for (current, owner, new, expected) in table {
@@ -219,7 +246,7 @@ mod tests {
 
     #[test]
     fn u6_what_may_have_arrived_is_looked_for_twice_before_it_is_sent_again() {
-        let doubt = |uncertain, looks, taken| Doubt {
+        let delivery = |uncertain, looks, taken| CommentDelivery {
             uncertain,
             sent: 1,
             looks,
@@ -227,14 +254,14 @@ mod tests {
         };
         let look = |then_send| Step::Look { then_send };
         let table = [
-            (doubt(false, 0, None), Step::Send),
-            (doubt(true, 0, None), look(false)),
-            (doubt(true, 1, None), look(true)),
-            (doubt(true, 0, Some(7)), Step::Check),
-            (doubt(false, 0, Some(7)), Step::Check),
+            (delivery(false, 0, None), Step::Send),
+            (delivery(true, 0, None), look(false)),
+            (delivery(true, 1, None), look(true)),
+            (delivery(true, 0, Some(7)), Step::Check),
+            (delivery(false, 0, Some(7)), Step::Check),
         ];
-        for (doubt, expected) in table {
-            assert_eq!(step(doubt), expected, "{doubt:?}");
+        for (delivery, expected) in table {
+            assert_eq!(step(delivery), expected, "{delivery:?}");
         }
         let settle = Duration::from_secs(30);
         assert_eq!(next_check(1, 0, settle), None);
@@ -258,24 +285,24 @@ mod tests {
             kind,
             reason: "x".into(),
         };
-        let again = |seconds| Next::Again(Duration::from_secs(seconds));
+        let again = |seconds| RetryDecision::Again(Duration::from_secs(seconds));
         let day = 24 * 3600;
         let table = [
             (transient(None), 1, 0, again(1)),
             (transient(None), 4, 0, again(8)),
             (transient(None), 50, day, again(300)),
-            (transient(None), 50, 7 * day, Next::Park),
+            (transient(None), 50, 7 * day, RetryDecision::Park),
             (transient(Some(20)), 1, 0, again(20)),
             (limited(1800), 1, 0, again(1800)),
             (limited(10 * day), 1, 0, again(3600)),
             (refused(Refusal::Unauthorised), 1, 0, again(30)),
             (refused(Refusal::Forbidden), 9, 0, again(900)),
-            (refused(Refusal::Unauthorised), 9, day, Next::Park),
-            (refused(Refusal::NotFound), 1, 0, Next::Park),
-            (refused(Refusal::Unprocessable), 1, 0, Next::Park),
-            (refused(Refusal::BadReply), 1, 0, Next::Park),
-            (refused(Refusal::Address), 1, 0, Next::Park),
-            (refused(Refusal::Other(400)), 1, 0, Next::Park),
+            (refused(Refusal::Unauthorised), 9, day, RetryDecision::Park),
+            (refused(Refusal::NotFound), 1, 0, RetryDecision::Park),
+            (refused(Refusal::Unprocessable), 1, 0, RetryDecision::Park),
+            (refused(Refusal::BadReply), 1, 0, RetryDecision::Park),
+            (refused(Refusal::Address), 1, 0, RetryDecision::Park),
+            (refused(Refusal::Other(400)), 1, 0, RetryDecision::Park),
         ];
         for (error, attempt, age, expected) in table {
             let next = after_failure(&error, attempt, Duration::from_secs(age), 1.0);

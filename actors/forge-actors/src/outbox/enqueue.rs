@@ -3,10 +3,10 @@
 use forge_core::{CommitSha, CommitStatus, IssueNumber, RepoName, RunId};
 use store::{Key, ReadRows, StoreError, WriteTxn};
 
-use super::decide::{self, Begun, Updated};
+use super::decide::{self, StatusAdmission, UpdateOutcome};
 use super::rows::{
-    COMMENTS, CommentKey, CommentRow, IndexKey, Kind, Mark, Progress, STATUSES, StatusKey,
-    StatusRow, status_key,
+    COMMENTS, CommentKey, CommentRow, EntryKind, IndexEntry, IndexKey, Progress, STATUSES,
+    StatusKey, StatusRow, status_key,
 };
 
 /// Where a status is posted, and by whom.
@@ -38,7 +38,7 @@ pub struct NewComment {
 
 /// What became of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum CommentAdmission {
     /// It will be posted.
     Enqueued,
     /// Its key was used before; nothing was changed.
@@ -57,11 +57,11 @@ pub fn begin_status(
     owner: &RunId,
     status: &CommitStatus,
     now: u64,
-) -> Result<Begun, StoreError> {
+) -> Result<StatusAdmission, StoreError> {
     let key = status_key(&target.repo, &target.sha, &status.context);
     let current = rows.get(&STATUSES, &key)?;
     let begun = decide::begin(current.as_ref().map(|row| &row.owner), owner);
-    if begun == Begun::Enqueued {
+    if begun == StatusAdmission::Enqueued {
         let row = StatusRow {
             account: target.account.clone(),
             repo: target.repo.clone(),
@@ -87,12 +87,12 @@ pub fn update_status(
     owner: &RunId,
     status: &CommitStatus,
     now: u64,
-) -> Result<Updated, StoreError> {
+) -> Result<UpdateOutcome, StoreError> {
     let key = status_key(repo, sha, &status.context);
     let current = rows.get(&STATUSES, &key)?;
     let known = current.as_ref().map(|row| (&row.owner, &row.status));
     let updated = decide::update(known, owner, status);
-    if let (Updated::Enqueued, Some(current)) = (updated, current) {
+    if let (UpdateOutcome::Enqueued, Some(current)) = (updated, current) {
         let row = StatusRow {
             status: status.clone(),
             version: current.version + 1,
@@ -108,12 +108,16 @@ pub fn update_status(
 ///
 /// # Errors
 /// The store's.
-pub fn comment(rows: &mut WriteTxn<'_>, new: &NewComment, now: u64) -> Result<Wanted, StoreError> {
+pub fn comment(
+    rows: &mut WriteTxn<'_>,
+    new: &NewComment,
+    now: u64,
+) -> Result<CommentAdmission, StoreError> {
     if new.issue.is_cli() {
-        return Ok(Wanted::NoIssue);
+        return Ok(CommentAdmission::NoIssue);
     }
     if rows.contains(&COMMENTS, &new.key)? {
-        return Ok(Wanted::Already);
+        return Ok(CommentAdmission::Already);
     }
     let row = CommentRow {
         account: new.account.clone(),
@@ -128,7 +132,7 @@ pub fn comment(rows: &mut WriteTxn<'_>, new: &NewComment, now: u64) -> Result<Wa
         checks: 0,
     };
     put_comment(rows, &new.key, None, &row)?;
-    Ok(Wanted::Enqueued)
+    Ok(CommentAdmission::Enqueued)
 }
 
 /// Due at once.
@@ -147,7 +151,13 @@ pub(super) fn put_status(
     row: &StatusRow,
 ) -> Result<(), StoreError> {
     let before = before.map(|row| &row.progress);
-    index(rows, Kind::Status, &key.to_bytes(), before, &row.progress)?;
+    index(
+        rows,
+        EntryKind::Status,
+        &key.to_bytes(),
+        before,
+        &row.progress,
+    )?;
     rows.put(&STATUSES, key, row)
 }
 
@@ -158,14 +168,20 @@ pub(super) fn put_comment(
     row: &CommentRow,
 ) -> Result<(), StoreError> {
     let before = before.map(|row| &row.progress);
-    index(rows, Kind::Comment, &key.to_bytes(), before, &row.progress)?;
+    index(
+        rows,
+        EntryKind::Comment,
+        &key.to_bytes(),
+        before,
+        &row.progress,
+    )?;
     rows.put(&COMMENTS, key, row)
 }
 
 /// Moves an entry to where its progress says it is.
 fn index(
     rows: &mut WriteTxn<'_>,
-    kind: Kind,
+    kind: EntryKind,
     key: &[u8],
     before: Option<&Progress>,
     after: &Progress,
@@ -176,5 +192,5 @@ fn index(
         rows.delete(&table, &at(time))?;
     }
     let (table, time) = after.place();
-    rows.put(&table, &at(time), &Mark)
+    rows.put(&table, &at(time), &IndexEntry)
 }

@@ -7,15 +7,17 @@
 //! - [`begin_status`] makes an owner the current one, with a first state (`pending`, or a terminal
 //!   one at once, for work that is refused). A later owner replaces an earlier one: a pull request
 //!   that is opened again is checked again.
-//! - [`update_status`] changes the state, for the current owner only, and only until it is terminal:
-//!   exactly one terminal state follows each beginning, and a run that was replaced says nothing more.
+//! - [`update_status`] changes the state, for the current owner only, and only until it is
+//!   terminal: exactly one terminal state follows each beginning, and a run that was replaced says
+//!   nothing more.
 //! - States that were not sent yet are replaced by newer ones; nothing overtakes.
 //! - Posting twice is harmless, so a status is posted until the forge has answered.
 //!
 //! # Comments
 //!
-//! A comment has a key of its own, and is posted once. That it may have reached the forge is written down before it is
-//! sent ([`sending_comment`]). While the outcome of an attempt is unknown, [`step`] decides:
+//! A comment has a key of its own, and is posted once. That it may have reached the forge is
+//! written down before it is sent ([`sending_comment`]). While the outcome of an attempt is
+//! unknown, [`step`] decides:
 //!
 //! ```text
 //! send ──no answer──▶ wait ─▶ look ──not there──▶ wait ─▶ look ──not there──▶ send
@@ -26,8 +28,8 @@
 //!
 //! # Retries
 //!
-//! Decided in [`after_failure`]: what may pass is repeated with growing delays; a wrong token slowly;
-//! a refusal is parked at once. What is parked stays visible ([`list`]) until it is retried
+//! Decided in [`after_failure`]: what may pass is repeated with growing delays; a wrong token
+//! slowly; a refusal is parked at once. What is parked stays visible ([`list`]) until it is retried
 //! ([`retry_parked`]) or replaced.
 
 mod comments;
@@ -38,11 +40,15 @@ mod rows;
 mod view;
 
 pub use comments::{absent_comment, posted_comment, sending_comment};
-pub use decide::{Begun, Doubt, Next, Step, Updated, after_failure, step};
-pub use enqueue::{NewComment, StatusTarget, Wanted, begin_status, comment, update_status};
+pub use decide::{
+    CommentDelivery, RetryDecision, StatusAdmission, Step, UpdateOutcome, after_failure, step,
+};
+pub use enqueue::{
+    CommentAdmission, NewComment, StatusTarget, begin_status, comment, update_status,
+};
 pub use outcome::{
-    Attempt, Failed, Work, due, due_after, mark_missing, posted_status, prune, record_failure,
-    retry_parked,
+    Attempt, AttemptFailure, PostTask, due, due_after, mark_missing, posted_status, prune,
+    record_failure, retry_parked,
 };
 pub use rows::{CommentKey, Failure, StatusKey};
 pub use view::{Entry, EntryState, Obligation, Overview, is_bad, list, obligations, overview};

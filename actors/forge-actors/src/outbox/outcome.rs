@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use forge_core::{CommitSha, CommitStatus, IssueNumber, RepoName};
-use outbound::forge::ForgeError;
+use http_clients::forge::ForgeError;
 use store::{ReadRows, Retention, StoreError, WriteTxn};
 
-use super::decide::{Doubt, Next, after_failure};
+use super::decide::{CommentDelivery, RetryDecision, after_failure};
 use super::enqueue::{put_comment, put_status};
 use super::rows::{
-    COMMENTS, CommentKey, CommentRow, DUE, EntryOf, Failure, PARKED, POSTED, Progress, STATUSES,
+    COMMENTS, CommentKey, CommentRow, DUE, Failure, IndexedKey, PARKED, POSTED, Progress, STATUSES,
     StatusKey, StatusRow, entry_of, status_key,
 };
 
 /// Most bytes of a reason that are kept.
-const REASON: usize = 500;
+const MAX_REASON_BYTES: usize = 500;
 
 /// Something to be posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
+pub enum PostTask {
     /// A status.
     Status {
         /// Where it is kept.
@@ -49,7 +49,7 @@ pub enum Work {
         /// Its text.
         body: String,
         /// What is known of former attempts.
-        doubt: Doubt,
+        delivery: CommentDelivery,
         /// How it went so far.
         attempt: Attempt,
     },
@@ -64,7 +64,7 @@ pub struct Attempt {
     pub since: u64,
 }
 
-impl Work {
+impl PostTask {
     /// Works of one lane are posted one after the other: a repository's context, an issue.
     #[must_use]
     pub fn lane(&self) -> (RepoName, String) {
@@ -103,13 +103,13 @@ impl Work {
 ///
 /// # Errors
 /// The store's.
-pub fn due(rows: &mut impl ReadRows, now: u64, limit: usize) -> Result<Vec<Work>, StoreError> {
+pub fn due(rows: &mut impl ReadRows, now: u64, limit: usize) -> Result<Vec<PostTask>, StoreError> {
     let end = (now.saturating_add(1), 0, Vec::new());
     let mut works = Vec::new();
     for ((_, kind, key), _) in rows.range(&DUE, ..end, limit)? {
         let work = match entry_of(kind, &key) {
-            Some(EntryOf::Status(key)) => status_work(rows, key)?,
-            Some(EntryOf::Comment(key)) => comment_work(rows, key)?,
+            Some(IndexedKey::Status(key)) => status_work(rows, key)?,
+            Some(IndexedKey::Comment(key)) => comment_work(rows, key)?,
             None => None,
         };
         works.extend(work);
@@ -127,9 +127,9 @@ pub fn due_after(rows: &mut impl ReadRows, now: u64) -> Result<Option<u64>, Stor
     Ok(next.map(|((at, _, _), _)| at))
 }
 
-fn status_work(rows: &mut impl ReadRows, key: StatusKey) -> Result<Option<Work>, StoreError> {
+fn status_work(rows: &mut impl ReadRows, key: StatusKey) -> Result<Option<PostTask>, StoreError> {
     let row = rows.get(&STATUSES, &key)?;
-    Ok(row.map(|row| Work::Status {
+    Ok(row.map(|row| PostTask::Status {
         key,
         account: row.account,
         repo: row.repo,
@@ -140,15 +140,15 @@ fn status_work(rows: &mut impl ReadRows, key: StatusKey) -> Result<Option<Work>,
     }))
 }
 
-fn comment_work(rows: &mut impl ReadRows, key: CommentKey) -> Result<Option<Work>, StoreError> {
+fn comment_work(rows: &mut impl ReadRows, key: CommentKey) -> Result<Option<PostTask>, StoreError> {
     let row = rows.get(&COMMENTS, &key)?;
-    Ok(row.map(|row| Work::Comment {
+    Ok(row.map(|row| PostTask::Comment {
         key,
         account: row.account,
         repo: row.repo,
         issue: row.issue,
         body: row.body,
-        doubt: Doubt {
+        delivery: CommentDelivery {
             uncertain: row.uncertain,
             sent: row.sent,
             looks: row.looks,
@@ -188,37 +188,38 @@ pub fn posted_status(
 
 /// An attempt that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct AttemptFailure {
     /// Why.
     pub error: ForgeError,
-    /// It was sending a comment, after [`super::sending_comment`]; else it was reading, or a status.
+    /// It was sending a comment, after [`super::sending_comment`]; else it was reading, or a
+    /// status.
     pub sending: bool,
 }
 
-/// An attempt has failed; says what follows. `chance` from 0 to 1 spreads the delays; a comment that may have reached the
-/// forge is not touched before `settle` is over.
+/// An attempt has failed; says what follows. `chance` from 0 to 1 spreads the delays; a comment
+/// that may have reached the forge is not touched before `settle` is over.
 ///
 /// # Errors
 /// The store's.
 pub fn record_failure(
     rows: &mut WriteTxn<'_>,
-    work: &Work,
-    Failed { error, sending }: &Failed,
+    work: &PostTask,
+    AttemptFailure { error, sending }: &AttemptFailure,
     settle: Duration,
     now: u64,
     chance: f64,
-) -> Result<Next, StoreError> {
+) -> Result<RetryDecision, StoreError> {
     let Attempt { number, since } = work.attempt();
     let age = Duration::from_millis(now.saturating_sub(since));
     let mut next = after_failure(error, number, age, chance);
-    if let Next::Again(delay) = &mut next
+    if let RetryDecision::Again(delay) = &mut next
         && *sending
         && error.may_be_done()
     {
         *delay = settle.max(*delay);
     }
     match work {
-        Work::Status { key, version, .. } => {
+        PostTask::Status { key, version, .. } => {
             let before = rows.get(&STATUSES, key)?;
             // A newer state is due by its own time.
             if let Some(before) = before.filter(|row| row.version == *version) {
@@ -227,14 +228,14 @@ pub fn record_failure(
                 put_status(rows, key, Some(&before), &row)?;
             }
         }
-        Work::Comment { key, doubt, .. } => {
+        PostTask::Comment { key, delivery, .. } => {
             if let Some(before) = rows.get(&COMMENTS, key)? {
                 let mut row = before.clone();
                 if *sending && !error.may_be_done() {
-                    (row.uncertain, row.sent) = (doubt.uncertain, doubt.sent);
+                    (row.uncertain, row.sent) = (delivery.uncertain, delivery.sent);
                 }
                 row.progress.failed(error, next, now);
-                if row.comment.is_some() && next == Next::Park {
+                if row.comment.is_some() && next == RetryDecision::Park {
                     // The forge has it; it was only to be checked.
                     row.progress.posted(now);
                 }
@@ -288,7 +289,7 @@ pub fn retry_parked(rows: &mut WriteTxn<'_>, now: u64, limit: usize) -> Result<u
     for (entry, _) in parked {
         let (_, kind, key) = &entry;
         match entry_of(*kind, key) {
-            Some(EntryOf::Status(key)) => {
+            Some(IndexedKey::Status(key)) => {
                 if let Some(before) = rows.get(&STATUSES, &key)? {
                     let progress = again.clone();
                     let row = StatusRow {
@@ -299,7 +300,7 @@ pub fn retry_parked(rows: &mut WriteTxn<'_>, now: u64, limit: usize) -> Result<u
                     continue;
                 }
             }
-            Some(EntryOf::Comment(key)) => {
+            Some(IndexedKey::Comment(key)) => {
                 if let Some(before) = rows.get(&COMMENTS, &key)? {
                     let progress = again.clone();
                     let row = CommentRow {
@@ -344,8 +345,8 @@ pub fn prune(
             excess = excess.saturating_sub(1);
             rows.delete(&table, &entry)?;
             match entry_of(entry.1, &entry.2) {
-                Some(EntryOf::Status(key)) => rows.delete(&STATUSES, &key)?,
-                Some(EntryOf::Comment(key)) => rows.delete(&COMMENTS, &key)?,
+                Some(IndexedKey::Status(key)) => rows.delete(&STATUSES, &key)?,
+                Some(IndexedKey::Comment(key)) => rows.delete(&COMMENTS, &key)?,
                 None => false,
             };
             count += 1;
@@ -368,19 +369,19 @@ impl Progress {
         self.posted_at = Some(now);
     }
 
-    fn failed(&mut self, error: &ForgeError, next: Next, now: u64) {
+    fn failed(&mut self, error: &ForgeError, next: RetryDecision, now: u64) {
         let reason = error.to_string();
         self.attempts = self.attempts.saturating_add(1);
         self.failure = Some(Failure {
-            reason: forge_core::text::shorten(&reason, REASON).into_owned(),
+            reason: forge_core::text::shorten(&reason, MAX_REASON_BYTES).into_owned(),
             at: now,
         });
         match next {
-            Next::Again(delay) => {
+            RetryDecision::Again(delay) => {
                 let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 self.due_at = Some(now.saturating_add(delay));
             }
-            Next::Park => {
+            RetryDecision::Park => {
                 self.due_at = None;
                 self.parked = true;
             }

@@ -62,7 +62,8 @@ pub(crate) struct CommentRow {
     pub(crate) repo: RepoName,
     pub(crate) issue: IssueNumber,
     pub(crate) body: String,
-    /// An attempt may have reached the forge: written before each one, and taken back when it certainly did not.
+    /// An attempt may have reached the forge: written before each one, and taken back when it
+    /// certainly did not.
     pub(crate) uncertain: bool,
     /// The forge's id for it.
     pub(crate) comment: Option<u64>,
@@ -77,7 +78,7 @@ pub(crate) struct CommentRow {
 
 /// An entry of an index.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Mark;
+pub(crate) struct IndexEntry;
 
 impl Row for StatusRow {
     const SCHEMA: u16 = 1;
@@ -85,7 +86,8 @@ impl Row for StatusRow {
 impl Row for CommentRow {
     const SCHEMA: u16 = 2;
 
-    /// Comments of schema 1 had no counts, and nothing was written before an attempt: one that waits may have been sent.
+    /// Comments of schema 1 had no counts, and nothing was written before an attempt: one that
+    /// waits may have been sent.
     fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
         let mut whole = (schema == 1).then(|| body.to_vec())?;
         whole.extend([0, 0, 0]);
@@ -98,32 +100,32 @@ impl Row for CommentRow {
         Some(row)
     }
 }
-impl Row for Mark {
+impl Row for IndexEntry {
     const SCHEMA: u16 = 1;
 }
 
 /// What an index entry names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Status = 0,
     Comment = 1,
 }
 
-/// A time, a [`Kind`], and the encoded key.
+/// A time, a [`EntryKind`], and the encoded key.
 pub(crate) type IndexKey = (u64, u8, Vec<u8>);
 
 pub(crate) const STATUSES: Table<StatusKey, StatusRow> = Table::new("forge_outbox_statuses");
 pub(crate) const COMMENTS: Table<CommentKey, CommentRow> = Table::new("forge_outbox_comments");
 /// What is to be posted, by when it is due.
-pub(crate) const DUE: Table<IndexKey, Mark> = Table::new("forge_outbox_due");
+pub(crate) const DUE: Table<IndexKey, IndexEntry> = Table::new("forge_outbox_due");
 /// What is not tried any more, by when it was parked.
-pub(crate) const PARKED: Table<IndexKey, Mark> = Table::new("forge_outbox_parked");
+pub(crate) const PARKED: Table<IndexKey, IndexEntry> = Table::new("forge_outbox_parked");
 /// What the forge has, by when it took it.
-pub(crate) const POSTED: Table<IndexKey, Mark> = Table::new("forge_outbox_posted");
+pub(crate) const POSTED: Table<IndexKey, IndexEntry> = Table::new("forge_outbox_posted");
 
 impl Progress {
     /// The index it stands in, and by which time.
-    pub(crate) fn place(&self) -> (Table<IndexKey, Mark>, u64) {
+    pub(crate) fn place(&self) -> (Table<IndexKey, IndexEntry>, u64) {
         if let Some(due) = self.due_at {
             return (DUE, due);
         }
@@ -136,17 +138,17 @@ impl Progress {
 }
 
 /// What an index entry names, decoded.
-pub(crate) enum EntryOf {
+pub(crate) enum IndexedKey {
     Status(StatusKey),
     Comment(CommentKey),
 }
 
 /// Decodes an index entry; `None`: it is none of ours.
-pub(crate) fn entry_of(kind: u8, key: &[u8]) -> Option<EntryOf> {
-    if kind == Kind::Status as u8 {
-        return StatusKey::from_bytes(key).map(EntryOf::Status);
+pub(crate) fn entry_of(kind: u8, key: &[u8]) -> Option<IndexedKey> {
+    if kind == EntryKind::Status as u8 {
+        return StatusKey::from_bytes(key).map(IndexedKey::Status);
     }
-    CommentKey::from_bytes(key).map(EntryOf::Comment)
+    CommentKey::from_bytes(key).map(IndexedKey::Comment)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use store::{ReadRows, StoreError};
 
 use super::rows::{
-    COMMENTS, CommentKey, DUE, EntryOf, Failure, PARKED, POSTED, Progress, STATUSES, StatusKey,
+    COMMENTS, CommentKey, DUE, Failure, IndexedKey, PARKED, POSTED, Progress, STATUSES, StatusKey,
     StatusRow, entry_of, status_key,
 };
 
@@ -90,8 +90,8 @@ pub fn list(rows: &mut impl ReadRows, limit: usize) -> Result<Vec<Entry>, StoreE
     let mut entries = Vec::new();
     for ((_, kind, key), _) in found {
         let entry = match entry_of(kind, &key) {
-            Some(EntryOf::Status(key)) => status_entry(rows, &key)?,
-            Some(EntryOf::Comment(key)) => comment_entry(rows, &key)?,
+            Some(IndexedKey::Status(key)) => status_entry(rows, &key)?,
+            Some(IndexedKey::Comment(key)) => comment_entry(rows, &key)?,
             None => None,
         };
         entries.extend(entry);

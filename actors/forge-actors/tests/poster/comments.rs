@@ -91,7 +91,7 @@ fn a_crash_in_the_middle_of_an_attempt_posts_nothing_twice() {
         let (now, back) = (clock(), 3_000);
         let set_back = std::sync::Arc::new(move || now() - back);
         let world = World::with(again, open(folder.path()), set_back);
-        world.poster.ready().await;
+        world.outbox_worker.ready().await;
         world.entry(|entry| entry.state == EntryState::Posted).await;
         assert_eq!(bodies(&world), ["only once"]);
     });
@@ -105,7 +105,8 @@ async fn settled(world: &World) -> Vec<String> {
     bodies(world)
 }
 
-/// The clock here is 100 times as fast; calls are given up after 0.4 s, which stand for 20 s or more.
+/// The clock here is 100 times as fast; calls are given up after 0.4 s, which stand for 20 s or
+/// more.
 #[test]
 fn u6_a_forge_that_was_frozen_has_the_comment_once() {
     // Goes on before the first look, between the two, and after the second attempt.
@@ -195,8 +196,8 @@ fn u6_a_copy_by_somebody_else_is_neither_taken_for_ours_nor_removed() {
 /// A forge that is not reached at all has nothing: the next attempt does not wait to see.
 #[test]
 fn u6_what_never_left_this_machine_is_not_doubted() {
-    use forge_actors::outbox::{self, Failed, Next, Work};
-    use outbound::forge::ForgeError;
+    use forge_actors::outbox::{self, AttemptFailure, PostTask, RetryDecision};
+    use http_clients::forge::ForgeError;
     test(async || {
         let world = World::new();
         world
@@ -208,11 +209,11 @@ fn u6_what_never_left_this_machine_is_not_doubted() {
         let work = world.store.read_blocking(|rows| outbox::due(rows, now, 1));
         let work = work.unwrap().remove(0);
         assert!(
-            matches!(&work, Work::Comment { doubt, .. } if !doubt.uncertain && doubt.sent == 0),
+            matches!(&work, PostTask::Comment { delivery, .. } if !delivery.uncertain && delivery.sent == 0),
             "{work:?}"
         );
         let settle = Duration::from_secs(30);
-        let failed = |sent| Failed {
+        let failed = |sent| AttemptFailure {
             error: ForgeError::Transient {
                 reason: "x".into(),
                 after: None,
@@ -225,7 +226,7 @@ fn u6_what_never_left_this_machine_is_not_doubted() {
             let next = world.store.write_blocking(move |rows| {
                 outbox::record_failure(rows, &work, &failed, settle, now, 0.0)
             });
-            let Next::Again(delay) = next.unwrap() else {
+            let RetryDecision::Again(delay) = next.unwrap() else {
                 panic!("it is tried again");
             };
             assert_eq!(delay >= settle, sent, "{delay:?}");
@@ -250,8 +251,11 @@ fn an_account_that_is_not_there_is_told_and_waits() {
             .store
             .write(move |rows| outbox::comment(rows, &comment, now));
         written.await.unwrap();
-        world.poster.ready().await;
-        world.poster.tell(forge_actors::messages::Wake).unwrap();
+        world.outbox_worker.ready().await;
+        world
+            .outbox_worker
+            .tell(forge_actors::messages::Wake)
+            .unwrap();
         let waiting = world.entry(|entry| entry.attempts > 0).await;
         assert!(waiting.failure.unwrap().contains("no account nobody"));
         assert_eq!(waiting.state, EntryState::Waiting);

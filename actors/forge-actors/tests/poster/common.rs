@@ -1,4 +1,4 @@
-//! A store, a forge and a poster between them, with a clock that runs fast.
+//! A store, a forge and a outbox_worker between them, with a clock that runs fast.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,11 +7,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use actix_rt::System;
 use config_core::Secret;
 use forge_actors::messages::{VerifyStatuses, Wake};
-use forge_actors::outbox::{self, Begun, Entry, EntryState, NewComment, StatusTarget, Updated};
-use forge_actors::{Accounts, ForgePoster, PosterOptions};
+use forge_actors::outbox::{
+    self, Entry, EntryState, NewComment, StatusAdmission, StatusTarget, UpdateOutcome,
+};
+use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
 use forge_core::{CommitSha, CommitState, CommitStatus, Forge, Marker, RepoName, RunId};
-use outbound::forge::ForgeClient;
-use outbound::http::{HttpClient, HttpOptions};
+use http_clients::forge::ForgeClient;
+use http_clients::http::{HttpClient, HttpOptions};
 use scripted_peers::ScriptedForge;
 use store::{Options, Store, StoreError};
 use supervision::{ChildRef, ChildSpec, Root, RootHandle, SupervisorSpec};
@@ -22,7 +24,7 @@ pub(crate) const REPO: &str = "acme/site";
 
 /// Longer than anything here takes.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
-/// So many times as fast the poster's clock runs: delays of seconds pass in milliseconds.
+/// So many times as fast the outbox_worker's clock runs: delays of seconds pass in milliseconds.
 const SPEED: u32 = 100;
 
 pub(crate) fn repo() -> RepoName {
@@ -67,7 +69,7 @@ impl Accounts for Tokens {
 pub(crate) struct World {
     pub(crate) forge: ScriptedForge,
     pub(crate) store: Store,
-    pub(crate) poster: ChildRef<ForgePoster>,
+    pub(crate) outbox_worker: ChildRef<OutboxWorker>,
     now: Arc<dyn Fn() -> u64 + Send + Sync>,
     _root: RootHandle,
 }
@@ -78,7 +80,7 @@ pub(crate) fn test(body: impl AsyncFnOnce()) {
 }
 
 pub(crate) fn open(folder: &Path) -> Store {
-    Store::open(folder, &Options::new("poster-test")).unwrap()
+    Store::open(folder, &Options::new("outbox_worker-test")).unwrap()
 }
 
 /// A forge with a repository, a commit and an issue.
@@ -104,7 +106,7 @@ pub(crate) fn clock() -> Arc<dyn Fn() -> u64 + Send + Sync> {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let store = Store::in_memory(&Options::new("poster-test")).unwrap();
+        let store = Store::in_memory(&Options::new("outbox_worker-test")).unwrap();
         Self::with(forge(), store, clock())
     }
 
@@ -113,7 +115,7 @@ impl World {
         store: Store,
         now: Arc<dyn Fn() -> u64 + Send + Sync>,
     ) -> Self {
-        let mut options = PosterOptions::new(Arc::new(Tokens(forge.url().parse().unwrap())));
+        let mut options = OutboxOptions::new(Arc::new(Tokens(forge.url().parse().unwrap())));
         options.now = now.clone();
         options.speed = SPEED;
         options.http = HttpOptions {
@@ -121,17 +123,17 @@ impl World {
             ..HttpOptions::default()
         };
         let of = store.clone();
-        let spec = ChildSpec::new("poster", move |_| {
-            ForgePoster::new(of.clone(), options.clone())
+        let spec = ChildSpec::new("outbox_worker", move |_| {
+            OutboxWorker::new(of.clone(), options.clone())
         });
-        let poster = spec.reference();
+        let outbox_worker = spec.reference();
         let root = Root::start(SupervisorSpec::root("root").child(spec));
         let handle = root.handle();
         actix_rt::spawn(root.verdict());
         Self {
             forge,
             store,
-            poster,
+            outbox_worker,
             now,
             _root: handle,
         }
@@ -146,12 +148,12 @@ impl World {
         work: impl FnOnce(&mut store::WriteTxn<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> T {
         let written = self.store.write(work).await.unwrap();
-        self.poster.ready().await;
-        self.poster.tell(Wake).unwrap();
+        self.outbox_worker.ready().await;
+        self.outbox_worker.tell(Wake).unwrap();
         written
     }
 
-    pub(crate) async fn begin(&self, owner: &str, status: CommitStatus) -> Begun {
+    pub(crate) async fn begin(&self, owner: &str, status: CommitStatus) -> StatusAdmission {
         let target = StatusTarget {
             account: "bot".into(),
             repo: repo(),
@@ -162,7 +164,7 @@ impl World {
             .await
     }
 
-    pub(crate) async fn update(&self, owner: &str, status: CommitStatus) -> Updated {
+    pub(crate) async fn update(&self, owner: &str, status: CommitStatus) -> UpdateOutcome {
         let (owner, now) = (run(owner), self.now());
         self.write(move |rows| outbox::update_status(rows, &repo(), &sha(), &owner, &status, now))
             .await
@@ -184,16 +186,20 @@ impl World {
         let wanted = self
             .write(move |rows| outbox::comment(rows, &comment, now))
             .await;
-        assert_eq!(wanted, outbox::Wanted::Enqueued);
+        assert_eq!(wanted, outbox::CommentAdmission::Enqueued);
     }
 
     pub(crate) async fn verify(&self) -> usize {
-        self.poster.ready().await;
+        self.outbox_worker.ready().await;
         let verify = VerifyStatuses {
             repo: repo(),
             sha: sha(),
         };
-        self.poster.ask_within(verify, LONG).await.unwrap().unwrap()
+        self.outbox_worker
+            .ask_within(verify, LONG)
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     /// Waits until the forge has this state as the latest of a context.

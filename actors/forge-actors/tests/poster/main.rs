@@ -1,4 +1,4 @@
-//! The poster against the scripted forge, over a real store.
+//! The outbox_worker against the scripted forge, over a real store.
 
 #![allow(clippy::unwrap_used)] // the lint knows tests, but not their helpers
 

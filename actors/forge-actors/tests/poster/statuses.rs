@@ -1,8 +1,8 @@
 //! Statuses: each beginning is followed by one terminal state, whatever the forge does.
 
 use forge_actors::messages::{RetryParked, Wake};
-use forge_actors::outbox::{Begun, EntryState, Updated};
-use forge_core::CommitState::{Error, Failure as Failed, Pending, Success};
+use forge_actors::outbox::{EntryState, StatusAdmission, UpdateOutcome};
+use forge_core::CommitState::{Error, Failure as AttemptFailure, Pending, Success};
 use scripted_peers::{Failure, PlannedFailure};
 
 use crate::common::{LONG, REPO, SHA, World, clock, forge, open, status, test};
@@ -17,11 +17,11 @@ fn a_status_goes_from_pending_to_its_end() {
         let world = World::new();
         assert_eq!(
             world.begin("r1", status("orch/build", Pending)).await,
-            Begun::Enqueued
+            StatusAdmission::Enqueued
         );
         world.latest("orch/build", "pending").await;
         let updated = world.update("r1", status("orch/build", Success)).await;
-        assert_eq!(updated, Updated::Enqueued);
+        assert_eq!(updated, UpdateOutcome::Enqueued);
         world.latest("orch/build", "success").await;
         world.quiet().await;
         assert_eq!(world.states("orch/build"), ["pending", "success"]);
@@ -56,7 +56,7 @@ fn o20_a_refusal_is_parked_visible_and_retried_when_asked() {
         let parked = world.entry(|entry| entry.state == EntryState::Parked).await;
         assert!(parked.failure.unwrap().contains("422"));
         assert_eq!(parked.attempts, 1);
-        let count = world.poster.ask(RetryParked).await.unwrap().unwrap();
+        let count = world.outbox_worker.ask(RetryParked).await.unwrap().unwrap();
         assert_eq!(count, 1);
         world.latest("orch/build", "success").await;
     });
@@ -74,7 +74,9 @@ fn o19_a_commit_that_is_gone_is_parked() {
         assert!(parked.failure.unwrap().contains("has no commit"));
         // Its terminal state is still tried: the commit may have come.
         world.forge.add_commit(REPO, SHA);
-        world.update("r1", status("orch/build", Failed)).await;
+        world
+            .update("r1", status("orch/build", AttemptFailure))
+            .await;
         world.latest("orch/build", "failure").await;
     });
 }
@@ -104,32 +106,32 @@ fn o16_one_terminal_state_and_only_by_the_current_run() {
         let context = "orch/build";
         assert_eq!(
             world.update("r1", status(context, Success)).await,
-            Updated::Unknown
+            UpdateOutcome::Unknown
         );
         world.begin("r1", status(context, Pending)).await;
         assert_eq!(
             world.begin("r1", status(context, Pending)).await,
-            Begun::Already
+            StatusAdmission::Already
         );
         assert_eq!(
             world.begin("r2", status(context, Pending)).await,
-            Begun::Enqueued
+            StatusAdmission::Enqueued
         );
         assert_eq!(
             world.update("r1", status(context, Success)).await,
-            Updated::NotCurrent
+            UpdateOutcome::NotCurrent
         );
         assert_eq!(
-            world.update("r2", status(context, Failed)).await,
-            Updated::Enqueued
+            world.update("r2", status(context, AttemptFailure)).await,
+            UpdateOutcome::Enqueued
         );
         assert_eq!(
             world.update("r2", status(context, Success)).await,
-            Updated::Settled
+            UpdateOutcome::Settled
         );
         assert_eq!(
             world.update("r2", status(context, Pending)).await,
-            Updated::Settled
+            UpdateOutcome::Settled
         );
         world.latest(context, "failure").await;
         world.quiet().await;
@@ -193,8 +195,8 @@ fn a_restart_goes_on_where_it_was() {
     });
     test(async || {
         let world = World::with(forge(), open(folder.path()), clock());
-        world.poster.ready().await;
-        world.poster.tell(Wake).unwrap();
+        world.outbox_worker.ready().await;
+        world.outbox_worker.tell(Wake).unwrap();
         world.latest("orch/build", "success").await;
     });
 }

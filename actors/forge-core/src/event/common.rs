@@ -1,6 +1,6 @@
 //! Fields that several events share.
 
-use super::EventError;
+use super::error::EventError;
 use crate::json::Node;
 use crate::{BranchName, Login, RepoName};
 

@@ -1,7 +1,7 @@
 //! `issue_comment`: somebody wrote, changed or deleted a comment.
 
-use super::EventError;
 use super::common::{Repository, action, login};
+use super::error::EventError;
 use crate::json::Node;
 use crate::{CommentId, IssueNumber, Login, WebhookHeaders};
 
@@ -21,8 +21,8 @@ pub struct IssueCommentEvent {
     pub repository: Repository,
     /// Who caused the event, if the payload says so; not always the comment's author.
     pub sender: Option<Login>,
-    /// Whether it was made on a command line, by somebody who holds the webhook's secret: the body says so in a key
-    /// that no forge sends, and that no user of a forge can put there.
+    /// Whether it was made on a command line, by somebody who holds the webhook's secret: the body
+    /// says so in a key that no forge sends, and that no user of a forge can put there.
     pub by_hand: bool,
 }
 
@@ -146,8 +146,8 @@ impl Issue {
     }
 }
 
-/// Gitea and Forgejo say `is_pull`, GitHub puts a `pull_request` object into the issue. The event type
-/// header decides only where the body is silent, since headers are not signed.
+/// Gitea and Forgejo say `is_pull`, GitHub puts a `pull_request` object into the issue. The event
+/// type header decides only where the body is silent, since headers are not signed.
 fn is_pull_request(
     body: &Node<'_>,
     issue: &Node<'_>,

@@ -7,21 +7,24 @@
 //! <https://docs.gitea.com/usage/webhooks>, <https://forgejo.org/docs/latest/user/webhooks/>.
 
 mod common;
+mod error;
 mod issue_comment;
+mod kind;
 mod pull_request;
 mod push;
 mod shape;
 
 pub use common::Repository;
+pub use error::EventError;
 pub use issue_comment::{BY_HAND, Comment, CommentAction, Issue, IssueCommentEvent, IssueState};
+pub use kind::EventKind;
 pub use pull_request::{
     Origin, PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent, PullRequestHead,
 };
 pub use push::{ChangedPaths, PushEvent, PushedCommit, RefChange};
-pub use shape::EventKind;
 
 use crate::json::Node;
-use crate::{EventName, HeaderError, IdError, JsonError, ObjectFormats, RepoName, WebhookHeaders};
+use crate::{EventName, ObjectFormats, RepoName, WebhookHeaders};
 use shape::Shape;
 
 /// One event of a forge. The larger ones are boxed, so that messages stay small.
@@ -57,66 +60,12 @@ pub struct OtherEvent {
     pub repository: Option<RepoName>,
 }
 
-/// Why a signed body is not an event. Every one of these is answered with 400.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EventError {
-    /// The body is not acceptable JSON.
-    #[error(transparent)]
-    Json(#[from] JsonError),
-    /// The headers contradict themselves.
-    #[error(transparent)]
-    Header(#[from] HeaderError),
-    /// A required field is absent or null.
-    #[error("{path} is missing")]
-    Missing {
-        /// Where, e.g. `pull_request.head.sha`.
-        path: String,
-    },
-    /// A field of the wrong type, or a number out of range.
-    #[error("{path} is {found}, expected {expected}")]
-    WrongType {
-        /// Where.
-        path: String,
-        /// What stands there; texts are not repeated.
-        found: String,
-        /// What should.
-        expected: &'static str,
-    },
-    /// A text that is not an id of its kind.
-    #[error("{path}: {reason}")]
-    Invalid {
-        /// Where.
-        path: String,
-        /// Which rule it breaks.
-        reason: IdError,
-    },
-    /// Two fields that must agree do not.
-    #[error("{path} contradicts {other}")]
-    Contradiction {
-        /// One field.
-        path: String,
-        /// The other.
-        other: &'static str,
-    },
-    /// No header names the event, and the body looks like none that is known.
-    #[error("no header names the event and the body has the shape of none; send X-GitHub-Event")]
-    Unrecognised,
-    /// The header names one event, the body is another.
-    #[error("the headers declare the event {declared}, but the body is {body}")]
-    Mismatch {
-        /// From the header.
-        declared: EventKind,
-        /// What the body looks like.
-        body: &'static str,
-    },
-}
-
 /// The event that a review of a pull request is.
 const REVIEW: &str = "pull_request_review";
 
 impl Event {
-    /// Reads the event in a body. `headers` choose how to read it; without an event header its shape
-    /// does. This does **not** verify a signature: see [`crate::SecretBook::verify`].
+    /// Reads the event in a body. `headers` choose how to read it; without an event header its
+    /// shape does. This does **not** verify a signature: see [`crate::SecretBook::verify`].
     pub fn parse(
         headers: &WebhookHeaders,
         raw_body: &[u8],

@@ -1,7 +1,7 @@
 //! `pull_request`: opened, pushed to, closed, …
 
-use super::EventError;
 use super::common::{Repository, action, login};
+use super::error::EventError;
 use super::issue_comment::IssueState;
 use crate::json::Node;
 use crate::{BranchName, CommitSha, Login, ObjectFormats, PullRequestNumber, RepoName};
@@ -130,7 +130,8 @@ impl PullRequestEvent {
     }
 }
 
-/// The number at the top; beside it every forge repeats it in the pull request, and they must agree.
+/// The number at the top; beside it every forge repeats it in the pull request, and they must
+/// agree.
 fn number(body: &Node<'_>, pull_request: &Node<'_>) -> Result<PullRequestNumber, EventError> {
     let number = body.field("number").number(PullRequestNumber::EXPECTED)?;
     let inner = pull_request.field("number");

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::EventError;
 use super::common::{Repository, login};
+use super::error::EventError;
 use crate::json::Node;
-use crate::{CommitSha, GitRef, Login, ObjectFormats, skip_mark};
+use crate::{CommitSha, GitRef, Login, ObjectFormats};
 
 /// GitHub sends at most this many commits of a push.
 const GITHUB_COMMITS_MAX: usize = 2048;
@@ -29,8 +29,9 @@ pub struct PushEvent {
     pub total_commits: Option<u64>,
     /// Whether history was rewritten, where the forge says so (GitHub).
     pub forced: bool,
-    /// The payload says whether history was rewritten: GitHub's do, whose limits of the list are documented. Gitea's do not, and old
-    /// ones list five commits without saying that there are more.
+    /// The payload says whether history was rewritten: GitHub's do, whose limits of the list are
+    /// documented. Gitea's do not, and old ones list five commits without saying that there are
+    /// more.
     pub tells_forced: bool,
     /// Who pushed.
     pub pusher: Option<Login>,
@@ -109,13 +110,6 @@ impl PushEvent {
                 Some(self.head_commit.as_ref().map_or(after, |head| &head.id))
             }
         }
-    }
-
-    /// Whether the newest commit's message asks for no automation.
-    pub fn skips_ci(&self) -> bool {
-        self.head_commit
-            .as_ref()
-            .is_some_and(|head| skip_mark(&head.message).is_some())
     }
 
     /// The files the listed commits touched, and whether the list can be relied on: forges cut it

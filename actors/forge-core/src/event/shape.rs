@@ -1,52 +1,8 @@
 //! Which event a body is, by the fields it has.
 
-use super::EventError;
-use crate::EventName;
+use super::error::EventError;
+use super::kind::EventKind;
 use crate::json::Node;
-
-/// The events that are acted on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventKind {
-    /// `push`
-    Push,
-    /// `pull_request`
-    PullRequest,
-    /// `issue_comment`
-    IssueComment,
-    /// `ping`
-    Ping,
-}
-
-impl EventKind {
-    /// The name in the event header.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Push => "push",
-            Self::PullRequest => "pull_request",
-            Self::IssueComment => "issue_comment",
-            Self::Ping => "ping",
-        }
-    }
-
-    /// The kind of that name; other names are given back.
-    pub(super) fn from_name(name: EventName) -> Result<Self, EventName> {
-        let all = [
-            Self::Push,
-            Self::PullRequest,
-            Self::IssueComment,
-            Self::Ping,
-        ];
-        all.into_iter()
-            .find(|kind| kind.name() == name.as_str())
-            .ok_or(name)
-    }
-}
-
-impl std::fmt::Display for EventKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// What a body looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +34,10 @@ impl Shape {
     }
 }
 
-/// The declared kind, unless the body is recognisably another. A body that looks like nothing goes on to be read, so that
-/// the error names the missing field. `None`: a review of a pull request as old versions of Gitea send it, under the name
-/// of a pull request's or a comment's event; nothing acts on one.
+/// The declared kind, unless the body is recognisably another. A body that looks like nothing goes
+/// on to be read, so that the error names the missing field. `None`: a review of a pull request as
+/// old versions of Gitea send it, under the name of a pull request's or a comment's event; nothing
+/// acts on one.
 pub(super) fn confirm(
     declared: EventKind,
     body: &Node<'_>,
@@ -99,7 +56,8 @@ pub(super) fn confirm(
     }
 }
 
-/// Gitea's word for what was done; GitHub's are `submitted`, `edited` and `dismissed`, under an event name of their own.
+/// Gitea's word for what was done; GitHub's are `submitted`, `edited` and `dismissed`, under an
+/// event name of their own.
 fn is_gitea_review(body: &Node<'_>) -> bool {
     matches!(body.field("action").opt_text(), Ok(Some("reviewed")))
 }

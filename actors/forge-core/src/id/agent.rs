@@ -13,13 +13,13 @@ text_id! {
     ProjectId, "project id", check_project
 }
 text_id! {
-    /// A run's id: 1 to 64 ASCII letters, digits and single inner hyphens (a UUID is one), so that it
-    /// can stand in a file name, a branch name and an HTML comment.
+    /// A run's id: 1 to 64 ASCII letters, digits and single inner hyphens (a UUID is one), so that
+    /// it can stand in a file name, a branch name and an HTML comment.
     RunId, "run id", check_run
 }
 text_id! {
-    /// A webhook delivery's id: 1 to 128 visible ASCII characters, chosen by the forge (a UUID today)
-    /// or derived from the body.
+    /// A webhook delivery's id: 1 to 128 visible ASCII characters, chosen by the forge (a UUID
+    /// today) or derived from the body.
     DeliveryId, "delivery id", check_delivery
 }
 text_id! {

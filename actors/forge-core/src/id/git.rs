@@ -5,8 +5,8 @@ use super::checks::{Check, ensure, is_lower_hex};
 use super::macros::text_id;
 
 text_id! {
-    /// A commit's full object name in lower-case hexadecimal digits, never all zeros (which git uses
-    /// for "no commit").
+    /// A commit's full object name in lower-case hexadecimal digits, never all zeros (which git
+    /// uses for "no commit").
     ///
     /// Text from outside becomes one by [`CommitSha::parse`] with the configured
     /// [`ObjectFormats`]; `FromStr` takes 40 digits only. Deserialising takes 40 or 64, because

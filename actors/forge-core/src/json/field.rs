@@ -1,15 +1,16 @@
 //! The fields that events are read from; of a body's tree, only these are kept.
 
-/// The field of this name, if somebody asks for it. A body has hundreds of names, most of them none of these: their length
-/// and first letter rule nearly all of them out.
-pub(super) fn asked_for(name: &str) -> Option<&'static str> {
+/// The field of this name, if events are read from it. A body has hundreds of names, most of them
+/// none of these: their length and first letter rule nearly all of them out.
+pub(super) fn known_field(name: &str) -> Option<&'static str> {
     let same_length = FIELDS.get(name.len())?;
     let first = name.as_bytes().first();
     let is_it = |field: &&&str| field.as_bytes().first() == first && **field == name;
     same_length.iter().find(is_it).copied()
 }
 
-/// By length. Whoever asks for another field has to add it here: [`super::Node::field`] says so in every test.
+/// By length. Whoever asks for another field has to add it here: [`super::Node::field`] says so in
+/// every test.
 const FIELDS: [&[&str]; 19] = [
     &[],
     &[],
@@ -47,12 +48,12 @@ mod tests {
         for (length, fields) in FIELDS.iter().enumerate() {
             for field in *fields {
                 assert_eq!(field.len(), length, "{field} stands in the wrong row");
-                assert_eq!(asked_for(field), Some(*field));
+                assert_eq!(known_field(field), Some(*field));
             }
         }
         assert_eq!(FIELDS.concat().len(), 46);
         for other in ["", "x", "ids", "repositorx", "a name longer than all"] {
-            assert_eq!(asked_for(other), None);
+            assert_eq!(known_field(other), None);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! JSON read strictly: what two readers could understand in two ways is refused.
 
-mod fast;
 mod field;
 mod node;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::str::FromStr;
 
 use super::Json;
-use super::field::asked_for;
+use super::field::known_field;
 use crate::text::shorten;
 use crate::{CommitSha, EventError, IdError, ObjectFormats};
 
@@ -38,7 +38,7 @@ impl<'n> Node<'n> {
 
     /// A member, there or not.
     pub(crate) fn field(&'n self, name: &'static str) -> Node<'n> {
-        debug_assert!(asked_for(name).is_some(), "{name} is not kept");
+        debug_assert!(known_field(name).is_some(), "{name} is not kept");
         let value = self.value.and_then(|value| value.get(name));
         let value = value.filter(|value| !matches!(value, Json::Null));
         Node {

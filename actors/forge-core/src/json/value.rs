@@ -1,23 +1,23 @@
 //! JSON text → a tree that borrows from it.
 //!
 //! RFC 8259 leaves duplicate names, numbers beyond a double's range, lone surrogates and NUL to the
-//! reader. Two readers that differ there can be made to see two different bodies under one signature,
-//! so all of these are errors here, in unknown fields too. Depth is limited to 128 by serde_json.
+//! reader. Two readers that differ there can be made to see two different bodies under one
+//! signature, so all of these are errors here, in unknown fields too. Depth is limited to 128 by
+//! serde_json.
 //!
-//! Most of a forge's body is nothing that anybody here asks for: what is below such a field is checked
-//! and not kept, which costs a fraction of a tree.
+//! Most of a forge's body is nothing that anybody here asks for: what is below such a field is
+//! checked and not kept, which costs a fraction of a tree.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::fast;
-use super::field::asked_for;
+use super::field::known_field;
 use crate::text::shorten;
 
 /// Longest accepted object key, in bytes. Real payloads stay below 50.
-pub(super) const KEY_MAX: usize = 1024;
+const KEY_MAX: usize = 1024;
 /// Longest part of a key repeated in an error, in bytes.
 const KEY_SHOWN: usize = 60;
 
@@ -68,21 +68,14 @@ pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, JsonError> {
     if text.trim_ascii().is_empty() {
         return Err(JsonError::Empty);
     }
-    let Some(tree) = fast::read(text) else {
-        return strict(text);
-    };
-    debug_assert_eq!(strict(text).as_ref(), Ok(&tree), "the readers differ");
-    Ok(tree)
-}
-
-/// Reads any body; what is refused is refused here.
-pub(super) fn strict(text: &str) -> Result<Json<'_>, JsonError> {
     let invalid = |error: serde_json::Error| JsonError::Invalid {
         reason: error.to_string(),
     };
     let mut reader = serde_json::Deserializer::from_str(text);
     let mut keys = Vec::new();
-    let tree = Kept(&mut keys).deserialize(&mut reader).map_err(invalid)?;
+    let tree = KeptValue(&mut keys)
+        .deserialize(&mut reader)
+        .map_err(invalid)?;
     reader.end().map_err(invalid)?;
     Ok(tree)
 }
@@ -102,9 +95,9 @@ impl Json<'_> {
 type Keys<'de> = Vec<Cow<'de, str>>;
 
 /// Reads a value that is kept.
-struct Kept<'k, 'de>(&'k mut Keys<'de>);
+struct KeptValue<'k, 'de>(&'k mut Keys<'de>);
 
-impl<'de> DeserializeSeed<'de> for Kept<'_, 'de> {
+impl<'de> DeserializeSeed<'de> for KeptValue<'_, 'de> {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -112,7 +105,7 @@ impl<'de> DeserializeSeed<'de> for Kept<'_, 'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Kept<'_, 'de> {
+impl<'de> Visitor<'de> for KeptValue<'_, 'de> {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,7 +143,7 @@ impl<'de> Visitor<'de> for Kept<'_, 'de> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(Kept(self.0))? {
+        while let Some(item) = items.next_element_seed(KeptValue(self.0))? {
             array.push(item);
         }
         Ok(Json::Array(array.into_boxed_slice()))
@@ -160,11 +153,11 @@ impl<'de> Visitor<'de> for Kept<'_, 'de> {
         let (keys, mut object) = (self.0, Vec::new());
         let outer = keys.len();
         while let Some(key) = members.next_key_seed(KeySeed)? {
-            let field = asked_for(&key);
+            let field = known_field(&key);
             keys.push(key);
             match field {
-                Some(field) => object.push((field, members.next_value_seed(Kept(keys))?)),
-                None => members.next_value_seed(Checked(keys))?,
+                Some(field) => object.push((field, members.next_value_seed(KeptValue(keys))?)),
+                None => members.next_value_seed(CheckedValue(keys))?,
             }
         }
         end_of_object(keys, outer)?;
@@ -173,9 +166,9 @@ impl<'de> Visitor<'de> for Kept<'_, 'de> {
 }
 
 /// Reads a value that nobody asks for.
-struct Checked<'k, 'de>(&'k mut Keys<'de>);
+struct CheckedValue<'k, 'de>(&'k mut Keys<'de>);
 
-impl<'de> DeserializeSeed<'de> for Checked<'_, 'de> {
+impl<'de> DeserializeSeed<'de> for CheckedValue<'_, 'de> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -183,7 +176,7 @@ impl<'de> DeserializeSeed<'de> for Checked<'_, 'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Checked<'_, 'de> {
+impl<'de> Visitor<'de> for CheckedValue<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -219,7 +212,7 @@ impl<'de> Visitor<'de> for Checked<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(Checked(self.0))?.is_some() {}
+        while items.next_element_seed(CheckedValue(self.0))?.is_some() {}
         Ok(())
     }
 
@@ -228,19 +221,19 @@ impl<'de> Visitor<'de> for Checked<'_, 'de> {
         let outer = keys.len();
         while let Some(key) = members.next_key_seed(KeySeed)? {
             keys.push(key);
-            members.next_value_seed(Checked(keys))?;
+            members.next_value_seed(CheckedValue(keys))?;
         }
         end_of_object(keys, outer)
     }
 }
 
 /// Objects of up to so many keys are compared key by key; larger ones are sorted.
-const FEW: usize = 12;
+const MAX_COMPARED_PAIRWISE: usize = 12;
 
 /// An object's keys, those behind `outer`, must differ; they are forgotten.
 fn end_of_object<E: Error>(keys: &mut Keys<'_>, outer: usize) -> Result<(), E> {
     let own = &mut keys[outer..];
-    let twice = if own.len() <= FEW {
+    let twice = if own.len() <= MAX_COMPARED_PAIRWISE {
         let mut all = own.iter().enumerate();
         all.find(|(at, key)| own[..*at].contains(key))
             .map(|(_, key)| key)
@@ -259,8 +252,9 @@ fn end_of_object<E: Error>(keys: &mut Keys<'_>, outer: usize) -> Result<(), E> {
     Ok(())
 }
 
-/// Forges keep their texts where NUL cannot stand, and it would end an argument of a program early. It can come as an escape only:
-/// JSON has no plain control characters, so texts without escapes need no look.
+/// Forges keep their texts where NUL cannot stand, and it would end an argument of a program early.
+/// It can come as an escape only: JSON has no plain control characters, so texts without escapes
+/// need no look.
 fn without_nul<E: Error>(text: &str) -> Result<(), E> {
     if text.contains('\0') {
         Err(E::custom("a text holds a NUL character"))

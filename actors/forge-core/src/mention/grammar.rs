@@ -2,31 +2,21 @@
 
 use std::ops::Range;
 
-use super::{Mention, PREFIX, rest_of_line};
 use crate::id::{AGENT_NAME_MAX, PROJECT_ID_MAX, is_agent_byte, is_project_byte};
 use crate::{AgentName, ProjectId};
 
+/// How a mention begins.
+pub(super) const PREFIX: &str = "@orch:";
+
 /// A mention's names and its place.
-pub(super) struct Named {
-    project: Option<ProjectId>,
-    agent: AgentName,
+pub(super) struct ParsedMention {
+    pub(super) project: Option<ProjectId>,
+    pub(super) agent: AgentName,
     pub(super) range: Range<usize>,
 }
 
-impl Named {
-    pub(super) fn into_mention(self, comment: &str, line_bytes: usize) -> Mention {
-        let rest_of_line = rest_of_line(comment, self.range.end, line_bytes);
-        Mention {
-            project: self.project,
-            agent: self.agent,
-            range: self.range,
-            rest_of_line,
-        }
-    }
-}
-
 /// The mentions in `visible`, a stretch of `comment` without mark-up.
-pub(super) fn names(comment: &str, visible: Range<usize>) -> impl Iterator<Item = Named> {
+pub(super) fn names(comment: &str, visible: Range<usize>) -> impl Iterator<Item = ParsedMention> {
     let text = &comment[visible.clone()];
     text.match_indices(PREFIX).filter_map(move |(at, _)| {
         let start = visible.start + at;
@@ -36,7 +26,7 @@ pub(super) fn names(comment: &str, visible: Range<usize>) -> impl Iterator<Item 
 }
 
 /// Reads the names of a mention whose `@` is at `start`.
-fn named(comment: &str, start: usize, end: usize) -> Option<Named> {
+fn named(comment: &str, start: usize, end: usize) -> Option<ParsedMention> {
     let text = &comment[start + PREFIX.len()..end];
     let first = leading(text, is_project_byte, PROJECT_ID_MAX.max(AGENT_NAME_MAX))?;
     let (project, name) = match text[first.len()..].strip_prefix('/') {
@@ -52,7 +42,7 @@ fn named(comment: &str, start: usize, end: usize) -> Option<Named> {
     let name_at = name.as_ptr() as usize - comment.as_ptr() as usize;
     let range = start..name_at + name.len();
     let agent = name.parse().ok()?;
-    may_follow(comment, range.end, end).then_some(Named {
+    may_follow(comment, range.end, end).then_some(ParsedMention {
         project,
         agent,
         range,
@@ -69,8 +59,9 @@ fn leading(text: &str, allowed: fn(u8) -> bool, max: usize) -> Option<&str> {
     (length <= max).then(|| &text[..length])
 }
 
-/// Whether a mention may begin at `at`: not behind a word, an e-mail's local part, a URL, a character
-/// reference or a backslash. Mark-up in front of the stretch (`visible_from`) is none of these.
+/// Whether a mention may begin at `at`: not behind a word, an e-mail's local part, a URL, a
+/// character reference or a backslash. Mark-up in front of the stretch (`visible_from`) is none of
+/// these.
 fn may_precede(comment: &str, visible_from: usize, at: usize) -> bool {
     let Some(before) = comment[..at].chars().next_back() else {
         return true;

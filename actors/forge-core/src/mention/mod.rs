@@ -3,7 +3,8 @@
 //! A mention counts where a reader sees it as the author's own text: not in code, quotes, HTML or
 //! image descriptions. The forges render Markdown by CommonMark's rules (fences in lists, lazy
 //! quotes, code spans over several lines), so a CommonMark parser decides what is visible; the
-//! mentions themselves are then searched in the source, so that character references cannot spell one.
+//! mentions themselves are then searched in the source, so that character references cannot spell
+//! one.
 
 mod grammar;
 mod visible;
@@ -11,12 +12,12 @@ mod visible;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use self::grammar::{PREFIX, ParsedMention};
 use crate::text::truncate;
 use crate::{AgentName, ProjectId};
 
-/// How a mention begins.
-pub(crate) const PREFIX: &str = "@orch:";
-/// Put behind the `@` of a neutralised mention: a word joiner (U+2060), invisible and no line break.
+/// Put behind the `@` of a neutralised mention: a word joiner (U+2060), invisible and no line
+/// break.
 const BREAK: char = '\u{2060}';
 
 /// A request to one agent.
@@ -74,15 +75,22 @@ pub fn scan(comment: &str, limits: Limits) -> Mentions {
                 continue;
             }
             if result.found.len() < limits.mentions {
-                result
-                    .found
-                    .push(name.into_mention(comment, limits.line_bytes));
+                result.found.push(mention(name, comment, limits.line_bytes));
             } else {
                 result.over_limit += 1;
             }
         }
     }
     result
+}
+
+fn mention(name: ParsedMention, comment: &str, line_bytes: usize) -> Mention {
+    Mention {
+        rest_of_line: rest_of_line(comment, name.range.end, line_bytes),
+        project: name.project,
+        agent: name.agent,
+        range: name.range,
+    }
 }
 
 /// The rest of the line behind `at`, trimmed and cut to `max_bytes`.

@@ -1,8 +1,8 @@
 //! Secrets of their own for single repositories.
 //!
 //! The body names the repository, but must not be read before its signature holds. So a body is
-//! checked against every secret, the scope of the secret that fits is remembered, and the repository
-//! the parsed body names has to lie within it.
+//! checked against every secret, the scope of the secret that fits is remembered, and the
+//! repository the parsed body names has to lie within it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

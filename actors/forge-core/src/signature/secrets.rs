@@ -33,8 +33,8 @@ pub struct VerifiedBy {
     pub secret: SecretAge,
 }
 
-/// One or two active secrets of a webhook. It cannot be empty: a receiver that holds one has a secret.
-/// Its `Debug` shows none.
+/// One or two active secrets of a webhook. It cannot be empty: a receiver that holds one has a
+/// secret. Its `Debug` shows none.
 #[derive(Clone)]
 pub struct WebhookSecrets {
     current: hmac::Key,

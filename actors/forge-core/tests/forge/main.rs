@@ -1,4 +1,5 @@
-//! Tests of the forge facts through their public interface. Attack cases carry their id as a prefix.
+//! Tests of the forge facts through their public interface. Attack cases carry their id as a
+//! prefix.
 
 // A helper of a test may fail like the test itself.
 #![allow(clippy::unwrap_used)]

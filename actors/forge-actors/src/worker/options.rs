@@ -1,21 +1,15 @@
-//! How the poster is set up, and what it tells.
+//! Options of the outbox worker, and the events that it reports.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use forge_core::{CommitState, RepoName};
-use outbound::forge::ForgeClient;
-use outbound::http::{HttpClient, HttpOptions};
+use http_clients::http::HttpOptions;
 use store::Retention;
 
-use super::post::Posted;
-use crate::outbox::{Failed, Next, Work};
-
-/// Who posts: names of the outbox to clients with tokens. Tokens never stand in the store.
-pub trait Accounts: Send + Sync + 'static {
-    /// The client of an account; `None`: there is no such account.
-    fn client(&self, http: &HttpClient, account: &str) -> Option<ForgeClient>;
-}
+use super::accounts::Accounts;
+use super::post::PostOutcome;
+use crate::outbox::{AttemptFailure, PostTask, RetryDecision};
 
 /// What became of a post, for journals and metrics. The log lines are written already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,16 +49,17 @@ pub enum PostEvent {
 
 type Listener = Arc<dyn Fn(&PostEvent) + Send + Sync>;
 
-/// Settings of a poster.
+/// Options of an outbox worker.
 #[derive(Clone)]
-pub struct PosterOptions {
+pub struct OutboxOptions {
     /// Who posts.
     pub accounts: Arc<dyn Accounts>,
     /// How the forge is spoken to.
     pub http: HttpOptions,
     /// Most posts under way at once.
     pub parallel: usize,
-    /// How long an attempt may go on at the forge after it was given up here; the deadline of `http` at least.
+    /// How long an attempt may go on at the forge after it was given up here; the deadline of
+    /// `http` at least.
     pub settle: Duration,
     /// How long posted and parked entries are kept.
     pub keep: Retention,
@@ -77,7 +72,7 @@ pub struct PosterOptions {
     pub listener: Option<Listener>,
 }
 
-impl PosterOptions {
+impl OutboxOptions {
     /// 8 posts at once of 20 s at most; 100,000 entries and 90 days of posted ones; the system's
     /// clock.
     #[must_use]
@@ -101,7 +96,12 @@ impl PosterOptions {
     }
 
     /// Logs an outcome and tells the listener.
-    pub(super) fn tell(&self, work: &Work, outcome: &Result<Posted, Failed>, next: Option<Next>) {
+    pub(super) fn tell(
+        &self,
+        work: &PostTask,
+        outcome: &Result<PostOutcome, AttemptFailure>,
+        next: Option<RetryDecision>,
+    ) {
         let Some(event) = event(work, outcome, next) else {
             return;
         };
@@ -120,36 +120,42 @@ fn system_clock() -> u64 {
 }
 
 /// `None`: nothing that anybody waits for has happened.
-fn event(work: &Work, outcome: &Result<Posted, Failed>, next: Option<Next>) -> Option<PostEvent> {
+fn event(
+    work: &PostTask,
+    outcome: &Result<PostOutcome, AttemptFailure>,
+    next: Option<RetryDecision>,
+) -> Option<PostEvent> {
     let repo = work.repo().clone();
     Some(match (work, outcome) {
-        (Work::Status { sha, status, .. }, Ok(_)) => PostEvent::Status {
+        (PostTask::Status { sha, status, .. }, Ok(_)) => PostEvent::Status {
             repo,
             sha: sha.to_string(),
             context: status.context.to_string(),
             state: status.state,
         },
-        (Work::Comment { key, doubt, .. }, Ok(Posted::Comment(id))) if doubt.taken.is_none() => {
+        (PostTask::Comment { key, delivery, .. }, Ok(PostOutcome::Comment(id)))
+            if delivery.taken.is_none() =>
+        {
             PostEvent::Comment {
                 key: key.clone(),
                 repo,
                 comment: Some(*id),
             }
         }
-        (Work::Comment { .. }, Ok(_)) => return None,
+        (PostTask::Comment { .. }, Ok(_)) => return None,
         (work, Err(failed)) => PostEvent::Failed {
             subject: match work {
-                Work::Status { status, .. } => status.context.to_string(),
-                Work::Comment { key, .. } => key.clone(),
+                PostTask::Status { status, .. } => status.context.to_string(),
+                PostTask::Comment { key, .. } => key.clone(),
             },
             repo,
             reason: failed.error.to_string(),
-            parked: next == Some(Next::Park),
+            parked: next == Some(RetryDecision::Park),
         },
     })
 }
 
-fn log(event: &PostEvent, work: &Work, next: Option<Next>) {
+fn log(event: &PostEvent, work: &PostTask, next: Option<RetryDecision>) {
     let attempt = work.attempt().number;
     match event {
         PostEvent::Status {
@@ -172,7 +178,7 @@ fn log(event: &PostEvent, work: &Work, next: Option<Next>) {
             parked,
         } => {
             let delay_ms = match next {
-                Some(Next::Again(delay)) => u64::try_from(delay.as_millis()).ok(),
+                Some(RetryDecision::Again(delay)) => u64::try_from(delay.as_millis()).ok(),
                 _ => None,
             };
             tracing::warn!(

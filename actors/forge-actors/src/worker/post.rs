@@ -1,20 +1,22 @@
 //! One post, and the comparison with what the forge has.
 
 use forge_core::{CommentId, IssueNumber, Marker, RepoName};
+use http_clients::forge::{ForgeClient, ForgeComment, ForgeError, PostedStatus, Refusal};
+use http_clients::http::HttpClient;
 use jiff::Timestamp;
-use outbound::forge::{ForgeClient, ForgeComment, ForgeError, PostedStatus, Refusal};
-use outbound::http::HttpClient;
 use store::{Store, StoreError};
 
-use super::options::Accounts;
-use crate::outbox::{CommentKey, Failed, Obligation, Step, Work, sending_comment, step};
+use super::accounts::Accounts;
+use crate::outbox::{
+    AttemptFailure, CommentKey, Obligation, PostTask, Step, sending_comment, step,
+};
 
 /// How far a forge's clock may be behind ours, in ms.
-const SKEW: u64 = 600_000;
+const CLOCK_SKEW_MS: u64 = 600_000;
 
 /// What came of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Posted {
+pub(super) enum PostOutcome {
     /// The forge took a status.
     Status,
     /// The forge has the comment, under this id, and no other of our own like it.
@@ -23,7 +25,7 @@ pub(super) enum Posted {
     Absent,
 }
 
-impl From<ForgeError> for Failed {
+impl From<ForgeError> for AttemptFailure {
     fn from(error: ForgeError) -> Self {
         Self {
             error,
@@ -37,8 +39,8 @@ pub(super) async fn post(
     http: &HttpClient,
     store: &Store,
     accounts: &dyn Accounts,
-    work: &Work,
-) -> Result<Posted, Failed> {
+    work: &PostTask,
+) -> Result<PostOutcome, AttemptFailure> {
     let account = work.account();
     let Some(forge) = accounts.client(http, account) else {
         let error = ForgeError::Permanent {
@@ -48,18 +50,18 @@ pub(super) async fn post(
         return Err(error.into());
     };
     match work {
-        Work::Status {
+        PostTask::Status {
             repo, sha, status, ..
         } => {
             forge.post_status(repo, sha, status).await?;
-            Ok(Posted::Status)
+            Ok(PostOutcome::Status)
         }
-        Work::Comment {
+        PostTask::Comment {
             key,
             repo,
             issue,
             body,
-            doubt,
+            delivery,
             attempt,
             ..
         } => {
@@ -68,19 +70,21 @@ pub(super) async fn post(
                 repo,
                 issue: *issue,
                 body,
-                since: attempt.since.saturating_sub(SKEW),
+                since: attempt.since.saturating_sub(CLOCK_SKEW_MS),
             };
-            match step(*doubt) {
+            match step(*delivery) {
                 Step::Send => comment.send(store, key).await,
                 Step::Look { then_send } => match comment.find().await? {
-                    Some(id) => Ok(Posted::Comment(id)),
+                    Some(id) => Ok(PostOutcome::Comment(id)),
                     None if then_send => comment.send(store, key).await,
-                    None => Ok(Posted::Absent),
+                    None => Ok(PostOutcome::Absent),
                 },
                 Step::Check => {
                     let found = comment.find().await?;
                     // One that somebody has deleted was there.
-                    Ok(Posted::Comment(found.or(doubt.taken).unwrap_or_default()))
+                    Ok(PostOutcome::Comment(
+                        found.or(delivery.taken).unwrap_or_default(),
+                    ))
                 }
             }
         }
@@ -99,7 +103,7 @@ struct Comment<'a> {
 
 impl Comment<'_> {
     /// Sends it, once the store knows that it may be there from now on.
-    async fn send(&self, store: &Store, key: &CommentKey) -> Result<Posted, Failed> {
+    async fn send(&self, store: &Store, key: &CommentKey) -> Result<PostOutcome, AttemptFailure> {
         let of = key.clone();
         let noted = store.write(move |rows| sending_comment(rows, &of)).await;
         let not_noted = |error: StoreError| ForgeError::Transient {
@@ -108,19 +112,20 @@ impl Comment<'_> {
             sent: false,
         };
         if !noted.map_err(not_noted)? {
-            return Ok(Posted::Absent);
+            return Ok(PostOutcome::Absent);
         }
         let sent = self.forge.post_comment(self.repo, self.issue, self.body);
         match sent.await {
-            Ok(comment) => Ok(Posted::Comment(comment.id.get())),
-            Err(error) => Err(Failed {
+            Ok(comment) => Ok(PostOutcome::Comment(comment.id.get())),
+            Err(error) => Err(AttemptFailure {
                 error,
                 sending: true,
             }),
         }
     }
 
-    /// The id of the one that the forge has; further ones of our own are removed, and the oldest stays.
+    /// The id of the one that the forge has; further ones of our own are removed, and the oldest
+    /// stays.
     async fn find(&self) -> Result<Option<u64>, ForgeError> {
         let own = match self.forge.whoami().await {
             Ok(login) => Some(login),

@@ -1,13 +1,15 @@
-//! The poster: gives the forge what is in the outbox.
+//! The outbox worker: posts what is due in the outbox to the forge.
 //!
 //! ```text
-//! product --Wake, VerifyStatuses, RetryParked--> ForgePoster --statuses, comments--> forge
+//! product --Wake, VerifyStatuses, RetryParked--> OutboxWorker --statuses, comments--> forge
 //!                                                   │   ▲
 //!                                      due rows, outcomes in the store
 //! ```
-//! It holds nothing that a crash could lose: what is due stands in the store, and a new life goes on
-//! from there. One post of a lane (a repository's context, an issue) is under way at a time.
+//! It holds nothing that a crash could lose: what is due stands in the store, and a new incarnation
+//! goes on from there. One post of a lane (a repository's context, an issue) is under way at a
+//! time.
 
+mod accounts;
 mod options;
 mod post;
 
@@ -18,31 +20,32 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseFuture, SpawnHandle, WrapFuture,
 };
 use forge_core::{CommitSha, RepoName};
-use outbound::http::{HttpClient, jitter};
+use http_clients::http::{HttpClient, jitter};
 use store::{Store, StoreError};
 
 use crate::messages::{RetryParked, VerifyError, VerifyStatuses, Wake};
-use crate::outbox::{self, Failed, Next, Work};
-pub use options::{Accounts, PostEvent, PosterOptions};
-use post::{Posted, missing, post};
+use crate::outbox::{self, AttemptFailure, PostTask, RetryDecision};
+pub use accounts::Accounts;
+pub use options::{OutboxOptions, PostEvent};
+use post::{PostOutcome, missing, post};
 
 /// Due works read at a time.
 const PAGE: usize = 256;
 /// After a store that could not be read or written.
-const STORE_PAUSE: Duration = Duration::from_millis(500);
+const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// Entries forgotten at a time.
-const PRUNED: usize = 200;
+const PRUNE_BATCH: usize = 200;
 /// Between two looks at what can be forgotten.
-const PRUNE_EVERY: Duration = Duration::from_secs(600);
+const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
 /// The longest sleep: a clock that jumps is noticed by then.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+const MAX_SLEEP: Duration = Duration::from_secs(60);
 
 type Lane = (RepoName, String);
 
 /// The actor.
-pub struct ForgePoster {
+pub struct OutboxWorker {
     store: Store,
-    options: PosterOptions,
+    options: OutboxOptions,
     /// Made on the actor's own thread when it starts.
     http: Option<HttpClient>,
     /// Lanes with a post under way.
@@ -56,13 +59,13 @@ pub struct ForgePoster {
     sleeping: Option<SpawnHandle>,
 }
 
-/// What one look into the store gave.
-type Look = Result<(Vec<Work>, Option<u64>), StoreError>;
+/// What is due, and when the next task after it is.
+type DueTasks = Result<(Vec<PostTask>, Option<u64>), StoreError>;
 
-impl ForgePoster {
-    /// A poster of the outbox in `store`.
+impl OutboxWorker {
+    /// A worker for the outbox in `store`.
     #[must_use]
-    pub fn new(store: Store, options: PosterOptions) -> Self {
+    pub fn new(store: Store, options: OutboxOptions) -> Self {
         Self {
             store,
             options,
@@ -83,56 +86,56 @@ impl ForgePoster {
         self.http.clone().expect("made when the actor started")
     }
 
-    /// Looks for what is due.
-    fn look(&mut self, ctx: &mut Context<Self>) {
+    /// Reads what is due.
+    fn poll_due(&mut self, ctx: &mut Context<Self>) {
         if self.reading {
             self.again = true;
             return;
         }
         self.reading = true;
         let now = self.now();
-        let read = self.store.read(move |rows| -> Look {
+        let read = self.store.read(move |rows| -> DueTasks {
             // The next one that is not due yet.
             Ok((outbox::due(rows, now, PAGE)?, outbox::due_after(rows, now)?))
         });
-        ctx.spawn(read.into_actor(self).map(|look, poster, ctx| {
-            poster.reading = false;
-            let again = std::mem::take(&mut poster.again);
-            if std::mem::take(&mut poster.stale) {
+        ctx.spawn(read.into_actor(self).map(|due, worker, ctx| {
+            worker.reading = false;
+            let again = std::mem::take(&mut worker.again);
+            if std::mem::take(&mut worker.stale) {
                 // Else a work that was just done would be done once more.
-                poster.look(ctx);
+                worker.poll_due(ctx);
                 return;
             }
-            poster.looked(look, ctx);
+            worker.schedule(due, ctx);
             if again {
-                poster.look(ctx);
+                worker.poll_due(ctx);
             }
         }));
     }
 
-    fn looked(&mut self, look: Look, ctx: &mut Context<Self>) {
-        let next = match look {
+    fn schedule(&mut self, due: DueTasks, ctx: &mut Context<Self>) {
+        let next = match due {
             Ok((works, next)) => {
                 for work in works {
                     self.start(work, ctx);
                 }
                 let delay = next.map(|at| Duration::from_millis(at.saturating_sub(self.now())));
-                let delay = delay.unwrap_or(LONGEST_SLEEP) / self.options.speed.max(1);
-                delay.min(LONGEST_SLEEP)
+                let delay = delay.unwrap_or(MAX_SLEEP) / self.options.speed.max(1);
+                delay.min(MAX_SLEEP)
             }
-            Err(_) => STORE_PAUSE,
+            Err(_) => STORE_RETRY_DELAY,
         };
         if let Some(sleeping) = self.sleeping.take() {
             ctx.cancel_future(sleeping);
         }
-        self.sleeping = Some(ctx.run_later(next, |poster, ctx| {
-            poster.sleeping = None;
-            poster.look(ctx);
+        self.sleeping = Some(ctx.run_later(next, |worker, ctx| {
+            worker.sleeping = None;
+            worker.poll_due(ctx);
         }));
     }
 
     /// Begins a post, unless its lane is busy or there are enough.
-    fn start(&mut self, work: Work, ctx: &mut Context<Self>) {
+    fn start(&mut self, work: PostTask, ctx: &mut Context<Self>) {
         let lane = work.lane();
         if self.busy.len() >= self.options.parallel.max(1) || self.busy.contains(&lane) {
             return;
@@ -143,10 +146,10 @@ impl ForgePoster {
             let outcome = post(&http, &store, &*options.accounts, &work).await;
             record(&store, &options, work, outcome).await;
         };
-        ctx.spawn(posting.into_actor(self).map(move |(), poster, ctx| {
-            poster.busy.remove(&lane);
-            poster.stale |= poster.reading;
-            poster.look(ctx);
+        ctx.spawn(posting.into_actor(self).map(move |(), worker, ctx| {
+            worker.busy.remove(&lane);
+            worker.stale |= worker.reading;
+            worker.poll_due(ctx);
         }));
     }
 
@@ -154,12 +157,16 @@ impl ForgePoster {
         let (keep, now) = (self.options.keep, self.now());
         let pruned = self
             .store
-            .write(move |rows| outbox::prune(rows, keep, now, PRUNED));
-        ctx.spawn(pruned.into_actor(self).map(|pruned, poster, ctx| {
+            .write(move |rows| outbox::prune(rows, keep, now, PRUNE_BATCH));
+        ctx.spawn(pruned.into_actor(self).map(|pruned, worker, ctx| {
             // What the store cannot do now it can do at the next look.
-            let more = pruned.is_ok_and(|count| count >= PRUNED);
-            let delay = if more { STORE_PAUSE } else { PRUNE_EVERY };
-            let _ = poster;
+            let more = pruned.is_ok_and(|count| count >= PRUNE_BATCH);
+            let delay = if more {
+                STORE_RETRY_DELAY
+            } else {
+                PRUNE_INTERVAL
+            };
+            let _ = worker;
             ctx.run_later(delay, Self::prune);
         }));
     }
@@ -168,23 +175,23 @@ impl ForgePoster {
 /// Writes an outcome down; tries until the store takes it, so that its lane waits meanwhile.
 async fn record(
     store: &Store,
-    options: &PosterOptions,
-    work: Work,
-    outcome: Result<Posted, Failed>,
+    options: &OutboxOptions,
+    work: PostTask,
+    outcome: Result<PostOutcome, AttemptFailure>,
 ) {
     let settle = options.settle.max(options.http.deadline);
     loop {
         let now = (options.now)();
         let (of, what) = (work.clone(), outcome.clone());
-        let written = store.write(move |rows| -> Result<Option<Next>, StoreError> {
+        let written = store.write(move |rows| -> Result<Option<RetryDecision>, StoreError> {
             match (&of, what) {
-                (Work::Status { key, version, .. }, Ok(_)) => {
+                (PostTask::Status { key, version, .. }, Ok(_)) => {
                     outbox::posted_status(rows, key, *version, now).map(|()| None)
                 }
-                (Work::Comment { key, .. }, Ok(Posted::Comment(id))) => {
+                (PostTask::Comment { key, .. }, Ok(PostOutcome::Comment(id))) => {
                     outbox::posted_comment(rows, key, id, settle, now).map(|()| None)
                 }
-                (Work::Comment { key, .. }, Ok(_)) => {
+                (PostTask::Comment { key, .. }, Ok(_)) => {
                     outbox::absent_comment(rows, key, settle, now).map(|()| None)
                 }
                 (work, Err(failed)) => {
@@ -195,30 +202,30 @@ async fn record(
         match written.await {
             Ok(next) => return options.tell(&work, &outcome, next),
             Err(StoreError::Closed) => return,
-            Err(_) => tokio::time::sleep(STORE_PAUSE).await,
+            Err(_) => tokio::time::sleep(STORE_RETRY_DELAY).await,
         }
     }
 }
 
-impl Actor for ForgePoster {
+impl Actor for OutboxWorker {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.http = Some(HttpClient::new(self.options.http.clone()));
-        self.look(ctx);
+        self.poll_due(ctx);
         self.prune(ctx);
     }
 }
 
-impl Handler<Wake> for ForgePoster {
+impl Handler<Wake> for OutboxWorker {
     type Result = ();
 
     fn handle(&mut self, Wake: Wake, ctx: &mut Context<Self>) {
-        self.look(ctx);
+        self.poll_due(ctx);
     }
 }
 
-impl Handler<RetryParked> for ForgePoster {
+impl Handler<RetryParked> for OutboxWorker {
     type Result = ResponseFuture<Result<usize, StoreError>>;
 
     fn handle(&mut self, RetryParked: RetryParked, ctx: &mut Context<Self>) -> Self::Result {
@@ -235,7 +242,7 @@ impl Handler<RetryParked> for ForgePoster {
     }
 }
 
-impl Handler<VerifyStatuses> for ForgePoster {
+impl Handler<VerifyStatuses> for OutboxWorker {
     type Result = ResponseFuture<Result<usize, VerifyError>>;
 
     fn handle(&mut self, verify: VerifyStatuses, ctx: &mut Context<Self>) -> Self::Result {
@@ -255,7 +262,7 @@ impl Handler<VerifyStatuses> for ForgePoster {
 async fn compare(
     http: &HttpClient,
     store: &Store,
-    options: &PosterOptions,
+    options: &OutboxOptions,
     repo: RepoName,
     sha: CommitSha,
 ) -> Result<usize, VerifyError> {

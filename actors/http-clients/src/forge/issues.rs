@@ -1,0 +1,327 @@
+//! Issues and their comments.
+
+use forge_core::{CommentId, IssueNumber, Login, RepoName};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::client::{ForgeClient, repo_path};
+use super::listing::Listing;
+use super::wire;
+use crate::forge::{ForgeError, Refusal};
+use crate::http::Method;
+
+/// A comment as a forge has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForgeComment {
+    /// Its id.
+    pub id: CommentId,
+    /// Its text.
+    pub body: String,
+    /// Who wrote it; `None` for an account that is gone.
+    pub author: Option<Login>,
+    /// The issue or pull request it stands at, where the forge says so.
+    pub issue: Option<IssueNumber>,
+    /// It stands at a pull request.
+    pub is_pull: bool,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// Its page, for people.
+    pub html_url: Option<String>,
+    /// GitHub's word for its author's standing in the repository.
+    pub author_association: Option<String>,
+}
+
+/// An issue as a forge has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForgeIssue {
+    /// Its repository, where the forge says so.
+    pub repo: Option<RepoName>,
+    /// Its number.
+    pub number: IssueNumber,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// It is open.
+    pub is_open: bool,
+    /// Its page, for people.
+    pub html_url: String,
+    /// Who wrote it.
+    pub author: Option<Login>,
+    /// Its labels' names.
+    pub labels: Vec<String>,
+    /// When it was written.
+    pub created_at: Option<Timestamp>,
+    /// When it was last changed.
+    pub updated_at: Option<Timestamp>,
+    /// When it was closed, of one that is.
+    pub closed_at: Option<Timestamp>,
+}
+
+/// Which issues are asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IssueFilter<'a> {
+    /// Words they hold; empty: any.
+    pub text: &'a str,
+    /// Open ones, closed ones, or both.
+    pub open: Option<bool>,
+    /// Which page of 50, from 1; 0 counts as 1.
+    pub page: usize,
+}
+
+impl IssueFilter<'_> {
+    fn state_word(&self) -> &'static str {
+        match self.open {
+            None => "all",
+            Some(true) => "open",
+            Some(false) => "closed",
+        }
+    }
+}
+
+impl ForgeClient {
+    /// Writes a comment at an issue or pull request.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn post_comment(
+        &self,
+        repo: &RepoName,
+        issue: IssueNumber,
+        body: &str,
+    ) -> Result<ForgeComment, ForgeError> {
+        let path = repo_path(repo, &format!("/issues/{issue}/comments"));
+        let comment: wire::Comment = self
+            .write(Method::Post, &path, &json!({"body": body}))
+            .await?;
+        comment.try_into()
+    }
+
+    /// Replaces a comment's text.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn edit_comment(
+        &self,
+        repo: &RepoName,
+        id: CommentId,
+        body: &str,
+    ) -> Result<ForgeComment, ForgeError> {
+        let path = repo_path(repo, &format!("/issues/comments/{id}"));
+        let comment: wire::Comment = self
+            .write(Method::Patch, &path, &json!({"body": body}))
+            .await?;
+        comment.try_into()
+    }
+
+    /// Deletes a comment; one that is gone is no error.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn delete_comment(&self, repo: &RepoName, id: CommentId) -> Result<(), ForgeError> {
+        let path = repo_path(repo, &format!("/issues/comments/{id}"));
+        match self.send(Method::Delete, &path).await {
+            Err(error) if error.refusal() == Some(Refusal::NotFound) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// One page (from 1) of a repository's comments that were written or changed since a time (to
+    /// the second), in the order in which they were written.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn comments_since(
+        &self,
+        repo: &RepoName,
+        since: Timestamp,
+        page: usize,
+    ) -> Result<Listing<ForgeComment>, ForgeError> {
+        let since = seconds(since);
+        // Gitea and Forgejo know this order only.
+        let query = [
+            ("since", &*since),
+            ("sort", "created"),
+            ("direction", "asc"),
+        ];
+        let path = repo_path(repo, "/issues/comments");
+        let found = self.list_pages::<wire::Comment>(&path, &query, page.max(1), 1);
+        found.await?.try_map(ForgeComment::try_from)
+    }
+
+    /// An issue or a pull request, as an issue.
+    ///
+    /// # Errors
+    /// See [`ForgeError`]; an answer that is no issue is `BadReply`.
+    pub async fn issue(
+        &self,
+        repo: &RepoName,
+        number: IssueNumber,
+    ) -> Result<ForgeIssue, ForgeError> {
+        let path = repo_path(repo, &format!("/issues/{number}"));
+        let answer = self.fetch(self.request(Method::Get, &path, &[])).await?;
+        // A whole answer that is none will be none again.
+        let issue: wire::Issue = answer.json().map_err(bad_reply)?;
+        issue.try_into()
+    }
+
+    /// The comments at one issue or pull request that were written or changed since a time.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn issue_comments(
+        &self,
+        repo: &RepoName,
+        issue: IssueNumber,
+        since: Option<Timestamp>,
+    ) -> Result<Listing<ForgeComment>, ForgeError> {
+        let since = since.map(seconds);
+        let query: Vec<_> = since.iter().map(|since| ("since", &**since)).collect();
+        let path = repo_path(repo, &format!("/issues/{issue}/comments"));
+        let found = self.list::<wire::Comment>(&path, &query).await?;
+        found.try_map(ForgeComment::try_from)
+    }
+
+    /// One page of a repository's issues, pull requests not among them. Words are matched by Gitea
+    /// and Forgejo; for words on GitHub use [`search_issues`](Self::search_issues).
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn issues(
+        &self,
+        repo: &RepoName,
+        filter: IssueFilter<'_>,
+    ) -> Result<Listing<ForgeIssue>, ForgeError> {
+        let query = [
+            ("state", filter.state_word()),
+            ("type", "issues"),
+            ("q", filter.text),
+        ];
+        let query = &query[..if filter.text.is_empty() { 2 } else { 3 }];
+        let path = repo_path(repo, "/issues");
+        let mut found: Listing<wire::Issue> =
+            self.list_pages(&path, query, filter.page.max(1), 1).await?;
+        found.items.retain(|issue| !issue.is_pull());
+        found.try_map(ForgeIssue::try_from)
+    }
+
+    /// One page of the issues that hold words, in all repositories the token can see; on GitHub
+    /// the words may hold its qualifiers (`repo:acme/site`).
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn search_issues(
+        &self,
+        filter: IssueFilter<'_>,
+    ) -> Result<Listing<ForgeIssue>, ForgeError> {
+        let state = filter.state_word();
+        if self.kind() != forge_core::Forge::GitHub {
+            let query = [("q", filter.text), ("type", "issues"), ("state", state)];
+            let page = filter.page.max(1);
+            let found = self.list_pages::<wire::Issue>("/repos/issues/search", &query, page, 1);
+            return found.await?.try_map(ForgeIssue::try_from);
+        }
+        let mut words = format!("{} is:issue", filter.text);
+        if filter.open.is_some() {
+            words.push_str(" state:");
+            words.push_str(state);
+        }
+        let page = filter.page.max(1).to_string();
+        let query = [("q", &*words), ("per_page", "50"), ("page", &*page)];
+        let found: wire::SearchPage = self
+            .read(self.request(Method::Get, "/search/issues", &query))
+            .await?;
+        let read = (filter.page.max(1) - 1) * 50 + found.items.len();
+        let listing = Listing {
+            more: (read as u64) < found.total_count && !found.items.is_empty(),
+            items: found.items,
+        };
+        listing.try_map(ForgeIssue::try_from)
+    }
+}
+
+/// A time to the second: what all forges read.
+fn seconds(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+impl wire::Issue {
+    fn is_pull(&self) -> bool {
+        self.pull_request
+            .as_ref()
+            .is_some_and(|pull| !pull.is_null())
+    }
+
+    fn repo(&self) -> Option<RepoName> {
+        if let Some(repo) = &self.repository {
+            return repo.full_name.parse().ok();
+        }
+        let mut parts = self.repository_url.as_deref()?.rsplit('/');
+        let (repo, owner) = (parts.next()?, parts.next()?);
+        format!("{owner}/{repo}").parse().ok()
+    }
+}
+
+impl TryFrom<wire::Issue> for ForgeIssue {
+    type Error = ForgeError;
+
+    fn try_from(issue: wire::Issue) -> Result<Self, ForgeError> {
+        Ok(Self {
+            repo: issue.repo(),
+            number: issue.number.try_into().map_err(bad_reply)?,
+            title: issue.title,
+            body: issue.body.unwrap_or_default(),
+            is_open: issue.state == "open",
+            html_url: issue.html_url,
+            author: issue.user.and_then(|user| user.login.parse().ok()),
+            labels: issue.labels.into_iter().map(|label| label.name).collect(),
+            created_at: issue.created_at.and_then(|at| at.parse().ok()),
+            updated_at: issue.updated_at.and_then(|at| at.parse().ok()),
+            closed_at: issue.closed_at.and_then(|at| at.parse().ok()),
+        })
+    }
+}
+
+impl TryFrom<wire::Comment> for ForgeComment {
+    type Error = ForgeError;
+
+    fn try_from(comment: wire::Comment) -> Result<Self, ForgeError> {
+        let created_at: Timestamp = comment.created_at.parse().map_err(bad_reply)?;
+        let pull = comment.pull_request_url.filter(|url| !url.is_empty());
+        let at_pull = comment
+            .html_url
+            .as_deref()
+            .is_some_and(|url| url.contains("/pull/") || url.contains("/pulls/"));
+        let page = comment.issue_url.filter(|url| !url.is_empty());
+        let issue = page.as_deref().or(pull.as_deref()).and_then(last_number);
+        Ok(Self {
+            id: comment.id.try_into().map_err(bad_reply)?,
+            body: comment.body.unwrap_or_default(),
+            author: comment.user.and_then(|user| user.login.parse().ok()),
+            issue,
+            is_pull: pull.is_some() || at_pull,
+            created_at,
+            updated_at: comment
+                .updated_at
+                .and_then(|at| at.parse().ok())
+                .unwrap_or(created_at),
+            html_url: comment.html_url,
+            author_association: comment.author_association,
+        })
+    }
+}
+
+/// The number at an address's end: `…/issues/17`.
+fn last_number(url: &str) -> Option<IssueNumber> {
+    let number: u64 = url.rsplit('/').next()?.parse().ok()?;
+    number.try_into().ok()
+}
+
+pub(super) fn bad_reply(error: impl std::fmt::Display) -> ForgeError {
+    ForgeError::permanent(
+        Refusal::BadReply,
+        format!("the forge's answer is unreadable: {error}"),
+    )
+}

@@ -1,0 +1,22 @@
+//! Every call to the outside world over HTTP: one client with deadlines, limits, retries and an
+//! address policy, and on it the protocols that are spoken.
+//!
+//! - [`http`]: the client.
+//! - [`forge`]: Gitea, Forgejo and GitHub.
+//! - [`llm`]: language-model servers, Ollama's protocol and the OpenAI-style one.
+//! - [`atomic`]: signed requests to an Atomic Data server.
+//! - [`s3`]: S3-compatible object storage.
+//! - [`vmm`]: the VM manager's API, as the runner uses it.
+//! - [`ws`]: a WebSocket to another server.
+//!
+//! This crate is the only user of awc but for the command-line clients. Clients belong to one
+//! thread: each arbiter makes its own, cheaply.
+
+pub mod atomic;
+pub mod forge;
+pub mod http;
+mod lines;
+pub mod llm;
+pub mod s3;
+pub mod vmm;
+pub mod ws;

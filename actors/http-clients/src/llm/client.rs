@@ -1,0 +1,198 @@
+//! The client.
+
+use std::time::Duration;
+
+use config_core::Secret;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use url::Url;
+
+use super::error::{LlmError, checked};
+use super::protocol::{LlmProtocol, ends_in_version};
+use super::shapes::{ChatReply, ChatRequest};
+use super::stream::{ChatStream, Parser};
+use super::{ollama, openai};
+use crate::http::{HttpClient, Method, Request, Response, RetryPolicy};
+
+/// Where a hosted provider is when none is configured.
+pub const OPENROUTER: &str = "https://openrouter.ai/api/v1";
+
+/// The largest answer that is read, in bytes.
+const ANSWER: usize = 16 << 20;
+/// Lists of models are asked for so often.
+const READS: RetryPolicy = RetryPolicy {
+    attempts: 2,
+    first: Duration::from_millis(200),
+    longest: Duration::from_secs(5),
+};
+
+/// A language-model server. Clones share the connections.
+#[derive(Clone)]
+pub struct LlmClient {
+    http: HttpClient,
+    protocol: LlmProtocol,
+    base: Url,
+    key: Option<Secret<String>>,
+}
+
+impl LlmClient {
+    /// A client of the server at `base`: `http://127.0.0.1:11434` for Ollama; for the OpenAI-style
+    /// protocol with or without the `/v1` (or another version) at its end.
+    ///
+    /// Answers take as long as a model takes: give `http` a deadline to match, and an idle time for
+    /// streams.
+    #[must_use]
+    pub fn new(
+        http: HttpClient,
+        protocol: LlmProtocol,
+        base: Url,
+        key: Option<Secret<String>>,
+    ) -> Self {
+        Self {
+            http,
+            protocol,
+            base,
+            key,
+        }
+    }
+
+    /// Which protocol is spoken.
+    #[must_use]
+    pub fn protocol(&self) -> LlmProtocol {
+        self.protocol
+    }
+
+    /// The names of the models the server has.
+    ///
+    /// # Errors
+    /// See [`LlmError`].
+    pub async fn models(&self) -> Result<Vec<String>, LlmError> {
+        let path = self.path("api/tags", "models");
+        let request = self.request(Method::Get, path).at_most(ANSWER);
+        let response = self.http.call_retrying(request, &READS).await?;
+        let response = checked(response)?;
+        Ok(match self.protocol {
+            LlmProtocol::Ollama => {
+                let tags: ollama::Tags = json(&response)?;
+                tags.models.into_iter().map(|tag| tag.name).collect()
+            }
+            LlmProtocol::OpenAi => {
+                let models: openai::Models = json(&response)?;
+                models.data.into_iter().map(|model| model.id).collect()
+            }
+        })
+    }
+
+    /// Whether a server with these models has one: for Ollama a name without a tag means `:latest`.
+    #[must_use]
+    pub fn has_model(&self, models: &[String], name: &str) -> bool {
+        let latest = format!("{name}:latest");
+        let untagged = self.protocol == LlmProtocol::Ollama && !name.contains(':');
+        let same = |model: &String| model == name || (untagged && *model == latest);
+        models.iter().any(same)
+    }
+
+    /// Asks a model and reads the whole answer.
+    ///
+    /// # Errors
+    /// See [`LlmError`].
+    pub async fn chat(&self, request: &ChatRequest) -> Result<ChatReply, LlmError> {
+        let sent = self.chat_request(request, false).at_most(ANSWER);
+        let response = checked(self.http.call(sent).await?)?;
+        let value: Value = json(&response)?;
+        match self.protocol {
+            LlmProtocol::Ollama => ollama::reply(value),
+            LlmProtocol::OpenAi => openai::reply(value),
+        }
+    }
+
+    /// Asks a model and gives the answer as it comes.
+    ///
+    /// # Errors
+    /// See [`LlmError`]; further ones come from the stream.
+    pub async fn chat_stream(&self, request: &ChatRequest) -> Result<ChatStream, LlmError> {
+        let sent = self.chat_request(request, true);
+        let sent = match self.protocol {
+            LlmProtocol::Ollama => sent,
+            LlmProtocol::OpenAi => sent.header("accept", "text/event-stream"),
+        };
+        let streaming = match self.http.open_or_read(sent).await? {
+            Ok(streaming) => streaming,
+            Err(refused) => return Err(checked(refused).expect_err("its status is not 2xx")),
+        };
+        let parser = match self.protocol {
+            LlmProtocol::Ollama => Parser::json_lines(),
+            LlmProtocol::OpenAi => Parser::server_sent(),
+        };
+        Ok(ChatStream::new(streaming, parser, ANSWER))
+    }
+
+    /// The vectors of some texts, in their order, all of one length.
+    ///
+    /// # Errors
+    /// See [`LlmError`]; too few vectors, or ones of different lengths, are `BadReply`.
+    pub async fn embed(&self, model: &str, input: &[String]) -> Result<Vec<Vec<f32>>, LlmError> {
+        if input.is_empty() {
+            return Ok(Vec::new());
+        }
+        let request = self.request(Method::Post, self.path("api/embed", "embeddings"));
+        let request = match self.protocol {
+            LlmProtocol::Ollama => request.json(&ollama::Embed { model, input }),
+            LlmProtocol::OpenAi => request.json(&openai::Embed { model, input }),
+        };
+        // Vectors take some ten bytes a number in JSON.
+        let response = self.http.call(request.at_most(ANSWER * 4)).await?;
+        let response = checked(response)?;
+        let vectors = match self.protocol {
+            LlmProtocol::Ollama => json::<ollama::EmbedReply>(&response)?.embeddings,
+            LlmProtocol::OpenAi => {
+                let mut found = json::<openai::EmbedReply>(&response)?.data;
+                found.sort_by_key(|embedding| embedding.index);
+                found.into_iter().map(|found| found.embedding).collect()
+            }
+        };
+        let width = vectors.first().map_or(0, Vec::len);
+        let even = vectors.iter().all(|vector| vector.len() == width);
+        if vectors.len() != input.len() || width == 0 || !even {
+            return Err(LlmError::BadReply(
+                "it does not hold one vector for each text".to_owned(),
+            ));
+        }
+        Ok(vectors)
+    }
+
+    fn chat_request(&self, request: &ChatRequest, stream: bool) -> Request {
+        let body = match self.protocol {
+            LlmProtocol::Ollama => ollama::chat_body(request, stream),
+            LlmProtocol::OpenAi => openai::chat_body(request, stream),
+        };
+        self.request(Method::Post, self.path("api/chat", "chat/completions"))
+            .json(&body)
+    }
+
+    fn request(&self, method: Method, url: Url) -> Request {
+        let request = Request::new(method, url);
+        match &self.key {
+            Some(key) => request.authorization("Bearer", key),
+            None => request,
+        }
+    }
+
+    /// An address of the API.
+    fn path(&self, ollama: &str, openai: &str) -> Url {
+        let base = self.base.path().trim_end_matches('/');
+        let path = match self.protocol {
+            LlmProtocol::Ollama => format!("{base}/{ollama}"),
+            LlmProtocol::OpenAi if ends_in_version(base) => format!("{base}/{openai}"),
+            LlmProtocol::OpenAi => format!("{base}/v1/{openai}"),
+        };
+        let mut url = self.base.clone();
+        url.set_path(&path);
+        url.set_query(None);
+        url
+    }
+}
+
+fn json<T: DeserializeOwned>(response: &Response) -> Result<T, LlmError> {
+    Ok(response.json()?)
+}

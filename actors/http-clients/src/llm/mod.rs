@@ -1,0 +1,26 @@
+//! Language-model servers: Ollama's protocol and the OpenAI-style one, behind one client.
+//!
+//! ```text
+//! LlmClient::chat         ──▶ ChatReply                    whole, bounded
+//! LlmClient::chat_stream  ──▶ ChatStream ──▶ ChatEvent…    as it comes, idle time-out
+//! LlmClient::embed        ──▶ vectors, one for each text
+//! LlmClient::models       ──▶ names
+//! ```
+//!
+//! A stream that ends without the protocol's own end (`[DONE]`, `"done": true`) is an error, never
+//! a short answer. What the server says in the middle of a stream (`{"error": …}`) is an error too,
+//! whatever the status was. Dropping a stream ends the request, and with it the server's work.
+
+mod client;
+mod error;
+mod ollama;
+mod openai;
+mod protocol;
+mod shapes;
+mod stream;
+
+pub use client::{LlmClient, OPENROUTER};
+pub use error::LlmError;
+pub use protocol::LlmProtocol;
+pub use shapes::{ChatEvent, ChatReply, ChatRequest, Format, Message, Role, StopReason, Usage};
+pub use stream::ChatStream;

@@ -1,0 +1,245 @@
+//! The client.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use config_core::Secret;
+use futures_util::Stream;
+use url::Url;
+use vmm_api_core::{
+    Allocated, ExecReport, ExecStarted, Health, LeaseRequest, LeaseView, NewExec, NewVm, Released,
+    UnixMs, Vm,
+};
+
+use super::error::{VmmError, checked};
+use super::follow::Follow;
+use crate::http::{HttpClient, HttpError, Method, Request, Response, RetryPolicy, Streaming};
+
+/// Answers but lists and files are small.
+const SMALL: usize = 256 << 10;
+/// The longest list of VMs that is read.
+const LIST: usize = 4 << 20;
+/// Reads and idempotent writes are repeated so often.
+const RETRIES: RetryPolicy = RetryPolicy {
+    attempts: 3,
+    first: Duration::from_millis(200),
+    longest: Duration::from_secs(5),
+};
+
+/// A VM manager. Clones share the connections.
+#[derive(Clone)]
+pub struct VmmClient {
+    http: HttpClient,
+    base: Url,
+    token: Option<Secret<String>>,
+}
+
+impl VmmClient {
+    /// A client of the manager at `base`, with its bearer token.
+    ///
+    /// Give `http` no redirects, or those of one origin: the token never goes to another anyway.
+    #[must_use]
+    pub fn new(http: HttpClient, base: Url, token: Option<Secret<String>>) -> Self {
+        Self { http, base, token }
+    }
+
+    /// How the manager is.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn health(&self) -> Result<Health, VmmError> {
+        let request = Request::get(self.address(&["health"])).at_most(SMALL);
+        Ok(self.retrying(request).await?.json()?)
+    }
+
+    /// All its VMs.
+    ///
+    /// # Errors
+    /// See [`VmmError`]; a list above 4 MiB is `BadReply`.
+    pub async fn list(&self) -> Result<Vec<Vm>, VmmError> {
+        let request = self.request(Method::Get, &["vms"]).at_most(LIST);
+        Ok(self.retrying(request).await?.json()?)
+    }
+
+    /// Requests a VM. The same `key` gives the same VM, however often it is asked: repeat it after
+    /// an error whose outcome is unknown.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn create(
+        &self,
+        key: &str,
+        vm: &NewVm,
+        within: Duration,
+    ) -> Result<Allocated, VmmError> {
+        let request = self
+            .request(Method::Post, &["vms"])
+            .header("idempotency-key", key)
+            .json(vm)
+            .idempotent()
+            .at_most(SMALL)
+            .within(within);
+        // Waiting for room is the caller's business: 503 goes to them with its delay.
+        let response = self.http.call(request).await?;
+        Ok(checked(response)?.json()?)
+    }
+
+    /// One VM.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn get(&self, id: &str) -> Result<Vm, VmmError> {
+        let request = self.request(Method::Get, &["vms", id]).at_most(SMALL);
+        Ok(self.retrying(request).await?.json()?)
+    }
+
+    /// Ends a VM; one that has ended already is no error.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn delete(&self, id: &str) -> Result<(), VmmError> {
+        let request = self.request(Method::Delete, &["vms", id]).at_most(SMALL);
+        not_found_is_done(self.retrying(request).await)
+    }
+
+    /// Unpacks a tar stream below a directory of the VM.
+    ///
+    /// # Errors
+    /// See [`VmmError`]; an error of `tar` itself is `Upload`.
+    pub async fn put_files(
+        &self,
+        id: &str,
+        path: &str,
+        tar: impl Stream<Item = Result<Bytes, std::io::Error>> + 'static,
+        within: Duration,
+    ) -> Result<(), VmmError> {
+        let request = self
+            .files(Method::Put, id, path)
+            .header("content-type", "application/x-tar")
+            .chunks(tar)
+            .at_most(SMALL)
+            .within(within);
+        let sent = self.http.call(request).await;
+        let response = sent.map_err(|error| match error {
+            HttpError::BadRequest { reason, .. } => VmmError::Upload(reason),
+            error => error.into(),
+        })?;
+        checked(response).map(drop)
+    }
+
+    /// Packs what is at a path of the VM: a tar stream, as it comes.
+    ///
+    /// # Errors
+    /// See [`VmmError`]; errors in the stream are [`HttpError`]s.
+    pub async fn get_files(&self, id: &str, path: &str) -> Result<Streaming, VmmError> {
+        self.open(self.files(Method::Get, id, path)).await
+    }
+
+    /// Runs something in a VM; gives the execution's id.
+    ///
+    /// # Errors
+    /// See [`VmmError`]. It is never sent twice.
+    pub async fn exec(&self, id: &str, exec: &NewExec) -> Result<String, VmmError> {
+        let request = self.request(Method::Post, &["vms", id, "exec"]).json(exec);
+        let response = self.http.call(request.at_most(SMALL)).await?;
+        let started: ExecStarted = checked(response)?.json()?;
+        Ok(started.exec_id)
+    }
+
+    /// How an execution stands.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn exec_report(&self, id: &str, exec: &str) -> Result<ExecReport, VmmError> {
+        let request = self.request(Method::Get, &["vms", id, "exec", exec]);
+        Ok(self.retrying(request.at_most(SMALL)).await?.json()?)
+    }
+
+    /// Follows an execution from its first output to its end. Silence longer than the client's
+    /// idle time is an error: the manager sends a keep-alive every 15 s.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn follow(&self, id: &str, exec: &str) -> Result<Follow, VmmError> {
+        let mut request = self.request(Method::Get, &["vms", id, "exec", exec]);
+        request.url.set_query(Some("follow=1"));
+        Ok(Follow::new(self.open(request).await?))
+    }
+
+    /// Kills an execution with all its processes; one that has ended already is no
+    /// error.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn kill(&self, id: &str, exec: &str) -> Result<(), VmmError> {
+        let request = self.request(Method::Delete, &["vms", id, "exec", exec]);
+        not_found_is_done(self.retrying(request.at_most(SMALL)).await)
+    }
+
+    /// Extends a VM's lease: so many seconds from now.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn lease(&self, id: &str, seconds: u64) -> Result<UnixMs, VmmError> {
+        let lease = LeaseRequest { lease_s: seconds };
+        let request = self
+            .request(Method::Post, &["vms", id, "lease"])
+            .json(&lease);
+        let response = self.retrying(request.idempotent().at_most(SMALL)).await?;
+        let leased: LeaseView = response.json()?;
+        Ok(leased.lease_until)
+    }
+
+    /// Has the manager release what is stuck.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn release_stuck(&self) -> Result<Released, VmmError> {
+        let request = self
+            .request(Method::Delete, &["vms", "stuck"])
+            .at_most(LIST);
+        Ok(self.retrying(request).await?.json()?)
+    }
+
+    async fn open(&self, request: Request) -> Result<Streaming, VmmError> {
+        match self.http.open_or_read(request).await? {
+            Ok(streaming) => Ok(streaming),
+            Err(refused) => Err(checked(refused).expect_err("its status is not 2xx")),
+        }
+    }
+
+    async fn retrying(&self, request: Request) -> Result<Response, VmmError> {
+        let response = self.http.call_retrying(request, &RETRIES).await?;
+        checked(response)
+    }
+
+    fn files(&self, method: Method, id: &str, path: &str) -> Request {
+        let mut request = self.request(method, &["vms", id, "files"]);
+        request.url.query_pairs_mut().append_pair("path", path);
+        request
+    }
+
+    fn request(&self, method: Method, path: &[&str]) -> Request {
+        let request = Request::new(method, self.address(path));
+        match &self.token {
+            Some(token) => request.authorization("Bearer", token),
+            None => request,
+        }
+    }
+
+    /// An address below the base; the parts are escaped.
+    fn address(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        url
+    }
+}
+
+fn not_found_is_done(answer: Result<Response, VmmError>) -> Result<(), VmmError> {
+    match answer {
+        Ok(_) | Err(VmmError::NotFound(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}

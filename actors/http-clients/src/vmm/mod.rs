@@ -1,0 +1,21 @@
+//! The VM manager, as its users speak to it: any manager with this API can stand behind it.
+//!
+//! The calls and their JSON are those of [`vmm_api_core`]. Every call carries
+//! `Authorization: Bearer <token>`; only `GET /health` needs none. Errors are problem details
+//! (RFC 9457), of which `detail` is shown.
+//!
+//! The last line of a followed execution is an [`ExecReport`]. A stream that ends without it is
+//! [`VmmError::Lost`]: an exit code is never made up.
+
+mod client;
+mod error;
+mod follow;
+
+pub use client::VmmClient;
+pub use error::VmmError;
+pub use follow::{Follow, FollowEvent};
+pub use vmm_api_core::network::AllowList;
+pub use vmm_api_core::{
+    Allocated, ExecReport, ExecState, Health, HealthStatus, ImageRef, Isolation, Kvm, Network,
+    NewExec, NewVm, OutputStream, Owner, PoolView, Released, ReleasedVm, Source, UnixMs, Vm,
+};

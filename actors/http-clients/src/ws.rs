@@ -1,0 +1,146 @@
+//! A WebSocket to another server: frames as they come, both ways.
+//!
+//! The connection is made like those of [`http`](crate::http): the name is looked up once, its
+//! address passes the policy, TLS is ours. Frames are bounded in size; nothing is put together, so
+//! nothing grows.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use awc::Client;
+use awc::error::{WsClientError, WsProtocolError};
+use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
+use url::Url;
+
+pub use actix_http::ws::{CloseCode, CloseReason, Frame, Item, Message};
+
+use crate::http::{AddressPolicy, ConnectOptions, Connector, HttpError, Tls, failure, shown};
+
+/// How a connection is made, and how large its frames may be.
+#[derive(Debug, Clone)]
+pub struct WsOptions {
+    /// Longest time for look-up, connection, TLS handshake and upgrade.
+    pub connect: Duration,
+    /// Largest frame in bytes.
+    pub max_frame: usize,
+    /// Which addresses may be connected to.
+    pub addresses: AddressPolicy,
+    /// Which certificates are trusted.
+    pub tls: Tls,
+}
+
+impl Default for WsOptions {
+    /// 5 s, 64 KiB, any address, the system's certificates.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            max_frame: 64 << 10,
+            addresses: AddressPolicy::Any,
+            tls: Tls::System,
+        }
+    }
+}
+
+/// What sends to the other server.
+pub struct WsSender(Pin<Box<dyn Sink<Message, Error = WsProtocolError>>>);
+
+/// What comes from the other server.
+pub struct WsReceiver(Pin<Box<dyn Stream<Item = Result<Frame, WsProtocolError>>>>);
+
+/// Connects to a `ws` or `wss` address.
+///
+/// # Errors
+/// [`HttpError::Unavailable`], [`HttpError::TimedOut`], [`HttpError::Refused`] as for a call;
+/// [`HttpError::Status`] when the server answers but does not upgrade.
+pub async fn connect(url: &Url, options: &WsOptions) -> Result<(WsSender, WsReceiver), HttpError> {
+    let secure = matches!(url.scheme(), "wss" | "https");
+    let connector = Connector(Rc::new(ConnectOptions {
+        within: options.connect,
+        addresses: options.addresses.clone(),
+        unix_socket: None,
+        tls: secure.then(|| options.tls.clone()),
+    }));
+    let connector = awc::Connector::new()
+        .connector(connector)
+        .timeout(options.connect * 2);
+    let client = Client::builder()
+        .connector(connector)
+        .no_default_headers()
+        .disable_timeout()
+        .disable_redirects()
+        .finish();
+    // The connection is TLS already where it has to be; awc must not make it so once more.
+    let query = url.query().map(|query| format!("?{query}"));
+    let (host, path) = (url.host_str().unwrap_or_default(), url.path());
+    let port = url.port().unwrap_or(if secure { 443 } else { 80 });
+    let plain = format!("ws://{host}:{port}{path}{}", query.unwrap_or_default());
+    let request = client.ws(plain).max_frame_size(options.max_frame);
+    let connecting = Box::pin(request.connect());
+    let connected = tokio::time::timeout(options.connect, connecting).await;
+    let timed_out = || HttpError::TimedOut {
+        url: shown(url),
+        after: options.connect,
+        phase: crate::http::Phase::Waiting,
+    };
+    let connected = connected.map_err(|_| timed_out())?;
+    let (_, framed) = connected.map_err(|error| of_awc(url, options, error))?;
+    let (sender, receiver) = framed.split();
+    Ok((WsSender(Box::pin(sender)), WsReceiver(Box::pin(receiver))))
+}
+
+impl WsSender {
+    /// Sends a frame; it waits while the other server reads nothing.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub async fn send(&mut self, message: Message) -> Result<(), WsGone> {
+        let sent = self.0.send(message).await;
+        sent.map_err(|error| WsGone(error.to_string()))
+    }
+}
+
+impl WsReceiver {
+    /// The next frame; `None` when the connection has ended.
+    ///
+    /// # Errors
+    /// The connection broke, or a frame is not as it has to be.
+    pub async fn next(&mut self) -> Option<Result<Frame, WsGone>> {
+        let frame = self.0.next().await?;
+        Some(frame.map_err(|error| WsGone(error.to_string())))
+    }
+}
+
+/// The connection is of no use any more.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the connection broke: {0}")]
+pub struct WsGone(pub String);
+
+fn of_awc(url: &Url, options: &WsOptions, error: WsClientError) -> HttpError {
+    match error {
+        WsClientError::SendRequest(error) => failure(url, options.connect, error),
+        WsClientError::InvalidResponseStatus(status) => HttpError::Status {
+            url: shown(url),
+            status: status.as_u16(),
+            retry_after: None,
+            body: String::new(),
+        },
+        other => HttpError::Unavailable {
+            url: shown(url),
+            reason: other.to_string(),
+            sent: true,
+        },
+    }
+}
+
+impl std::fmt::Debug for WsSender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WsSender")
+    }
+}
+
+impl std::fmt::Debug for WsReceiver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WsReceiver")
+    }
+}

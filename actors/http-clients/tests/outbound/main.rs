@@ -1,0 +1,15 @@
+//! The clients against real servers on ports of their own.
+
+#![allow(clippy::unwrap_used)] // the lint knows tests, but not their helpers
+
+mod addresses;
+mod bodies;
+mod calls;
+mod common;
+mod forge;
+mod llm;
+mod redirects;
+mod s3;
+mod streams;
+mod tls;
+mod vmm;
