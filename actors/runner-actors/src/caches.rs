@@ -1,4 +1,5 @@
-//! Caches, as files of the host: by repository and by the reference that wrote them, bounded, the least lately used gone first.
+//! Caches, as files of the host: by repository and by the reference that wrote them, bounded, the
+//! least lately used gone first.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,18 +10,19 @@ use runner_core::cache_scope::CacheScope;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::now_ms;
-use crate::job::{Pending, hashed};
+use crate::stored_tar::{PendingTar, entries, hashed};
 
-/// Where they are; another folder than the one of former versions, which did not know whose a cache was.
-const FOLDER: &str = "scoped-caches";
-const FORMER_FOLDER: &str = "caches";
-/// What strangers' caches may have, as a part of what a repository's own may.
-const STRANGERS_PART: u64 = 4;
+/// Where they are; another directory than the one of previous versions, which did not know whose a
+/// cache was.
+const DIRECTORY: &str = "scoped-caches";
+const FORMER_DIRECTORY: &str = "caches";
+/// Untrusted events have this fraction of a repository's quota, beside it.
+const UNTRUSTED_FRACTION: u64 = 4;
 
 /// The caches of all repositories.
 #[derive(Debug, Clone)]
-pub(crate) struct Caches {
-    folder: PathBuf,
+pub(crate) struct CacheStore {
+    directory: PathBuf,
     quota: u64,
     /// Held while entries come and go.
     changing: Arc<Mutex<()>>,
@@ -28,7 +30,7 @@ pub(crate) struct Caches {
 
 /// What is known of an entry.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Entry {
+struct CacheEntry {
     key: String,
     bytes: u64,
     /// When it was stored, in milliseconds since the Unix epoch.
@@ -44,10 +46,11 @@ pub(crate) struct FoundCache {
     pub(crate) file: File,
 }
 
-impl Caches {
-    /// Caches below `data`, `quota` bytes for each repository. Those of former versions are removed: nobody knows which branch wrote them.
+impl CacheStore {
+    /// Caches below `data`, `quota` bytes for each repository. Those of previous versions are
+    /// removed: nobody knows which branch wrote them.
     pub(crate) fn open(data: &Path, quota: u64) -> Self {
-        let former = data.join(FORMER_FOLDER);
+        let former = data.join(FORMER_DIRECTORY);
         if former.is_dir() {
             let removed = std::fs::remove_dir_all(&former);
             let error = removed.err().map(|error| error.to_string());
@@ -57,18 +60,18 @@ impl Caches {
                 "caches of a former version are removed: they do not say which branch wrote them"
             );
         }
-        let folder = data.join(FOLDER);
-        remove_unfinished(&folder);
+        let directory = data.join(DIRECTORY);
+        remove_unfinished(&directory);
         Self {
-            folder,
+            directory,
             quota,
             changing: Arc::default(),
         }
     }
 
     fn of_repository(&self, scope: &CacheScope) -> PathBuf {
-        let whose = if scope.untrusted { "strangers" } else { "own" };
-        self.folder.join(hashed(&scope.repository)).join(whose)
+        let owner = if scope.untrusted { "strangers" } else { "own" };
+        self.directory.join(hashed(&scope.repository)).join(owner)
     }
 
     fn of_scope(&self, scope: &CacheScope) -> PathBuf {
@@ -76,27 +79,27 @@ impl Caches {
     }
 
     /// A file to write a new entry to.
-    pub(crate) fn create(&self, scope: &CacheScope, key: &str) -> std::io::Result<Pending> {
-        Pending::new(&self.of_scope(scope), key)
+    pub(crate) fn create(&self, scope: &CacheScope, key: &str) -> std::io::Result<PendingTar> {
+        PendingTar::new(&self.of_scope(scope), key)
     }
 
     /// Whether the scope has an entry of exactly this key.
     pub(crate) fn has(&self, scope: &CacheScope, key: &str) -> bool {
-        let entries = entries(&self.of_scope(scope));
+        let entries: Vec<(CacheEntry, PathBuf)> = entries(&self.of_scope(scope));
         entries.iter().any(|(entry, _)| entry.key == key)
     }
 
     /// Makes a written entry count; others go for it where the repository has no room.
-    pub(crate) fn keep(&self, scope: &CacheScope, pending: Pending) -> std::io::Result<u64> {
+    pub(crate) fn keep(&self, scope: &CacheScope, pending: PendingTar) -> std::io::Result<u64> {
         let quota = if scope.untrusted {
-            self.quota / STRANGERS_PART
+            self.quota / UNTRUSTED_FRACTION
         } else {
             self.quota
         };
         let _changing = self.changing.lock();
         let now = now_ms();
         let kept = pending.keep_as(quota, |key, bytes| {
-            serde_json::to_vec(&Entry {
+            serde_json::to_vec(&CacheEntry {
                 key: key.to_owned(),
                 bytes,
                 at: now,
@@ -107,7 +110,8 @@ impl Caches {
         Ok(kept.bytes)
     }
 
-    /// The entry for `key`, else the newest whose key begins with the first of `prefixes` that has one; in the first scope that has any.
+    /// The entry for `key`, else the newest whose key begins with the first of `prefixes` that has
+    /// one; in the first scope that has any.
     pub(crate) fn find(
         &self,
         scopes: &[CacheScope],
@@ -126,7 +130,7 @@ impl Caches {
             .into_iter()
             .flatten()
             .flatten();
-        let mut all: Vec<(Entry, PathBuf)> =
+        let mut all: Vec<(CacheEntry, PathBuf)> =
             scopes.flat_map(|scope| entries(&scope.path())).collect();
         let mut total: u64 = all.iter().map(|(entry, _)| entry.bytes).sum();
         all.sort_by_key(|(entry, _)| entry.used);
@@ -146,8 +150,8 @@ impl Caches {
     }
 }
 
-fn find_in(folder: &Path, key: &str, prefixes: &[String]) -> Option<FoundCache> {
-    let all = entries(folder);
+fn find_in(directory: &Path, key: &str, prefixes: &[String]) -> Option<FoundCache> {
+    let all: Vec<(CacheEntry, PathBuf)> = entries(directory);
     let exact = all.iter().find(|(entry, _)| entry.key == key);
     let by_prefix = || {
         let prefixes = prefixes.iter().filter(|prefix| !prefix.is_empty());
@@ -162,11 +166,12 @@ fn find_in(folder: &Path, key: &str, prefixes: &[String]) -> Option<FoundCache> 
     };
     let (entry, path) = exact.or_else(by_prefix)?;
     let file = File::open(path).ok()?;
-    let used = Entry {
+    let used = CacheEntry {
         used: now_ms(),
         ..entry.clone()
     };
-    // Written beside and moved: a description that is cut is none. One that cannot be written is older than it should be.
+    // Written beside and moved: a description that is cut is none. One that cannot be written is
+    // older than it should be.
     let part = path.with_extension("used");
     let written = serde_json::to_vec(&used)
         .map_err(std::io::Error::other)
@@ -178,21 +183,9 @@ fn find_in(folder: &Path, key: &str, prefixes: &[String]) -> Option<FoundCache> 
     })
 }
 
-fn entries(folder: &Path) -> Vec<(Entry, PathBuf)> {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let described = files.filter_map(|file| {
-        let path = file.path();
-        (path.extension()? == "json").then_some(())?;
-        let entry: Entry = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-        let tar = path.with_extension("tar");
-        tar.is_file().then_some((entry, tar))
-    });
-    described.collect()
-}
-
-/// What was being written when a former life of the runner ended.
-fn remove_unfinished(folder: &Path) {
-    let below = std::fs::read_dir(folder).into_iter().flatten().flatten();
+/// Removes what was being written when the runner's previous incarnation ended.
+fn remove_unfinished(directory: &Path) {
+    let below = std::fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in below {
         let path = entry.path();
         if path.is_dir() {
@@ -209,7 +202,7 @@ fn remove_unfinished(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::tar_of;
+    use crate::tar_guard::tar_of;
 
     fn scope(reference: &str, untrusted: bool) -> CacheScope {
         CacheScope {
@@ -219,14 +212,14 @@ mod tests {
         }
     }
 
-    fn put(caches: &Caches, scope: &CacheScope, key: &str, bytes: usize) {
+    fn put(caches: &CacheStore, scope: &CacheScope, key: &str, bytes: usize) {
         let mut pending = caches.create(scope, key).unwrap();
         pending.write(&tar_of("x", bytes)).unwrap();
         caches.keep(scope, pending).unwrap();
     }
 
     fn found(
-        caches: &Caches,
+        caches: &CacheStore,
         scopes: &[CacheScope],
         key: &str,
         prefixes: &[&str],
@@ -237,8 +230,8 @@ mod tests {
 
     #[test]
     fn r14_caches_are_found_by_key_then_by_prefix_in_their_scope() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let caches = Caches::open(folder.path(), 1 << 20);
+        let directory = tempfile::TempDir::new().unwrap();
+        let caches = CacheStore::open(directory.path(), 1 << 20);
         let (main, other) = (
             scope("refs/heads/main", false),
             scope("refs/heads/evil", false),
@@ -259,9 +252,9 @@ mod tests {
 
     #[test]
     fn t7_a_repository_s_quota_is_kept_by_the_least_lately_used() {
-        let folder = tempfile::TempDir::new().unwrap();
+        let directory = tempfile::TempDir::new().unwrap();
         // A tar of 10,000 bytes has 512 before them and ends on a full block.
-        let caches = Caches::open(folder.path(), 40_000);
+        let caches = CacheStore::open(directory.path(), 40_000);
         let main = [scope("refs/heads/main", false)];
         let theirs = [scope("refs/pull/7/head", true)];
         for key in ["one", "two", "three"] {
@@ -292,12 +285,12 @@ mod tests {
 
     #[test]
     fn t7_caches_of_former_versions_are_nobody_s() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let former = folder.path().join("caches/0123");
+        let directory = tempfile::TempDir::new().unwrap();
+        let former = directory.path().join("caches/0123");
         std::fs::create_dir_all(&former).unwrap();
         std::fs::write(former.join("ab.tar"), b"poison").unwrap();
-        let caches = Caches::open(folder.path(), 1 << 20);
-        assert!(!folder.path().join("caches").exists());
+        let caches = CacheStore::open(directory.path(), 1 << 20);
+        assert!(!directory.path().join("caches").exists());
         assert_eq!(
             found(&caches, &[scope("refs/heads/main", false)], "x", &["x"]),
             None

@@ -1,7 +1,7 @@
 //! The event of a run as it is stored: enough to run it after a restart.
 
 use forge_core::{CommitSha, Event, GitRef, RepoName};
-use outbound::forge::ForgePull;
+use http_clients::forge::ForgePull;
 use runner_core::event::{EventContext, EventKind, StartsNothing};
 use runner_core::expr::Value;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,8 @@ pub struct StoredEvent {
 }
 
 impl StoredEvent {
-    /// The event of a verified webhook, without its body: that is stored as it came, and read when the run is.
+    /// The event of a verified webhook, without its body: that is stored as it came, and read when
+    /// the run is.
     ///
     /// # Errors
     /// When it starts no run.
@@ -282,8 +283,8 @@ impl StoredEvent {
         self
     }
 
-    /// With the head that a reference of the repository has, compared with its default branch: where it comes from is not known, so it
-    /// is treated as a stranger's.
+    /// With the head that a reference of the repository has, compared with its default branch:
+    /// where it comes from is not known, so it is treated as a stranger's.
     pub(crate) fn of_reference(mut self, head: &CommitSha, base: (String, CommitSha)) -> Self {
         self.sha = head.to_string();
         self.before = Some(base.1.to_string());

@@ -1,38 +1,44 @@
-//! Concurrency groups: one run or job of a group at a time, one that waits; a newer one takes the place of the one that waits.
+//! Concurrency groups: one run or job of a group at a time, one that waits; a newer one takes the
+//! place of the one that waits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use runner_core::plan::Group;
+use runner_core::plan::ConcurrencyGroup;
 use tokio::sync::oneshot;
 
 /// All groups.
 #[derive(Clone, Default)]
-pub(crate) struct Groups {
-    groups: Arc<Mutex<HashMap<String, Members>>>,
+pub(crate) struct ConcurrencyGroups {
+    groups: Arc<Mutex<HashMap<String, GroupMembers>>>,
 }
 
-type End = Arc<dyn Fn(String) + Send + Sync>;
+type EndCallback = Arc<dyn Fn(String) + Send + Sync>;
 
 #[derive(Default)]
-struct Members {
-    running: Option<(u64, End)>,
+struct GroupMembers {
+    running: Option<(u64, EndCallback)>,
     waiting: Option<oneshot::Sender<bool>>,
     next: u64,
 }
 
 /// The right to run in a group; dropped, the next one has it.
-pub(crate) struct Ticket {
-    groups: Groups,
+pub(crate) struct GroupTicket {
+    groups: ConcurrencyGroups,
     name: String,
     number: u64,
 }
 
-impl Groups {
-    /// Waits until the group of `repository` is free. `None`: a newer one came while this one waited. `end` is called with the reason
-    /// when a newer one wants this one ended.
-    pub(crate) async fn enter(&self, repository: &str, group: &Group, end: End) -> Option<Ticket> {
+impl ConcurrencyGroups {
+    /// Waits until the group of `repository` is free. `None`: a newer one came while this one
+    /// waited. `end` is called with the reason when a newer one wants this one ended.
+    pub(crate) async fn enter(
+        &self,
+        repository: &str,
+        group: &ConcurrencyGroup,
+        end: EndCallback,
+    ) -> Option<GroupTicket> {
         let name = format!(
             "{}\n{}",
             repository.to_lowercase(),
@@ -46,7 +52,7 @@ impl Groups {
                     None => {
                         members.next += 1;
                         members.running = Some((members.next, Arc::clone(&end)));
-                        return Some(Ticket {
+                        return Some(GroupTicket {
                             groups: self.clone(),
                             number: members.next,
                             name,
@@ -74,7 +80,7 @@ impl Groups {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for GroupTicket {
     fn drop(&mut self) {
         let mut groups = self.groups.groups.lock();
         let Some(members) = groups.get_mut(&self.name) else {
@@ -102,8 +108,8 @@ impl Drop for Ticket {
 mod tests {
     use super::*;
 
-    fn group(cancel_in_progress: bool) -> Group {
-        Group {
+    fn group(cancel_in_progress: bool) -> ConcurrencyGroup {
+        ConcurrencyGroup {
             name: "deploy".to_owned(),
             cancel_in_progress,
         }
@@ -111,8 +117,8 @@ mod tests {
 
     #[actix_rt::test]
     async fn one_runs_one_waits_and_a_newer_one_takes_its_place() {
-        let groups = Groups::default();
-        let nothing: End = Arc::new(|_| {});
+        let groups = ConcurrencyGroups::default();
+        let nothing: EndCallback = Arc::new(|_| {});
         let first = groups
             .enter("a/b", &group(false), Arc::clone(&nothing))
             .await
@@ -137,7 +143,7 @@ mod tests {
 
     #[actix_rt::test]
     async fn the_one_that_runs_is_ended_when_that_is_asked_for() {
-        let groups = Groups::default();
+        let groups = ConcurrencyGroups::default();
         let ended: Arc<Mutex<Vec<String>>> = Arc::default();
         let log = Arc::clone(&ended);
         let first = groups

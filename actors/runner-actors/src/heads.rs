@@ -1,7 +1,9 @@
-//! The newest commit of each branch and pull request that was run, or was there when they were first looked at.
+//! The newest commit of each branch and pull request that was run, or was there when they were
+//! first looked at.
 //!
-//! A webhook and the comparison with the forge can tell of the same commit, in either order: it is run once. A branch that goes back to a
-//! commit it had before is somewhere else than it was, and is run again: the last head decides, not all there were.
+//! A webhook and the comparison with the forge can tell of the same commit, in either order: it is
+//! run once. A branch that goes back to a commit it had before is somewhere else than it was, and
+//! is run again: the last head decides, not all there were.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -30,11 +32,11 @@ impl Row for Head {
 
 /// How a head became known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum HeadSource {
     /// A webhook told of it.
-    Delivered,
+    Webhook,
     /// The forge was asked.
-    CaughtUp,
+    CatchUp,
 }
 
 /// A reference that an event moved.
@@ -66,34 +68,37 @@ fn key(repository: &str, reference: &str) -> String {
     format!("{}\n{reference}", repository.to_lowercase())
 }
 
-/// The run that has this head already, where another delivery about it is to start nothing: forges tell of a pull request's commit as
-/// `opened` and as `synchronized`, and late of what was caught up on.
+/// The run that has this head already, where another delivery about it is to start nothing: forges
+/// tell of a pull request's commit as `opened` and as `synchronized`, and late of what was caught
+/// up on.
 pub(crate) fn run_of(
     rows: &mut impl ReadRows,
-    told: &ReportedHead,
+    reported: &ReportedHead,
 ) -> Result<Option<String>, StoreError> {
-    let head = rows.get(&HEADS, &told.key)?;
-    let same =
-        head.filter(|head| head.sha == told.sha && !told.again && (told.is_pull || head.caught_up));
+    let head = rows.get(&HEADS, &reported.key)?;
+    let same = head.filter(|head| {
+        head.sha == reported.sha && !reported.again && (reported.is_pull || head.caught_up)
+    });
     Ok(same.and_then(|head| head.run))
 }
 
 /// Notes where the reference is now.
 pub(crate) fn note(
     rows: &mut WriteTxn<'_>,
-    told: &ReportedHead,
+    reported: &ReportedHead,
     run: &str,
-    how: How,
+    source: HeadSource,
 ) -> Result<(), StoreError> {
     let head = Head {
-        sha: told.sha.clone(),
+        sha: reported.sha.clone(),
         run: Some(run.to_owned()),
-        caught_up: how == How::CaughtUp,
+        caught_up: source == HeadSource::CatchUp,
     };
-    rows.put(&HEADS, &told.key, &head)
+    rows.put(&HEADS, &reported.key, &head)
 }
 
-/// All that is known of a repository's references of one kind (`refs/heads/`, `refs/pull/`), by their whole names.
+/// All that is known of a repository's references of one kind (`refs/heads/`, `refs/pull/`), by
+/// their whole names.
 pub(crate) fn all(
     rows: &mut impl ReadRows,
     repository: &str,
@@ -111,7 +116,8 @@ pub(crate) fn all(
     Ok(found)
 }
 
-/// Whether a repository's references of one kind were all looked at before: one that is not known is new then.
+/// Whether a repository's references of one kind were all looked at before: one that is not known
+/// is new then.
 pub(crate) fn was_listed(
     rows: &mut impl ReadRows,
     repository: &str,

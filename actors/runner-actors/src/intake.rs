@@ -1,31 +1,42 @@
-//! Deliveries on their way into the store: on the thread that received them, without a detour over an actor.
+//! Deliveries on their way into the store: on the thread that received them, without a detour over
+//! an actor.
 //!
 //! ```text
-//! HTTP worker ─▶ one transaction (delivery, run, event, body) ─▶ arrived ─▶ 202
-//!                                                                   └─ tell ─▶ RunDesk
+//! HTTP worker ─▶ one transaction (delivery, run, event, body) ─▶ RunQueue ─▶ 202
+//!                                                                    └─ wakes ─▶ RunCoordinator
 //! ```
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use forge_actors::deliveries::{Admission, Arrival};
+use forge_actors::deliveries::{Admission, Arrival, Deliveries};
 use forge_core::{BodyDigest, DeliveryId};
-use store::{Piece, StoreError, WriteTxn};
+use store::{Blob, Store, StoreError, WriteTxn};
 
 use crate::clock::now_ms;
-use crate::desk::received;
+use crate::counters::RunCounters;
 use crate::event::StoredEvent;
-use crate::heads::{self, How, ReportedHead};
+use crate::heads::{self, HeadSource, ReportedHead};
+use crate::records::RunRecord;
 use crate::rows::{self, NewRun};
-use crate::service::Shared;
+use crate::run_files::RunFiles;
+use crate::run_queue::RunQueue;
 
 /// Longest wait for a delivery to become durable.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Takes deliveries.
 #[derive(Clone)]
 pub struct RunnerIntake {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) store: Store,
+    /// Deliveries seen already.
+    pub(crate) deliveries: Deliveries,
+    pub(crate) queue: RunQueue,
+    pub(crate) counters: Arc<RunCounters>,
+    pub(crate) files: RunFiles,
+    /// Runs that may wait; beyond it deliveries are refused.
+    pub(crate) max_waiting: usize,
+    pub(crate) keep_runs: usize,
 }
 
 /// A delivery that starts a run.
@@ -38,7 +49,7 @@ pub struct NewDelivery {
     /// What it starts.
     pub event: StoredEvent,
     /// The body itself.
-    pub body: Piece,
+    pub body: Blob,
 }
 
 /// What became of a delivery.
@@ -67,86 +78,85 @@ pub enum NotAccepted {
 }
 
 impl RunnerIntake {
-    /// Stores a delivery and the run it starts; answers once both are durable. A caller that goes away stops nothing.
-    /// To be called on a thread of an actix system.
+    /// Stores a delivery and the run it starts; answers once both are durable. A caller that goes
+    /// away stops nothing. To be called on a thread of an actix system.
     ///
     /// # Errors
     /// See [`NotAccepted`].
     pub async fn accept(&self, delivery: NewDelivery) -> Result<Accepted, NotAccepted> {
-        if self.shared.waiting() >= self.shared.settings.max_waiting {
-            self.shared.figures.refused();
+        if self.queue.waiting() >= self.max_waiting {
+            self.counters.refused();
             return Ok(Accepted::Full);
         }
-        let accepting = actix_rt::spawn(accept(Arc::clone(&self.shared), delivery));
-        match tokio::time::timeout(PATIENCE, accepting).await {
+        let accepting = actix_rt::spawn(self.clone().store_delivery(delivery));
+        match tokio::time::timeout(STORE_TIMEOUT, accepting).await {
             Ok(Ok(accepted)) => Ok(accepted?),
             // It is never cancelled: its thread is ending.
             Ok(Err(_)) => Err(StoreError::Closed.into()),
-            Err(_) => Err(NotAccepted::Late(PATIENCE)),
+            Err(_) => Err(NotAccepted::Late(STORE_TIMEOUT)),
         }
+    }
+
+    async fn store_delivery(self, delivery: NewDelivery) -> Result<Accepted, StoreError> {
+        let NewDelivery {
+            id: delivery,
+            digest,
+            event,
+            body,
+        } = delivery;
+        let record = RunRecord::received(&event, delivery.to_string());
+        let id = record.id.clone();
+        let keep = self.keep_runs;
+        let new = NewRun::delivered(&record, &event, body);
+        let (deliveries, run) = (self.deliveries.clone(), id.clone());
+        let stored = self.store.write(move |rows| {
+            let reported = ReportedHead::of(&event);
+            let known = match &reported {
+                Some(reported) => heads::run_of(rows, reported)?,
+                None => None,
+            };
+            let arrival = Arrival {
+                id: &delivery,
+                body: &digest,
+                subject: None,
+                leads_to: known.as_deref().or(Some(&run)),
+            };
+            let admission = deliveries.admit(rows, &arrival, now_ms())?;
+            if admission == Admission::SameIdOtherBody {
+                tracing::warn!(event = "webhook.same_id", %delivery, "a delivery's id came with another body");
+            }
+            if let Admission::Duplicate { led_to } = admission {
+                return Ok(StoredDelivery::Seen(kept(rows, led_to)?));
+            }
+            if known.is_some() {
+                return Ok(StoredDelivery::Seen(kept(rows, known)?));
+            }
+            new.put(rows)?;
+            if let Some(reported) = &reported {
+                heads::note(rows, reported, &run, HeadSource::Webhook)?;
+            }
+            Ok::<_, StoreError>(StoredDelivery::New(rows::forget_oldest(rows, keep)?))
+        });
+        let stored = stored.await?;
+        self.counters
+            .delivery(matches!(stored, StoredDelivery::New(_)));
+        let forgotten = match stored {
+            StoredDelivery::New(forgotten) => forgotten,
+            StoredDelivery::Seen(run) => return Ok(Accepted::Duplicate { run }),
+        };
+        self.files.remove(forgotten);
+        tracing::info!(event = "webhook.accepted", run = %id, "webhook received");
+        self.queue.push(id.clone());
+        Ok(Accepted::Run(id))
     }
 }
 
 /// What the store made of a delivery.
-enum Stored {
+enum StoredDelivery {
     /// It is new; these runs were forgotten for its own.
     New(Vec<String>),
     /// It was seen before, and started this run.
     Seen(Option<String>),
-}
-
-async fn accept(shared: Arc<Shared>, delivery: NewDelivery) -> Result<Accepted, StoreError> {
-    let NewDelivery {
-        id: delivery,
-        digest,
-        event,
-        body,
-    } = delivery;
-    let record = received(&event, delivery.to_string());
-    let id = record.id.clone();
-    let keep = shared.settings.keep_runs;
-    let new = NewRun::delivered(&record, &event, body);
-    let (deliveries, run) = (shared.deliveries.clone(), id.clone());
-    let stored = shared.store.write(move |rows| {
-        let told = ReportedHead::of(&event);
-        let known = match &told {
-            Some(told) => heads::run_of(rows, told)?,
-            None => None,
-        };
-        let arrival = Arrival {
-            id: &delivery,
-            body: &digest,
-            subject: None,
-            leads_to: known.as_deref().or(Some(&run)),
-        };
-        let admission = deliveries.admit(rows, &arrival, now_ms())?;
-        if admission == Admission::SameIdOtherBody {
-            tracing::warn!(event = "webhook.same_id", %delivery, "a delivery's id came with another body");
-        }
-        if let Admission::Duplicate { led_to } = admission {
-            return Ok(Stored::Seen(kept(rows, led_to)?));
-        }
-        if known.is_some() {
-            return Ok(Stored::Seen(kept(rows, known)?));
-        }
-        new.put(rows)?;
-        if let Some(told) = &told {
-            heads::note(rows, told, &run, How::Delivered)?;
-        }
-        Ok::<_, StoreError>(Stored::New(rows::forget_oldest(rows, keep)?))
-    });
-    let stored = stored.await?;
-    shared.figures.delivery(matches!(stored, Stored::New(_)));
-    let gone = match stored {
-        Stored::New(gone) => gone,
-        Stored::Seen(run) => return Ok(Accepted::Duplicate { run }),
-    };
-    for run in gone {
-        shared.remove_files(&run);
-    }
-    tracing::info!(event = "webhook.accepted", run = %id, "webhook received");
-    shared.start(id.clone());
-    Ok(Accepted::Run(id))
 }
 
 /// The run, unless it was forgotten meanwhile.

@@ -1,5 +1,5 @@
-//! A row that is stored as JSON: fields may come and go without a migration, and a row whose JSON cannot be read is put into the
-//! store's quarantine instead of being passed over in silence.
+//! A row that is stored as JSON: fields may come and go without a migration, and a row whose JSON
+//! cannot be read is put into the store's quarantine instead of being passed over in silence.
 
 use std::fmt;
 use std::marker::PhantomData;

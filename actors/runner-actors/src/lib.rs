@@ -3,58 +3,71 @@
 //! ```text
 //! webhook ─▶ RunnerIntake ──one transaction──▶ delivery + run "received" ──▶ 202
 //!               ▼
-//!            RunDesk starts
+//!         RunCoordinator starts
 //!               ▼
-//!          WorkflowRun ── fetch (git-engine) ── parse, plan (runner-core) ── Board
+//!          WorkflowRun ── fetch (git-engine) ── parse, plan (runner-core) ── PlanState
 //!               │ a copy of a job may start                    ▲ finished
 //!               ▼                                              │
-//!           JobRun ── VM (outbound::vmm) ── steps ── Logs ─────┘
-//!               each change: record + commit status in one transaction ──▶ ForgePoster
+//!           JobRun ── VM (http_clients::vmm) ── steps ── Logs ─────┘
+//!               each change: record + commit status in one transaction ──▶ OutboxWorker
 //! ```
 //!
 //! # What always holds
 //!
-//! - **Accepted means durable.** The intake answers after the delivery and its run are stored together.
-//! - **Every run ends in a record.** A run whose actor, machine or manager goes away is `lost`, with the reason; after a restart of the
-//!   runner jobs that never had a machine are run, jobs that had one are `lost` and their VMs given back, and ended ones keep their ends.
-//! - **Every status ends.** A commit status that was begun gets exactly one terminal state, through the outbox.
+//! - **Accepted means durable.** The intake answers after the delivery and its run are stored
+//!   together.
+//! - **Every run ends in a record.** A run whose actor, machine or manager goes away is `lost`,
+//!   with the reason; after a restart of the runner jobs that never had a machine are run, jobs
+//!   that had one are `lost` and their VMs given back, and ended ones keep their ends.
+//! - **Every status ends.** A commit status that was begun gets exactly one terminal state, through
+//!   the outbox.
 //! - **The token stays here.** It is in no VM, no URL and no argument list.
 
+mod artifacts;
 mod caches;
-mod caretaker;
 mod catch_up;
 mod checkouts;
 mod clock;
-mod desk;
+mod coordinator;
+mod counters;
 mod dispatch;
 mod event;
-mod figures;
+mod former_payload;
+mod garbage_collector;
 mod groups;
 mod heads;
 mod intake;
 mod job;
 mod json_row;
-mod known;
+mod known_repository;
+mod ledger;
 mod log;
 pub mod messages;
-mod parser;
-mod payload;
+mod model_check;
+mod permits;
 mod records;
+mod recovery;
 mod repeat;
+mod repositories;
 mod rows;
 mod run;
+mod run_files;
+mod run_queue;
 mod schedule_clock;
 mod service;
 mod settings;
 mod source;
-mod takeup;
+mod stored_tar;
+mod tar_guard;
+mod tarball;
 mod view;
+mod vmm_status;
 
-pub use desk::RunDesk;
+pub use artifacts::{Artifact, ArtifactStore};
+pub use coordinator::RunCoordinator;
+pub use counters::{BUCKETS, Durations, RunCounters};
 pub use event::StoredEvent;
-pub use figures::{BUCKETS, Durations, Figures};
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
-pub use job::{Stored, Stores};
 pub use log::{LineKind, LogLine, Logs};
 pub use records::{JobEnd, JobRecord, RunRecord, StepRecord};
 pub use service::RunnerService;

@@ -4,7 +4,8 @@
 //! job ──Line──▶ bounded channel ──▶ writer thread ──▶ runs/<run>.jsonl
 //!                                        └── length ──▶ followers (they read the file)
 //! ```
-//! A job that prints faster than the disk takes waits; nothing is held in memory beyond the channel.
+//! A job that prints faster than the disk takes waits; nothing is held in memory beyond the
+//! channel.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// Lines on their way to the disk.
-const CHANNEL: usize = 1024;
+const CAPACITY: usize = 1024;
 
 /// One line of a run's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,38 +64,38 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-enum Order {
+enum LogCommand {
     Line(String, Box<LogLine>),
-    Sync(oneshot::Sender<()>),
+    Flush(oneshot::Sender<()>),
 }
 
 /// The logs of all runs; clones share the writer.
 #[derive(Clone)]
 pub struct Logs {
-    folder: PathBuf,
-    orders: mpsc::Sender<Order>,
+    directory: PathBuf,
+    commands: mpsc::Sender<LogCommand>,
     lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>>,
 }
 
 impl Logs {
-    /// Logs in `folder`, which is made.
+    /// Logs in `directory`, which is made.
     ///
     /// # Errors
-    /// When the folder or the thread cannot be made.
-    pub fn open(folder: &Path) -> std::io::Result<Self> {
-        std::fs::create_dir_all(folder)?;
-        let (orders, receiver) = mpsc::channel(CHANNEL);
+    /// When the directory or the thread cannot be made.
+    pub fn open(directory: &Path) -> std::io::Result<Self> {
+        std::fs::create_dir_all(directory)?;
+        let (commands, receiver) = mpsc::channel(CAPACITY);
         let lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>> = Arc::default();
-        let mut writer = Writer {
-            folder: folder.to_owned(),
+        let mut writer = LogFiles {
+            directory: directory.to_owned(),
             files: HashMap::new(),
             lengths: Arc::clone(&lengths),
         };
         let thread = std::thread::Builder::new().name("run-logs".to_owned());
         thread.spawn(move || writer.run(receiver))?;
         Ok(Self {
-            folder: folder.to_owned(),
-            orders,
+            directory: directory.to_owned(),
+            commands,
             lengths,
         })
     }
@@ -103,15 +104,15 @@ impl Logs {
     pub async fn write(&self, run: &str, line: LogLine) {
         // The writer ends only with the program.
         let _ = self
-            .orders
-            .send(Order::Line(run.to_owned(), Box::new(line)))
+            .commands
+            .send(LogCommand::Line(run.to_owned(), Box::new(line)))
             .await;
     }
 
     /// Waits until all lines so far are in their files.
     pub async fn flush(&self) {
         let (done, waiting) = oneshot::channel();
-        if self.orders.send(Order::Sync(done)).await.is_ok() {
+        if self.commands.send(LogCommand::Flush(done)).await.is_ok() {
             let _ = waiting.await;
         }
     }
@@ -119,7 +120,7 @@ impl Logs {
     /// The file of a run's log; it may not exist yet.
     #[must_use]
     pub fn path(&self, run: &str) -> PathBuf {
-        self.folder.join(format!("{run}.jsonl"))
+        self.directory.join(format!("{run}.jsonl"))
     }
 
     /// Tells the length of a run's log whenever it grows.
@@ -139,28 +140,28 @@ impl Logs {
     }
 }
 
-struct Writer {
-    folder: PathBuf,
+struct LogFiles {
+    directory: PathBuf,
     files: HashMap<String, (BufWriter<File>, u64)>,
     lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>>,
 }
 
 /// Files kept open.
-const OPEN: usize = 64;
+const MAX_OPEN_FILES: usize = 64;
 
-impl Writer {
-    fn run(&mut self, mut orders: mpsc::Receiver<Order>) {
-        while let Some(order) = orders.blocking_recv() {
-            let mut next = Some(order);
-            while let Some(order) = next {
-                match order {
-                    Order::Line(run, line) => self.line(&run, &line),
-                    Order::Sync(done) => {
+impl LogFiles {
+    fn run(&mut self, mut commands: mpsc::Receiver<LogCommand>) {
+        while let Some(command) = commands.blocking_recv() {
+            let mut next = Some(command);
+            while let Some(command) = next {
+                match command {
+                    LogCommand::Line(run, line) => self.line(&run, &line),
+                    LogCommand::Flush(done) => {
                         self.flush();
                         let _ = done.send(());
                     }
                 }
-                next = orders.try_recv().ok();
+                next = commands.try_recv().ok();
             }
             self.flush();
         }
@@ -172,11 +173,11 @@ impl Writer {
         };
         text.push('\n');
         if !self.files.contains_key(run) {
-            if self.files.len() >= OPEN {
+            if self.files.len() >= MAX_OPEN_FILES {
                 self.flush();
                 self.files.clear();
             }
-            let path = self.folder.join(format!("{run}.jsonl"));
+            let path = self.directory.join(format!("{run}.jsonl"));
             match OpenOptions::new().create(true).append(true).open(&path) {
                 Ok(file) => {
                     let length = file.metadata().map_or(0, |meta| meta.len());

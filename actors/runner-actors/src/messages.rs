@@ -5,7 +5,8 @@ use store::StoreError;
 
 use crate::event::StoredEvent;
 
-/// Stores a run that no webhook started, and starts it; gives its id. Sent by `workflow-runner exec`.
+/// Stores a run that no webhook started, and starts it; gives its id. Sent by
+/// `workflow-runner exec`.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<String, StoreError>")]
 pub struct StartEvent {
@@ -19,7 +20,8 @@ pub struct StartEvent {
     pub cause: String,
 }
 
-/// Starts a workflow that says `workflow_dispatch`; gives the run's id. Sent by the HTTP edge, handled by [`crate::RunDesk`].
+/// Starts a workflow that says `workflow_dispatch`; gives the run's id. Sent by the HTTP edge,
+/// handled by [`crate::RunCoordinator`].
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Result<String, NotDispatched>, StoreError>")]
 pub struct Dispatch {
@@ -49,7 +51,8 @@ pub enum NotDispatched {
     Unreachable(String),
 }
 
-/// Runs an ended run again, from its stored event; gives the new run's id. Sent by the HTTP edge, handled by [`crate::RunDesk`].
+/// Runs an ended run again, from its stored event; gives the new run's id. Sent by the HTTP edge,
+/// handled by [`crate::RunCoordinator`].
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Result<String, NotRepeated>, StoreError>")]
 pub struct RepeatRun {
@@ -68,7 +71,8 @@ pub enum NotRepeated {
     Runs(String),
 }
 
-/// Ends a run. Sent by the HTTP edge, handled by [`crate::RunDesk`]; the reply says whether the run was under way.
+/// Ends a run. Sent by the HTTP edge, handled by [`crate::RunCoordinator`]; the reply says whether
+/// the run was under way.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub struct CancelRun {

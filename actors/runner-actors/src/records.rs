@@ -4,6 +4,9 @@ use runner_core::state::{Conclusion, RunState, StepEnd};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::clock::now_ms;
+use crate::event::StoredEvent;
+
 /// One run.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct RunRecord {
@@ -69,9 +72,45 @@ pub struct RunRecord {
     pub jobs: Vec<JobRecord>,
 }
 
+/// A new run's id: in the order of time.
+pub(crate) fn new_run_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
 impl RunRecord {
-    /// Which life of the run it is, over re-runs and restarts of the runner: VMs are named by it, so it never falls.
-    pub(crate) fn life(&self) -> u64 {
+    /// The record of a run that an event starts.
+    pub(crate) fn received(event: &StoredEvent, delivery: String) -> Self {
+        Self {
+            id: new_run_id(),
+            state: RunState::Received,
+            reason: None,
+            repository: event.repository.clone(),
+            event: event.name().to_owned(),
+            action: event.action().map(str::to_owned),
+            reference: event.reference.clone(),
+            sha: event.sha.clone(),
+            actor: event.actor.clone(),
+            delivery,
+            workflow_file: None,
+            name: None,
+            only_job: None,
+            number: 0,
+            attempt: 1,
+            taken_up: 0,
+            repeats: None,
+            repeated_by: None,
+            repository_url: event.html_url.clone(),
+            job_order: Vec::new(),
+            created_at: now_ms(),
+            started_at: None,
+            ended_at: None,
+            jobs: Vec::new(),
+        }
+    }
+
+    /// Which incarnation of the run it is, over re-runs and restarts of the runner: VMs are named
+    /// by it, so it never falls.
+    pub(crate) fn incarnation(&self) -> u64 {
         self.attempt.saturating_add(self.taken_up)
     }
 }

@@ -1,4 +1,5 @@
-//! A run that is run again: a run of its own with the same event, workflow and number, one attempt later.
+//! A run that is run again: a run of its own with the same event, workflow and number, one attempt
+//! later.
 
 use runner_core::state::RunState;
 use store::{StoreError, WriteTxn};
@@ -29,7 +30,8 @@ pub(crate) fn repeat(
     Ok(Ok(next.to_owned()))
 }
 
-/// The newest attempt of a run's number; attempts are newer than what they repeat, so none is forgotten before it.
+/// The newest attempt of a run's number; attempts are newer than what they repeat, so none is
+/// forgotten before it.
 fn last_attempt(rows: &mut WriteTxn<'_>, id: &str) -> Result<Option<RunRecord>, StoreError> {
     let mut last = rows::run(rows, id)?;
     while let Some(next) = last.as_ref().and_then(|run| run.repeated_by.clone()) {

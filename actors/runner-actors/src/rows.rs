@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use store::{Blob, Extent, Piece, ReadRows, Row, StoreError, Table, WriteTxn};
+use store::{Blob, Extent, RawBytes, ReadRows, Row, StoreError, Table, WriteTxn};
 
 use crate::event::StoredEvent;
+use crate::former_payload;
 use crate::json_row::JsonRow;
-use crate::known::Known;
-use crate::payload;
+use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,22 +19,22 @@ impl Row for Counter {
 }
 
 const RUNS: Table<String, RunRow> = Table::new("runner_runs");
-const ARRIVALS: Table<String, Arrival> = Table::new("runner_arrivals");
+const TRIGGERS: Table<String, Trigger> = Table::new("runner_arrivals");
 /// Events and bodies of former versions.
 const FORMER_EVENTS: Table<String, JsonRow<StoredEvent>> = Table::new("runner_events");
-const FORMER_PAYLOADS: Table<String, Blob> = Table::new("runner_payloads");
-const KNOWN: Table<String, JsonRow<Known>> = Table::new("runner_repositories");
+const FORMER_PAYLOADS: Table<String, RawBytes> = Table::new("runner_payloads");
+const KNOWN: Table<String, JsonRow<KnownRepository>> = Table::new("runner_repositories");
 const NUMBERS: Table<String, Counter> = Table::new("runner_numbers");
 
 /// What a run was started by.
 #[derive(Debug, Serialize, Deserialize)]
-struct Arrival {
+struct Trigger {
     /// JSON, byte for byte as it came.
     body: Extent,
     event: JsonRow<StoredEvent>,
 }
 
-impl Row for Arrival {
+impl Row for Trigger {
     const SCHEMA: u16 = 1;
 }
 
@@ -43,7 +43,7 @@ impl Row for Arrival {
 struct RunRow {
     record: JsonRow<RunRecord>,
     /// Until the run is stored again: a delivery costs one row then.
-    arrival: Option<Arrival>,
+    trigger: Option<Trigger>,
 }
 
 impl Row for RunRow {
@@ -51,46 +51,47 @@ impl Row for RunRow {
 
     fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
         let record = (schema == 1).then(|| postcard::from_bytes(body).ok())??;
-        let arrival = None;
-        Some(Self { record, arrival })
+        let trigger = None;
+        Some(Self { record, trigger })
     }
 }
 
 /// Stores a run.
 pub(crate) fn put_run(rows: &mut WriteTxn<'_>, run: &RunRecord) -> Result<(), StoreError> {
     let stored = rows.get(&RUNS, &run.id)?;
-    if let Some(arrival) = stored.and_then(|row| row.arrival) {
-        rows.put(&ARRIVALS, &run.id, &arrival)?;
+    if let Some(trigger) = stored.and_then(|row| row.trigger) {
+        rows.put(&TRIGGERS, &run.id, &trigger)?;
     }
     let record = JsonRow::of(run);
-    let arrival = None;
-    rows.put(&RUNS, &run.id, &RunRow { record, arrival })
+    let trigger = None;
+    rows.put(&RUNS, &run.id, &RunRow { record, trigger })
 }
 
 /// What a run was started by.
-fn arrival(rows: &mut impl ReadRows, id: &String) -> Result<Option<Arrival>, StoreError> {
-    match rows.get(&ARRIVALS, id)? {
-        None => Ok(rows.get(&RUNS, id)?.and_then(|row| row.arrival)),
+fn trigger(rows: &mut impl ReadRows, id: &String) -> Result<Option<Trigger>, StoreError> {
+    match rows.get(&TRIGGERS, id)? {
+        None => Ok(rows.get(&RUNS, id)?.and_then(|row| row.trigger)),
         stored => Ok(stored),
     }
 }
 
-/// A new run and its event, turned into bytes before the store's writer is asked: it serves all, one after the other.
+/// A new run and its event, turned into bytes before the store's writer is asked: it serves all,
+/// one after the other.
 pub(crate) struct NewRun {
     id: String,
     run: JsonRow<RunRecord>,
     event: JsonRow<StoredEvent>,
-    body: Piece,
+    body: Blob,
 }
 
 impl NewRun {
     pub(crate) fn of(run: &RunRecord, event: &StoredEvent) -> Self {
-        let body = Piece::new(event.payload.clone().into());
+        let body = Blob::new(event.payload.clone().into());
         Self::delivered(run, event, body)
     }
 
     /// With the body that came with the event.
-    pub(crate) fn delivered(run: &RunRecord, event: &StoredEvent, body: Piece) -> Self {
+    pub(crate) fn delivered(run: &RunRecord, event: &StoredEvent, body: Blob) -> Self {
         Self {
             id: run.id.clone(),
             run: JsonRow::of(run),
@@ -100,13 +101,13 @@ impl NewRun {
     }
 
     pub(crate) fn put(self, rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
-        let arrival = Arrival {
+        let trigger = Trigger {
             body: rows.append(&self.body)?,
             event: self.event,
         };
         let run = RunRow {
             record: self.run,
-            arrival: Some(arrival),
+            trigger: Some(trigger),
         };
         rows.put(&RUNS, &self.id, &run)
     }
@@ -121,13 +122,13 @@ pub(crate) fn run(rows: &mut impl ReadRows, id: &str) -> Result<Option<RunRecord
 /// The event of a run.
 pub(crate) fn event(rows: &mut impl ReadRows, id: &str) -> Result<Option<StoredEvent>, StoreError> {
     let id = id.to_owned();
-    let Some(Arrival { body, event }) = arrival(rows, &id)? else {
+    let Some(Trigger { body, event }) = trigger(rows, &id)? else {
         return former_event(rows, &id);
     };
     let Some(mut event) = event.value() else {
         return Ok(None);
     };
-    let body = rows.piece(&body)?.unwrap_or_default();
+    let body = rows.blob(&body)?.unwrap_or_default();
     // What is no UTF-8 was never JSON: nothing of it is used.
     event.payload = String::from_utf8(body).unwrap_or_default();
     Ok(Some(event))
@@ -140,9 +141,9 @@ pub(crate) fn put_event(
     event: &StoredEvent,
 ) -> Result<(), StoreError> {
     let id = id.to_owned();
-    if let Some(mut stored) = arrival(rows, &id)? {
+    if let Some(mut stored) = trigger(rows, &id)? {
         stored.event = JsonRow::of(event);
-        rows.put(&ARRIVALS, &id, &stored)?;
+        rows.put(&TRIGGERS, &id, &stored)?;
     }
     Ok(())
 }
@@ -153,7 +154,7 @@ fn former_event(rows: &mut impl ReadRows, id: &String) -> Result<Option<StoredEv
         return Ok(None);
     };
     let stored = rows.get(&FORMER_PAYLOADS, id)?.unwrap_or_default();
-    event.payload = payload::of_former_version(stored).unwrap_or_default();
+    event.payload = former_payload::decode(stored).unwrap_or_default();
     Ok(Some(event))
 }
 
@@ -184,17 +185,18 @@ pub(crate) fn next_number(
 /// Forgets a run.
 pub(crate) fn forget(rows: &mut WriteTxn<'_>, id: &str) -> Result<(), StoreError> {
     let id = id.to_owned();
-    if let Some(Arrival { body, .. }) = arrival(rows, &id)? {
+    if let Some(Trigger { body, .. }) = trigger(rows, &id)? {
         rows.release(&body);
     }
     rows.delete(&RUNS, &id)?;
-    rows.delete(&ARRIVALS, &id)?;
+    rows.delete(&TRIGGERS, &id)?;
     rows.delete(&FORMER_EVENTS, &id)?;
     rows.delete(&FORMER_PAYLOADS, &id)?;
     Ok(())
 }
 
-/// Forgets the oldest runs that have ended, beyond `keep`; gives their ids. Looks at a few only, so that one delivery costs little.
+/// Forgets the oldest runs that have ended, beyond `keep`; gives their ids. Looks at a few only, so
+/// that one delivery costs little.
 pub(crate) fn forget_oldest(
     rows: &mut WriteTxn<'_>,
     keep: usize,
@@ -225,19 +227,22 @@ pub(crate) fn forget_oldest(
 pub(crate) fn known(
     rows: &mut impl ReadRows,
     repository: &str,
-) -> Result<Option<Known>, StoreError> {
+) -> Result<Option<KnownRepository>, StoreError> {
     let row = rows.get(&KNOWN, &repository.to_lowercase())?;
     Ok(row.and_then(JsonRow::value))
 }
 
 /// Stores what is known of a repository.
-pub(crate) fn put_known(rows: &mut WriteTxn<'_>, known: &Known) -> Result<(), StoreError> {
+pub(crate) fn put_known(
+    rows: &mut WriteTxn<'_>,
+    known: &KnownRepository,
+) -> Result<(), StoreError> {
     let key = known.repository.to_lowercase();
     rows.put(&KNOWN, &key, &JsonRow::of(known))
 }
 
 /// All repositories that are known.
-pub(crate) fn all_known(rows: &mut impl ReadRows) -> Result<Vec<Known>, StoreError> {
+pub(crate) fn all_known(rows: &mut impl ReadRows) -> Result<Vec<KnownRepository>, StoreError> {
     let mut all = Vec::new();
     rows.for_each(&KNOWN, .., |_, row| {
         all.extend(row.value());
@@ -262,7 +267,7 @@ mod tests {
         let sha = "1".repeat(40);
         let mut event = StoredEvent::local(EventKind::Push, &repository, &reference, &sha, "u");
         event.payload = BODY.to_owned();
-        (crate::desk::received(&event, "d-1".to_owned()), event)
+        (RunRecord::received(&event, "d-1".to_owned()), event)
     }
 
     fn read(store: &Store, id: &str) -> Option<StoredEvent> {
@@ -302,12 +307,46 @@ mod tests {
         let put = store.write_blocking(move |rows| {
             rows.put(&FORMER_RUNS, &id, &former)?;
             rows.put(&FORMER_EVENTS, &id, &row)?;
-            rows.put(&FORMER_PAYLOADS, &id, &Blob(BODY.into()))
+            rows.put(&FORMER_PAYLOADS, &id, &RawBytes(BODY.into()))
         });
         put.unwrap();
         assert_eq!(read(&store, &record.id), Some(event));
         let id = record.id.clone();
         store.write_blocking(move |rows| forget(rows, &id)).unwrap();
         assert_eq!(read(&store, &record.id), None);
+    }
+
+    #[test]
+    fn u8_of_788_runs_that_have_ended_300_are_kept() {
+        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let (record, event) = started();
+        let ids = store.write_blocking(move |rows| {
+            let mut ids = Vec::new();
+            for number in 0..788 {
+                let mut record = record.clone();
+                record.id = format!("{number:08}");
+                // One goes on: it is kept, however old it is.
+                record.state = if number == 0 {
+                    RunState::Running
+                } else {
+                    RunState::Succeeded
+                };
+                NewRun::of(&record, &event).put(rows)?;
+                ids.push(record.id);
+            }
+            Ok::<_, StoreError>(ids)
+        });
+        let ids = ids.unwrap();
+        let forget = || {
+            store
+                .write_blocking(|rows| forget_oldest(rows, 300))
+                .unwrap()
+        };
+        let gone: Vec<String> = std::iter::repeat_with(forget)
+            .take_while(|gone| !gone.is_empty())
+            .flatten()
+            .collect();
+        assert_eq!(gone, ids[1..489]);
+        assert_eq!(store.read_blocking(|rows| rows.len(&RUNS)).unwrap(), 300);
     }
 }

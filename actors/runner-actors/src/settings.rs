@@ -6,15 +6,16 @@ use std::time::Duration;
 use config_core::Secret;
 use forge_core::Forge;
 use git_engine::TreeLimits;
-use outbound::http::AddressPolicy;
-use outbound::vmm::NewVm;
+use http_clients::forge::ForgeClient;
+use http_clients::http::{AddressPolicy, HttpClient, HttpOptions};
+use http_clients::vmm::{NewVm, VmmClient};
 use url::Url;
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
 #[derive(Debug, Clone)]
 pub struct ModelServer {
     /// Ollama's protocol or the OpenAI-style one.
-    pub protocol: outbound::llm::LlmProtocol,
+    pub protocol: http_clients::llm::LlmProtocol,
     /// Its address.
     pub base: Url,
     /// Its key, when it wants one.
@@ -82,9 +83,9 @@ impl Default for CheckoutLimits {
 /// Settings of the runner.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
-    /// Folder of logs, artifacts, caches and checkouts.
+    /// Directory of logs, artifacts, caches and checkouts.
     pub data: PathBuf,
-    /// Folder of mirrors (`REPOSITORY_PATH`).
+    /// Directory of mirrors (`REPOSITORY_PATH`).
     pub repositories: PathBuf,
     /// The git program, and the `PATH` its helpers are found in.
     pub git: (PathBuf, String),
@@ -96,16 +97,17 @@ pub struct RunnerSettings {
     pub forge_token: Option<Secret<String>>,
     /// Addresses that repositories may be fetched from beside the forge's own.
     pub addresses: AddressPolicy,
-    /// Unencrypted `http` and folders as clone URLs.
+    /// Unencrypted `http` and directories as clone URLs.
     pub transports: git_engine::Transports,
     /// The VM manager.
     pub vmm_url: Url,
     /// Its token.
     pub vmm_token: Option<Secret<String>>,
-    /// What every VM is asked for, by label (`runs-on`); the entry `default` is for labels not listed, which are refused without it.
+    /// What every VM is asked for, by label (`runs-on`); the entry `default` is for labels not
+    /// listed, which are refused without it.
     pub machines: Vec<(String, NewVm)>,
     /// Longest wait for a VM.
-    pub vm_patience: Duration,
+    pub vm_timeout: Duration,
     /// Copies of jobs that run at once; of one repository.
     pub max_jobs: usize,
     /// Of one repository.
@@ -122,16 +124,46 @@ pub struct RunnerSettings {
     pub secrets: Vec<(String, Secret<String>)>,
     /// What commits may cost.
     pub checkouts: CheckoutLimits,
-    /// Bytes of caches that a repository may have; the least lately used go. Those of forks have a quarter of it beside.
+    /// Bytes of caches that a repository may have; the least lately used go. Those of forks have a
+    /// quarter of it beside.
     pub cache_bytes: u64,
     /// How often branches and open pull requests are compared with what was run.
     pub catch_up_every: Duration,
-    /// Repositories (`owner/repo` at `forge_url`) that are compared although they have not pushed yet.
+    /// Repositories (`owner/repo` at `forge_url`) that are compared although they have not pushed
+    /// yet.
     pub watched: Vec<String>,
-    /// How often VMs that are left over are looked for; `None`: every minute.
-    pub caretaker_every: Option<Duration>,
+    /// Time between two runs of the garbage collector; `None`: every minute.
+    pub gc_interval: Option<Duration>,
     /// What schedules go by.
     pub schedules: ScheduleTime,
     /// Runs kept; older ones are forgotten with their logs and artifacts.
     pub keep_runs: usize,
+}
+
+impl RunnerSettings {
+    /// A client of the VM manager, on this thread.
+    pub(crate) fn vmm_client(&self) -> VmmClient {
+        let http = HttpClient::new(HttpOptions::default());
+        VmmClient::new(http, self.vmm_url.clone(), self.vmm_token.clone())
+    }
+
+    /// The forge's API on this thread, where it is known.
+    pub(crate) fn forge_client(&self) -> Option<ForgeClient> {
+        self.forge_client_over(HttpClient::new(HttpOptions::default()))
+    }
+
+    /// The forge's API over this HTTP client, where it is known.
+    pub(crate) fn forge_client_over(&self, http: HttpClient) -> Option<ForgeClient> {
+        let base = match (&self.forge_url, self.forge) {
+            (Some(url), _) => url.clone(),
+            (None, Forge::GitHub) => Url::parse("https://api.github.com").ok()?,
+            (None, _) => return None,
+        };
+        Some(ForgeClient::new(
+            http,
+            self.forge,
+            base,
+            self.forge_token.clone(),
+        ))
+    }
 }

@@ -1,64 +1,20 @@
 //! The commit of an event: fetched, its workflow files read, its tree laid out. Blocking.
 
-use std::net::{IpAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use config_core::Diagnostics;
 use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
-use git_engine::{Depth, EntryKind, Git, GitError, Mirror, Mirrors, Remote, RemoteError, TreeSize};
+use git_engine::{Depth, EntryKind, Mirror, TreeSize};
 use runner_core::event::{Decision, EventContext, decide};
-use runner_core::state::RunState;
-use runner_core::workflow::{self, Workflow};
+use runner_core::workflow::{self, WORKFLOW_DIRECTORIES, Workflow};
 
 use crate::event::StoredEvent;
-use crate::settings::RunnerSettings;
+use crate::repositories::{Repositories, SourceError};
 
-/// Folders of workflow files; the first one that exists counts.
-const FOLDERS: [&str; 3] = [
-    ".forgejo/workflows",
-    ".gitea/workflows",
-    ".github/workflows",
-];
 /// Workflow files of one commit that are looked at.
 const MAX_FILES: usize = 200;
 /// Bytes of a commit's message.
 const MAX_MESSAGE: usize = 1 << 20;
-
-/// Why the commit cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SourceError {
-    /// The event's clone URL is not used.
-    #[error("the repository cannot be fetched: {0}")]
-    Remote(#[from] RemoteError),
-    /// Its host is not public, and not the forge.
-    #[error("the clone URL leads to {address}, which is neither public nor the forge's")]
-    Address {
-        /// Where it leads.
-        address: IpAddr,
-    },
-    /// Its host cannot be looked up.
-    #[error("the host of the clone URL cannot be looked up: {0}")]
-    Lookup(String),
-    /// Git said no.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// The event's ids are none.
-    #[error("the event names no usable {0}")]
-    Id(&'static str),
-    /// The forge does not say which commit a pull request proposes.
-    #[error("the pull request's head is not known: {0}")]
-    NoHead(String),
-}
-
-impl SourceError {
-    /// How a run ends that cannot have its commit.
-    pub(crate) fn state(&self) -> RunState {
-        match self {
-            Self::Git(error) if error.is_refusal() => RunState::Refused,
-            _ => RunState::Failed,
-        }
-    }
-}
 
 /// A commit that was fetched.
 pub(crate) struct Source {
@@ -76,26 +32,25 @@ pub(crate) struct Candidate {
     pub(crate) file: String,
     /// What the workflow calls itself; nothing where it cannot be read.
     pub(crate) name: Option<String>,
-    pub(crate) outcome: Outcome,
+    pub(crate) matched: WorkflowMatch,
     /// When the clock starts it: expression and time zone.
     pub(crate) schedules: Vec<(String, Option<String>)>,
 }
 
 /// What an event means for a workflow file.
-pub(crate) enum Outcome {
+pub(crate) enum WorkflowMatch {
     /// It starts it.
     Start(Box<Workflow>),
     /// It does not, and why.
     Skip(String),
     /// The file is wrong.
-    Wrong(Diagnostics),
+    Invalid(Diagnostics),
 }
 
 impl Source {
     /// Fetches the event's commit.
     pub(crate) fn fetch(
-        settings: &RunnerSettings,
-        mirrors: &Mirrors,
+        repositories: &Repositories,
         event: &StoredEvent,
     ) -> Result<Self, SourceError> {
         let repo: RepoName = event
@@ -105,13 +60,14 @@ impl Source {
         let id = |text: &str| CommitSha::parse(text, ObjectFormats::Sha1AndSha256);
         let sha = id(&event.sha).map_err(|_| SourceError::Id("commit"))?;
         let before = event.before.as_deref().and_then(|before| id(before).ok());
-        let remote = remote(settings, &event.clone_url)?;
+        let remote = repositories.remote(&event.clone_url)?;
         let public_url = remote.url().to_string();
-        let mirror = mirrors.open(&repo)?;
+        let mirror = repositories.mirror(&repo)?;
         let reference: Option<GitRef> = event.reference.parse().ok();
         mirror.fetch(&remote, &sha, reference.as_ref())?;
-        // Before anything walks through it: a comparison names as many paths as a checkout lays out.
-        let limits = &settings.checkouts.tree;
+        // Before anything walks through it: a comparison names as many paths as a checkout lays
+        // out.
+        let limits = repositories.tree_limits();
         let size = mirror.tree_size(&sha, limits)?;
         let fetched = before.filter(|base| mirror.fetch(&remote, base, None).is_ok());
         let measured = fetched.map(|base| mirror.tree_size(&base, limits).map(|_| base));
@@ -149,8 +105,8 @@ impl Source {
             // Pull requests do not bring it, and it may ask for no run.
             event.message = Some(self.mirror.message(&self.sha, MAX_MESSAGE)?);
         }
-        for folder in FOLDERS {
-            let entries = self.mirror.list(&self.definition, folder)?;
+        for directory in WORKFLOW_DIRECTORIES {
+            let entries = self.mirror.list(&self.definition, directory)?;
             let files = entries
                 .into_iter()
                 .filter(|entry| entry.kind == EntryKind::File);
@@ -177,7 +133,7 @@ impl Source {
                 return Ok(Candidate {
                     name: None,
                     file,
-                    outcome: Outcome::Wrong(diagnostics),
+                    matched: WorkflowMatch::Invalid(diagnostics),
                     schedules: Vec::new(),
                 });
             }
@@ -193,15 +149,17 @@ impl Source {
             event.changed_paths = Some(self.changed(event)?);
             decision = decide(&parsed, event);
         }
-        let outcome = match decision {
-            Decision::Start => Outcome::Start(Box::new(parsed)),
-            Decision::Skip(reason) => Outcome::Skip(reason),
-            Decision::NeedsPaths => Outcome::Skip("the changed files are not known".to_owned()),
+        let matched = match decision {
+            Decision::Start => WorkflowMatch::Start(Box::new(parsed)),
+            Decision::Skip(reason) => WorkflowMatch::Skip(reason),
+            Decision::NeedsPaths => {
+                WorkflowMatch::Skip("the changed files are not known".to_owned())
+            }
         };
         Ok(Candidate {
             name,
             file,
-            outcome,
+            matched,
             schedules,
         })
     }
@@ -231,56 +189,11 @@ impl Source {
     }
 
     /// Lays the commit's tree out.
-    pub(crate) fn check_out(&self, folder: &Path) -> Result<(), SourceError> {
-        // What a former attempt left.
-        let _ = std::fs::remove_dir_all(folder);
+    pub(crate) fn check_out(&self, directory: &Path) -> Result<(), SourceError> {
+        // What a previous attempt left.
+        let _ = std::fs::remove_dir_all(directory);
         Ok(self
             .mirror
-            .check_out(&self.sha, folder, Depth::Commits(1), &self.public_url)?)
-    }
-}
-
-/// Mirrors of the settings.
-pub(crate) fn mirrors(settings: &RunnerSettings) -> Mirrors {
-    let (program, path) = &settings.git;
-    let limits = &settings.checkouts;
-    let git = Git::new(program, path)
-        .timeout(limits.time)
-        .memory(limits.memory)
-        // A pack and a file of a checkout alike.
-        .largest_file(limits.fetch_bytes.max(limits.tree.bytes));
-    Mirrors::new(git, PathBuf::from(&settings.repositories))
-}
-
-/// A repository's remote, with its address checked and what is needed to get in. Blocks for the lookup of its name.
-pub(crate) fn remote(settings: &RunnerSettings, clone_url: &str) -> Result<Remote, SourceError> {
-    let remote = Remote::parse(clone_url, settings.transports)?;
-    let is_forge = settings
-        .forge_url
-        .as_ref()
-        .is_some_and(|forge| forge.origin() == remote.url().origin());
-    let mut remote = remote;
-    let target = remote
-        .host_and_port()
-        .map(|(host, port)| (host.to_owned(), port));
-    if let (Some((host, port)), false) = (target, is_forge) {
-        let name = host.trim_matches(['[', ']']).to_owned();
-        let addresses = (name.as_str(), port)
-            .to_socket_addrs()
-            .map_err(|error| SourceError::Lookup(error.to_string()))?;
-        let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
-        if let Some(address) = addresses
-            .iter()
-            .find(|address| !settings.addresses.allows(&name, **address, port))
-        {
-            return Err(SourceError::Address { address: *address });
-        }
-        // git connects to exactly these.
-        remote = remote.pinned(addresses);
-    }
-    // The token goes to the forge it is for, and nowhere else.
-    match (&settings.forge_token, is_forge) {
-        (Some(token), true) => Ok(remote.with_token("oauth2", token.clone())),
-        _ => Ok(remote),
+            .check_out(&self.sha, directory, Depth::Commits(1), &self.public_url)?)
     }
 }

@@ -3,20 +3,29 @@
 use std::sync::Arc;
 
 use runner_core::state::RunState;
-use store::StoreError;
+use store::{Store, StoreError};
 use tokio::sync::watch;
+use url::Url;
 
-use crate::figures::Figures;
-use crate::job::Stored;
+use crate::artifacts::Artifact;
+use crate::counters::RunCounters;
 use crate::log::Logs;
 use crate::records::RunRecord;
 use crate::rows;
-use crate::service::Shared;
+use crate::run_files::RunFiles;
+use crate::run_queue::RunQueue;
+use crate::vmm_status::VmmStatus;
 
 /// What can be read of runs: records, logs, artifacts.
 #[derive(Clone)]
 pub struct RunnerView {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) store: Store,
+    pub(crate) files: RunFiles,
+    pub(crate) queue: RunQueue,
+    pub(crate) counters: Arc<RunCounters>,
+    pub(crate) vmm_status: VmmStatus,
+    pub(crate) public_url: Option<Url>,
+    pub(crate) changes: watch::Receiver<u64>,
 }
 
 impl RunnerView {
@@ -26,13 +35,11 @@ impl RunnerView {
     /// The store's.
     pub async fn run(&self, id: &str) -> Result<Option<RunRecord>, StoreError> {
         let id = id.to_owned();
-        self.shared
-            .store
-            .read(move |rows| rows::run(rows, &id))
-            .await
+        self.store.read(move |rows| rows::run(rows, &id)).await
     }
 
-    /// The newest runs first, at most `limit`, of one repository when it is named. Those whose events started nothing are none of them.
+    /// The newest runs first, at most `limit`, of one repository when it is named. Those whose
+    /// events started nothing are none of them.
     ///
     /// # Errors
     /// The store's.
@@ -62,7 +69,7 @@ impl RunnerView {
         limit: usize,
         ignored: bool,
     ) -> Result<Vec<RunRecord>, StoreError> {
-        let mut runs = self.shared.store.read(|rows| rows::all(rows)).await?;
+        let mut runs = self.store.read(|rows| rows::all(rows)).await?;
         runs.retain(|run| (run.state == RunState::Ignored) == ignored);
         runs.reverse();
         if let Some(repository) = repository {
@@ -75,54 +82,56 @@ impl RunnerView {
     /// The logs.
     #[must_use]
     pub fn logs(&self) -> &Logs {
-        &self.shared.logs
+        &self.files.logs
     }
 
     /// A run's artifacts.
     #[must_use]
-    pub fn artifacts(&self, run: &str) -> Vec<Stored> {
-        self.shared.stores.list_artifacts(run)
+    pub fn artifacts(&self, run: &str) -> Vec<Artifact> {
+        self.files.artifacts.list(run)
     }
 
     /// The tar of an artifact.
     #[must_use]
     pub fn artifact(&self, run: &str, name: &str) -> Option<std::path::PathBuf> {
-        self.shared.stores.artifact(run, name)
+        self.files.artifacts.find(run, name)
     }
 
     /// Counts changes of records.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.shared.changed.subscribe()
+        let mut changes = self.changes.clone();
+        changes.mark_unchanged();
+        changes
     }
 
     /// What is counted.
     #[must_use]
-    pub fn figures(&self) -> &Figures {
-        &self.shared.figures
+    pub fn counters(&self) -> &RunCounters {
+        &self.counters
     }
 
     /// Stored runs that wait to be started.
     #[must_use]
     pub fn runs_waiting(&self) -> usize {
-        self.shared.waiting()
+        self.queue.waiting()
     }
 
     /// Where people read runs.
     #[must_use]
-    pub fn public_url(&self) -> Option<&url::Url> {
-        self.shared.settings.public_url.as_ref()
+    pub fn public_url(&self) -> Option<&Url> {
+        self.public_url.as_ref()
     }
 
-    /// Why the VM manager gives no VMs, as a job or the caretaker last saw it.
+    /// Why the VM manager gives no VMs, as a job or the garbage collector last saw it.
     #[must_use]
     pub fn vmm_trouble(&self) -> Option<String> {
-        self.shared.trouble.reason()
+        self.vmm_status.trouble()
     }
 
     /// Whether the store takes writes.
     #[must_use]
     pub fn store_health(&self) -> store::Health {
-        self.shared.store.health()
+        self.store.health()
     }
 }

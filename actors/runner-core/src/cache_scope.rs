@@ -1,10 +1,11 @@
 //! Which caches a run may restore and write, as GitHub scopes them.
 //!
-//! A cache belongs to the reference whose run wrote it. A run restores those of its own reference, of a pull request's base branch, and of
-//! the default branch: what a branch writes never reaches its base before it is merged. A stranger's pull request writes where only its
-//! own runs read.
+//! A cache belongs to the reference whose run wrote it. A run restores those of its own reference,
+//! of a pull request's base branch, and of the default branch: what a branch writes never reaches
+//! its base before it is merged. A stranger's pull request writes where only its own runs read.
 //!
-//! Source: <https://docs.github.com/en/actions/reference/workflows-and-actions/dependency-caching>, "Restrictions for accessing a cache".
+//! Source: <https://docs.github.com/en/actions/reference/workflows-and-actions/dependency-caching>,
+//! "Restrictions for accessing a cache".
 
 use crate::event::{EventContext, EventKind};
 

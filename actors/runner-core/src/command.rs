@@ -40,7 +40,7 @@ pub enum Command {
         /// Its value.
         value: String,
     },
-    /// A folder for the `PATH` of later steps, where this is allowed.
+    /// A directory for the `PATH` of later steps, where this is allowed.
     AddPath(String),
     /// A command that is switched off because output of others could use it: it fails the step.
     Disabled(String),

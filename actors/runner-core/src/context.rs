@@ -5,8 +5,9 @@ use crate::expr::{Object, Value};
 
 /// Where the commit's files lie in the machine.
 pub const WORKSPACE: &str = "/workspace";
-/// Where the runner keeps its own files in the machine: outside the checkout, which holds what the commit holds.
-pub const OWN_FOLDER: &str = "/tmp/.runner";
+/// Where the runner keeps its own files in the machine: outside the checkout, which holds what the
+/// commit holds.
+pub const OWN_DIRECTORY: &str = "/tmp/.runner";
 
 /// What is known of a run beside its event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,4 +1,5 @@
-//! The files a step writes to: `GITHUB_OUTPUT`, `GITHUB_ENV`, `GITHUB_STATE`, `GITHUB_PATH`, the summary.
+//! The files a step writes to: `GITHUB_OUTPUT`, `GITHUB_ENV`, `GITHUB_STATE`, `GITHUB_PATH`, the
+//! summary.
 //!
 //! Page "Workflow commands", "Environment files".
 
@@ -106,7 +107,7 @@ pub fn is_reserved(name: &str) -> bool {
     upper.starts_with("GITHUB_") || upper.starts_with("RUNNER_") || upper == "NODE_OPTIONS"
 }
 
-/// Reads `GITHUB_PATH`: a folder a line. The last line stands first in `PATH`.
+/// Reads `GITHUB_PATH`: a directory a line. The last line stands first in `PATH`.
 ///
 /// # Errors
 /// When the file is wrong.

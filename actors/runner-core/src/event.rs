@@ -143,7 +143,8 @@ impl EventContext {
             PullRequestAction::Edited => return Err(StartsNothing::Action("edited".to_owned())),
             PullRequestAction::Other(other) => return Err(StartsNothing::Action(other.clone())),
         };
-        // A payload of the documented fields alone names none: the forge is asked for it before the run is read.
+        // A payload of the documented fields alone names none: the forge is asked for it before the
+        // run is read.
         let head = event.pull_request.head.as_ref();
         Ok(Self {
             kind: EventKind::PullRequest,

@@ -1,12 +1,11 @@
-//! Patterns of branches, tags and paths, by GitHub's rules (page "Workflow syntax", "Filter pattern cheat sheet").
+//! Patterns of branches, tags and paths, by GitHub's rules (page "Workflow syntax", "Filter pattern
+//! cheat sheet").
 //!
 //! They are no shell globs: `?` and `+` repeat what stands before them, `**/` may be nothing.
 
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
-
-use crate::workflow::Filter;
 
 /// A pattern.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,25 +23,25 @@ enum Atom {
     /// Any characters.
     Any,
     /// Nothing, or anything that ends in `/`.
-    Folders,
+    Directories,
     /// One of these, so often.
-    One(Set, Times),
+    One(CharSet, Repetition),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Times {
+enum Repetition {
     Once,
     AtMostOnce,
     AtLeastOnce,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Set {
+enum CharSet {
     Char(char),
     Ranges(Vec<(char, char)>),
 }
 
-impl Set {
+impl CharSet {
     fn has(&self, character: char) -> bool {
         match self {
             Self::Char(own) => *own == character,
@@ -101,14 +100,14 @@ impl Pattern {
                 match atom {
                     Atom::Star if character != '/' => next[index] = true,
                     Atom::Any => next[index] = true,
-                    Atom::Folders => {
+                    Atom::Directories => {
                         next_inside[index] = true;
                         next[index + 1] |= character == '/';
                     }
                     Atom::One(set, times) if set.has(character) => {
                         next[index + 1] = true;
                         // Again: it has been matched once, so it may also end here.
-                        next_inside[index] |= *times == Times::AtLeastOnce;
+                        next_inside[index] |= *times == Repetition::AtLeastOnce;
                     }
                     Atom::Star | Atom::One(..) => {}
                 }
@@ -122,7 +121,10 @@ impl Pattern {
     /// Marks what is reached without a character.
     fn skip_empty(&self, reached: &mut [bool]) {
         for (index, atom) in self.atoms.iter().enumerate() {
-            let optional = !matches!(atom, Atom::One(_, Times::Once | Times::AtLeastOnce));
+            let optional = !matches!(
+                atom,
+                Atom::One(_, Repetition::Once | Repetition::AtLeastOnce)
+            );
             if reached[index] && optional {
                 reached[index + 1] = true;
             }
@@ -137,7 +139,7 @@ fn atoms(body: &str) -> Result<Vec<Atom>, String> {
         let at_segment = atoms.is_empty()
             || rest.len() < body.len() && body[..body.len() - rest.len()].ends_with('/');
         let (atom, taken) = match first {
-            '*' if rest.starts_with("**/") && at_segment => (Atom::Folders, 3),
+            '*' if rest.starts_with("**/") && at_segment => (Atom::Directories, 3),
             '*' if rest.starts_with("**") => (Atom::Any, 2),
             '*' => (Atom::Star, 1),
             '?' | '+' => {
@@ -149,11 +151,14 @@ fn atoms(body: &str) -> Result<Vec<Atom>, String> {
             '\\' => {
                 let escaped = rest.chars().nth(1).ok_or("the pattern ends in `\\`")?;
                 (
-                    Atom::One(Set::Char(escaped), Times::Once),
+                    Atom::One(CharSet::Char(escaped), Repetition::Once),
                     1 + escaped.len_utf8(),
                 )
             }
-            _ => (Atom::One(Set::Char(first), Times::Once), first.len_utf8()),
+            _ => (
+                Atom::One(CharSet::Char(first), Repetition::Once),
+                first.len_utf8(),
+            ),
         };
         atoms.push(atom);
         rest = &rest[taken..];
@@ -169,9 +174,9 @@ fn repeat(atoms: &mut [Atom], mark: char) -> Result<(), String> {
         )),
         Some(Atom::One(_, times)) => {
             *times = if mark == '?' {
-                Times::AtMostOnce
+                Repetition::AtMostOnce
             } else {
-                Times::AtLeastOnce
+                Repetition::AtLeastOnce
             };
             Ok(())
         }
@@ -202,13 +207,29 @@ fn set(rest: &str) -> Result<(Atom, usize), String> {
             at += 1;
         }
     }
-    Ok((Atom::One(Set::Ranges(ranges), Times::Once), end + 1))
+    Ok((
+        Atom::One(CharSet::Ranges(ranges), Repetition::Once),
+        end + 1,
+    ))
 }
 
 impl Serialize for Pattern {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.source)
     }
+}
+
+/// A filter of names or paths.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filter {
+    /// None was given.
+    #[default]
+    All,
+    /// Only what matches; `!` takes away again.
+    Only(Vec<Pattern>),
+    /// All but what matches; `!` takes away from what is ignored.
+    Ignore(Vec<Pattern>),
 }
 
 impl Filter {

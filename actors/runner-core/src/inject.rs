@@ -1,4 +1,5 @@
-//! Texts that strangers write, inside scripts: `run: echo ${{ github.event.pull_request.title }}` makes a command of a title.
+//! Texts that strangers write, inside scripts: `run: echo ${{ github.event.pull_request.title }}`
+//! makes a command of a title.
 
 use config_core::{Diagnostics, Severity, SourceText};
 

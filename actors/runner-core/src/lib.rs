@@ -7,12 +7,12 @@
 //!                                                               ▼
 //!                     Plan { jobs, needs, copies, steps, refusals } ──▶ report::check (for people and programs)
 //!                                                               │
-//!                plan::Board ◀── finished(job, copy, outputs) ── the actors ── machine: prepare::run, env_file,
+//!                plan::PlanState ◀── finished(job, copy, outputs) ── the actors ── machine: prepare::run, env_file,
 //!                     └── advance ──▶ Start, Cancel, Ended ──────────┘          command, mask
 //! ```
 //!
-//! Nothing here reads a file, a clock or the environment, but for the machine's list of time zones; files of the
-//! commit come through a function.
+//! Nothing here reads a file, a clock or the environment, but for the machine's list of time zones;
+//! files of the commit come through a function.
 
 pub mod cache_scope;
 pub mod command;
@@ -25,12 +25,12 @@ pub mod inject;
 pub mod limits;
 pub mod mask;
 pub mod model;
-pub mod place;
 pub mod plan;
 pub mod prepare;
 pub mod report;
 pub mod schedule;
 pub mod shell;
+pub mod source_location;
 pub mod state;
 pub mod workflow;
 mod yaml;

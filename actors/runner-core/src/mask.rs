@@ -1,4 +1,5 @@
-//! The secrets of a job, taken out of its output as it streams, in every form that `redaction-core` knows.
+//! The secrets of a job, taken out of its output as it streams, in every form that `redaction-core`
+//! knows.
 
 use std::sync::OnceLock;
 
@@ -7,8 +8,8 @@ use redaction_core::{CompiledForms, Minimums, SecretForms, StreamMasker};
 /// What stands in place of a secret.
 pub const MASK: &[u8] = redaction_core::MASK.as_bytes();
 
-/// Every text that is called a secret is masked, however short. Lines of one shorter than four bytes are not masked by
-/// themselves: `{` stands everywhere.
+/// Every text that is called a secret is masked, however short. Lines of one shorter than four
+/// bytes are not masked by themselves: `{` stands everywhere.
 const MINIMUMS: Minimums = Minimums {
     secret: 1,
     line: 4,

@@ -1,4 +1,5 @@
-//! A language model's reading of a workflow, held against our own: it may explain, it may not change.
+//! A language model's reading of a workflow, held against our own: it may explain, it may not
+//! change.
 
 use serde::{Deserialize, Serialize};
 
@@ -122,8 +123,8 @@ impl ModelPlan {
         serde_json::from_str(text).map_err(|error| ModelError::NotJson(error.to_string()))
     }
 
-    /// Holds the plan against the file: same jobs, same needs, same scripts and actions, same order.
-    /// Gives back what may be shown: the explanation and commands of each step.
+    /// Holds the plan against the file: same jobs, same needs, same scripts and actions, same
+    /// order. Gives back what may be shown: the explanation and commands of each step.
     ///
     /// # Errors
     /// Every difference, up to a number. A run whose model differs is refused.

@@ -39,7 +39,7 @@ pub struct PreparedRun {
     pub script: String,
     /// The shell.
     pub shell: ShellCommand,
-    /// The folder, relative to the workspace; empty is the workspace.
+    /// The directory, relative to the workspace; empty is the workspace.
     pub working_directory: String,
 }
 
@@ -100,7 +100,7 @@ pub fn runs(
 }
 
 /// Makes a script ready. `contexts` holds the step's own `env` already (see [`with_env`]);
-/// `defaults` are the shell and folder of the job and workflow.
+/// `defaults` are the shell and directory of the job and workflow.
 ///
 /// # Errors
 /// When an expression has no value, or the shell is not known.
@@ -118,11 +118,11 @@ pub fn run(
             .map_err(eval(what))
     };
     let shell = text("shell", shell.or(defaults.0))?;
-    let folder = text("working-directory", working_directory.or(defaults.1))?;
+    let directory = text("working-directory", working_directory.or(defaults.1))?;
     Ok(PreparedRun {
         script: script.text(scope).map_err(eval("run"))?,
         shell: shell::resolve(shell.as_deref())?,
-        working_directory: folder.unwrap_or_default(),
+        working_directory: directory.unwrap_or_default(),
     })
 }
 

@@ -53,9 +53,9 @@ pub struct JobReport {
     pub refused: bool,
 }
 
-/// How a file stands.
+/// Whether a file can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum FileStatus {
     /// Everything in it is done.
     Good,
     /// It is well written, but something in it is refused.
@@ -65,21 +65,21 @@ pub enum Standing {
 }
 
 impl FileReport {
-    /// How the file stands.
-    pub fn standing(&self) -> Standing {
+    /// Whether the file can be run.
+    pub fn status(&self) -> FileStatus {
         if self.diagnostics.has_errors() {
-            Standing::Wrong
+            FileStatus::Wrong
         } else if self.refused.is_empty() {
-            Standing::Good
+            FileStatus::Good
         } else {
-            Standing::Refused
+            FileStatus::Refused
         }
     }
 
     /// For people.
     pub fn render(&self, colours: Colours) -> String {
         let mut text = self.diagnostics.render(colours);
-        if self.standing() == Standing::Wrong {
+        if self.status() == FileStatus::Wrong {
             return text;
         }
         if !text.is_empty() {

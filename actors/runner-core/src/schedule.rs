@@ -127,7 +127,8 @@ impl Schedule {
         None
     }
 
-    /// The shortest time between two of its minutes, in minutes; nothing when it is due once an hour at most.
+    /// The shortest time between two of its minutes, in minutes; nothing when it is due once an
+    /// hour at most.
     pub fn shortest_gap(&self) -> Option<u32> {
         let minutes: Vec<u32> = (0..60)
             .filter(|minute| self.fields[0] & (1 << minute) != 0)

@@ -1,4 +1,4 @@
-//! The life of a run and of its jobs: the states, and which may follow which.
+//! The lifecycle of a run and of its jobs: the states, and which may follow which.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -130,7 +130,8 @@ impl Conclusion {
         }
     }
 
-    /// The conclusion of many: one failure counts most, then a cancellation; skipped only when all were.
+    /// The conclusion of many: one failure counts most, then a cancellation; skipped only when all
+    /// were.
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let mut found = Self::Skipped;
         for one in all {

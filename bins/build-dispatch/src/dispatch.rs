@@ -1,84 +1,31 @@
 //! From a command to its exit code: which worker, which slot, which files.
 
-use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use config_core::Environment;
 
 use crate::arguments::Arguments;
-use crate::session::{Answer, Job, Session, ask};
+use crate::error::DispatchError;
+use crate::session::{Job, Session, SlotReply, request_slot};
+use crate::stderr::print_message;
 use crate::tree::Snapshot;
 use crate::watch::Signals;
 use crate::workers::{self, Worker};
-use crate::{FAILED, say};
 
-/// Between two rounds over full workers.
-const ROUND: Duration = Duration::from_secs(1);
-
-/// Why the command was not run to its end.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// The workers' file cannot be read.
-    #[error("{}: {source}", path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
-    /// The workers' file has mistakes.
-    #[error("{0}")]
-    Wrong(config_core::Diagnostics),
-    /// No such worker.
-    #[error("there is no worker `{0}`; there are: {1}")]
-    NoWorker(String, String),
-    /// A variable's name.
-    #[error("--env {0:?} is not the name of a variable that is set here")]
-    Variable(String),
-    /// Not in a checkout.
-    #[error("{} is in no git checkout: the files are sent by git", .0.display())]
-    NoRepository(PathBuf),
-    /// No such commit.
-    #[error("--ref {0:?} names no commit of this repository: fetch it first")]
-    NoCommit(String),
-    /// git is missing.
-    #[error("git cannot be started: {0}")]
-    Git(io::Error),
-    /// git said no.
-    #[error("git {what}: {said}")]
-    GitSaid { what: String, said: String },
-    /// ssh is missing.
-    #[error("ssh cannot be started: {0}")]
-    Ssh(io::Error),
-    /// One worker does not answer.
-    #[error("worker {0} cannot be reached, or is no worker")]
-    Unreachable(String),
-    /// The connection broke while the command ran.
-    #[error("the connection to the worker broke; what ran there was ended")]
-    Lost,
-    /// The system refused something.
-    #[error("{0}")]
-    Wait(io::Error),
-    /// A signal came.
-    #[error("interrupted")]
-    Interrupted(u8),
-}
-
-impl Failure {
-    /// 125, 2 for wrong usage, 128 + number for a signal.
-    pub(crate) fn code(&self) -> u8 {
-        match self {
-            Self::Interrupted(signal) => 128 + signal,
-            Self::NoWorker(..) | Self::Variable(_) | Self::NoCommit(_) => 2,
-            _ => FAILED,
-        }
-    }
-}
+/// Between two rounds of requests to full workers.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs the command on a worker; its exit code.
-pub(crate) fn dispatch(arguments: &Arguments, environment: &Environment) -> Result<u8, Failure> {
-    let signals = Signals::watch().map_err(Failure::Wait)?;
-    let workers = chosen(arguments, environment)?;
+pub(crate) fn dispatch(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<u8, DispatchError> {
+    let signals = Signals::watch().map_err(DispatchError::Wait)?;
+    let workers = select_workers(arguments, environment)?;
     let variables = variables(&arguments.passed, environment)?;
-    let folder = std::env::current_dir().map_err(Failure::Wait)?;
-    let snapshot = Snapshot::take(&folder, arguments.reference.as_deref(), &signals)?;
-    say(&snapshot.origin());
+    let directory = std::env::current_dir().map_err(DispatchError::Wait)?;
+    let snapshot = Snapshot::take(&directory, arguments.reference.as_deref(), &signals)?;
+    print_message(&snapshot.origin());
     let id = uuid::Uuid::new_v4().simple().to_string();
     let job = Job {
         id: &id,
@@ -86,32 +33,35 @@ pub(crate) fn dispatch(arguments: &Arguments, environment: &Environment) -> Resu
         prefix: &snapshot.prefix,
         variables: &variables,
     };
-    let (worker, session) = slot(&workers, job, &signals)?;
-    say(&format!("worker {}, slot {}", worker.name, session.slot));
+    let (worker, session) = acquire_slot(&workers, job, &signals)?;
+    print_message(&format!("worker {}, slot {}", worker.name, session.slot));
     snapshot.send(worker, &format!("refs/builds/{id}"), &signals)?;
     let commit = snapshot.commit.clone();
-    // What was made here for the transport is not needed any more, however long the command runs.
+    // Its temporary objects are not needed while the command runs.
     drop(snapshot);
     session.run(&commit, &signals)
 }
 
-fn chosen(arguments: &Arguments, environment: &Environment) -> Result<Vec<Worker>, Failure> {
+fn select_workers(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<Vec<Worker>, DispatchError> {
     let mut workers = match &arguments.config {
         Some(path) => {
             let text = std::fs::read(path);
-            let text = text.map_err(|source| Failure::Unreadable {
+            let text = text.map_err(|source| DispatchError::Unreadable {
                 path: path.clone(),
                 source,
             })?;
-            workers::read(path, &text, environment).map_err(Failure::Wrong)?
+            workers::read(path, &text, environment).map_err(DispatchError::InvalidConfig)?
         }
-        None => workers::usual(),
+        None => workers::defaults(),
     };
     if let Some(name) = &arguments.worker {
         let names: Vec<String> = workers.iter().map(|worker| worker.name.clone()).collect();
         workers.retain(|worker| worker.name == *name);
         if workers.is_empty() {
-            return Err(Failure::NoWorker(name.clone(), names.join(", ")));
+            return Err(DispatchError::NoWorker(name.clone(), names.join(", ")));
         }
     }
     Ok(workers)
@@ -120,7 +70,7 @@ fn chosen(arguments: &Arguments, environment: &Environment) -> Result<Vec<Worker
 fn variables(
     names: &[String],
     environment: &Environment,
-) -> Result<Vec<(String, String)>, Failure> {
+) -> Result<Vec<(String, String)>, DispatchError> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let each = names.iter().map(|name| {
         let is_name = name.bytes().all(allowed) && !name.starts_with(|c: char| c.is_ascii_digit());
@@ -129,33 +79,33 @@ fn variables(
             .ok()
             .flatten()
             .filter(|_| is_name && !name.is_empty());
-        let value = value.ok_or_else(|| Failure::Variable(name.clone()))?;
+        let value = value.ok_or_else(|| DispatchError::Variable(name.clone()))?;
         Ok((name.clone(), value.to_owned()))
     });
     each.collect()
 }
 
-/// The first slot that is free. With one worker the queue is there; with several they are asked in
-/// turn, until one has room. One that does not answer is passed over, as long as another does.
-fn slot<'w>(
+/// The first free slot. A single worker queues the request itself; several are asked in turn, until
+/// one has a free slot. A worker that does not answer is skipped as long as another one does.
+fn acquire_slot<'w>(
     workers: &'w [Worker],
     job: Job<'_>,
     signals: &Signals,
-) -> Result<(&'w Worker, Session), Failure> {
+) -> Result<(&'w Worker, Session), DispatchError> {
     let alone = workers.len() == 1;
-    let mut told = false;
+    let mut is_reported = false;
     loop {
         let mut failure = None;
         let mut answered = false;
         for worker in workers {
-            match ask(worker, job, alone, signals) {
-                Ok(Answer::Slot(session)) => return Ok((worker, session)),
-                Ok(Answer::Full) => answered = true,
-                Err(Failure::Unreachable(name)) => {
-                    if !told && !alone {
-                        say(&format!("worker {name} cannot be reached"));
+            match request_slot(worker, job, alone, signals) {
+                Ok(SlotReply::Slot(session)) => return Ok((worker, session)),
+                Ok(SlotReply::Full) => answered = true,
+                Err(DispatchError::Unreachable(name)) => {
+                    if !is_reported && !alone {
+                        print_message(&format!("worker {name} cannot be reached"));
                     }
-                    failure = Some(Failure::Unreachable(name));
+                    failure = Some(DispatchError::Unreachable(name));
                 }
                 Err(other) => return Err(other),
             }
@@ -163,11 +113,11 @@ fn slot<'w>(
         if let Some(failure) = failure.filter(|_| !answered) {
             return Err(failure);
         }
-        if !told {
-            say("all slots of all workers are taken; waiting");
-            told = true;
+        if !is_reported {
+            print_message("all slots of all workers are taken; waiting");
+            is_reported = true;
         }
-        let next = Instant::now() + ROUND;
+        let next = Instant::now() + RETRY_INTERVAL;
         while Instant::now() < next {
             signals.check()?;
             signals.pause();

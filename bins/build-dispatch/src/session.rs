@@ -5,8 +5,8 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::dispatch::Failure;
-use crate::watch::{Guarded, Signals};
+use crate::error::DispatchError;
+use crate::watch::{ChildGuard, Signals};
 use crate::workers::Worker;
 
 /// What runs on the worker.
@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("remote.sh");
 const COMMAND: &str =
     "exec sh -c 'length=$(head -c 8) && script=$(head -c \"$length\") && eval \"$script\"'";
 /// How often a waiting client says that it is still there.
-const ALIVE: Duration = Duration::from_millis(300);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_millis(300);
 
 /// The command to run, and where.
 #[derive(Debug, Clone, Copy)]
@@ -30,9 +30,9 @@ pub(crate) struct Job<'a> {
     pub(crate) variables: &'a [(String, String)],
 }
 
-/// What a worker answered to the wish for a slot.
-pub(crate) enum Answer {
-    /// A slot is ours.
+/// A worker's reply to the request of a slot.
+pub(crate) enum SlotReply {
+    /// A slot was acquired.
     Slot(Session),
     /// All are taken.
     Full,
@@ -40,7 +40,7 @@ pub(crate) enum Answer {
 
 /// A session that holds a slot.
 pub(crate) struct Session {
-    child: Guarded,
+    child: ChildGuard,
     stdin: ChildStdin,
     output: BufReader<ChildStdout>,
     /// The slot's number there.
@@ -48,12 +48,12 @@ pub(crate) struct Session {
 }
 
 /// Asks `worker` for a slot; with `wait` it answers once one is free.
-pub(crate) fn ask(
+pub(crate) fn request_slot(
     worker: &Worker,
     job: Job<'_>,
     wait: bool,
     signals: &Signals,
-) -> Result<Answer, Failure> {
+) -> Result<SlotReply, DispatchError> {
     let mut command = Command::new("ssh");
     command
         .args(common())
@@ -63,11 +63,11 @@ pub(crate) fn ask(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit());
-    let mut child = Guarded(command.spawn().map_err(Failure::Ssh)?);
+    let mut child = ChildGuard(command.spawn().map_err(DispatchError::Ssh)?);
     let mut stdin = child.0.stdin.take().expect("it was asked for");
     let output = child.0.stdout.take().expect("it was asked for");
     let script = script(worker, job, wait);
-    let unreachable = || Failure::Unreachable(worker.name.clone());
+    let unreachable = || DispatchError::Unreachable(worker.name.clone());
     stdin
         .write_all(format!("{:08}{script}", script.len()).as_bytes())
         .map_err(|_| unreachable())?;
@@ -79,7 +79,7 @@ pub(crate) fn ask(
         let _ = sender.send((line, output));
     });
     let (line, output) = loop {
-        match receiver.recv_timeout(ALIVE) {
+        match receiver.recv_timeout(KEEPALIVE_INTERVAL) {
             Ok(answered) => break answered,
             Err(RecvTimeoutError::Disconnected) => return Err(unreachable()),
             Err(RecvTimeoutError::Timeout) => {
@@ -90,21 +90,21 @@ pub(crate) fn ask(
         }
     };
     match line.trim_end().split_once(' ') {
-        Some(("slot", number)) => Ok(Answer::Slot(Session {
+        Some(("slot", number)) => Ok(SlotReply::Slot(Session {
             slot: number.to_owned(),
             child,
             stdin,
             output,
         })),
-        None if line.trim_end() == "full" => Ok(Answer::Full),
+        None if line.trim_end() == "full" => Ok(SlotReply::Full),
         _ => Err(unreachable()),
     }
 }
 
 impl Session {
     /// Runs the command on the commit, which the worker has by now; the exit code.
-    pub(crate) fn run(mut self, commit: &str, signals: &Signals) -> Result<u8, Failure> {
-        let lost = || Failure::Lost;
+    pub(crate) fn run(mut self, commit: &str, signals: &Signals) -> Result<u8, DispatchError> {
+        let lost = || DispatchError::Lost;
         self.stdin
             .write_all(format!("go {commit}\n").as_bytes())
             .map_err(|_| lost())?;
@@ -119,7 +119,7 @@ impl Session {
         let status = signals.wait(&mut self.child.0)?;
         match status.code() {
             Some(255) | None => Err(lost()),
-            Some(code) => Ok(u8::try_from(code).unwrap_or(crate::FAILED)),
+            Some(code) => Ok(u8::try_from(code).unwrap_or(crate::error::EXIT_FAILED)),
         }
     }
 }
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn words_stay_words() {
         assert_eq!(quoted("a'b $(id) \n;"), "'a'\\''b $(id) \n;'");
-        let worker = &crate::workers::usual()[0];
+        let worker = &crate::workers::defaults()[0];
         let command = ["echo".to_owned(), "$(touch pwned)'".to_owned()];
         let variables = [("A".to_owned(), "`id`".to_owned())];
         let text = script(

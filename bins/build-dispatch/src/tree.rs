@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::dispatch::Failure;
+use crate::error::DispatchError;
 use crate::session::ssh_command;
-use crate::watch::{Guarded, Signals};
+use crate::watch::{ChildGuard, Signals};
 use crate::workers::Worker;
 
-/// Most that is read of what git says, in bytes.
-const MOST: u64 = 1 << 20;
+/// Most output read of a git call, in bytes.
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// A commit of the files as they are now. Its objects live in a folder of its own.
 #[derive(Debug)]
@@ -24,7 +24,8 @@ pub(crate) struct Snapshot {
     pub(crate) prefix: String,
     /// The commit.
     pub(crate) commit: String,
-    /// The commit that the files were changed from, unless they are exactly those of one that was named.
+    /// The commit that the files were changed from, unless they are exactly those of one that was
+    /// named.
     changed_from: Option<Option<String>>,
     /// Removed with the snapshot.
     _store: TempDir,
@@ -35,14 +36,15 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes the files of `folder`: changed and new ones, those that git ignores not; or those of `reference`.
+    /// Takes the files of `folder`: changed and new ones, those that git ignores not; or those of
+    /// `reference`.
     pub(crate) fn take(
         folder: &Path,
         reference: Option<&str>,
         signals: &Signals,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, DispatchError> {
         let top = git(folder, signals, &["rev-parse", "--show-toplevel"], &[])
-            .map_err(|_| Failure::NoRepository(folder.to_owned()))?;
+            .map_err(|_| DispatchError::NoRepository(folder.to_owned()))?;
         let prefix = git(folder, signals, &["rev-parse", "--show-prefix"], &[])?;
         let objects = git(
             folder,
@@ -58,9 +60,9 @@ impl Snapshot {
         let store = tempfile::Builder::new()
             .prefix("build-dispatch-")
             .tempdir()
-            .map_err(Failure::Wait)?;
+            .map_err(DispatchError::Wait)?;
         let own = (store.path().join("objects"), store.path().join("index"));
-        std::fs::create_dir(&own.0).map_err(Failure::Wait)?;
+        std::fs::create_dir(&own.0).map_err(DispatchError::Wait)?;
         let (top, objects) = (top.into(), objects.into());
         let mut snapshot = Self {
             top,
@@ -72,7 +74,7 @@ impl Snapshot {
             objects,
         };
         if let Some(reference) = reference {
-            snapshot.commit = named(folder, reference, signals)?;
+            snapshot.commit = resolve_commit(folder, reference, signals)?;
             return Ok(snapshot);
         }
         let head = git(
@@ -111,7 +113,7 @@ impl Snapshot {
         worker: &Worker,
         reference: &str,
         signals: &Signals,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DispatchError> {
         let address = format!("{}:{}/objects.git", worker.host, worker.folder);
         let what = format!("{}:{reference}", self.commit);
         let ssh = ssh_command(worker);
@@ -133,7 +135,7 @@ impl Snapshot {
         git(&self.top, signals, &args, &environment).map(drop)
     }
 
-    fn git(&self, signals: &Signals, args: &[&str]) -> Result<String, Failure> {
+    fn git(&self, signals: &Signals, args: &[&str]) -> Result<String, DispatchError> {
         git(&self.top, signals, args, &self.environment())
     }
 
@@ -153,7 +155,11 @@ impl Snapshot {
 }
 
 /// The commit that somebody named.
-fn named(folder: &Path, reference: &str, signals: &Signals) -> Result<String, Failure> {
+fn resolve_commit(
+    folder: &Path,
+    reference: &str,
+    signals: &Signals,
+) -> Result<String, DispatchError> {
     let revision = format!("{reference}^{{commit}}");
     let args = [
         "rev-parse",
@@ -163,15 +169,16 @@ fn named(folder: &Path, reference: &str, signals: &Signals) -> Result<String, Fa
         &revision,
     ];
     let commit = git(folder, signals, &args, &[]).map_err(|failure| match failure {
-        Failure::GitSaid { .. } => Failure::NoCommit(reference.to_owned()),
+        DispatchError::GitFailed { .. } => DispatchError::NoCommit(reference.to_owned()),
         other => other,
     })?;
-    // A name that is well formed is taken at its word; whether the commit is here is another question.
+    // A name that is well formed is taken at its word; whether the commit is here is another
+    // question.
     let object = format!("{commit}^{{commit}}");
     let there = git(folder, signals, &["cat-file", "-e", &object], &[]);
     there
         .map(|_| commit)
-        .map_err(|_| Failure::NoCommit(reference.to_owned()))
+        .map_err(|_| DispatchError::NoCommit(reference.to_owned()))
 }
 
 /// Runs git without hooks and questions; its output without the line's end.
@@ -180,7 +187,7 @@ fn git(
     signals: &Signals,
     args: &[&str],
     environment: &[(&str, &OsStr)],
-) -> Result<String, Failure> {
+) -> Result<String, DispatchError> {
     let mut command = Command::new("git");
     command.current_dir(folder).args([
         "-c",
@@ -199,7 +206,7 @@ fn git(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = Guarded(command.spawn().map_err(Failure::Git)?);
+    let mut child = ChildGuard(command.spawn().map_err(DispatchError::Git)?);
     let (out, err) = (child.0.stdout.take(), child.0.stderr.take());
     let out = std::thread::spawn(move || read_all(out));
     let err = std::thread::spawn(move || read_all(err));
@@ -209,14 +216,14 @@ fn git(
         err.join().unwrap_or_default(),
     );
     if !status.success() {
-        let said = err
+        let message = err
             .lines()
             .rev()
             .find(|line| !line.trim().is_empty())
             .unwrap_or("it said nothing");
-        return Err(Failure::GitSaid {
+        return Err(DispatchError::GitFailed {
             what: args[0].to_owned(),
-            said: said.to_owned(),
+            message: message.to_owned(),
         });
     }
     Ok(out.trim_end_matches('\n').to_owned())
@@ -225,7 +232,7 @@ fn git(
 fn read_all(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        let _ = pipe.take(MOST).read_to_end(&mut bytes);
+        let _ = pipe.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::dispatch::Failure;
+use crate::error::DispatchError;
 
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(20);
+/// Between two checks for signals.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Knows whether this process was asked to end.
 #[derive(Debug, Clone, Default)]
@@ -29,17 +29,19 @@ impl Signals {
     }
 
     /// An error once a signal has come.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), DispatchError> {
         match self.0.load(Ordering::SeqCst) {
             0 => Ok(()),
-            number => Err(Failure::Interrupted(u8::try_from(number).unwrap_or(15))),
+            number => Err(DispatchError::Interrupted(
+                u8::try_from(number).unwrap_or(15),
+            )),
         }
     }
 
     /// Waits for the end of a program; a signal ends the wait.
-    pub(crate) fn wait(&self, child: &mut Child) -> Result<ExitStatus, Failure> {
+    pub(crate) fn wait(&self, child: &mut Child) -> Result<ExitStatus, DispatchError> {
         loop {
-            if let Some(status) = child.try_wait().map_err(Failure::Wait)? {
+            if let Some(status) = child.try_wait().map_err(DispatchError::Wait)? {
                 return Ok(status);
             }
             self.check()?;
@@ -49,15 +51,15 @@ impl Signals {
 
     /// A moment in which signals are looked for again.
     pub(crate) fn pause(&self) {
-        std::thread::park_timeout(LOOK);
+        std::thread::park_timeout(POLL_INTERVAL);
     }
 }
 
 /// A program that is ended when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Guarded(pub(crate) Child);
+pub(crate) struct ChildGuard(pub(crate) Child);
 
-impl Drop for Guarded {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         // Its input ends first, by which a session knows that it has to clean up.
         drop(self.0.stdin.take());

@@ -5,7 +5,7 @@ use std::path::Path;
 use config_core::{Diagnostics, Environment, Input, Item};
 
 /// Slots of a worker, unless said: the contract's.
-const SLOTS: u16 = 6;
+const DEFAULT_SLOTS: u16 = 6;
 
 /// A machine that builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +23,11 @@ pub(crate) struct Worker {
 }
 
 /// The worker there is without a configuration.
-pub(crate) fn usual() -> Vec<Worker> {
+pub(crate) fn defaults() -> Vec<Worker> {
     vec![Worker {
         name: "local".to_owned(),
         host: "localhost".to_owned(),
-        slots: SLOTS,
+        slots: DEFAULT_SLOTS,
         folder: "build-worker".to_owned(),
         ssh_args: Vec::new(),
     }]
@@ -69,7 +69,7 @@ fn worker(item: &Item<'_>) -> Option<Worker> {
                 host: host?,
                 slots: slots
                     .and_then(|slots| u16::try_from(slots).ok())
-                    .unwrap_or(SLOTS),
+                    .unwrap_or(DEFAULT_SLOTS),
                 folder: folder.unwrap_or_else(|| "build-worker".to_owned()),
                 ssh_args: ssh_args.unwrap_or_default(),
             })
@@ -119,15 +119,15 @@ mod tests {
     fn one_local_worker_with_six_slots_is_the_usual_one() {
         assert_eq!(
             parsed("[[worker]]\nname = 'local'\nhost = 'localhost'\n").unwrap(),
-            usual()
+            defaults()
         );
-        assert_eq!(usual()[0].slots, 6);
+        assert_eq!(defaults()[0].slots, 6);
     }
 
     #[test]
     fn the_sample_is_the_usual_worker() {
         let sample = include_str!("../../../config-samples/orchestrator/fleet/build-workers.toml");
-        assert_eq!(parsed(sample).unwrap(), usual());
+        assert_eq!(parsed(sample).unwrap(), defaults());
     }
 
     #[test]

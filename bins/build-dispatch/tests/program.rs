@@ -93,7 +93,7 @@ impl Ground {
     }
 
     /// What is left on the worker and here: work folders, references, temporary files.
-    fn left_behind(&self, worker: &str) -> Vec<String> {
+    fn stale_files(&self, worker: &str) -> Vec<String> {
         let names = |path: &Path| -> Vec<String> {
             let entries = fs::read_dir(path).into_iter().flatten().flatten();
             entries
@@ -193,7 +193,7 @@ fn the_files_as_they_are_are_built_there_and_nothing_is_left() {
             git(&checkout, "for-each-ref")
         )
     );
-    assert_eq!(ground.left_behind("worker"), [""; 0]);
+    assert_eq!(ground.stale_files("worker"), [""; 0]);
 }
 
 #[test]
@@ -309,8 +309,8 @@ fn a_build_waits_for_a_slot_and_a_second_worker_takes_it_at_once() {
         "{}",
         err(&three)
     );
-    assert_eq!(ground.left_behind("worker"), [""; 0]);
-    assert_eq!(ground.left_behind("worker-2"), [""; 0]);
+    assert_eq!(ground.stale_files("worker"), [""; 0]);
+    assert_eq!(ground.stale_files("worker-2"), [""; 0]);
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn an_interrupted_client_leaves_nothing_running_there() {
         wait_until("the end of its processes", || !alive(&token));
         wait_until("the clean-up", || {
             ground
-                .left_behind("worker")
+                .stale_files("worker")
                 .iter()
                 .all(|left| left.contains("/tmp/"))
         });
@@ -344,7 +344,7 @@ fn an_interrupted_client_leaves_nothing_running_there() {
             err(&next)
         );
     }
-    assert_eq!(ground.left_behind("worker"), [""; 0]);
+    assert_eq!(ground.stale_files("worker"), [""; 0]);
 }
 
 #[test]
@@ -375,7 +375,8 @@ fn a_client_that_leaves_the_queue_takes_no_slot_and_a_broken_connection_is_told(
     assert!(ground.worker().join("objects.git").is_dir());
 }
 
-/// Y11: the tree of the named commit is dispatched, not the directory as it stands; a commit that is not there is said.
+/// Y11: the tree of the named commit is dispatched, not the directory as it stands; a commit that
+/// is not there is said.
 #[test]
 fn y11_a_named_commit_is_dispatched_as_it_is() {
     let ground = Ground::new(2);
@@ -413,5 +414,5 @@ fn y11_a_named_commit_is_dispatched_as_it_is() {
             err(&refused)
         );
     }
-    assert_eq!(ground.left_behind("worker"), [""; 0]);
+    assert_eq!(ground.stale_files("worker"), [""; 0]);
 }

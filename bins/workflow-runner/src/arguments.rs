@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use program::log::LogFormat;
+use daemon::log::LogFormat;
+use daemon::settings::ConfigOptions;
 
 /// Runs a repository's workflows in microVMs.
 #[derive(Debug, Parser)]
@@ -35,6 +36,19 @@ pub(crate) enum Command {
     /// The forge's webhooks that lead here
     #[command(subcommand)]
     Hook(HookCommand),
+    /// What may be set, and what is in force
+    Config(SettingsOptions),
+}
+
+/// What to print of the settings.
+#[derive(Debug, Args)]
+pub(crate) struct SettingsOptions {
+    /// What
+    #[command(flatten)]
+    pub(crate) what: ConfigOptions,
+    /// Of which server
+    #[command(flatten)]
+    pub(crate) serve: ServeOptions,
 }
 
 /// What to do with webhooks.

@@ -4,12 +4,13 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use config_core::Colours;
-use runner_core::report::{FileReport, Standing, check};
+use runner_core::report::{FileReport, FileStatus, check};
 
 use crate::arguments::{CheckOptions, Format, print, say};
-use crate::folder::Repository;
+use crate::repository::Repository;
 
-/// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is refused).
+/// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is
+/// refused).
 pub(crate) fn run(options: &CheckOptions) -> ExitCode {
     let repository = match Repository::open(&options.path) {
         Ok(repository) => repository,
@@ -32,11 +33,11 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
         Format::Json => print(&format!("{}\n", json(&reports))),
         Format::Human => print(&human(&reports)),
     }
-    let worst = reports.iter().map(FileReport::standing).max();
+    let worst = reports.iter().map(FileReport::status).max();
     ExitCode::from(match worst {
-        None | Some(Standing::Good) => 0,
-        Some(Standing::Wrong) => 1,
-        Some(Standing::Refused) => 3,
+        None | Some(FileStatus::Good) => 0,
+        Some(FileStatus::Wrong) => 1,
+        Some(FileStatus::Refused) => 3,
     })
 }
 
@@ -54,15 +55,15 @@ fn human(reports: &[FileReport]) -> String {
     let count = |standing| {
         reports
             .iter()
-            .filter(|report| report.standing() == standing)
+            .filter(|report| report.status() == standing)
             .count()
     };
     text += &format!(
         "{} files: {} would run, {} have something refused, {} are wrong\n",
         reports.len(),
-        count(Standing::Good),
-        count(Standing::Refused),
-        count(Standing::Wrong)
+        count(FileStatus::Good),
+        count(FileStatus::Refused),
+        count(FileStatus::Wrong)
     );
     text
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use config_core::{Environment, Secret};
 use forge_core::{Forge, RepoName};
-use outbound::forge::{ForgeClient, HookChange, HookEvent, WantedHook};
-use outbound::http::{HttpClient, HttpOptions};
+use http_clients::forge::{ForgeClient, HookChange, HookEvent, HookSpec};
+use http_clients::http::{HttpClient, HttpOptions};
 use runner_web::config::RunnerConfig;
 use url::{Host, Url};
 
@@ -30,7 +30,7 @@ pub(crate) fn add(options: &HookAddOptions, environment: &Environment) -> ExitCo
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            say(&program::in_words(error.as_ref()));
+            say(&daemon::error_chain(error.as_ref()));
             ExitCode::FAILURE
         }
     }
@@ -56,7 +56,7 @@ fn register(
         (None, _) => bail!("FORGE_URL is not set: it is not known where the forge is"),
     };
     let secret = environment.text("FORGE_WEBHOOK_SECRET").unwrap_or_default();
-    let wanted = WantedHook {
+    let wanted = HookSpec {
         url: address(options.url.as_deref(), config, &base)?,
         secret: Secret::new(secret.to_owned()),
         events: vec![HookEvent::Push, HookEvent::PullRequest],
@@ -79,7 +79,7 @@ fn register(
 async fn one(
     forge: &ForgeClient,
     repository: &RepoName,
-    wanted: &WantedHook,
+    wanted: &HookSpec,
     test: bool,
 ) -> anyhow::Result<()> {
     let (hook, change) = forge

@@ -3,8 +3,8 @@
 mod arguments;
 mod check;
 mod exec;
-mod folder;
 mod hook;
+mod repository;
 mod serve;
 
 use std::process::ExitCode;
@@ -14,17 +14,21 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command, HookCommand};
 
 fn main() -> ExitCode {
-    program::process::begin();
+    daemon::process::begin();
     let arguments = Arguments::parse();
     match arguments.command.unwrap_or(Command::Serve(arguments.serve)) {
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
         Command::Hook(HookCommand::Add(options)) => {
-            let environment = program::environment::take();
+            let environment = daemon::environment::take();
             hook::add(&options, &environment)
         }
+        Command::Config(options) => {
+            let environment = daemon::environment::take();
+            serve::settings(&options, &environment)
+        }
         Command::Serve(options) => {
-            let environment = program::environment::take();
+            let environment = daemon::environment::take();
             serve::run(&options, &environment)
         }
     }

@@ -1,17 +1,17 @@
 //! The runner's life: store, actors, listener, end.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use config_core::Environment;
+use daemon::lifecycle;
+use daemon::settings::{ConfigText, effective, schema};
 use edge_web::BodyLimits;
-use program::life;
 use runner_actors::RunnerService;
-use runner_web::config::{Flags, RunnerConfig};
+use runner_web::config::{Flags, RunnerConfig, keys};
 use runner_web::{RunnerServer, ServerOptions, boot};
 use store::{Options, Store};
 
-use crate::arguments::{ServeOptions as Arguments, print, say};
+use crate::arguments::{ServeOptions as Arguments, SettingsOptions, print, say};
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode {
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
     match serve(arguments, config, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&program::in_words(error.as_ref()));
+            say(&daemon::error_chain(error.as_ref()));
             ExitCode::FAILURE
         }
     }
@@ -52,33 +52,51 @@ pub(crate) fn read(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<RunnerConfig, String> {
-    let variable = environment.text("WORKFLOW_RUNNER_CONFIG");
-    let path = arguments
-        .config
-        .clone()
-        .or_else(|| variable.map(PathBuf::from));
-    let flags = Flags {
+    let file = file(arguments, environment)?;
+    let file = Some((
+        file.name.as_str(),
+        file.text.as_slice(),
+        file.base.as_path(),
+    ));
+    RunnerConfig::parse(file, &flags(arguments), environment)
+        .map_err(|diagnostics| diagnostics.to_string())
+}
+
+fn file(arguments: &Arguments, environment: &Environment) -> Result<ConfigText, String> {
+    let path = arguments.config.as_deref();
+    ConfigText::read(path, "WORKFLOW_RUNNER_CONFIG", environment)
+}
+
+fn flags(arguments: &Arguments) -> Flags {
+    Flags {
         listen: arguments.listen.clone(),
         data: arguments.data.clone(),
+    }
+}
+
+/// Prints what may be set, or what is in force.
+pub(crate) fn settings(options: &SettingsOptions, environment: &Environment) -> ExitCode {
+    let text = if options.what.schema {
+        Ok(schema("workflow-runner.toml", &keys()))
+    } else {
+        in_force(&options.serve, environment)
     };
-    let parsed = match &path {
-        None => RunnerConfig::parse(None, &flags, environment),
-        Some(path) => {
-            let text = std::fs::read(path)
-                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            let base = std::path::absolute(path).ok();
-            let base = base
-                .as_deref()
-                .and_then(Path::parent)
-                .unwrap_or(Path::new("/"));
-            RunnerConfig::parse(
-                Some((&path.display().to_string(), &text, base)),
-                &flags,
-                environment,
-            )
+    match text {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
         }
-    };
-    parsed.map_err(|diagnostics| diagnostics.to_string())
+        Err(wrong) => {
+            say(&wrong);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn in_force(arguments: &Arguments, environment: &Environment) -> Result<String, String> {
+    read(arguments, environment)?;
+    let (file, flags) = (file(arguments, environment)?, flags(arguments));
+    effective(&keys(), &file, &flags.values(), environment).map_err(|wrong| wrong.to_string())
 }
 
 fn serve(
@@ -86,11 +104,11 @@ fn serve(
     config: RunnerConfig,
     environment: &Environment,
 ) -> anyhow::Result<()> {
-    let look = program::log::look(arguments.log_format, environment)?;
-    let serve = program::limits::serve_options(environment)?;
-    program::log::init(config.log_level, look, environment);
-    program::limits::warn_of_few_files();
-    program::data::tighten(&config.runner.data);
+    let log_output = daemon::log::output(arguments.log_format, environment)?;
+    let serve = daemon::limits::serve_options(environment)?;
+    daemon::log::init(config.log_level, log_output, environment);
+    daemon::limits::warn_of_few_files();
+    daemon::data::tighten(&config.runner.data);
     let store = Store::open(&config.runner.data, &Options::new("workflow-runner"))?;
     let listener = edge_web::bind(config.listen, "PORT and HOST, or --listen")?;
     let bound = listener.local_addr()?;
@@ -104,9 +122,9 @@ fn serve(
         token,
         serve,
     };
-    life::run(async move {
+    lifecycle::run(async move {
         let server = RunnerServer::start(service, options);
-        let stopped = life::listening("workflow runner", bound, &server.actors())?;
+        let stopped = lifecycle::listening("workflow runner", bound, &server.actors())?;
         server.serve(listener, stopped).await?;
         store.close();
         Ok(())

@@ -1,4 +1,5 @@
-//! `workflow-runner exec`, as a program: with a scripted VM manager, and with one in its own process and a real VM.
+//! `workflow-runner exec`, as a program: with a scripted VM manager, and with one in its own
+//! process and a real VM.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that fails here should say where"

@@ -1,5 +1,5 @@
-//! F01, W19: the runner is killed at random points while webhooks arrive: what it acknowledged is there, once, and what it did not
-//! acknowledge can be sent again.
+//! F01, W19: the runner is killed at random points while webhooks arrive: what it acknowledged is
+//! there, once, and what it did not acknowledge can be sent again.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that fails here should say where"
@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 
 const SECRET: &str = "the webhook's secret";
 /// Lives of the runner; `ORRERY_KILLS` for more.
-const LIVES: u64 = 12;
+const INCARNATIONS: u64 = 12;
 /// With a machine under load.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Runner {
     child: Child,
@@ -117,7 +117,7 @@ fn runs(address: &str) -> BTreeMap<String, usize> {
 fn f01_w19_kills_at_random_lose_nothing_and_double_nothing() {
     let lives = std::env::var("ORRERY_KILLS")
         .ok()
-        .map_or(LIVES, |kills| kills.parse().unwrap());
+        .map_or(INCARNATIONS, |kills| kills.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let acknowledged = Arc::new(Mutex::new(Vec::new()));
     let mut next = 1;
@@ -138,9 +138,10 @@ fn f01_w19_kills_at_random_lose_nothing_and_double_nothing() {
             }
             next + 60
         });
-        // Once it acknowledges; at other points of a delivery each time, without a random number to be remembered.
+        // Once it acknowledges; at other points of a delivery each time, without a random number to
+        // be remembered.
         let begun = Instant::now();
-        while acknowledged.lock().unwrap().len() == before && begun.elapsed() < PATIENCE {
+        while acknowledged.lock().unwrap().len() == before && begun.elapsed() < TEST_TIMEOUT {
             std::thread::park_timeout(Duration::from_millis(1));
         }
         std::thread::park_timeout(Duration::from_millis(5 + life * 37 % 211));

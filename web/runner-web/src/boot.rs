@@ -7,7 +7,8 @@ use url::Url;
 
 use crate::config::{GOOD_SECRET, RunnerConfig};
 
-/// Tells the operator what works and should not stay so. The contract names no least length of a secret: a short one is no error.
+/// Tells the operator what works and should not stay so. The contract names no least length of a
+/// secret: a short one is no error.
 pub fn warn(config: &RunnerConfig) {
     for problem in config.problems() {
         tracing::warn!(
@@ -24,8 +25,8 @@ pub fn warn(config: &RunnerConfig) {
     }
 }
 
-/// The token that everything but webhooks needs, on this address. Beyond the loopback address there is always one:
-/// without a configured one it is `unknown`, which nobody knows.
+/// The token that everything but webhooks needs, on this address. Beyond the loopback address there
+/// is always one: without a configured one it is `unknown`, which nobody knows.
 #[must_use]
 pub fn token(
     config: &RunnerConfig,

@@ -1,46 +1,30 @@
-//! The runner's settings: the contract's environment variables, and an optional `workflow-runner.toml`. Flags win over the environment,
-//! that over the file.
+//! The runner's settings: the contract's environment variables, and an optional
+//! `workflow-runner.toml`. Flags win over the environment, that over the file.
 
-mod checkouts;
 mod file;
-mod machine;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use config_core::{
-    Choices, Diagnostic, Diagnostics, Environment, Input, LOG_LEVELS, Layered, Secret, Setting,
-    ValueError, choose, parse_http_url,
+    Diagnostic, Diagnostics, Environment, Input, Secret, ValueError, parse_http_url,
 };
-use forge_core::{Forge, SecretBook, WebhookSecrets};
+use forge_core::{SecretBook, WebhookSecrets};
 use git_engine::Transports;
-use outbound::http::AddressPolicy;
-use outbound::llm::{LlmProtocol, OPENROUTER};
-use outbound::vmm::{Isolation, NewVm};
+use http_clients::http::AddressPolicy;
+use http_clients::llm::{LlmProtocol, OPENROUTER};
+use http_clients::vmm::NewVm;
 use runner_actors::{ModelServer, RunnerSettings, ScheduleTime};
 use url::Url;
 
-pub use file::File;
+pub use file::{File, keys};
+use file::{RUNNER, Variables, address};
 
-const FORGES: &Choices<Forge> = &[
-    ("gitea", Forge::Gitea),
-    ("forgejo", Forge::Forgejo),
-    ("github", Forge::GitHub),
-];
-const ISOLATIONS: &Choices<Isolation> = &[
-    ("namespace-sandbox", Isolation::NamespaceSandbox),
-    ("emulated-vm", Isolation::EmulatedVm),
-    ("hardware-vm", Isolation::HardwareVm),
-];
-
-/// Characters that a webhook's secret should have at least: shorter ones can be guessed from one delivery that was seen.
+/// The VM manager's usual address.
+const VMM_URL: &str = "http://127.0.0.1:3100";
+/// Characters that a webhook's secret should have at least: shorter ones can be guessed from one
+/// delivery that was seen.
 pub const GOOD_SECRET: usize = 16;
-
-/// Bytes of caches of a repository: as much as GitHub gives.
-const CACHE_QUOTA: u64 = 10 << 30;
-/// The slow tick.
-const CATCH_UP: Duration = Duration::from_secs(300);
 
 /// What flags of the command line say.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +33,17 @@ pub struct Flags {
     pub listen: Option<String>,
     /// `--data`.
     pub data: Option<String>,
+}
+
+impl Flags {
+    /// The values by flag.
+    #[must_use]
+    pub fn values(&self) -> [(&'static str, Option<&str>); 2] {
+        [
+            ("--listen", self.listen.as_deref()),
+            ("--data", self.data.as_deref()),
+        ]
+    }
 }
 
 /// The checked configuration.
@@ -82,9 +77,8 @@ impl RunnerConfig {
     ) -> Result<Self, Diagnostics> {
         let file = match file {
             Some((name, text, base)) => {
-                Input::toml(name, text, environment)
-                    .decode(|item| File::read(item, base))?
-                    .value
+                let input = Input::toml(name, text, environment).base(base);
+                input.decode(File::read)?.value
             }
             None => File::default(),
         };
@@ -110,60 +104,45 @@ impl RunnerConfig {
     /// # Errors
     /// Every mistake of the flags and the environment at once.
     pub fn of(file: File, flags: &Flags, environment: &Environment) -> Result<Self, Diagnostics> {
-        let mut reader = Reader {
-            environment,
-            wrong: Diagnostics::default(),
-        };
-        let config = reader.config(file, flags);
+        let mut wrong = Diagnostics::default();
+        let mut file = file;
+        RUNNER.override_with(&mut file, &flags.values(), environment, &mut wrong);
+        let mut resolver = Resolver { file, flags, wrong };
+        let config = resolver.config(environment);
         match config {
-            Some(config) if reader.wrong.is_empty() => Ok(config),
-            _ => Err(reader.wrong),
+            Some(config) if resolver.wrong.is_empty() => Ok(config),
+            _ => Err(resolver.wrong),
         }
     }
 }
 
-struct Reader<'e> {
-    environment: &'e Environment,
+/// What is left to do by code.
+struct Resolver<'a> {
+    file: File,
+    flags: &'a Flags,
     wrong: Diagnostics,
 }
 
-impl Reader<'_> {
-    fn config(&mut self, mut file: File, flags: &Flags) -> Option<RunnerConfig> {
-        let listen = self.listen(flags, file.listen);
-        let level = Layered::default()
-            .variable("LOG_LEVEL", self.environment)
-            .file(file.log_level);
-        let level =
-            self.kept(level.resolve_or("info", |text| choose("log level", text, LOG_LEVELS)));
-        let data = Layered::default()
-            .flag("--data", flags.data.as_deref())
-            .variable("WORKFLOW_RUNNER_DATA", self.environment);
-        let data = data.file(file.data.take()).resolve_or(
-            self.environment.data_home().join("orrery/workflow-runner"),
-            |text| Ok(PathBuf::from(text)),
-        );
-        let data = self.kept(data);
+impl Resolver<'_> {
+    fn config(&mut self, environment: &Environment) -> Option<RunnerConfig> {
+        let listen = self.listen();
         let secrets = self.webhook_secrets();
-        let token = self.secret("WORKFLOW_RUNNER_API_TOKEN");
-        let vmm_url = self.url("VMM_API_URL", "http://127.0.0.1:3100");
+        let short_secret = self.has_short_secret();
         let model = self.model();
-        let public_url = self
-            .optional_url("WORKFLOW_RUNNER_PUBLIC_URL")
-            .or(file.public_url.take());
-        let (listen, data) = (listen?, data?);
-        let repositories = self
-            .text("REPOSITORY_PATH")
-            .map_or_else(|| data.join("repositories"), PathBuf::from);
-        let forge_url = self.optional_url("FORGE_URL").or(file.forge_url.take());
-        let path = self
-            .text("PATH")
-            .unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".to_owned());
+        let (listen, secrets) = (listen?, secrets?);
+        let file = std::mem::take(&mut self.file);
+        let usual = || environment.data_home().join("orrery/workflow-runner");
+        let data = file.data.unwrap_or_else(usual);
+        let path = environment.text("PATH");
+        let path = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned();
+        let variables = file.variables;
+        let repositories = variables.mirrors;
         let runner = RunnerSettings {
-            repositories,
-            git: (file.git.take().unwrap_or_else(|| "git".into()), path),
-            forge: file.forge.unwrap_or(Forge::Gitea),
-            forge_url,
-            forge_token: self.secret("FORGE_TOKEN"),
+            repositories: repositories.unwrap_or_else(|| data.join("repositories")),
+            git: (file.git, path),
+            forge: file.forge,
+            forge_url: file.forge_url,
+            forge_token: variables.forge_token,
             addresses: match file.allow_addresses {
                 listed if listed.is_empty() => AddressPolicy::PublicOnly,
                 listed => AddressPolicy::Listed(listed),
@@ -172,165 +151,113 @@ impl Reader<'_> {
                 http: file.allow_http,
                 file: false,
             },
-            vmm_url: vmm_url?,
-            vmm_token: self.secret("VMM_AUTH_TOKEN"),
+            vmm_url: variables.vmm_url.unwrap_or_else(|| url_of(VMM_URL)),
+            vmm_token: variables.vmm_token,
             machines: if file.machines.is_empty() {
                 vec![("default".to_owned(), NewVm::default())]
             } else {
                 file.machines
             },
-            vm_patience: file.vm_wait.unwrap_or(Duration::from_secs(900)),
+            vm_timeout: file.vm_wait,
             checkouts: file.checkouts,
-            cache_bytes: file.cache_quota.unwrap_or(CACHE_QUOTA),
-            catch_up_every: file.catch_up.unwrap_or(CATCH_UP),
+            cache_bytes: file.cache_quota,
+            catch_up_every: file.catch_up,
             watched: file.repositories,
             max_waiting: 10_000,
-            caretaker_every: None,
+            gc_interval: None,
             schedules: ScheduleTime::default(),
-            max_jobs: file.max_jobs.unwrap_or(8),
-            max_jobs_per_repository: file.max_jobs_per_repository.unwrap_or(4),
+            max_jobs: file.max_jobs,
+            max_jobs_per_repository: file.max_jobs_per_repository,
             model,
-            public_url: Some(public_url.unwrap_or_else(|| own_url(listen))),
+            public_url: Some(file.public_url.unwrap_or_else(|| own_url(listen))),
             vars: file.vars,
             secrets: file.secrets,
-            keep_runs: file.keep_runs.unwrap_or(10_000),
+            keep_runs: file.keep_runs,
             data,
         };
         Some(RunnerConfig {
             listen,
-            log_level: level?,
-            secrets: secrets?,
-            short_secret: self.has_short_secret(),
+            log_level: file.log_level,
+            secrets,
+            short_secret,
             hosts: file.hosts,
-            token,
+            token: variables.token,
             runner,
         })
     }
 
-    fn kept<T>(&mut self, found: Result<Setting<T>, Diagnostic>) -> Option<T> {
-        match found {
-            Ok(setting) => Some(setting.value),
-            Err(diagnostic) => {
-                self.wrong.push(diagnostic);
-                None
-            }
-        }
-    }
-
-    fn text(&self, name: &str) -> Option<String> {
-        let found = self.environment.text(name);
-        found.filter(|text| !text.is_empty()).map(str::to_owned)
-    }
-
-    fn secret(&self, name: &str) -> Option<Secret<String>> {
-        self.text(name).map(Secret::new)
+    fn kept<T>(&mut self, name: &str, found: Result<T, ValueError>) -> Option<T> {
+        let wrong = |error| self.wrong.push(Diagnostic::of_setting(name, error));
+        found.map_err(wrong).ok()
     }
 
     /// `--listen`, else `HOST` and `PORT`, else the file, else the loopback address.
-    fn listen(&mut self, flags: &Flags, file: Option<SocketAddr>) -> Option<SocketAddr> {
-        let (host, port) = (self.text("HOST"), self.text("PORT"));
-        let both = (host.is_some() || port.is_some()).then(|| {
-            let host = host.unwrap_or_else(|| "127.0.0.1".to_owned());
-            let host = if host.contains(':') && !host.starts_with('[') {
-                format!("[{host}]")
-            } else {
-                host
-            };
-            format!(
-                "{}:{}",
-                host.replace("localhost", "127.0.0.1"),
-                port.unwrap_or_else(|| "3000".to_owned())
-            )
-        });
-        let default: SocketAddr = "127.0.0.1:3000".parse().expect("the default is an address");
-        let flag = Layered::default().flag("--listen", flags.listen.as_deref());
-        let from_environment = both.as_deref().map(|text| {
-            address(text).map_err(|error| {
-                error.help("HOST is an address such as 0.0.0.0, PORT a number from 0 to 65535")
-            })
-        });
-        match (flags.listen.is_some(), from_environment) {
-            (false, Some(Ok(found))) => Some(found),
-            (false, Some(Err(error))) => {
-                let wrong = Layered::<SocketAddr>::default()
-                    .flag("HOST and PORT", both.as_deref())
-                    .resolve_or(default, |_| Err(error));
-                self.kept(wrong)
-            }
-            _ => self.kept(flag.file(file).resolve_or(default, address)),
+    fn listen(&mut self) -> Option<SocketAddr> {
+        let variables = &self.file.variables;
+        let (host, port) = (variables.host.as_deref(), variables.port.as_deref());
+        if self.flags.listen.is_some() || (host.is_none() && port.is_none()) {
+            let listen = self.file.listen;
+            return Some(listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000))));
         }
-    }
-
-    fn url(&mut self, name: &'static str, default: &str) -> Option<Url> {
-        let default = parse_http_url(default).expect("the default is a URL");
-        let found = Layered::default()
-            .variable(name, self.environment)
-            .resolve_or(default, parse_http_url);
-        self.kept(found)
-    }
-
-    fn optional_url(&mut self, name: &'static str) -> Option<Url> {
-        self.text(name)?;
-        self.url(name, "http://localhost")
+        let host = host.unwrap_or("127.0.0.1");
+        let host = if host.contains(':') && !host.starts_with('[') {
+            format!("[{host}]")
+        } else {
+            host.replace("localhost", "127.0.0.1")
+        };
+        let found = address(&format!("{host}:{}", port.unwrap_or("3000"))).map_err(|error| {
+            error.help("HOST is an address such as 0.0.0.0, PORT a number from 0 to 65535")
+        });
+        self.kept("HOST and PORT", found)
     }
 
     /// `FORGE_WEBHOOK_SECRET`, and the one before it while forges are told the new one.
     fn webhook_secrets(&mut self) -> Option<SecretBook> {
-        let needed = |text: &str| {
-            let secrets =
-                WebhookSecrets::new(text).map_err(|error| ValueError::new(error.to_string()))?;
-            Ok(secrets)
+        const NAME: &str = "FORGE_WEBHOOK_SECRET";
+        let variables = &self.file.variables;
+        let previous = variables.previous_webhook_secret.clone();
+        let secrets = match &variables.webhook_secret {
+            Some(secret) => WebhookSecrets::new(secret.expose())
+                .map_err(|error| ValueError::new(error.to_string())),
+            None => Err(ValueError::new(format!(
+                "{NAME} is not set: without a secret anybody could start runs"
+            ))
+            .help("set it to the secret of the forge's webhook")),
         };
-        let missing = ValueError::new(
-            "FORGE_WEBHOOK_SECRET is not set: without a secret anybody could start runs",
-        )
-        .help("set it to the secret of the forge's webhook".to_owned());
-        let text = self.text("FORGE_WEBHOOK_SECRET");
-        let found = match text.as_deref().map(needed) {
-            Some(Ok(found)) => Ok(found),
-            Some(Err(error)) => Err(error),
-            None => Err(missing),
-        };
-        let secrets = match found {
-            Ok(secrets) => secrets,
-            Err(error) => {
-                let wrong = Layered::<()>::default()
-                    .flag("FORGE_WEBHOOK_SECRET", Some(""))
-                    .resolve_or((), |_| Err(error));
-                self.kept(wrong);
-                return None;
-            }
-        };
-        let secrets = match self.text("FORGE_WEBHOOK_SECRET_PREVIOUS") {
-            Some(previous) => secrets.with_previous(previous).ok()?,
+        let secrets = self.kept(NAME, secrets)?;
+        let secrets = match previous {
+            Some(previous) => secrets.with_previous(previous.expose()).ok()?,
             None => secrets,
         };
         Some(SecretBook::shared(secrets))
     }
 
     fn has_short_secret(&self) -> bool {
-        let names = ["FORGE_WEBHOOK_SECRET", "FORGE_WEBHOOK_SECRET_PREVIOUS"];
-        let mut given = names.into_iter().filter_map(|name| self.text(name));
-        given.any(|secret| secret.trim().len() < GOOD_SECRET)
+        let Variables {
+            webhook_secret,
+            previous_webhook_secret,
+            ..
+        } = &self.file.variables;
+        let mut given = [webhook_secret, previous_webhook_secret]
+            .into_iter()
+            .flatten();
+        given.any(|secret| secret.expose().trim().len() < GOOD_SECRET)
     }
 
     /// The model, when `USE_LLM_PARSER` is `true`: the local one, else the hosted one.
     fn model(&mut self) -> Option<ModelServer> {
-        let wanted = Layered::default().variable("USE_LLM_PARSER", self.environment);
-        let wanted = self.kept(wanted.resolve_or(false, |text| match text {
-            "true" => Ok(true),
-            "false" | "" => Ok(false),
-            other => Err(ValueError::new(format!(
-                "`{other}` is neither `true` nor `false`"
-            ))),
-        }))?;
-        if !wanted {
+        let variables = std::mem::take(&mut self.file.variables);
+        let found = self.model_of(&variables);
+        self.file.variables = variables;
+        found
+    }
+
+    fn model_of(&mut self, variables: &Variables) -> Option<ModelServer> {
+        if !variables.use_model {
             return None;
         }
-        if let (Some(_), Some(model)) =
-            (self.text("LOCALLLM_BASE_URL"), self.text("LOCALLLM_MODEL"))
-        {
-            let base = self.url("LOCALLLM_BASE_URL", "http://localhost")?;
+        if let (Some(base), Some(model)) = (&variables.local_url, &variables.local_model) {
+            let base = self.kept("LOCALLLM_BASE_URL", parse_http_url(base))?;
             // Its address tells: the OpenAI-style protocol has its version in the path.
             let versioned = base.path().trim_end_matches('/').ends_with("/v1");
             return Some(ModelServer {
@@ -341,30 +268,28 @@ impl Reader<'_> {
                 },
                 base,
                 key: None,
-                model,
+                model: model.clone(),
             });
         }
-        if let (Some(key), Some(model)) =
-            (self.secret("CLOUDLLM_API_KEY"), self.text("CLOUDLLM_MODEL"))
-        {
-            let base = Url::parse(OPENROUTER).expect("the default is a URL");
+        if let (Some(key), Some(model)) = (&variables.cloud_key, &variables.cloud_model) {
+            let own = variables.cloud_url.as_deref();
+            let own = own.and_then(|url| self.kept("CLOUDLLM_BASE_URL", parse_http_url(url)));
             return Some(ModelServer {
                 protocol: LlmProtocol::OpenAi,
-                base: self.optional_url("CLOUDLLM_BASE_URL").unwrap_or(base),
-                key: Some(key),
-                model,
+                base: own.unwrap_or_else(|| url_of(OPENROUTER)),
+                key: Some(key.clone()),
+                model: model.clone(),
             });
         }
         let error = ValueError::new("USE_LLM_PARSER is `true`, but no model is named").help(
-            "set LOCALLLM_BASE_URL and LOCALLLM_MODEL, or CLOUDLLM_API_KEY and CLOUDLLM_MODEL"
-                .to_owned(),
+            "set LOCALLLM_BASE_URL and LOCALLLM_MODEL, or CLOUDLLM_API_KEY and CLOUDLLM_MODEL",
         );
-        let wrong = Layered::<()>::default()
-            .flag("USE_LLM_PARSER", Some("true"))
-            .resolve_or((), |_| Err(error));
-        self.kept(wrong);
-        None
+        self.kept("USE_LLM_PARSER", Err(error))
     }
+}
+
+fn url_of(default: &str) -> Url {
+    Url::parse(default).expect("the default is a URL")
 }
 
 fn own_url(listen: SocketAddr) -> Url {
@@ -380,11 +305,6 @@ fn own_url(listen: SocketAddr) -> Url {
     };
     Url::parse(&format!("http://{host}:{}/", listen.port()))
         .expect("an address and a port make a URL")
-}
-
-fn address(text: &str) -> Result<SocketAddr, ValueError> {
-    let wrong = |_| ValueError::new(format!("`{text}` is not an address and a port"));
-    text.parse().map_err(wrong)
 }
 
 #[cfg(test)]

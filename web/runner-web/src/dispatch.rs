@@ -8,7 +8,7 @@ use runner_actors::messages::{Dispatch, NotDispatched};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::handlers::{of_ask, of_store};
+use crate::problems::{of_ask, of_store};
 use crate::state::RunnerState;
 
 /// Most inputs of a dispatch.
@@ -57,7 +57,7 @@ pub(crate) async fn dispatch(
             request.inputs.len()
         )));
     }
-    let order = Dispatch {
+    let request = Dispatch {
         repository: request.repository,
         branch: request.branch,
         workflow: request.workflow,
@@ -65,8 +65,8 @@ pub(crate) async fn dispatch(
         actor: "api".to_owned(),
     };
     let stored = state
-        .desk
-        .ask(order)
+        .coordinator
+        .ask(request)
         .await
         .map_err(|error| of_ask(&error))?;
     let run = stored

@@ -5,15 +5,16 @@ use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, Disp
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
 use runner_actors::messages::{CancelRun, NotRepeated, RepeatRun};
-use runner_actors::{Accepted, NewDelivery, NotAccepted, RunRecord, RunnerView, StoredEvent};
+use runner_actors::{Accepted, NewDelivery, RunRecord, StoredEvent};
 use serde::{Deserialize, Serialize};
-use store::{Piece, StoreError};
-use supervision::{ActorTree, AskError};
+use store::Blob;
+use supervision::ActorTree;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::dispatch::Dispatched;
-use crate::log::{Chunks, whole};
+use crate::file_chunks::{FileChunks, whole};
 use crate::page::{self, RunLog, RunPage};
+use crate::problems::{find, of_ask, of_intake, of_store};
 use crate::state::RunnerState;
 
 type State = web::Data<RunnerState>;
@@ -67,7 +68,7 @@ pub(crate) async fn webhook(
         id: delivery.id,
         digest: delivery.body,
         event,
-        body: Piece::new(raw),
+        body: Blob::new(raw),
     };
     let accepted = state.intake.accept(delivery).await;
     Ok(match accepted.map_err(|error| of_intake(&error))? {
@@ -95,38 +96,6 @@ fn answer(
         run,
         reason,
     })
-}
-
-fn of_intake(error: &NotAccepted) -> Problem {
-    match error {
-        NotAccepted::Store(error) => of_store(error),
-        NotAccepted::Late(_) => Problem::gateway_timeout(error.to_string()),
-    }
-}
-
-pub(crate) fn of_ask(error: &AskError) -> Problem {
-    match error {
-        AskError::Full { retry_after, .. } => {
-            let seconds = u32::try_from(retry_after.as_secs()).unwrap_or(1).max(1);
-            Problem::unavailable(
-                "as many deliveries are under way as the runner takes",
-                seconds,
-            )
-        }
-        AskError::Unavailable { .. } => Problem::unavailable("the runner is being restarted", 1),
-        AskError::TimedOut { after, .. } => {
-            Problem::gateway_timeout(format!("no answer within {} s", after.as_secs()))
-        }
-        AskError::NoReply { .. } => Problem::unavailable("the request was interrupted", 1),
-    }
-}
-
-pub(crate) fn of_store(error: &StoreError) -> Problem {
-    if error.is_temporary() {
-        return Problem::unavailable(error.to_string(), 2);
-    }
-    tracing::error!(event = "run.store_failed", %error, "a delivery could not be stored");
-    Problem::internal()
 }
 
 /// Which runs to list.
@@ -207,11 +176,6 @@ async fn run_page(
     })
 }
 
-pub(crate) async fn find(view: &RunnerView, id: &str) -> Result<RunRecord, Problem> {
-    let found = view.run(id).await.map_err(|error| of_store(&error))?;
-    found.ok_or_else(|| Problem::not_found("there is no run with this id"))
-}
-
 /// People's browsers name HTML first; programs do not name it.
 fn wants_page(request: &HttpRequest) -> bool {
     let accept = request
@@ -233,13 +197,13 @@ pub(crate) async fn cancel(
     if record.state.is_terminal() {
         return Err(Problem::conflict("the run has ended already"));
     }
-    let order = CancelRun {
+    let message = CancelRun {
         run: record.id.clone(),
         reason: "somebody asked for it".to_owned(),
     };
     let under_way = state
-        .desk
-        .ask(order)
+        .coordinator
+        .ask(message)
         .await
         .map_err(|error| of_ask(&error))?;
     if under_way && wants_page(&request) {
@@ -259,10 +223,10 @@ pub(crate) async fn rerun(
     state: State,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let order = RepeatRun {
+    let message = RepeatRun {
         run: id.into_inner(),
     };
-    let stored = state.desk.ask(order).await;
+    let stored = state.coordinator.ask(message).await;
     let stored = stored.map_err(|error| of_ask(&error))?;
     let run = match stored.map_err(|error| of_store(&error))? {
         Ok(run) => run,
@@ -307,7 +271,7 @@ pub(crate) async fn artifact(
         disposition: DispositionType::Attachment,
         parameters: vec![DispositionParam::Filename(format!("{shown}.tar"))],
     };
-    let chunks = Chunks { path: file, at: 0 };
+    let chunks = FileChunks { path: file, at: 0 };
     Ok(HttpResponse::Ok()
         .content_type("application/x-tar")
         .insert_header(disposition)

@@ -3,7 +3,7 @@
 //! ```text
 //! POST /webhook ─▶ signature over the raw bytes ─▶ event ─▶ RunnerIntake ─▶ 202, once it is durable
 //! GET /runs, /runs/{id}, /runs/{id}/log ─reads─▶ records and log files
-//! POST /runs/{id}/cancel, /runs/{id}/rerun ─CancelRun, RepeatRun─▶ RunDesk
+//! POST /runs/{id}/cancel, /runs/{id}/rerun ─CancelRun, RepeatRun─▶ RunCoordinator
 //! ```
 //! A handler turns a request into a message and the reply into JSON; it decides nothing.
 
@@ -11,10 +11,12 @@ mod api;
 pub mod boot;
 pub mod config;
 mod dispatch;
+mod file_chunks;
 mod handlers;
 mod log;
 mod metrics;
 mod page;
+mod problems;
 mod server;
 mod state;
 

@@ -1,17 +1,18 @@
 //! A run's log as it is read: whole, or followed while it grows.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::borrow::Cow;
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
-use edge_web::Problem;
+use edge_web::{Problem, visible};
 use futures_util::Stream;
 use runner_actors::{RunRecord, RunnerView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::handlers::find;
+use crate::file_chunks::FileChunks;
+use crate::problems::find;
 use crate::state::RunnerState;
 
 type State = web::Data<RunnerState>;
@@ -47,55 +48,47 @@ pub(crate) async fn log(
             .streaming(events));
     }
     let path = state.view.logs().path(&record.id);
-    let lines = Chunks { path, at: 0 };
+    let lines = FileChunks { path, at: 0 };
     Ok(HttpResponse::Ok()
         .content_type("application/jsonl")
-        .streaming(whole(lines)))
+        .streaming(whole_lines(lines)))
 }
 
-/// Reads a file piece by piece, each on a thread that may block.
-pub(crate) struct Chunks {
-    pub(crate) path: std::path::PathBuf,
-    pub(crate) at: u64,
-}
-
-const CHUNK: u64 = 256 << 10;
-
-impl Chunks {
-    async fn next(&mut self) -> std::io::Result<Bytes> {
-        let (path, at) = (self.path.clone(), self.at);
-        let read = tokio::task::spawn_blocking(move || {
-            let mut file = match std::fs::File::open(path) {
-                Ok(file) => file,
-                // Nothing was written yet.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-                Err(error) => return Err(error),
+/// A file of JSON Lines, each with escapes for what is not seen.
+fn whole_lines(chunks: FileChunks) -> impl Stream<Item = std::io::Result<Bytes>> {
+    futures_util::stream::unfold((chunks, Vec::new()), |(mut chunks, mut rest)| async move {
+        loop {
+            let bytes = match chunks.next().await {
+                Ok(bytes) => bytes,
+                Err(error) => return Some((Err(error), (chunks, rest))),
             };
-            file.seek(SeekFrom::Start(at))?;
-            let mut bytes = Vec::new();
-            file.take(CHUNK).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        });
-        let bytes = read.await.map_err(std::io::Error::other)??;
-        self.at += bytes.len() as u64;
-        Ok(Bytes::from(bytes))
-    }
-}
-
-pub(crate) fn whole(chunks: Chunks) -> impl Stream<Item = std::io::Result<Bytes>> {
-    futures_util::stream::unfold(chunks, |mut chunks| async move {
-        match chunks.next().await {
-            Ok(bytes) if bytes.is_empty() => None,
-            read => Some((read, chunks)),
+            rest.extend_from_slice(&bytes);
+            let end = match rest.iter().rposition(|byte| *byte == b'\n') {
+                Some(end) => end + 1,
+                None if bytes.is_empty() => rest.len(),
+                None => continue,
+            };
+            let lines: Vec<u8> = rest.drain(..end).collect();
+            return (!lines.is_empty()).then(|| (Ok(shown(lines)), (chunks, rest)));
         }
     })
 }
 
+/// Lines of JSON with escapes for what is not seen.
+fn shown(lines: Vec<u8>) -> Bytes {
+    let escaped = match std::str::from_utf8(&lines).map(visible::json) {
+        Ok(Cow::Owned(escaped)) => Some(escaped),
+        // The writer writes UTF-8 only.
+        Ok(Cow::Borrowed(_)) | Err(_) => None,
+    };
+    escaped.map_or_else(|| Bytes::from(lines), Bytes::from)
+}
+
 /// A log that is followed.
-struct Follow {
+struct LogFollower {
     view: RunnerView,
     run: String,
-    chunks: Chunks,
+    chunks: FileChunks,
     length: tokio::sync::watch::Receiver<u64>,
     /// The record that its follower knows of, as JSON.
     known: Option<String>,
@@ -103,13 +96,13 @@ struct Follow {
     has_page: bool,
     changes: tokio::sync::watch::Receiver<u64>,
     /// Bytes that were handed on.
-    told: u64,
+    sent: u64,
     rest: Vec<u8>,
     ended: bool,
 }
 
-/// A sign of life, so that proxies keep the connection.
-const ALIVE: Duration = Duration::from_secs(15);
+/// Silence after which a comment is sent, so that proxies keep the connection.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 fn follow(
     view: RunnerView,
@@ -117,8 +110,8 @@ fn follow(
     from: Option<u64>,
 ) -> impl Stream<Item = std::io::Result<Bytes>> {
     let at = from.unwrap_or(0);
-    let follow = Follow {
-        chunks: Chunks {
+    let follow = LogFollower {
+        chunks: FileChunks {
             path: view.logs().path(&run),
             at,
         },
@@ -126,7 +119,7 @@ fn follow(
         known: None,
         has_page: from.is_some(),
         changes: view.changes(),
-        told: at,
+        sent: at,
         view,
         run,
         rest: Vec::new(),
@@ -142,7 +135,7 @@ fn follow(
     })
 }
 
-impl Follow {
+impl LogFollower {
     async fn next(&mut self) -> std::io::Result<Bytes> {
         loop {
             // Looked at before the file is read: what an ended run wrote is all there.
@@ -177,7 +170,7 @@ impl Follow {
                 },
                 // Never closed while there is a view.
                 _ = self.changes.changed() => {}
-                () = tokio::time::sleep(ALIVE) => return Ok(Bytes::from_static(b": alive\n\n")),
+                () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => return Ok(Bytes::from_static(b": alive\n\n")),
             }
         }
     }
@@ -202,8 +195,8 @@ impl Follow {
         for (end, line) in whole
             .split_inclusive(|byte| *byte == b'\n')
             .map(|line| {
-                self.told += line.len() as u64;
-                (self.told, line.trim_ascii_end())
+                self.sent += line.len() as u64;
+                (self.sent, line.trim_ascii_end())
             })
             .filter(|(_, line)| !line.is_empty())
         {
@@ -212,6 +205,6 @@ impl Follow {
             events.extend_from_slice(line);
             events.extend_from_slice(b"\n\n");
         }
-        Bytes::from(events)
+        shown(events)
     }
 }

@@ -16,9 +16,9 @@ impl Collector for RunnerMetrics {
 
     #[allow(clippy::cast_precision_loss, reason = "figures for people")]
     fn collect(&self) -> Vec<MetricFamily> {
-        let figures = self.0.figures();
-        let [accepted, duplicates, refused] = figures.deliveries();
-        let ended = figures.ended().map(|(state, count)| {
+        let counted = self.0.counters();
+        let [accepted, duplicates, refused] = counted.deliveries();
+        let ended = counted.ended().map(|(state, count)| {
             let name = serde_json::to_value(state).unwrap_or_default();
             (name.as_str().unwrap_or_default().to_owned(), count as f64)
         });
@@ -29,7 +29,7 @@ impl Collector for RunnerMetrics {
                 "state",
                 ended,
             ),
-            durations(figures),
+            durations(counted),
             counters(
                 "runner_deliveries_total",
                 "Webhook deliveries that start runs, by what became of them.",
@@ -50,7 +50,7 @@ impl Collector for RunnerMetrics {
                 "runner_vms_recovered_total",
                 "VMs that were left over and were given back.",
                 "",
-                [("", figures.vms_recovered() as f64)],
+                [("", counted.vms_recovered() as f64)],
             ),
             gauges(
                 "runner_rows_quarantined",
@@ -63,8 +63,8 @@ impl Collector for RunnerMetrics {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "figures for people")]
-fn durations(figures: &runner_actors::Figures) -> MetricFamily {
-    let durations = figures.durations();
+fn durations(counted: &runner_actors::RunCounters) -> MetricFamily {
+    let durations = counted.durations();
     let buckets = BUCKETS.iter().zip(&durations.cumulative);
     histogram(
         "runner_run_duration_seconds",

@@ -4,15 +4,15 @@ use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 
-use actix_web::{App, web};
+use actix_web::web;
 use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    BodyLimits, Edge, EdgeConfig, ForgeVerifier, Health, Metrics, ServeOptions, SignIn,
-    SignInAttempts, SignInSessions, SignedBodyConfig, serve,
+    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, ServeOptions, SignIn,
+    SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
-use runner_actors::{RunDesk, RunnerIntake, RunnerService, RunnerView};
+use runner_actors::{RunCoordinator, RunnerIntake, RunnerService, RunnerView};
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
 
 use crate::api;
@@ -28,7 +28,8 @@ pub struct ServerOptions {
     pub body: BodyLimits,
     /// Further names the runner answers for (`Host`).
     pub hosts: Vec<String>,
-    /// A token that everything but webhooks, health and the page's files needs; needed beyond the loopback address.
+    /// A token that everything but webhooks, health and the page's files needs; needed beyond the
+    /// loopback address.
     pub token: Option<Secret<String>>,
     /// Worker threads and time limits of the HTTP side.
     pub serve: ServeOptions,
@@ -51,7 +52,8 @@ impl RunnerServer {
         server(Root::own("orrery", parts))
     }
 
-    /// Starts the actors below a tree that others have as well; this server's end stops its own only.
+    /// Starts the actors below a tree that others have as well; this server's end stops its own
+    /// only.
     ///
     /// # Errors
     /// When the tree takes no more, or has ended.
@@ -71,24 +73,24 @@ impl RunnerServer {
     ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
         let RunnerService {
             supervisor,
-            desk,
+            coordinator,
             intake,
             view,
         } = service;
-        let actors = (desk, intake, view);
+        let actors = (coordinator, intake, view);
         (vec![supervisor], |root| Self::of(root, actors, options))
     }
 
     fn of(
         root: Root,
-        (desk, intake, view): (ChildRef<RunDesk>, RunnerIntake, RunnerView),
+        (coordinator, intake, view): (ChildRef<RunCoordinator>, RunnerIntake, RunnerView),
         options: ServerOptions,
     ) -> Self {
         let metrics = Metrics::new();
         metrics.register(RunnerMetrics(view.clone()));
         let store = view.clone();
         let health = Health::new()
-            .check("desk", desk.condition())
+            .check("coordinator", coordinator.condition())
             .check("store", move || match store.store_health().state {
                 store::State::Ready => Ok(()),
                 state => Err(format!("{state:?}")),
@@ -96,7 +98,7 @@ impl RunnerServer {
         Self {
             root,
             state: web::Data::new(RunnerState {
-                desk,
+                coordinator,
                 intake,
                 view,
                 has_token: options.token.is_some(),
@@ -113,7 +115,8 @@ impl RunnerServer {
         self.root.handle()
     }
 
-    /// Serves on `listener` until `shutdown` resolves or the root supervisor gives up; then ends the actors.
+    /// Serves on `listener` until `shutdown` resolves or the root supervisor gives up; then ends
+    /// the actors.
     ///
     /// # Errors
     /// When the listener cannot be used, or when the root supervisor gave up.
@@ -136,44 +139,33 @@ impl RunnerServer {
         let sign_in = token
             .clone()
             .map(|token| sign_in(token, state.view.public_url()));
-        let edge = Edge::new(EdgeConfig {
+        let edge = EdgeConfig {
             origins: OriginPolicy::default(),
             token,
             sign_in: sign_in.clone(),
             // A forge signs what it sends.
             public: PublicPaths::new(["/webhook", "/health", "/assets/*", "/favicon.ico"]),
             ..EdgeConfig::new(hosts, &metrics)
-        });
+        };
         let verifier = ForgeVerifier::new(options.secrets.clone(), ParseOptions::default());
         let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
         let handle = root.handle();
-        let tree = web::Data::new(handle.tree().clone());
-        let health = web::Data::new(health);
-        let ready = state.desk.clone();
-        let factory = move || {
-            let routes = api::routes(&metrics);
-            let routes = match &sign_in {
+        let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
+            let routes = api::routes(metrics);
+            match &sign_in {
                 Some(sign_in) => sign_in.clone().routes(routes),
                 None => routes,
-            };
-            App::new()
-                .wrap(edge.clone())
-                .app_data(signed.clone())
-                .app_data(state.clone())
-                .app_data(health.clone())
-                .app_data(tree.clone())
-                .app_data(web::Data::new(metrics.clone()))
-                .configure(|config| routes.configure(config))
-        };
-        let (actors, ended) = root.until(shutdown);
-        let ended = async move {
-            ended.await;
-            handle.stop();
-        };
-        // What is not there by then is the business of `/readyz`.
-        ready.ready_within(edge_web::START_PATIENCE).await;
-        serve(listener, factory, options.serve, ended).await?;
-        actors.end().await.map_err(io::Error::other)
+            }
+        });
+        let coordinator = state.coordinator.clone();
+        server
+            .data(signed)
+            .data(state)
+            .data(web::Data::new(handle.tree().clone()))
+            .serve_actors(listener, (root, &coordinator), shutdown, move || {
+                handle.stop();
+            })
+            .await
     }
 }
 

@@ -1,11 +1,11 @@
 //! What the handlers of one server share.
 
-use runner_actors::{RunDesk, RunnerIntake, RunnerView};
+use runner_actors::{RunCoordinator, RunnerIntake, RunnerView};
 use supervision::ChildRef;
 
 /// What the handlers share.
 pub(crate) struct RunnerState {
-    pub(crate) desk: ChildRef<RunDesk>,
+    pub(crate) coordinator: ChildRef<RunCoordinator>,
     pub(crate) intake: RunnerIntake,
     pub(crate) view: RunnerView,
     /// Whether an API token is configured.

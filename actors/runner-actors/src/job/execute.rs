@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use outbound::vmm::{ExecReport, ExecState, FollowEvent, NewExec, OutputStream, VmmError};
+use http_clients::vmm::{ExecReport, ExecState, FollowEvent, NewExec, OutputStream, VmmError};
 use runner_core::limits::MAX_ENV_FILE_BYTES;
 use runner_core::mask::Secrets;
 use runner_core::state::StepEnd;
 use tokio::sync::watch;
 
-use super::Voice;
+use super::log_writer::LogWriter;
 use super::machine::Machine;
-use super::output::{Cap, Said, Stream};
+use super::output::{OutputCap, OutputParser, StepOutput};
 use crate::log::LineKind;
 
 /// A process to be run.
@@ -25,19 +25,19 @@ pub(crate) struct Process {
     pub(crate) step: u32,
 }
 
-/// How it ended, and what it said.
-pub(crate) struct Ended {
+/// How it ended, and what its commands set.
+pub(crate) struct ProcessExit {
     pub(crate) end: StepEnd,
     /// What is to be said about the end.
     pub(crate) reason: Option<String>,
-    pub(crate) said: Kept,
+    pub(crate) commands: OutputCommands,
 }
 
-/// What it said by commands in its output.
+/// What commands in a process's output set.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct OutputCommands {
     pub(crate) outputs: Vec<(String, String)>,
-    /// Variables and folders for later steps, where the step allows this old way.
+    /// Variables and directories for later steps, where the step allows this old way.
     pub(crate) env: Vec<(String, String)>,
     pub(crate) path: Vec<String>,
     /// Why a command fails the step.
@@ -46,40 +46,40 @@ pub(crate) struct Kept {
     bytes: usize,
 }
 
-impl Kept {
-    /// Adds what was said, as far as one step may say so much.
-    fn add(&mut self, said: &mut Said) {
-        let pairs = said.outputs.iter().chain(&said.env);
+impl OutputCommands {
+    /// Adds what a piece of output set, as far as one step may set so much.
+    fn add(&mut self, output: &mut StepOutput) {
+        let pairs = output.outputs.iter().chain(&output.env);
         let pairs: usize = pairs.map(|(name, value)| name.len() + value.len()).sum();
-        self.bytes += pairs + said.path.iter().map(String::len).sum::<usize>();
+        self.bytes += pairs + output.path.iter().map(String::len).sum::<usize>();
         if self.bytes > MAX_ENV_FILE_BYTES {
             self.wrong.get_or_insert_with(|| {
                 format!("commands in its output set more than {MAX_ENV_FILE_BYTES} bytes")
             });
             return;
         }
-        self.outputs.append(&mut said.outputs);
-        self.env.append(&mut said.env);
-        self.path.append(&mut said.path);
+        self.outputs.append(&mut output.outputs);
+        self.env.append(&mut output.env);
+        self.path.append(&mut output.path);
         if self.wrong.is_none() {
-            self.wrong = said.wrong.take();
+            self.wrong = output.wrong.take();
         }
     }
 }
 
 /// Extra time the manager has to end a process by itself before it is asked to.
-const GRACE: Duration = Duration::from_secs(15);
+const KILL_GRACE: Duration = Duration::from_secs(15);
 /// How often a stream that broke is taken up again.
-const AGAIN: u32 = 3;
+const FOLLOW_RETRIES: u32 = 3;
 
 /// Runs a process to its end; cancellation kills it with all it started.
 pub(crate) async fn execute(
     machine: &Machine,
     process: Process,
     secrets: &mut Secrets,
-    voice: &Voice,
+    log: &LogWriter,
     cancel: &mut watch::Receiver<bool>,
-) -> Ended {
+) -> ProcessExit {
     let unsecure = process
         .env
         .get("ACTIONS_ALLOW_UNSECURE_COMMANDS")
@@ -96,26 +96,26 @@ pub(crate) async fn execute(
     let exec = match machine.vmm.exec(&machine.id, &request).await {
         Ok(exec) => exec,
         // The manager takes no such command: nothing has happened to the machine.
-        Err(VmmError::Refused(reason)) => return Ended::of(StepEnd::Error, reason),
+        Err(VmmError::Refused(reason)) => return ProcessExit::of(StepEnd::Error, reason),
         Err(error) => return lost(&error),
     };
-    let mut sink = Sink {
+    let mut sink = OutputSink {
         streams: [
-            Stream::new(LineKind::Out, secrets, unsecure),
-            Stream::new(LineKind::Err, secrets, unsecure),
+            OutputParser::new(LineKind::Out, secrets, unsecure),
+            OutputParser::new(LineKind::Err, secrets, unsecure),
         ],
         secrets,
-        cap: Cap::default(),
-        voice,
+        cap: OutputCap::default(),
+        log,
         step: process.step,
-        said: Kept::default(),
+        commands: OutputCommands::default(),
         taken: 0,
     };
     let followed = {
         let follow = follow(machine, &exec, &mut sink);
         let overdue = async {
             match process.limit {
-                Some(limit) => tokio::time::sleep(limit + GRACE).await,
+                Some(limit) => tokio::time::sleep(limit + KILL_GRACE).await,
                 None => std::future::pending().await,
             }
         };
@@ -133,7 +133,7 @@ pub(crate) async fn execute(
             ended(&report)
         }
         Some(Err(error)) => {
-            let Ended { end, reason, .. } = lost(&error);
+            let ProcessExit { end, reason, .. } = lost(&error);
             (end, reason)
         }
         None => {
@@ -141,8 +141,12 @@ pub(crate) async fn execute(
             (StepEnd::Cancelled, Some("cancelled".to_owned()))
         }
     };
-    let said = sink.finish().await;
-    Ended { end, reason, said }
+    let commands = sink.finish().await;
+    ProcessExit {
+        end,
+        reason,
+        commands,
+    }
 }
 
 fn overdue_report() -> ExecReport {
@@ -151,6 +155,7 @@ fn overdue_report() -> ExecReport {
         exit_code: None,
         signal: None,
         reason: None,
+        dropped_bytes: 0,
     }
 }
 
@@ -186,27 +191,28 @@ fn ended(report: &ExecReport) -> (StepEnd, Option<String>) {
     }
 }
 
-fn lost(error: &VmmError) -> Ended {
-    Ended::of(StepEnd::Lost, error.to_string())
+fn lost(error: &VmmError) -> ProcessExit {
+    ProcessExit::of(StepEnd::Lost, error.to_string())
 }
 
-impl Ended {
+impl ProcessExit {
     fn of(end: StepEnd, reason: String) -> Self {
         Self {
             end,
             reason: Some(reason),
-            said: Kept::default(),
+            commands: OutputCommands::default(),
         }
     }
 }
 
-/// Follows an execution to its end; a stream that breaks is taken up again, and what came before is not logged twice.
+/// Follows an execution to its end; a stream that breaks is taken up again, and what came before is
+/// not logged twice.
 async fn follow(
     machine: &Machine,
     exec: &str,
-    sink: &mut Sink<'_>,
+    sink: &mut OutputSink<'_>,
 ) -> Result<ExecReport, VmmError> {
-    let mut left = AGAIN;
+    let mut left = FOLLOW_RETRIES;
     loop {
         let error = match follow_once(machine, exec, sink).await {
             Ok(report) => return Ok(report),
@@ -224,7 +230,7 @@ async fn follow(
 async fn follow_once(
     machine: &Machine,
     exec: &str,
-    sink: &mut Sink<'_>,
+    sink: &mut OutputSink<'_>,
 ) -> Result<ExecReport, VmmError> {
     let mut follow = machine.vmm.follow(&machine.id, exec).await?;
     let mut skip = sink.taken;
@@ -247,32 +253,32 @@ async fn follow_once(
 }
 
 /// Where a process's output goes.
-struct Sink<'a> {
-    streams: [Stream; 2],
+struct OutputSink<'a> {
+    streams: [OutputParser; 2],
     secrets: &'a mut Secrets,
-    cap: Cap,
-    voice: &'a Voice,
+    cap: OutputCap,
+    log: &'a LogWriter,
     step: u32,
-    said: Kept,
+    commands: OutputCommands,
     /// Bytes of both streams so far.
     taken: u64,
 }
 
-impl Sink<'_> {
+impl OutputSink<'_> {
     async fn take(&mut self, stream: OutputStream, bytes: &[u8]) {
         self.taken += bytes.len() as u64;
         let index = usize::from(stream == OutputStream::Stderr);
         for piece in self.streams[index].pieces(bytes) {
-            let mut said = Said::default();
-            self.streams[index].push(piece, &mut said);
-            self.heard(said).await;
+            let mut output = StepOutput::default();
+            self.streams[index].push(piece, &mut output);
+            self.apply(output).await;
         }
     }
 
-    async fn heard(&mut self, mut said: Said) {
-        self.said.add(&mut said);
-        if !said.masks.is_empty() {
-            for mask in &said.masks {
+    async fn apply(&mut self, mut output: StepOutput) {
+        self.commands.add(&mut output);
+        if !output.masks.is_empty() {
+            for mask in &output.masks {
                 // Beyond the bound the streams withhold everything.
                 let _ = self.secrets.add(mask);
             }
@@ -280,21 +286,21 @@ impl Sink<'_> {
                 stream.mask(self.secrets);
             }
         }
-        for (kind, text) in self.cap.pass(said.lines) {
-            self.voice.line(self.step, kind, &text).await;
+        for (kind, text) in self.cap.pass(output.lines) {
+            self.log.line(self.step, kind, &text).await;
         }
     }
 
-    async fn finish(mut self) -> Kept {
+    async fn finish(mut self) -> OutputCommands {
         for index in 0..2 {
-            let mut said = Said::default();
-            self.streams[index].finish(&mut said);
-            self.heard(said).await;
+            let mut output = StepOutput::default();
+            self.streams[index].finish(&mut output);
+            self.apply(output).await;
         }
         for (kind, text) in std::mem::take(&mut self.cap).finish() {
-            self.voice.line(self.step, kind, &text).await;
+            self.log.line(self.step, kind, &text).await;
         }
-        self.said
+        self.commands
     }
 }
 
@@ -309,6 +315,7 @@ mod tests {
             exit_code: None,
             signal: None,
             reason: reason.map(str::to_owned),
+            dropped_bytes: 0,
         };
         let nowhere = "the folder /workspace/nope does not exist";
         let (end, reason) = ended(&report(ExecState::NotStarted, Some(nowhere)));

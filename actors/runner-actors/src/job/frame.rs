@@ -1,5 +1,6 @@
 //! What steps see of each other, and how one ended.
 
+use runner_core::context::WORKSPACE;
 use runner_core::expr::{Contexts, Object};
 use runner_core::state::StepEnd;
 
@@ -49,6 +50,12 @@ impl StepResult {
     }
 }
 
+/// A cache entry to be saved when the job has succeeded.
+pub(super) struct CacheToSave {
+    pub(super) key: String,
+    pub(super) paths: Vec<String>,
+}
+
 /// Sets a variable, in place of an older one of its name.
 pub(super) fn set(pairs: &mut Vec<(String, String)>, (name, value): (String, String)) {
     match pairs.iter_mut().find(|(known, _)| *known == name) {
@@ -63,3 +70,13 @@ pub(super) const ARCH: &str = if cfg!(target_arch = "aarch64") {
 } else {
     "X64"
 };
+
+/// An absolute directory: a relative one is meant from the workspace.
+pub(super) fn in_workspace(directory: &str) -> String {
+    let directory = directory.trim().trim_end_matches('/');
+    match directory.strip_prefix("./").unwrap_or(directory) {
+        "" | "." => WORKSPACE.to_owned(),
+        absolute if absolute.starts_with('/') => absolute.to_owned(),
+        relative => format!("{WORKSPACE}/{relative}"),
+    }
+}

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use runner_core::glob::Pattern;
 use sha2::{Digest, Sha256};
 
-/// `hashFiles`: over the commit's files on the host, in the order of their paths. The hash of the files' hashes (SHA-256), as GitHub's runner does.
+/// `hashFiles`: over the commit's files on the host, in the order of their paths. The hash of the
+/// files' hashes (SHA-256), as GitHub's runner does.
 pub(super) fn hash_files(root: &Path, patterns: &[String]) -> Result<String, String> {
     let parsed: Result<Vec<(bool, Pattern)>, String> = patterns
         .iter()
@@ -46,11 +47,11 @@ pub(super) fn hash_files(root: &Path, patterns: &[String]) -> Result<String, Str
     })
 }
 
-/// Regular files below a folder, relative to it; `.git` and links are left out.
-fn below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(root.join(folder))? {
+/// Regular files below a directory, relative to it; `.git` and links are left out.
+fn below(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(root.join(directory))? {
         let entry = entry?;
-        let path = folder.join(entry.file_name());
+        let path = directory.join(entry.file_name());
         let kind = entry.file_type()?;
         if kind.is_dir() && entry.file_name() != ".git" {
             below(root, &path, files)?;

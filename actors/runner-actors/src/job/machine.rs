@@ -4,70 +4,69 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use outbound::vmm::{Isolation, NewVm, VmmClient, VmmError};
+use http_clients::vmm::{Isolation, NewVm, VmmClient, VmmError};
 use tokio::time::sleep;
 
-use super::Voice;
+use super::log_writer::LogWriter;
 use crate::log::LineKind;
-use crate::service::{Leaks, VmmTrouble};
+use crate::vmm_status::VmmStatus;
 
 /// A lease is asked for this long and extended three times in it.
 const LEASE: Duration = Duration::from_secs(300);
-/// Longest wait for one answer to an order.
-const ORDER: Duration = Duration::from_secs(120);
+/// Longest wait for one answer to a request for a VM.
+const CREATE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A VM that one job has.
 pub(crate) struct Machine {
     pub(crate) vmm: VmmClient,
     pub(crate) id: String,
     pub(crate) isolation: Option<Isolation>,
-    keeper: tokio::task::JoinHandle<()>,
+    lease: tokio::task::JoinHandle<()>,
     returned: Rc<Cell<bool>>,
-    leaks: Leaks,
+    status: VmmStatus,
 }
 
 /// What a job wants of its machine.
 #[derive(Debug, Clone)]
-pub(crate) struct Wish {
+pub(crate) struct MachineRequest {
     /// The same key gives the same VM.
     pub(crate) key: String,
     pub(crate) vm: NewVm,
     /// Longest wait for room.
-    pub(crate) patience: Duration,
-    /// Told when the VM could not be given back.
-    pub(crate) leaks: Leaks,
-    /// Told why there is none.
-    pub(crate) trouble: VmmTrouble,
+    pub(crate) timeout: Duration,
+    /// Told why there is none, and when one could not be given back.
+    pub(crate) status: VmmStatus,
 }
 
 impl Machine {
-    /// Asks for a VM until there is one, or the patience is over; says why there is none, once for each reason.
+    /// Asks for a VM until there is one, or its time is over; says why there is none, once for each
+    /// reason.
     ///
     /// # Errors
     /// What the manager said last.
     pub(crate) async fn allocate(
         vmm: VmmClient,
-        wish: Wish,
-        voice: &Voice,
+        request: MachineRequest,
+        log: &LogWriter,
     ) -> Result<Self, VmmError> {
-        let deadline = tokio::time::Instant::now() + wish.patience;
+        let deadline = tokio::time::Instant::now() + request.timeout;
         let vm = NewVm {
             lease_s: Some(LEASE.as_secs()),
-            ..wish.vm.clone()
+            ..request.vm.clone()
         };
         let mut pause = Duration::from_millis(500);
-        let mut said = String::new();
+        let mut last_reason = String::new();
         let allocated = loop {
-            match vmm.create(&wish.key, &vm, ORDER).await {
+            match vmm.create(&request.key, &vm, CREATE_TIMEOUT).await {
                 Ok(allocated) => break allocated,
                 Err(error) if error.is_temporary() && tokio::time::Instant::now() < deadline => {
                     let reason = error.to_string();
                     if !matches!(error, VmmError::Full { .. }) {
-                        wish.trouble.set(Some(reason.clone()));
+                        request.status.set_trouble(Some(reason.clone()));
                     }
-                    if reason != said {
-                        waits(voice, &wish, &error).await;
-                        said = reason;
+                    if reason != last_reason {
+                        report_waiting(log, &request, &error).await;
+                        last_reason = reason;
                     }
                     let asked = match &error {
                         VmmError::Full { after, .. } => *after,
@@ -79,9 +78,9 @@ impl Machine {
                 Err(error) => return Err(error),
             }
         };
-        wish.trouble.set(None);
+        request.status.set_trouble(None);
         let (client, id) = (vmm.clone(), allocated.id.clone());
-        let keeper = actix_rt::spawn(async move {
+        let lease = actix_rt::spawn(async move {
             loop {
                 sleep(LEASE / 3).await;
                 // A VM that is gone shows itself at the next call.
@@ -92,43 +91,45 @@ impl Machine {
             vmm,
             id: allocated.id,
             isolation: allocated.isolation,
-            keeper,
+            lease,
             returned: Rc::new(Cell::new(false)),
-            leaks: wish.leaks,
+            status: request.status,
         })
     }
 
-    /// Gives the VM back; it is ended with all that runs in it. When the manager cannot be reached, the lease's end does it.
+    /// Gives the VM back; it is ended with all that runs in it. When the manager cannot be reached,
+    /// the lease's end does it.
     pub(crate) async fn give_back(self) {
         self.returned.set(true);
         if let Err(error) = self.vmm.delete(&self.id).await {
-            self.leaks.add();
+            self.status.report_leak();
             tracing::warn!(event = "run.vm_not_returned", vm = %self.id, %error, "a VM could not be given back; its lease ends it");
         }
     }
 }
 
-/// Says why a job has no VM yet: in the run's log, and to the operator. A manager that is full is no fault.
-async fn waits(voice: &Voice, wish: &Wish, error: &VmmError) {
-    let most = config_core::format_duration(wish.patience);
+/// Says why a job has no VM yet: in the run's log, and to the operator. A manager that is full is
+/// no fault.
+async fn report_waiting(log: &LogWriter, request: &MachineRequest, error: &VmmError) {
+    let most = config_core::format_duration(request.timeout);
     let text = format!("waiting for a VM, {most} at most: {error}");
-    voice.line(0, LineKind::Warning, &text).await;
+    log.line(0, LineKind::Warning, &text).await;
     if let VmmError::Full { .. } = error {
-        tracing::info!(event = "run.vm_waited_for", order = %wish.key, %error, "a job waits for room at the VM manager");
+        tracing::info!(event = "run.vm_waited_for", order = %request.key, %error, "a job waits for room at the VM manager");
         return;
     }
-    tracing::warn!(event = "run.vm_waited_for", order = %wish.key, %error, "a job waits for a VM; VMM_API_URL and VMM_AUTH_TOKEN say which manager is asked");
+    tracing::warn!(event = "run.vm_waited_for", order = %request.key, %error, "a job waits for a VM; VMM_API_URL and VMM_AUTH_TOKEN say which manager is asked");
 }
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        self.keeper.abort();
+        self.lease.abort();
         if !self.returned.get() {
             // The job was dropped (the runner stops): give it back beside.
-            let (vmm, id, leaks) = (self.vmm.clone(), self.id.clone(), self.leaks.clone());
+            let (vmm, id, status) = (self.vmm.clone(), self.id.clone(), self.status.clone());
             actix_rt::spawn(async move {
                 if vmm.delete(&id).await.is_err() {
-                    leaks.add();
+                    status.report_leak();
                 }
             });
         }

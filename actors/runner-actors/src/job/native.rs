@@ -5,22 +5,17 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::glob::Pattern;
-use runner_core::plan::{NativeAction, SetupTool, Wanted};
+use runner_core::plan::{NativeAction, SetupTool, VersionRequirement};
 use runner_core::state::StepEnd;
 
+use super::frame::{CacheToSave, StepResult, in_workspace};
 use super::packing::{OneFile, PACK};
-use super::process::in_workspace;
-use super::steps::{Runner, StepResult};
-use super::tarball;
-
-/// A cache entry to be saved when the job has succeeded.
-pub(crate) struct CacheToSave {
-    key: String,
-    paths: Vec<String>,
-}
+use super::step_runner::StepRunner;
+use crate::stored_tar::PendingTar;
+use crate::tarball;
 
 /// Longest time for a transfer.
-const TRANSFER: Duration = Duration::from_secs(900);
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
 
 fn input<'i>(inputs: &'i [(String, String)], name: &str) -> &'i str {
     let found = inputs
@@ -37,7 +32,7 @@ fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-impl Runner<'_> {
+impl StepRunner<'_> {
     pub(super) async fn native(
         &mut self,
         action: NativeAction,
@@ -55,30 +50,30 @@ impl Runner<'_> {
         }
     }
 
-    /// The commit lies in the workspace from the start; another folder gets it too.
+    /// The commit lies in the workspace from the start; another directory gets it too.
     async fn checkout(&self, inputs: &[(String, String)]) -> StepResult {
         let path = input(inputs, "path");
-        let sha = &self.order.event.sha;
+        let sha = &self.request.event.sha;
         if !path.is_empty() && path != "." {
-            let folder = in_workspace(path);
-            let tar = tarball::of_folder(&self.order.checkout);
+            let directory = in_workspace(path);
+            let tar = tarball::of_directory(&self.request.checkout);
             let put = self
                 .machine
                 .vmm
-                .put_files(&self.machine.id, &folder, tar, TRANSFER)
+                .put_files(&self.machine.id, &directory, tar, TRANSFER_TIMEOUT)
                 .await;
             if let Err(error) = put {
                 return StepResult::lost(format!(
-                    "the commit's files could not be put into {folder}: {error}"
+                    "the commit's files could not be put into {directory}: {error}"
                 ));
             }
         }
-        self.voice
+        self.log
             .info(self.number, &format!("{sha} is checked out"))
             .await;
         StepResult::success(vec![
             ("commit".to_owned(), sha.clone()),
-            ("ref".to_owned(), self.order.event.reference.clone()),
+            ("ref".to_owned(), self.request.event.reference.clone()),
         ])
     }
 
@@ -101,7 +96,7 @@ impl Runner<'_> {
                     "error" => StepResult::error(text),
                     "ignore" => StepResult::success(Vec::new()),
                     _ => {
-                        self.voice
+                        self.log
                             .line(self.number, crate::log::LineKind::Warning, &text)
                             .await;
                         StepResult::success(Vec::new())
@@ -110,22 +105,22 @@ impl Runner<'_> {
             }
             Err(result) => return result,
         };
-        let run = self.order.run.clone();
-        if self.order.stores.artifact(&run, name).is_some() && input(inputs, "overwrite") != "true"
+        let run = self.request.run.clone();
+        if self.request.artifacts.find(&run, name).is_some() && input(inputs, "overwrite") != "true"
         {
             return StepResult::error(format!(
                 "the run has an artifact {name} already; `overwrite: true` replaces it"
             ));
         }
-        let pending = self.order.stores.new_artifact(&run, name);
+        let pending = self.request.artifacts.create(&run, name);
         let fetched = self.fetch_into(&file, pending).await;
         let kept = fetched.and_then(|pending| {
-            let kept = pending.keep();
+            let kept = self.request.artifacts.keep(pending);
             kept.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))
         });
         match kept {
             Ok(bytes) => {
-                self.voice
+                self.log
                     .info(self.number, &format!("artifact {name}: {bytes} bytes"))
                     .await;
                 StepResult::success(vec![("artifact-id".to_owned(), name.to_owned())])
@@ -136,8 +131,8 @@ impl Runner<'_> {
 
     async fn download(&mut self, inputs: &[(String, String)]) -> StepResult {
         let (name, pattern) = (input(inputs, "name"), input(inputs, "pattern"));
-        let folder = in_workspace(input(inputs, "path"));
-        let all = self.order.stores.list_artifacts(&self.order.run);
+        let directory = in_workspace(input(inputs, "path"));
+        let all = self.request.artifacts.list(&self.request.run);
         let wanted: Vec<String> = match (name, pattern) {
             ("", "") => all.iter().map(|stored| stored.name.clone()).collect(),
             ("", pattern) => match Pattern::parse(pattern) {
@@ -152,33 +147,38 @@ impl Runner<'_> {
         };
         let merge = !name.is_empty() || input(inputs, "merge-multiple") == "true";
         for one in &wanted {
-            let Some(file) = self.order.stores.artifact(&self.order.run, one) else {
+            let Some(file) = self.request.artifacts.find(&self.request.run, one) else {
                 return StepResult::error(format!("the run has no artifact {one}"));
             };
-            // A name is a folder's name only when it is one.
+            // A name is a directory's name only when it is one.
             if !merge && (one.contains('/') || one == "..") {
                 return StepResult::error(format!("the artifact {one} cannot be a folder"));
             }
             let target = if merge {
-                folder.clone()
+                directory.clone()
             } else {
-                format!("{folder}/{one}")
+                format!("{directory}/{one}")
             };
             let put = self
                 .machine
                 .vmm
-                .put_files(&self.machine.id, &target, tarball::of_file(&file), TRANSFER)
+                .put_files(
+                    &self.machine.id,
+                    &target,
+                    tarball::of_file(&file),
+                    TRANSFER_TIMEOUT,
+                )
                 .await;
             if let Err(error) = put {
                 return StepResult::lost(format!(
                     "the artifact {one} could not be put into the VM: {error}"
                 ));
             }
-            self.voice
+            self.log
                 .info(self.number, &format!("artifact {one} is in {target}"))
                 .await;
         }
-        StepResult::success(vec![("download-path".to_owned(), folder)])
+        StepResult::success(vec![("download-path".to_owned(), directory)])
     }
 
     async fn cache(&mut self, inputs: &[(String, String)], save: bool) -> StepResult {
@@ -190,11 +190,7 @@ impl Runner<'_> {
             return StepResult::error("the inputs `key` and `path` are needed");
         }
         let prefixes = lines(input(inputs, "restore-keys"));
-        let found = self
-            .order
-            .stores
-            .caches
-            .find(&self.scopes(), &key, &prefixes);
+        let found = self.request.caches.find(&self.scopes(), &key, &prefixes);
         let (found, file) = found.map(|found| (found.key, found.file)).unzip();
         let hit = found.as_ref().is_some_and(|found| *found == key);
         match (&found, file) {
@@ -202,19 +198,24 @@ impl Runner<'_> {
                 let put = self
                     .machine
                     .vmm
-                    .put_files(&self.machine.id, "/", tarball::of_open_file(file), TRANSFER)
+                    .put_files(
+                        &self.machine.id,
+                        "/",
+                        tarball::of_open_file(file),
+                        TRANSFER_TIMEOUT,
+                    )
                     .await;
                 if let Err(error) = put {
                     return StepResult::lost(format!(
                         "the cache could not be put into the VM: {error}"
                     ));
                 }
-                self.voice
+                self.log
                     .info(self.number, &format!("cache {found} is restored"))
                     .await;
             }
             (Some(found), _) => {
-                self.voice
+                self.log
                     .info(self.number, &format!("there is a cache {found}"))
                     .await;
             }
@@ -222,7 +223,7 @@ impl Runner<'_> {
                 return StepResult::error(format!("there is no cache for {key}"));
             }
             (None, _) => {
-                self.voice
+                self.log
                     .info(self.number, &format!("there is no cache for {key}"))
                     .await;
             }
@@ -251,7 +252,7 @@ impl Runner<'_> {
         }
         match self.save(&key, &paths).await {
             Ok(text) => {
-                self.voice.info(self.number, &text).await;
+                self.log.info(self.number, &text).await;
                 StepResult::success(Vec::new())
             }
             Err(result) => result,
@@ -269,12 +270,12 @@ impl Runner<'_> {
                     result.reason.unwrap_or_default()
                 ),
             };
-            self.voice.info(0, &text).await;
+            self.log.info(0, &text).await;
         }
     }
 
     async fn save(&mut self, key: &str, paths: &[String]) -> Result<String, StepResult> {
-        let caches = self.order.stores.caches.clone();
+        let caches = self.request.caches.clone();
         // The first one is where it writes.
         let own = self.scopes().swap_remove(0);
         if caches.has(&own, key) {
@@ -293,10 +294,11 @@ impl Runner<'_> {
     }
 
     fn scopes(&self) -> Vec<CacheScope> {
-        cache_scopes(&self.order.event, &self.order.facts.default_branch)
+        cache_scopes(&self.request.event, &self.request.facts.default_branch)
     }
 
-    /// Packs files of the VM into a tar in the VM; `None` when no file was found. The patterns go as arguments to a constant script.
+    /// Packs files of the VM into a tar in the VM; `None` when no file was found. The patterns go
+    /// as arguments to a constant script.
     async fn pack(
         &mut self,
         what: &str,
@@ -335,12 +337,13 @@ impl Runner<'_> {
         }
     }
 
-    /// Brings one file of the VM to the host: the manager packs it once more, so its tar is taken apart on the way.
+    /// Brings one file of the VM to the host: the manager packs it once more, so its tar is taken
+    /// apart on the way.
     async fn fetch_into(
         &self,
         file: &str,
-        pending: std::io::Result<super::stores::Pending>,
-    ) -> Result<super::stores::Pending, StepResult> {
+        pending: std::io::Result<PendingTar>,
+    ) -> Result<PendingTar, StepResult> {
         let local =
             |error: std::io::Error| StepResult::error(format!("it could not be stored: {error}"));
         let mut pending = pending.map_err(local)?;
@@ -377,7 +380,7 @@ impl Runner<'_> {
             "" if tool.named_by_reference => named,
             given => given,
         };
-        let wanted = match Wanted::parse(tool.command, version) {
+        let wanted = match VersionRequirement::parse(tool.command, version) {
             Ok(wanted) => wanted,
             Err(reason) => {
                 return StepResult::error(format!("{}: {reason}", tool.version_input));
@@ -394,7 +397,11 @@ impl Runner<'_> {
             tool.version_argument,
         ];
         let ended = self.command(argv.map(str::to_owned).to_vec()).await;
-        let found = ended.said.outputs.iter().find(|(name, _)| name == "found");
+        let found = ended
+            .commands
+            .outputs
+            .iter()
+            .find(|(name, _)| name == "found");
         let found = found.map_or("", |(_, found)| found.as_str());
         match ended.end {
             StepEnd::Exited(0) if wanted.holds(found) => StepResult::success(Vec::new()),

@@ -1,4 +1,5 @@
-//! A step's output on its way to the log: masked, cut into lines, commands taken out, capped head and tail.
+//! A step's output on its way to the log: masked, cut into lines, commands taken out, capped head
+//! and tail.
 
 use std::collections::VecDeque;
 
@@ -8,14 +9,14 @@ use runner_core::mask::{Masker, Secrets};
 use crate::log::LineKind;
 
 /// Bytes of one step's lines that are kept from its beginning; from its end.
-const HEAD: usize = 8 << 20;
-const TAIL: usize = 256 << 10;
+const HEAD_BYTES: usize = 8 << 20;
+const TAIL_BYTES: usize = 256 << 10;
 /// A line is cut here: output without a line end is no line.
-const LONGEST_LINE: usize = 16 << 10;
+const MAX_LINE_BYTES: usize = 16 << 10;
 
-/// What a step's output says.
+/// What a piece of a step's output comes to.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct StepOutput {
     /// Lines to be logged.
     pub(crate) lines: Vec<(LineKind, String)>,
     /// Outputs set in the old way.
@@ -24,14 +25,14 @@ pub(crate) struct Said {
     pub(crate) masks: Vec<String>,
     /// Variables for later steps.
     pub(crate) env: Vec<(String, String)>,
-    /// Folders for their `PATH`.
+    /// Directories for their `PATH`.
     pub(crate) path: Vec<String>,
     /// Why a command fails the step.
     pub(crate) wrong: Option<String>,
 }
 
 /// One stream of one step.
-pub(crate) struct Stream {
+pub(crate) struct OutputParser {
     kind: LineKind,
     masker: Masker,
     commands: Commands,
@@ -42,7 +43,7 @@ pub(crate) struct Stream {
     first: Option<u8>,
 }
 
-impl Stream {
+impl OutputParser {
     pub(crate) fn new(kind: LineKind, secrets: &Secrets, unsecure: bool) -> Self {
         Self {
             kind,
@@ -54,7 +55,8 @@ impl Stream {
         }
     }
 
-    /// The bytes in pieces between which masks may have to be set: what follows `::add-mask::` in one write is masked too.
+    /// The bytes in pieces between which masks may have to be set: what follows `::add-mask::` in
+    /// one write is masked too.
     pub(crate) fn pieces<'b>(&self, bytes: &'b [u8]) -> Vec<&'b [u8]> {
         let may_command = self.first == Some(b':') || bytes.windows(2).any(|two| two == b"::");
         if may_command {
@@ -69,39 +71,39 @@ impl Stream {
     }
 
     /// Takes bytes as they were written.
-    pub(crate) fn push(&mut self, bytes: &[u8], said: &mut Said) {
+    pub(crate) fn push(&mut self, bytes: &[u8], output: &mut StepOutput) {
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => self.first = bytes.get(end + 1).copied(),
             None => self.first = self.first.or_else(|| bytes.first().copied()),
         }
         let shown = self.masker.push(bytes);
-        self.take(&shown, said);
+        self.take(&shown, output);
     }
 
     /// The stream has ended.
-    pub(crate) fn finish(&mut self, said: &mut Said) {
+    pub(crate) fn finish(&mut self, output: &mut StepOutput) {
         let rest = self.masker.finish();
-        self.take(&rest, said);
+        self.take(&rest, output);
         if !self.line.is_empty() {
-            self.end_line(said);
+            self.end_line(output);
         }
     }
 
-    fn take(&mut self, bytes: &[u8], said: &mut Said) {
+    fn take(&mut self, bytes: &[u8], output: &mut StepOutput) {
         for byte in bytes {
             if *byte == b'\n' {
-                self.end_line(said);
+                self.end_line(output);
             } else {
                 self.line.push(*byte);
-                if self.line.len() >= LONGEST_LINE {
-                    self.end_line(said);
+                if self.line.len() >= MAX_LINE_BYTES {
+                    self.end_line(output);
                     self.continued = true;
                 }
             }
         }
     }
 
-    fn end_line(&mut self, said: &mut Said) {
+    fn end_line(&mut self, output: &mut StepOutput) {
         let bytes = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_end_matches('\r');
@@ -121,7 +123,7 @@ impl Stream {
                     Level::Warning => LineKind::Warning,
                     Level::Error => LineKind::Error,
                 };
-                let place = match (&note.file, note.lines.0) {
+                let location = match (&note.file, note.lines.0) {
                     (Some(file), Some(line)) => format!("{file}:{line}: "),
                     (Some(file), None) => format!("{file}: "),
                     (None, _) => String::new(),
@@ -130,14 +132,14 @@ impl Stream {
                     .title
                     .map(|title| format!("{title}: "))
                     .unwrap_or_default();
-                (kind, clean(&format!("{place}{title}{}", note.message)))
+                (kind, clean(&format!("{location}{title}{}", note.message)))
             }
             Some(Command::AddMask(text)) => {
-                said.masks.push(text);
+                output.masks.push(text);
                 return;
             }
             Some(Command::SetOutput { name, value }) => {
-                said.outputs.push((name, value));
+                output.outputs.push((name, value));
                 return;
             }
             Some(
@@ -147,11 +149,11 @@ impl Stream {
                 | Command::NoEffect(_),
             ) => return,
             Some(Command::SetEnv { name, value }) => {
-                said.env.push((name, value));
+                output.env.push((name, value));
                 return;
             }
             Some(Command::AddPath(path)) => {
-                said.path.push(path);
+                output.path.push(path);
                 return;
             }
             Some(Command::Disabled(name)) => {
@@ -159,11 +161,11 @@ impl Stream {
                 let text = format!(
                     "the command `{name}` is switched off, for others could use it through the output: write to {file}, or set ACTIONS_ALLOW_UNSECURE_COMMANDS to true"
                 );
-                said.wrong.get_or_insert_with(|| text.clone());
+                output.wrong.get_or_insert_with(|| text.clone());
                 (LineKind::Error, text)
             }
         };
-        said.lines.push(shown);
+        output.lines.push(shown);
     }
 }
 
@@ -176,27 +178,27 @@ fn clean(text: &str) -> String {
 
 /// Keeps the beginning and the end of what a step prints.
 #[derive(Default)]
-pub(crate) struct Cap {
+pub(crate) struct OutputCap {
     written: usize,
     tail: VecDeque<(LineKind, String)>,
     tail_bytes: usize,
     dropped: u64,
 }
 
-impl Cap {
+impl OutputCap {
     /// Lines that may be written now.
     pub(crate) fn pass(&mut self, lines: Vec<(LineKind, String)>) -> Vec<(LineKind, String)> {
         let mut now = Vec::new();
         for line in lines {
             let bytes = line.1.len() + 1;
-            if self.written + bytes <= HEAD && self.tail.is_empty() {
+            if self.written + bytes <= HEAD_BYTES && self.tail.is_empty() {
                 self.written += bytes;
                 now.push(line);
                 continue;
             }
             self.tail_bytes += bytes;
             self.tail.push_back(line);
-            while self.tail_bytes > TAIL {
+            while self.tail_bytes > TAIL_BYTES {
                 let Some((_, gone)) = self.tail.pop_front() else {
                     break;
                 };
@@ -226,39 +228,39 @@ impl Cap {
 mod tests {
     use super::*;
 
-    fn said(writes: &[&str], secrets: &[&str]) -> Said {
+    fn parse(writes: &[&str], secrets: &[&str]) -> StepOutput {
         let mut known = Secrets::default();
         for secret in secrets {
             known.add(secret).unwrap();
         }
-        let mut stream = Stream::new(LineKind::Out, &known, false);
-        let mut said = Said::default();
+        let mut stream = OutputParser::new(LineKind::Out, &known, false);
+        let mut output = StepOutput::default();
         for write in writes {
-            stream.push(write.as_bytes(), &mut said);
+            stream.push(write.as_bytes(), &mut output);
         }
-        stream.finish(&mut said);
-        said
+        stream.finish(&mut output);
+        output
     }
 
-    fn texts(said: &Said) -> Vec<&str> {
-        said.lines.iter().map(|(_, text)| text.as_str()).collect()
+    fn texts(output: &StepOutput) -> Vec<&str> {
+        output.lines.iter().map(|(_, text)| text.as_str()).collect()
     }
 
     #[test]
     fn r16_a_secret_split_over_writes_is_masked() {
-        let said = said(&["the key is hun", "ter2-hunter", "2!\n"], &["hunter2"]);
-        assert_eq!(texts(&said), ["the key is ***-***!"]);
+        let output = parse(&["the key is hun", "ter2-hunter", "2!\n"], &["hunter2"]);
+        assert_eq!(texts(&output), ["the key is ***-***!"]);
     }
 
     #[test]
     fn commands_become_lines_masks_and_outputs() {
-        let said = said(
+        let output = parse(
             &[
                 "::group::Build\na\n::endgroup::\n::error file=a.rs,line=3,title=T::m%0Ax\n::add-mask::abc\n::set-output name=k::v\nno ::command::\n",
             ],
             &[],
         );
-        let kinds: Vec<LineKind> = said.lines.iter().map(|(kind, _)| *kind).collect();
+        let kinds: Vec<LineKind> = output.lines.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(
             kinds,
             [
@@ -269,9 +271,9 @@ mod tests {
                 LineKind::Out
             ]
         );
-        assert_eq!(texts(&said)[3], "a.rs:3: T: mx");
+        assert_eq!(texts(&output)[3], "a.rs:3: T: mx");
         assert_eq!(
-            (said.masks, said.outputs),
+            (output.masks, output.outputs),
             (
                 vec!["abc".to_owned()],
                 vec![("k".to_owned(), "v".to_owned())]
@@ -283,14 +285,14 @@ mod tests {
     fn x7_setting_variables_through_the_output_fails_the_step_unless_allowed() {
         let lines = "::set-env name=A::1\n::add-path::/opt/bin\n";
         for (unsecure, wrong) in [(false, true), (true, false)] {
-            let mut stream = Stream::new(LineKind::Out, &Secrets::default(), unsecure);
-            let mut said = Said::default();
-            stream.push(lines.as_bytes(), &mut said);
-            assert_eq!(said.wrong.is_some(), wrong);
-            assert_eq!(said.lines.len(), if wrong { 2 } else { 0 });
-            let set = (said.env.len(), said.path.len());
+            let mut stream = OutputParser::new(LineKind::Out, &Secrets::default(), unsecure);
+            let mut output = StepOutput::default();
+            stream.push(lines.as_bytes(), &mut output);
+            assert_eq!(output.wrong.is_some(), wrong);
+            assert_eq!(output.lines.len(), if wrong { 2 } else { 0 });
+            let set = (output.env.len(), output.path.len());
             assert_eq!(set, if wrong { (0, 0) } else { (1, 1) });
-            if let Some(wrong) = said.wrong {
+            if let Some(wrong) = output.wrong {
                 assert!(wrong.contains("GITHUB_ENV"), "{wrong}");
             }
         }
@@ -298,21 +300,21 @@ mod tests {
 
     #[test]
     fn r10_output_without_a_line_end_is_cut_and_binary_is_cleaned() {
-        let long = "x".repeat(3 * LONGEST_LINE);
-        assert_eq!(said(&[&long], &[]).lines.len(), 3);
+        let long = "x".repeat(3 * MAX_LINE_BYTES);
+        assert_eq!(parse(&[&long], &[]).lines.len(), 3);
         assert_eq!(
-            texts(&said(&["a\0b\x07\u{1b}[31mred\r\n"], &[])),
+            texts(&parse(&["a\0b\x07\u{1b}[31mred\r\n"], &[])),
             ["ab\u{1b}[31mred"]
         );
     }
 
     #[test]
     fn r10_the_head_and_the_tail_are_kept() {
-        let mut cap = Cap::default();
+        let mut cap = OutputCap::default();
         let line = |number: usize| (LineKind::Out, format!("{number:0>99}"));
-        let count = 2 * HEAD / 100;
+        let count = 2 * HEAD_BYTES / 100;
         let mut kept = cap.pass((0..count).map(line).collect());
-        assert_eq!(kept.len(), HEAD / 100);
+        assert_eq!(kept.len(), HEAD_BYTES / 100);
         kept.extend(cap.finish());
         assert_eq!(kept.last(), Some(&line(count - 1)));
         let note = kept
@@ -325,6 +327,6 @@ mod tests {
             note.1
         );
         let bytes: usize = kept.iter().map(|(_, text)| text.len() + 1).sum();
-        assert!(bytes <= HEAD + TAIL + 100, "{bytes}");
+        assert!(bytes <= HEAD_BYTES + TAIL_BYTES + 100, "{bytes}");
     }
 }

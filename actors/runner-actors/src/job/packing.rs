@@ -1,7 +1,9 @@
-//! Files of a VM as one tar: packed there by a constant script, taken out of the manager's own tar here.
+//! Files of a VM as one tar: packed there by a constant script, taken out of the manager's own tar
+//! here.
 
-/// Packs paths and glob patterns below the workspace; exit code 3: nothing found, 4: something that is not taken. Arguments: tar, `absolute` or `relative`, `hidden` or
-/// `visible`, patterns (`!` takes away, `~` is the home folder).
+/// Packs paths and glob patterns below the workspace; exit code 3: nothing found, 4: something that
+/// is not taken. Arguments: tar, `absolute` or `relative`, `hidden` or `visible`, patterns (`!`
+/// takes away, `~` is the home directory).
 pub(super) const PACK: &str = r#"
 import glob, os, stat, sys, tarfile
 out, mode, hidden, patterns = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden", sys.argv[4:]
@@ -99,7 +101,7 @@ impl OneFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::tarball;
+    use crate::tarball;
 
     #[test]
     fn one_file_is_taken_out_of_a_stream_cut_anywhere() {

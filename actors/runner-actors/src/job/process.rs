@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use runner_core::context::{self, OWN_FOLDER, WORKSPACE};
+use runner_core::context::{self, OWN_DIRECTORY};
 use runner_core::env_file;
 use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
 use runner_core::plan::PlannedStep;
@@ -12,14 +12,15 @@ use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
 use tokio::sync::watch;
 
-use super::execute::{Kept, Process, execute};
-use super::steps::{ARCH, Frame, Runner, StepResult, set};
-use super::tarball;
+use super::execute::{OutputCommands, Process, execute};
+use super::frame::{ARCH, Frame, StepResult, in_workspace, set};
+use super::step_runner::StepRunner;
+use crate::tarball;
 
-/// The `PATH` of the VM's images, when steps add folders to it.
+/// The `PATH` of the VM's images, when steps add directories to it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-impl Runner<'_> {
+impl StepRunner<'_> {
     /// A script, with its environment files there and back.
     pub(super) async fn script(
         &mut self,
@@ -30,7 +31,7 @@ impl Runner<'_> {
         limit: Option<Duration>,
     ) -> StepResult {
         self.processes += 1;
-        let folder = format!("{OWN_FOLDER}/{}", self.processes);
+        let directory = format!("{OWN_DIRECTORY}/{}", self.processes);
         let script = format!("script{}", ready.shell.extension);
         let mut files: Vec<(String, &[u8], u32)> =
             vec![(script.clone(), ready.script.as_bytes(), 0o755)];
@@ -43,13 +44,13 @@ impl Runner<'_> {
             .iter()
             .map(|(name, bytes, mode)| (name.as_str(), *bytes, *mode))
             .collect();
-        if let Err(reason) = self.put(&folder, &files).await {
+        if let Err(reason) = self.put(&directory, &files).await {
             return StepResult::lost(format!("the script could not be put into the VM: {reason}"));
         }
         let process = Process {
-            argv: ready.shell.with_script(&format!("{folder}/{script}")),
+            argv: ready.shell.with_script(&format!("{directory}/{script}")),
             cwd: in_workspace(&ready.working_directory),
-            env: self.process_env(step, frame, &folder, own),
+            env: self.process_env(step, frame, &directory, own),
             limit,
             step: self.number,
         };
@@ -61,26 +62,26 @@ impl Runner<'_> {
         } else {
             self.cancel.clone()
         };
-        tracing::info!(event = "run.executing", run = %self.order.run, vm = %machine.id, step = self.number, "executing command in VM");
-        let mut ended = execute(machine, process, &mut self.secrets, self.voice, &mut cancel).await;
+        tracing::info!(event = "run.executing", run = %self.request.run, vm = %machine.id, step = self.number, "executing command in VM");
+        let mut exit = execute(machine, process, &mut self.secrets, self.log, &mut cancel).await;
         let mut result = StepResult {
-            end: ended.end,
-            reason: ended.reason,
-            outputs: std::mem::take(&mut ended.said.outputs),
+            end: exit.end,
+            reason: exit.reason,
+            outputs: std::mem::take(&mut exit.commands.outputs),
             summary: None,
         };
         if result.end != StepEnd::Lost {
-            self.take_said(ended.said, &mut result);
-            self.read_files(&folder, &mut result).await;
+            self.apply_commands(exit.commands, &mut result);
+            self.read_files(&directory, &mut result).await;
         }
         result
     }
 
     /// What commands in the output have set, and what they have done wrong.
-    fn take_said(&mut self, said: Kept, result: &mut StepResult) {
-        let Kept {
+    fn apply_commands(&mut self, commands: OutputCommands, result: &mut StepResult) {
+        let OutputCommands {
             env, path, wrong, ..
-        } = said;
+        } = commands;
         let own = env.iter().find(|(name, _)| env_file::is_reserved(name));
         let wrong = wrong.or_else(|| {
             own.map(|(name, _)| {
@@ -96,8 +97,8 @@ impl Runner<'_> {
             return;
         }
         env.into_iter().for_each(|pair| set(&mut self.env, pair));
-        for folder in path {
-            self.path.insert(0, folder);
+        for directory in path {
+            self.path.insert(0, directory);
         }
     }
 
@@ -105,10 +106,10 @@ impl Runner<'_> {
         &self,
         step: &PlannedStep,
         frame: &Frame,
-        folder: &str,
+        directory: &str,
         own: Vec<(String, String)>,
     ) -> BTreeMap<String, String> {
-        let order = self.order;
+        let order = self.request;
         let job = order.plan.jobs[order.job].id();
         let mut env: BTreeMap<String, String> =
             context::default_variables(&order.event, &order.facts, job)
@@ -122,7 +123,7 @@ impl Runner<'_> {
             env.insert("GITHUB_ACTION_PATH".to_owned(), path.clone());
         }
         for (variable, name) in FILES {
-            env.insert((*variable).to_owned(), format!("{folder}/files/{name}"));
+            env.insert((*variable).to_owned(), format!("{directory}/files/{name}"));
         }
         env.insert("RUNNER_ARCH".to_owned(), ARCH.to_owned());
         if !self.path.is_empty() {
@@ -135,8 +136,8 @@ impl Runner<'_> {
     }
 
     /// What the step wrote for later ones; a file that is wrong fails the step.
-    async fn read_files(&mut self, folder: &str, result: &mut StepResult) {
-        let files = match self.fetch_small(&format!("{folder}/files")).await {
+    async fn read_files(&mut self, directory: &str, result: &mut StepResult) {
+        let files = match self.fetch_small(&format!("{directory}/files")).await {
             Ok(files) => files,
             Err(reason) => {
                 *result =
@@ -189,7 +190,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The small files of a folder of the VM.
+    /// The small files of a directory of the VM.
     async fn fetch_small(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
         let mut stream = self
             .machine
@@ -208,26 +209,6 @@ impl Runner<'_> {
         tarball::files_in(&tar, MAX_ENV_FILE_BYTES.max(MAX_SUMMARY_BYTES))
             .map_err(|error| error.to_string())
     }
-
-    /// Runs a command for the runner itself and gives its exit and what it printed to the log.
-    pub(super) async fn command(&mut self, argv: Vec<String>) -> super::execute::Ended {
-        let process = Process {
-            argv,
-            cwd: WORKSPACE.to_owned(),
-            env: BTreeMap::new(),
-            limit: Some(Duration::from_secs(600)),
-            step: self.number,
-        };
-        let mut cancel = self.cancel.clone();
-        execute(
-            self.machine,
-            process,
-            &mut self.secrets,
-            self.voice,
-            &mut cancel,
-        )
-        .await
-    }
 }
 
 /// Variables that name a step's files, and the files.
@@ -238,13 +219,3 @@ const FILES: &[(&str, &str)] = &[
     ("GITHUB_STEP_SUMMARY", "summary"),
     ("GITHUB_STATE", "state"),
 ];
-
-/// An absolute folder: a relative one is meant from the workspace.
-pub(super) fn in_workspace(folder: &str) -> String {
-    let folder = folder.trim().trim_end_matches('/');
-    match folder.strip_prefix("./").unwrap_or(folder) {
-        "" | "." => WORKSPACE.to_owned(),
-        absolute if absolute.starts_with('/') => absolute.to_owned(),
-        relative => format!("{WORKSPACE}/{relative}"),
-    }
-}

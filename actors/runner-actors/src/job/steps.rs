@@ -1,91 +1,40 @@
 //! The steps of a job, one after the other, by the rules of the workflow language.
 
-use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use runner_core::context::{self, OWN_FOLDER, WORKSPACE};
-use runner_core::expr::{Context, Contexts, Object, Scope, Status, Value};
-use runner_core::mask::Secrets;
-use runner_core::plan::{PlannedStep, PlannedWork, StepKind, run_defaults};
+use runner_core::context::{self, OWN_DIRECTORY, WORKSPACE};
+use runner_core::expr::{Context, Object, Scope};
+use runner_core::plan::{Composite, PlannedStep, PlannedWork, StepKind, run_defaults};
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
-use tokio::sync::watch;
 
-pub(super) use super::frame::{ARCH, Frame, StepResult, set};
+use super::composite;
+use super::frame::{ARCH, Frame, StepResult, set};
 use super::hash::hash_files;
-use super::machine::Machine;
-use super::native::CacheToSave;
-use super::{JobEvent, JobOrder, JobReport, Voice, tarball};
+use super::protocol::{JobEvent, JobReport};
+use super::step_runner::StepRunner;
 use crate::clock::now_ms;
+use crate::log::LineKind;
 use crate::records::{JobEnd, StepRecord};
+use crate::tarball;
 
 /// Steps that run after a cancellation get no more time than this.
-const AFTER_CANCEL: Duration = Duration::from_secs(300);
+const AFTER_CANCEL_TIMEOUT: Duration = Duration::from_secs(300);
 /// Longest time to put the commit's files into the VM.
-const UPLOAD: Duration = Duration::from_secs(900);
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
-/// Runs the steps of one job.
-pub(crate) struct Runner<'a> {
-    pub(super) order: &'a JobOrder,
-    pub(super) machine: &'a Machine,
-    pub(super) voice: &'a Voice,
-    pub(super) cancel: watch::Receiver<bool>,
-    tell: Rc<dyn Fn(JobEvent)>,
-    pub(super) secrets: Secrets,
-    /// Variables of the workflow, the job, and those that steps set.
-    pub(super) env: Vec<(String, String)>,
-    /// Folders that steps put before `PATH`, the last one first.
-    pub(super) path: Vec<String>,
-    /// Number of the step at the top level.
-    pub(super) number: u32,
-    /// Counts processes: their files' folder.
-    pub(super) processes: u32,
-    pub(super) caches: Vec<CacheToSave>,
-}
-
-impl<'a> Runner<'a> {
-    pub(super) fn new(
-        order: &'a JobOrder,
-        machine: &'a Machine,
-        voice: &'a Voice,
-        cancel: watch::Receiver<bool>,
-        tell: Rc<dyn Fn(JobEvent)>,
-    ) -> Self {
-        let mut secrets = Secrets::default();
-        for secret in &order.secrets {
-            let _ = secrets.add(secret);
-        }
-        Self {
-            order,
-            machine,
-            voice,
-            cancel,
-            tell,
-            secrets,
-            env: Vec::new(),
-            path: Vec::new(),
-            number: 0,
-            processes: 0,
-            caches: Vec::new(),
-        }
-    }
-
-    pub(super) fn is_cancelled(&self) -> bool {
-        *self.cancel.borrow()
-    }
-
+impl StepRunner<'_> {
     /// All steps, then the outputs.
     pub(super) async fn run(&mut self) -> JobReport {
         if let Err(reason) = self.fill_workspace().await {
-            self.voice.error(0, &reason).await;
+            self.log.error(0, &reason).await;
             return JobReport::failed(JobEnd::Lost, reason);
         }
-        let order = self.order;
-        let planned = &order.plan.jobs[order.job];
+        let request = self.request;
+        let planned = &request.plan.jobs[request.job];
         let mut frame = self.first_frame();
         if let Err(reason) = self.job_env(&frame) {
-            self.voice.error(0, &reason).await;
+            self.log.error(0, &reason).await;
             return JobReport::failed(JobEnd::Usual, reason);
         }
         let PlannedWork::Steps(steps) = &planned.work else {
@@ -120,7 +69,7 @@ impl<'a> Runner<'a> {
         };
         let contexts = self.contexts(frame, &[]);
         let scope = Scope::new(&contexts);
-        let job = &self.order.plan.jobs[self.order.job].job;
+        let job = &self.request.plan.jobs[self.request.job].job;
         let outputs = job.outputs.iter().map(|(name, value)| {
             let value = value.text(&scope).unwrap_or_default();
             // An output that holds a secret is not handed on.
@@ -136,7 +85,7 @@ impl<'a> Runner<'a> {
         });
         JobReport {
             conclusion,
-            kind: JobEnd::Usual,
+            end: JobEnd::Usual,
             reason,
             outputs: outputs.collect(),
             refused: false,
@@ -145,43 +94,28 @@ impl<'a> Runner<'a> {
 
     /// The commit's tree at the workspace, and the event.
     async fn fill_workspace(&self) -> Result<(), String> {
-        let tar = tarball::of_folder(&self.order.checkout);
+        let tar = tarball::of_directory(&self.request.checkout);
         let put = self
             .machine
             .vmm
-            .put_files(&self.machine.id, WORKSPACE, tar, UPLOAD);
+            .put_files(&self.machine.id, WORKSPACE, tar, UPLOAD_TIMEOUT);
         put.await
             .map_err(|error| format!("the commit's files could not be put into the VM: {error}"))?;
-        let event = self.order.event.payload.to_json();
+        let event = self.request.event.payload.to_json();
         let files = [("event.json", event.as_bytes(), 0o644)];
-        self.put(OWN_FOLDER, &files).await
-    }
-
-    pub(super) async fn put(
-        &self,
-        folder: &str,
-        files: &[(&str, &[u8], u32)],
-    ) -> Result<(), String> {
-        let tar = tarball::of_files(files).map_err(|error| error.to_string())?;
-        let put = self.machine.vmm.put_files(
-            &self.machine.id,
-            folder,
-            tarball::once(tar),
-            Duration::from_secs(60),
-        );
-        put.await.map_err(|error| error.to_string())
+        self.put(OWN_DIRECTORY, &files).await
     }
 
     fn first_frame(&self) -> Frame {
-        let order = self.order;
-        let planned = &order.plan.jobs[order.job];
-        let mut contexts = order.contexts.clone();
+        let request = self.request;
+        let planned = &request.plan.jobs[request.job];
+        let mut contexts = request.contexts.clone();
         contexts.set(
             Context::Github,
-            context::github(&order.event, &order.facts, Some(planned.id())),
+            context::github(&request.event, &request.facts, Some(planned.id())),
         );
-        contexts.set(Context::Matrix, order.instance.matrix.clone());
-        contexts.set(Context::Strategy, order.instance.strategy());
+        contexts.set(Context::Matrix, request.instance.matrix.clone());
+        contexts.set(Context::Strategy, request.instance.strategy());
         contexts.set(Context::Runner, context::runner(ARCH));
         Frame {
             contexts,
@@ -193,9 +127,9 @@ impl<'a> Runner<'a> {
     }
 
     fn job_env(&mut self, frame: &Frame) -> Result<(), String> {
-        let order = self.order;
-        let planned = &order.plan.jobs[order.job];
-        let workflow = &order.plan.workflows[planned.workflow].workflow;
+        let request = self.request;
+        let planned = &request.plan.jobs[request.job];
+        let workflow = &request.plan.workflows[planned.workflow].workflow;
         for env in [&workflow.env, &planned.job.env] {
             let contexts = self.contexts(frame, &[]);
             let values = prepare::env_values(env, &Scope::new(&contexts))
@@ -203,29 +137,6 @@ impl<'a> Runner<'a> {
             values.into_iter().for_each(|pair| set(&mut self.env, pair));
         }
         Ok(())
-    }
-
-    /// What expressions see now.
-    pub(super) fn contexts(&self, frame: &Frame, more: &[(String, String)]) -> Contexts {
-        let mut contexts = prepare::with_env(&frame.contexts, &self.env);
-        contexts = prepare::with_env(&contexts, &frame.env);
-        contexts = prepare::with_env(&contexts, more);
-        contexts.set(Context::Steps, Value::Object(Arc::new(frame.steps.clone())));
-        let cancelled = self.is_cancelled();
-        let status = if frame.failed {
-            "failure"
-        } else if cancelled {
-            "cancelled"
-        } else {
-            "success"
-        };
-        contexts.set(Context::Job, Value::object([("status", status)]));
-        contexts.set_status(Status {
-            success: !frame.failed && !cancelled,
-            failure: frame.failed && !cancelled,
-            cancelled,
-        });
-        contexts
     }
 
     /// A step of the job itself: told, recorded, logged.
@@ -240,10 +151,10 @@ impl<'a> Runner<'a> {
             started_at: now_ms(),
             ..StepRecord::default()
         };
-        (self.tell)(JobEvent::StepStarted(record.clone()));
-        self.voice
-            .line(self.number, crate::log::LineKind::Group, &name)
+        self.events
+            .send(JobEvent::StepStarted(record.clone()))
             .await;
+        self.log.line(self.number, LineKind::Group, &name).await;
         let failed_before = frame.failed;
         let result = self.step(step, frame, 0).await;
         if let Some(reason) = result
@@ -256,15 +167,13 @@ impl<'a> Runner<'a> {
                 && frame.failed == failed_before
                 && !failed_before;
             let kind = if forgiven {
-                crate::log::LineKind::Warning
+                LineKind::Warning
             } else {
-                crate::log::LineKind::Error
+                LineKind::Error
             };
-            self.voice.line(self.number, kind, &reason).await;
+            self.log.line(self.number, kind, &reason).await;
         }
-        self.voice
-            .line(self.number, crate::log::LineKind::EndGroup, "")
-            .await;
+        self.log.line(self.number, LineKind::EndGroup, "").await;
         record.ended_at = Some(now_ms());
         record.end = Some(result.end);
         record.forgiven = result.end.outcome() == Conclusion::Failure
@@ -278,7 +187,7 @@ impl<'a> Runner<'a> {
             .summary
             .as_deref()
             .map(|summary| self.secrets.mask(summary));
-        (self.tell)(JobEvent::StepEnded(record));
+        self.events.send(JobEvent::StepEnded(record)).await;
         result
     }
 
@@ -309,7 +218,7 @@ impl<'a> Runner<'a> {
     }
 
     async fn attempt(&mut self, step: &PlannedStep, frame: &mut Frame, depth: usize) -> StepResult {
-        let checkout = self.order.checkout.clone();
+        let checkout = self.request.checkout.clone();
         let hash = move |patterns: &[String]| hash_files(&checkout, patterns);
         let contexts = self.contexts(frame, &[]);
         match prepare::runs(step, &contexts, Some(&hash)) {
@@ -345,8 +254,8 @@ impl<'a> Runner<'a> {
                 shell,
                 working_directory,
             } => {
-                let planned = &self.order.plan.jobs[self.order.job];
-                let workflow = &self.order.plan.workflows[planned.workflow].workflow;
+                let planned = &self.request.plan.jobs[self.request.job];
+                let workflow = &self.request.plan.workflows[planned.workflow].workflow;
                 // A composite action has no defaults: its shell is given.
                 let defaults = match frame.action_path {
                     None => run_defaults(&planned.job.defaults, &workflow.defaults),
@@ -389,8 +298,38 @@ impl<'a> Runner<'a> {
         let limit =
             limit.map(|minutes| Duration::from_secs_f64((minutes * 60.0).min(7.0 * 86_400.0)));
         Ok(match (limit, self.is_cancelled()) {
-            (limit, true) => Some(limit.map_or(AFTER_CANCEL, |limit| limit.min(AFTER_CANCEL))),
+            (limit, true) => Some(limit.map_or(AFTER_CANCEL_TIMEOUT, |limit| {
+                limit.min(AFTER_CANCEL_TIMEOUT)
+            })),
             (limit, false) => limit,
         })
+    }
+
+    /// The steps of a composite action of the repository; a lost machine ends them.
+    async fn composite(
+        &mut self,
+        action: &Composite,
+        outer: &Frame,
+        scope: &Scope<'_>,
+        own: Vec<(String, String)>,
+        depth: usize,
+    ) -> StepResult {
+        let mut frame = match composite::inner_frame(action, outer, scope, own) {
+            Ok(frame) => frame,
+            Err(wrong) => return wrong,
+        };
+        let mut failure: Option<StepResult> = None;
+        for step in &action.steps {
+            let result = self.step(step, &mut frame, depth + 1).await;
+            if result.end == StepEnd::Lost {
+                return result;
+            }
+            let has_failed = frame.failed && result.end.outcome() == Conclusion::Failure;
+            if has_failed && failure.as_ref().is_none_or(|first| first.reason.is_none()) {
+                failure = Some(result);
+            }
+        }
+        let contexts = self.contexts(&frame, &[]);
+        composite::result(action, &contexts, failure.filter(|_| frame.failed))
     }
 }

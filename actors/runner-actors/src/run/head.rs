@@ -1,4 +1,5 @@
-//! The commit of a pull request whose webhook does not name it: the forge is asked, by its API or else by the reference it keeps for it.
+//! The commit of a pull request whose webhook does not name it: the forge is asked, by its API or
+//! else by the reference it keeps for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +9,14 @@ use runner_core::event::EventKind;
 use runner_core::state::RunState;
 use store::StoreError;
 
-use super::Ledger;
-use crate::catch_up::forge_client;
 use crate::event::StoredEvent;
-use crate::heads::{self, How, ReportedHead};
+use crate::heads::{self, HeadSource, ReportedHead};
+use crate::ledger::Ledger;
+use crate::repositories::{Repositories, SourceError};
 use crate::rows;
-use crate::service::Shared;
-use crate::source::{SourceError, remote};
 
 /// Longest wait for a repository's answer.
-const ANSWER: Duration = Duration::from_secs(60);
+const GIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Why there is nothing to run.
 pub(super) enum NoHead {
@@ -46,24 +45,27 @@ impl std::fmt::Display for NoHead {
 }
 
 /// Finds the commit, and notes it in the event and the record.
-pub(super) async fn name_head(ledger: &mut Ledger) -> Result<(), NoHead> {
+pub(super) async fn resolve_head(
+    repositories: &Repositories,
+    ledger: &mut Ledger,
+) -> Result<(), NoHead> {
     if !ledger.event.sha.is_empty() || ledger.event.kind() != EventKind::PullRequest {
         return Ok(());
     }
-    let found = find(&ledger.shared, &ledger.event).await;
+    let found = find(repositories, &ledger.event).await;
     let event = found.map_err(NoHead::Failed)?;
     ledger.record.sha.clone_from(&event.sha);
     ledger.event = Arc::new(event);
     let (event, record) = (Arc::clone(&ledger.event), ledger.record.clone());
-    let noted = ledger.shared.store.write(move |rows| {
+    let noted = ledger.recorder.store.write(move |rows| {
         rows::put_event(rows, &record.id, &event)?;
         rows::put_run(rows, &record)?;
-        let Some(told) = ReportedHead::of(&event) else {
+        let Some(reported) = ReportedHead::of(&event) else {
             return Ok::<_, StoreError>(None);
         };
-        let known = heads::run_of(rows, &told)?.filter(|run| *run != record.id);
+        let known = heads::run_of(rows, &reported)?.filter(|run| *run != record.id);
         if known.is_none() {
-            heads::note(rows, &told, &record.id, How::Delivered)?;
+            heads::note(rows, &reported, &record.id, HeadSource::Webhook)?;
         }
         Ok(known)
     });
@@ -74,14 +76,17 @@ pub(super) async fn name_head(ledger: &mut Ledger) -> Result<(), NoHead> {
     }
 }
 
-async fn find(shared: &Arc<Shared>, event: &StoredEvent) -> Result<StoredEvent, SourceError> {
+async fn find(
+    repositories: &Repositories,
+    event: &StoredEvent,
+) -> Result<StoredEvent, SourceError> {
     let repo: RepoName = event
         .repository
         .parse()
         .map_err(|_| SourceError::Id("repository"))?;
     let number = event.number.ok_or(SourceError::Id("pull request"))?;
     if let (Some(forge), Ok(number)) = (
-        forge_client(&shared.settings),
+        repositories.forge_client(),
         PullRequestNumber::try_from(number),
     ) {
         match forge.pull(&repo, number).await {
@@ -91,28 +96,28 @@ async fn find(shared: &Arc<Shared>, event: &StoredEvent) -> Result<StoredEvent, 
             }
         }
     }
-    let (shared, event) = (Arc::clone(shared), event.clone());
-    let found = tokio::task::spawn_blocking(move || by_git(&shared, &repo, event));
+    let (repositories, event) = (repositories.clone(), event.clone());
+    let found = tokio::task::spawn_blocking(move || by_git(&repositories, &repo, event));
     found
         .await
         .unwrap_or_else(|error| Err(SourceError::NoHead(error.to_string())))
 }
 
 fn by_git(
-    shared: &Shared,
+    repositories: &Repositories,
     repo: &RepoName,
     event: StoredEvent,
 ) -> Result<StoredEvent, SourceError> {
-    let remote = remote(&shared.settings, &event.clone_url)?;
-    let mirror = shared.mirrors.open(repo)?;
-    let head = mirror.remote_ref(&remote, &event.reference, ANSWER)?;
+    let remote = repositories.remote(&event.clone_url)?;
+    let mirror = repositories.mirror(repo)?;
+    let head = mirror.remote_ref(&remote, &event.reference, GIT_TIMEOUT)?;
     let head = head.ok_or_else(|| {
         SourceError::NoHead(format!(
             "neither the forge's API nor the reference {} tells it; set FORGE_URL and FORGE_TOKEN",
             event.reference
         ))
     })?;
-    let base = mirror.remote_default(&remote, ANSWER)?;
+    let base = mirror.remote_default(&remote, GIT_TIMEOUT)?;
     let base = base.ok_or(SourceError::Id("base commit"))?;
     Ok(event.of_reference(&head, base))
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use outbound::vmm::NewVm;
 use runner_core::context::{self, RunFacts};
 use runner_core::event::{EventContext, EventKind};
 use runner_core::expr::{Context, Contexts, Value};
@@ -10,27 +9,30 @@ use runner_core::plan::{self, Plan, PlanInput};
 use runner_core::state::RunState;
 use runner_core::workflow::Workflow;
 
-use super::Ledger;
-use crate::known;
+use super::head::resolve_head;
+use super::services::RunServices;
+use crate::known_repository::{MAX_SCHEDULES, WorkflowSchedule};
+use crate::ledger::Ledger;
 use crate::log::LineKind;
-use crate::parser::{self, ModelFailure};
+use crate::model_check::{self, ModelFailure};
+use crate::records::new_run_id;
+use crate::repositories::SourceError;
 use crate::rows::{self, NewRun};
-use crate::run::head::name_head;
-use crate::source::{Candidate, Outcome, Source};
+use crate::source::{Candidate, Source, WorkflowMatch};
 
 /// What is run.
-pub(crate) struct Planned {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) base: Contexts,
-    pub(crate) event: Arc<EventContext>,
-    pub(crate) facts: RunFacts,
-    pub(crate) source: Arc<Source>,
+pub(super) struct PlannedRun {
+    pub(super) plan: Arc<Plan>,
+    pub(super) base: Contexts,
+    pub(super) event: Arc<EventContext>,
+    pub(super) facts: RunFacts,
+    pub(super) source: Arc<Source>,
     /// The workflow's name, for contexts of statuses.
-    pub(crate) workflow: String,
+    pub(super) workflow: String,
 }
 
 /// Fetches, reads and plans; `None`: the run has ended, its record says how.
-pub(crate) async fn prepare(ledger: &mut Ledger) -> Option<Planned> {
+pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Option<PlannedRun> {
     // Taken up again at its jobs, it stays where it is until it is planned.
     if !matches!(
         ledger.record.state,
@@ -39,15 +41,15 @@ pub(crate) async fn prepare(ledger: &mut Ledger) -> Option<Planned> {
         ledger.become_state(RunState::Parsing);
         ledger.save(Vec::new()).await;
     }
-    let (source, event, mut candidates) = fetch(ledger).await?;
+    let (source, event, mut candidates) = fetch(services, ledger).await?;
     let source = Arc::new(source);
-    learn(ledger, &candidates).await;
+    learn(services, ledger, &candidates).await;
     let names: Vec<Option<String>> = candidates.iter().map(|one| one.name.clone()).collect();
     if let Some(only) = ledger.record.workflow_file.as_deref() {
         candidates.retain(|candidate| candidate.file == only);
     }
-    let mut workflow = choose(ledger, candidates).await?;
-    ask_model(ledger, &workflow, &source).await?;
+    let mut workflow = choose(services, ledger, candidates).await?;
+    ask_model(services, ledger, &workflow, &source).await?;
     if let Some(job) = ledger.record.only_job.clone()
         && !workflow.keep_only(&job)
     {
@@ -56,8 +58,8 @@ pub(crate) async fn prepare(ledger: &mut Ledger) -> Option<Planned> {
         return None;
     }
     let facts = facts(ledger, &workflow).await;
-    let base = contexts(ledger, &event, &facts, &workflow).await?;
-    let name = told_apart(&workflow, &names);
+    let base = contexts(services, ledger, &event, &facts, &workflow).await?;
+    let name = with_unique_names(&workflow, &names);
     let files = Arc::clone(&source);
     let read = |path: &str| files.read(path);
     let planned = plan::plan(
@@ -83,7 +85,7 @@ pub(crate) async fn prepare(ledger: &mut Ledger) -> Option<Planned> {
     ledger.become_state(RunState::Planned);
     let clearing = ledger.clearing();
     ledger.save(clearing).await;
-    Some(Planned {
+    Some(PlannedRun {
         plan: Arc::new(plan),
         base,
         event: Arc::new(event),
@@ -93,8 +95,9 @@ pub(crate) async fn prepare(ledger: &mut Ledger) -> Option<Planned> {
     })
 }
 
-/// What the workflow is called in its statuses: by its name, and by its file too where another file of the commit has the same name.
-fn told_apart(workflow: &Workflow, names: &[Option<String>]) -> String {
+/// What the workflow is called in its statuses: by its name, and by its file too where another file
+/// of the commit has the same name.
+fn with_unique_names(workflow: &Workflow, names: &[Option<String>]) -> String {
     let name = workflow.display_name();
     let same = |other: &&String| other.to_lowercase() == name.to_lowercase();
     if names.iter().flatten().filter(same).count() > 1 {
@@ -105,22 +108,22 @@ fn told_apart(workflow: &Workflow, names: &[Option<String>]) -> String {
 }
 
 /// Fetches the commit and looks at its workflow files; `None`: that failed, and the run has ended.
-async fn fetch(ledger: &mut Ledger) -> Option<(Source, EventContext, Vec<Candidate>)> {
-    let (settings, mirrors) = (
-        Arc::clone(&ledger.shared.settings),
-        ledger.shared.mirrors.clone(),
-    );
-    if let Err(error) = name_head(ledger).await {
+async fn fetch(
+    services: &RunServices,
+    ledger: &mut Ledger,
+) -> Option<(Source, EventContext, Vec<Candidate>)> {
+    let repositories = services.repositories.clone();
+    if let Err(error) = resolve_head(&repositories, ledger).await {
         let state = error.state();
         ledger.end(state, Some(error.to_string())).await;
         return None;
     }
     let event = Arc::clone(&ledger.event);
     let fetched = tokio::task::spawn_blocking(move || {
-        let source = Source::fetch(&settings, &mirrors, &event)?;
+        let source = Source::fetch(&repositories, &event)?;
         let mut context = event.context();
         let candidates = source.candidates(&mut context)?;
-        Ok::<_, crate::source::SourceError>((source, context, candidates))
+        Ok::<_, SourceError>((source, context, candidates))
     });
     match fetched.await {
         Ok(Ok(fetched)) => Some(fetched),
@@ -142,27 +145,25 @@ async fn fetch(ledger: &mut Ledger) -> Option<(Source, EventContext, Vec<Candida
 }
 
 /// What a push says of its repository is kept: for runs that the clock or somebody starts.
-async fn learn(ledger: &Ledger, candidates: &[Candidate]) {
+async fn learn(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]) {
     let event = Arc::clone(&ledger.event);
-    // Taken up again before it got this far, it teaches now; one that is older than what is known teaches nothing.
+    // Taken up again before it got this far, it teaches now; one that is older than what is known
+    // teaches nothing.
     let first = ledger.record.workflow_file.is_none();
     if event.kind() != EventKind::Push || event.untrusted || !first {
         return;
     }
     let planned = candidates.iter().flat_map(|candidate| {
         let schedules = candidate.schedules.iter();
-        schedules.map(|(cron, timezone)| known::Planned {
+        schedules.map(|(cron, timezone)| WorkflowSchedule {
             file: candidate.file.clone(),
             cron: cron.clone(),
             timezone: timezone.clone(),
         })
     });
-    let planned = planned.take(known::MAX_SCHEDULES).collect();
-    let (run, now_ms) = (
-        ledger.record.id.clone(),
-        ledger.shared.settings.schedules.now_ms,
-    );
-    let stored = ledger.shared.store.write(move |rows| {
+    let planned = planned.take(MAX_SCHEDULES).collect();
+    let (run, now_ms) = (ledger.record.id.clone(), services.settings.schedules.now_ms);
+    let stored = ledger.recorder.store.write(move |rows| {
         let mut known = rows::known(rows, &event.repository)?.unwrap_or_default();
         known.learn(&event, &run, planned, now_ms());
         rows::put_known(rows, &known)
@@ -173,17 +174,21 @@ async fn learn(ledger: &Ledger, candidates: &[Candidate]) {
 }
 
 /// The workflow this run is of; others that the event starts become runs of their own.
-async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workflow> {
+async fn choose(
+    services: &RunServices,
+    ledger: &mut Ledger,
+    candidates: Vec<Candidate>,
+) -> Option<Workflow> {
     let mut chosen: Option<Workflow> = None;
     let mut wrong = Vec::new();
     let mut skipped = Vec::new();
     let mut others = Vec::new();
-    for Candidate { file, outcome, .. } in candidates {
-        match outcome {
-            Outcome::Start(workflow) if chosen.is_none() => chosen = Some(*workflow),
-            Outcome::Start(_) => others.push(file),
-            Outcome::Skip(reason) => skipped.push(format!("{file}: {reason}")),
-            Outcome::Wrong(diagnostics) => wrong.push((file, diagnostics.to_string())),
+    for Candidate { file, matched, .. } in candidates {
+        match matched {
+            WorkflowMatch::Start(workflow) if chosen.is_none() => chosen = Some(*workflow),
+            WorkflowMatch::Start(_) => others.push(file),
+            WorkflowMatch::Skip(reason) => skipped.push(format!("{file}: {reason}")),
+            WorkflowMatch::Invalid(diagnostics) => wrong.push((file, diagnostics.to_string())),
         }
     }
     let own = ledger.record.workflow_file.is_some();
@@ -192,7 +197,7 @@ async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workf
         let mut rest = wrong.split_off(usize::from(chosen.is_none() && !wrong.is_empty()));
         others.extend(rest.drain(..).map(|(file, _)| file));
         for file in others {
-            sibling(ledger, &file).await;
+            start_sibling(services, ledger, &file).await;
         }
     }
     if let Some(workflow) = chosen {
@@ -225,9 +230,9 @@ async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workf
 }
 
 /// A run of its own for another workflow of the same event.
-async fn sibling(ledger: &Ledger, file: &str) {
+async fn start_sibling(services: &RunServices, ledger: &Ledger, file: &str) {
     let mut record = ledger.record.clone();
-    record.id = crate::desk::new_id();
+    record.id = new_run_id();
     record.state = RunState::Received;
     record.workflow_file = Some(file.to_owned());
     record.number = 0;
@@ -235,9 +240,9 @@ async fn sibling(ledger: &Ledger, file: &str) {
     record.jobs.clear();
     let id = record.id.clone();
     let new = NewRun::of(&record, &ledger.event);
-    let stored = ledger.shared.store.write(move |rows| new.put(rows));
+    let stored = ledger.recorder.store.write(move |rows| new.put(rows));
     match stored.await {
-        Ok(()) => ledger.shared.start(id),
+        Ok(()) => services.queue.push(id),
         Err(error) => {
             ledger
                 .say(LineKind::Error, &format!("{file} is not run: {error}"))
@@ -248,8 +253,13 @@ async fn sibling(ledger: &Ledger, file: &str) {
 }
 
 /// With `USE_LLM_PARSER` the model reads the file too; what it says must be what the file says.
-async fn ask_model(ledger: &mut Ledger, workflow: &Workflow, source: &Source) -> Option<()> {
-    let Some(server) = ledger.shared.settings.model.clone() else {
+async fn ask_model(
+    services: &RunServices,
+    ledger: &mut Ledger,
+    workflow: &Workflow,
+    source: &Source,
+) -> Option<()> {
+    let Some(server) = services.settings.model.clone() else {
         return Some(());
     };
     tracing::info!(event = "run.model_parsing", run = %ledger.record.id, "LLM-based workflow parsing enabled");
@@ -258,9 +268,9 @@ async fn ask_model(ledger: &mut Ledger, workflow: &Workflow, source: &Source) ->
         .await;
     let bytes = source.read(&workflow.file).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    match parser::ask(&server, workflow, &text).await {
+    match model_check::check(&server, workflow, &text).await {
         Ok(notes) => {
-            for line in notes.iter().flat_map(parser::lines) {
+            for line in notes.iter().flat_map(model_check::log_lines) {
                 ledger.say(LineKind::Info, &line).await;
             }
             Some(())
@@ -281,7 +291,7 @@ async fn facts(ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
     if ledger.record.number == 0 {
         let (repository, file) = (ledger.record.repository.clone(), workflow.file.to_string());
         let number = ledger
-            .shared
+            .recorder
             .store
             .write(move |rows| rows::next_number(rows, &repository, &file))
             .await;
@@ -309,12 +319,13 @@ async fn facts(ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
 }
 
 async fn contexts(
+    services: &RunServices,
     ledger: &mut Ledger,
     event: &EventContext,
     facts: &RunFacts,
     workflow: &Workflow,
 ) -> Option<Contexts> {
-    let settings = Arc::clone(&ledger.shared.settings);
+    let settings = &services.settings;
     let mut base = Contexts::default();
     base.set(Context::Github, context::github(event, facts, None));
     base.set(
@@ -341,40 +352,4 @@ async fn contexts(
         }
     }
     Some(base)
-}
-
-/// The machine for these labels: the first that is listed, else the entry `default`. `None`: nobody said what such a job runs on.
-pub(crate) fn machine(machines: &[(String, NewVm)], labels: &[String]) -> Option<NewVm> {
-    let listed = |label: &str| {
-        let named = machines
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(label));
-        named.map(|(_, vm)| vm.clone())
-    };
-    let found = labels.iter().find_map(|label| listed(label));
-    found.or_else(|| listed("default"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_label_without_a_machine_gets_the_default_or_none() {
-        let vm = |image: &str| NewVm {
-            image: Some(image.to_owned()),
-            ..NewVm::default()
-        };
-        let mut machines = vec![
-            ("Ubuntu-latest".to_owned(), vm("a")),
-            ("gpu".to_owned(), vm("b")),
-        ];
-        let of = |machines: &[(String, NewVm)], label: &str| {
-            machine(machines, &[label.to_owned()]).and_then(|vm| vm.image)
-        };
-        assert_eq!(of(&machines, "ubuntu-latest").as_deref(), Some("a"));
-        assert_eq!(of(&machines, "arm"), None);
-        machines.push(("default".to_owned(), vm("c")));
-        assert_eq!(of(&machines, "arm").as_deref(), Some("c"));
-    }
 }

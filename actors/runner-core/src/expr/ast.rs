@@ -73,18 +73,4 @@ impl Expr {
         self.walk(&mut |expr| refers |= matches!(expr, Self::Context(found) if *found == context));
         refers
     }
-
-    /// The texts `b` of every `context.b` in it.
-    pub fn properties_of(&self, context: Context) -> Vec<String> {
-        let mut names = Vec::new();
-        self.walk(&mut |expr| {
-            if let Self::Index(left, right) = expr
-                && matches!(**left, Self::Context(found) if found == context)
-                && let Self::Literal(Value::Text(name)) = &**right
-            {
-                names.push(name.to_string());
-            }
-        });
-        names
-    }
 }

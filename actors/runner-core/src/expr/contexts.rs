@@ -66,7 +66,8 @@ impl Context {
         }
     }
 
-    /// The context of that name; case does not matter. Forgejo's and Gitea's own names stand for `github`.
+    /// The context of that name; case does not matter. Forgejo's and Gitea's own names stand for
+    /// `github`.
     pub fn named(name: &str) -> Option<Self> {
         if ["forgejo", "forge", "gitea"]
             .iter()

@@ -7,12 +7,12 @@ use super::{EvalError, Scope, Value};
 use crate::limits::{MAX_VALUE_BYTES, MAX_WORK};
 
 /// A value on the way: what a `*` gave is filtered further, element by element.
-enum Found {
+enum Selection {
     One(Value),
     Many(Vec<Value>),
 }
 
-impl Found {
+impl Selection {
     fn value(self) -> Value {
         match self {
             Self::One(value) => value,
@@ -54,10 +54,10 @@ impl Run<'_, '_> {
     }
 
     fn value(&self, expr: &Expr) -> Result<Value, EvalError> {
-        self.find(expr).map(Found::value)
+        self.find(expr).map(Selection::value)
     }
 
-    fn find(&self, expr: &Expr) -> Result<Found, EvalError> {
+    fn find(&self, expr: &Expr) -> Result<Selection, EvalError> {
         let value = match expr {
             Expr::Literal(value) => value.clone(),
             Expr::Context(context) => self.scope.contexts.get(*context).clone(),
@@ -75,7 +75,7 @@ impl Run<'_, '_> {
             Expr::Not(inner) => (!self.value(inner)?.truthy()).into(),
             Expr::Binary(operator, left, right) => self.binary(*operator, left, right)?,
         };
-        Ok(Found::One(value))
+        Ok(Selection::One(value))
     }
 
     fn binary(&self, operator: Operator, left: &Expr, right: &Expr) -> Result<Value, EvalError> {
@@ -109,10 +109,10 @@ fn compare(operator: Operator, left: &Value, right: Value) -> Value {
     holds.into()
 }
 
-fn index(of: &Found, by: &Value) -> Found {
+fn index(of: &Selection, by: &Value) -> Selection {
     match of {
-        Found::One(value) => Found::One(element(value, by).unwrap_or_default()),
-        Found::Many(values) => Found::Many(
+        Selection::One(value) => Selection::One(element(value, by).unwrap_or_default()),
+        Selection::Many(values) => Selection::Many(
             values
                 .iter()
                 .filter_map(|value| element(value, by))
@@ -138,7 +138,7 @@ fn element(value: &Value, by: &Value) -> Option<Value> {
     }
 }
 
-fn star(of: &Found) -> Result<Found, EvalError> {
+fn star(of: &Selection) -> Result<Selection, EvalError> {
     let mut out = Vec::new();
     let mut add = |value: &Value| match value {
         Value::List(values) => out.extend(values.iter().cloned()),
@@ -146,11 +146,11 @@ fn star(of: &Found) -> Result<Found, EvalError> {
         _ => {}
     };
     match of {
-        Found::One(value) => add(value),
-        Found::Many(values) => values.iter().for_each(add),
+        Selection::One(value) => add(value),
+        Selection::Many(values) => values.iter().for_each(add),
     }
     if out.len() > MAX_VALUE_BYTES / 8 {
         return Err(EvalError::TooLarge);
     }
-    Ok(Found::Many(out))
+    Ok(Selection::Many(out))
 }

@@ -55,11 +55,11 @@ impl Kind {
 }
 
 /// The kinds of names that a file gives to a context: `matrix.os`, `inputs.debug`.
-pub type KindOfName<'k> = &'k dyn Fn(Context, &str) -> Option<Kind>;
+pub type KindLookup<'k> = &'k dyn Fn(Context, &str) -> Option<Kind>;
 
 impl Expr {
     /// The kind of its value, where every run gives it the same one (or nothing).
-    pub fn kind(&self, named: KindOfName<'_>) -> Option<Kind> {
+    pub fn kind(&self, named: KindLookup<'_>) -> Option<Kind> {
         match self {
             Self::Literal(value) => Some(Kind::of(value)),
             // Of a job without one `matrix` is empty.
@@ -84,7 +84,7 @@ impl Expr {
     }
 
     /// Names behind contexts whose kinds are documented (page "Contexts reference").
-    fn property(&self, named: KindOfName<'_>) -> Option<Kind> {
+    fn property(&self, named: KindLookup<'_>) -> Option<Kind> {
         let mut found = None;
         let mut first = true;
         self.chains(&mut |chain| {

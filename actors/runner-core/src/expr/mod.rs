@@ -10,20 +10,22 @@ mod functions;
 mod json;
 mod kind;
 mod lexer;
-mod object;
+mod ordered_map;
 mod parser;
 mod template;
+mod text_case;
 mod value;
 
 pub use ast::{Expr, Operator};
 pub use chain::Chain;
 pub use contexts::{Context, Contexts, HashFiles, Scope, Status};
 pub use functions::Function;
-pub use kind::{Kind, KindOfName};
-pub use object::Object;
+pub use kind::{Kind, KindLookup};
+pub use ordered_map::OrderedMap;
 pub(crate) use template::is_insert;
 pub use template::{Condition, Data, Key, Template};
-pub use value::{Value, same_text};
+pub use text_case::same_text;
+pub use value::{Object, Value};
 
 /// What is wrong with an expression, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

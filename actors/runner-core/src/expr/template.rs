@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::functions::bounded;
 use super::{Context, EvalError, Expr, ExprError, Object, Scope, Value};
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 
 /// A text with any number of `${{ … }}` in it.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,12 +14,12 @@ pub struct Template {
     /// As written.
     pub source: Arc<str>,
     /// Where it was written.
-    pub place: Place,
-    parts: Vec<Part>,
+    pub place: SourceLocation,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Part {
+enum TemplatePart {
     Text(Arc<str>),
     Expr(Expr),
 }
@@ -29,12 +29,12 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong with an expression in it, at which byte of the text.
-    pub fn parse(source: &str, place: Place) -> Result<Self, ExprError> {
+    pub fn parse(source: &str, place: SourceLocation) -> Result<Self, ExprError> {
         let mut parts = Vec::new();
         let mut at = 0;
         while let Some(open) = source[at..].find("${{").map(|found| at + found) {
             if open > at {
-                parts.push(Part::Text(source[at..open].into()));
+                parts.push(TemplatePart::Text(source[at..open].into()));
             }
             let start = open + "${{".len();
             let length = closing(&source[start..])
@@ -44,11 +44,11 @@ impl Template {
                 error.at += start;
                 error
             })?;
-            parts.push(Part::Expr(expr));
+            parts.push(TemplatePart::Expr(expr));
             at = start + length + "}}".len();
         }
         if at < source.len() {
-            parts.push(Part::Text(source[at..].into()));
+            parts.push(TemplatePart::Text(source[at..].into()));
         }
         Ok(Self {
             source: source.into(),
@@ -58,10 +58,10 @@ impl Template {
     }
 
     /// A value as written, no expression in it.
-    pub fn literal(source: &str, value: Value, place: Place) -> Self {
+    pub fn literal(source: &str, value: Value, place: SourceLocation) -> Self {
         let part = match value {
-            Value::Text(text) => Part::Text(text),
-            other => Part::Expr(Expr::Literal(other)),
+            Value::Text(text) => TemplatePart::Text(text),
+            other => TemplatePart::Expr(Expr::Literal(other)),
         };
         Self {
             source: source.into(),
@@ -74,8 +74,8 @@ impl Template {
     pub fn fixed(&self) -> Option<Value> {
         match self.parts.as_slice() {
             [] => Some("".into()),
-            [Part::Text(text)] => Some(Value::Text(text.clone())),
-            [Part::Expr(Expr::Literal(value))] => Some(value.clone()),
+            [TemplatePart::Text(text)] => Some(Value::Text(text.clone())),
+            [TemplatePart::Expr(Expr::Literal(value))] => Some(value.clone()),
             _ => None,
         }
     }
@@ -83,14 +83,14 @@ impl Template {
     /// The expressions in it.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Expr(expr) => Some(expr),
-            Part::Text(_) => None,
+            TemplatePart::Expr(expr) => Some(expr),
+            TemplatePart::Text(_) => None,
         })
     }
 
     /// Whether it is nothing but one expression.
     pub fn is_one_expression(&self) -> bool {
-        matches!(self.parts.as_slice(), [Part::Expr(_)])
+        matches!(self.parts.as_slice(), [TemplatePart::Expr(_)])
     }
 
     /// Whether an expression in it refers to `context`.
@@ -104,7 +104,7 @@ impl Template {
     /// When an expression has none.
     pub fn value(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
         match self.parts.as_slice() {
-            [Part::Expr(expr)] => expr.eval(scope),
+            [TemplatePart::Expr(expr)] => expr.eval(scope),
             _ => self.text(scope).map(Value::from),
         }
     }
@@ -117,8 +117,8 @@ impl Template {
         let mut out = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Expr(expr) => out.push_str(&expr.eval(scope)?.as_text()),
+                TemplatePart::Text(text) => out.push_str(text),
+                TemplatePart::Expr(expr) => out.push_str(&expr.eval(scope)?.as_text()),
             }
             out = bounded(out)?;
         }
@@ -184,7 +184,7 @@ pub struct Condition {
     /// As written.
     pub source: Arc<str>,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
     /// What is evaluated.
     expr: Expr,
     /// Text around an expression: GitHub makes a text of it, which always counts as true.
@@ -196,12 +196,12 @@ impl Condition {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(source: &str, place: Place) -> Result<Self, ExprError> {
+    pub fn parse(source: &str, place: SourceLocation) -> Result<Self, ExprError> {
         let (expr, always_true) = if source.contains("${{") {
             // Spaces and line breaks around it are text too: GitHub's reader takes none away.
             let template = Template::parse(source, place)?;
             match template.parts.as_slice() {
-                [Part::Expr(expr)] => (expr.clone(), false),
+                [TemplatePart::Expr(expr)] => (expr.clone(), false),
                 _ => (concatenation(&template), true),
             }
         } else if source.trim().is_empty() {
@@ -218,7 +218,7 @@ impl Condition {
     }
 
     /// A boolean or number as YAML writes it.
-    pub fn literal(source: &str, value: Value, place: Place) -> Self {
+    pub fn literal(source: &str, value: Value, place: SourceLocation) -> Self {
         Self {
             source: source.into(),
             place,
@@ -264,8 +264,8 @@ fn concatenation(template: &Template) -> Expr {
     let mut arguments = vec![Expr::Literal(Value::Null)];
     for part in &template.parts {
         match part {
-            Part::Text(text) => pattern += &text.replace('{', "{{").replace('}', "}}"),
-            Part::Expr(expr) => {
+            TemplatePart::Text(text) => pattern += &text.replace('{', "{{").replace('}', "}}"),
+            TemplatePart::Expr(expr) => {
                 pattern += &format!("{{{}}}", arguments.len() - 1);
                 arguments.push(expr.clone());
             }

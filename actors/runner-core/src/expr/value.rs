@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::Object;
+use super::ordered_map::OrderedMap;
+use super::text_case::{folded, same_text};
 use crate::limits::MAX_VALUE_BYTES;
 
 /// A value of an expression. Cheap to copy: texts, lists and objects are shared.
@@ -24,6 +25,9 @@ pub enum Value {
     Object(Arc<Object>),
 }
 
+/// An object: its keys in order, found without regard to case when there is no exact one.
+pub type Object = OrderedMap<Value>;
+
 impl Value {
     /// A text.
     pub fn text(text: impl AsRef<str>) -> Self {
@@ -42,7 +46,8 @@ impl Value {
         Self::List(Arc::new(values))
     }
 
-    /// Whether `if` and `&&` take it as true: everything but null, false, 0, NaN and the empty text.
+    /// Whether `if` and `&&` take it as true: everything but null, false, 0, NaN and the empty
+    /// text.
     pub fn truthy(&self) -> bool {
         match self {
             Self::Null => false,
@@ -81,7 +86,8 @@ impl Value {
         !matches!(self, Self::List(_) | Self::Object(_))
     }
 
-    /// `==`: texts without regard to case, different kinds as numbers, lists and objects by identity.
+    /// `==`: texts without regard to case, different kinds as numbers, lists and objects by
+    /// identity.
     pub fn loosely_equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
@@ -93,7 +99,8 @@ impl Value {
         }
     }
 
-    /// `<`, `>` and their like: texts without regard to case, all else as numbers; NaN has no order.
+    /// `<`, `>` and their like: texts without regard to case, all else as numbers; NaN has no
+    /// order.
     pub fn order(&self, other: &Self) -> Option<std::cmp::Ordering> {
         match (self, other) {
             (Self::Text(left), Self::Text(right)) => Some(folded(left).cmp(folded(right))),
@@ -196,19 +203,6 @@ fn write_json_text(out: &mut String, text: &str) {
         }
     }
     out.push('"');
-}
-
-/// The characters as they are compared: without case.
-pub(super) fn folded(text: &str) -> impl Iterator<Item = char> {
-    text.chars().flat_map(char::to_uppercase)
-}
-
-/// Whether two texts differ in case at most.
-pub fn same_text(left: &str, right: &str) -> bool {
-    if left.is_ascii() && right.is_ascii() {
-        return left.eq_ignore_ascii_case(right);
-    }
-    folded(left).eq(folded(right))
 }
 
 /// The number a text spells: decimal, hexadecimal, octal, `Infinity`; empty is 0; else NaN.
@@ -314,6 +308,43 @@ impl PartialEq for Value {
             (Self::Number(left), Self::Number(right)) => left == right,
             (Self::Text(left), Self::Text(right)) => left == right,
             _ => false,
+        }
+    }
+}
+
+impl<K: AsRef<str>, V: Into<Value>> FromIterator<(K, V)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut object = Self::default();
+        for (key, value) in entries {
+            object.push(key.as_ref().into(), value.into());
+        }
+        object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_keys_are_found_alike() {
+        for count in [3_u32, 40] {
+            let mut object: Object = (0..count)
+                .map(|key| (format!("Key{key}"), f64::from(key)))
+                .collect();
+            object.set("KEY2", 7.0.into());
+            object.set("Key1", 8.0.into());
+            let number = |key: &str| object.get(key).map(Value::number);
+            assert_eq!(number("Key2"), Some(2.0));
+            assert_eq!(number("KEY2"), Some(7.0));
+            assert_eq!(
+                number("key2"),
+                Some(2.0),
+                "the first of those that differ in case"
+            );
+            assert_eq!(number("key1"), Some(8.0));
+            assert_eq!(number("other"), None);
+            assert_eq!(object.len(), count as usize + 1);
         }
     }
 }

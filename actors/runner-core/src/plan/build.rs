@@ -3,45 +3,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use config_core::Diagnostics;
-
 use super::expand::{concurrency, expand};
-use super::steps::Steps;
+use super::input::{PlanError, PlanInput, spend};
+use super::steps::StepPlanner;
 use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork};
-use crate::expr::{Context, Contexts, Scope};
+use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS, MAX_WORKFLOW_DEPTH};
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 use crate::workflow::{self, CallSecrets, Env, Job, JobWork, Refusal, Workflow, in_repository};
-
-/// Gives the bytes of a file of the commit, by its path in the repository.
-pub type Files<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
-
-/// What a plan is made from.
-#[derive(Clone, Copy)]
-pub struct PlanInput<'a> {
-    /// The contexts github, vars and inputs (see [`crate::context`]).
-    pub contexts: &'a Contexts,
-    /// The files of the commit.
-    pub files: Files<'a>,
-}
-
-/// Why no plan can be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
-    /// A called workflow or a local action is wrong.
-    #[error("{0}")]
-    File(Diagnostics),
-    /// An expression of the workflow itself has no value.
-    #[error("{file}:{place}: {message}")]
-    Workflow {
-        /// The file.
-        file: Arc<str>,
-        /// Where.
-        place: Place,
-        /// Why.
-        message: String,
-    },
-}
 
 /// Makes the plan of a workflow.
 ///
@@ -50,7 +19,7 @@ pub enum PlanError {
 /// written but not done here is no error: it stands in the plan as refused.
 pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError> {
     let scope = Scope::new(input.contexts);
-    let wrong = |place: Place, file: &str| {
+    let wrong = |place: SourceLocation, file: &str| {
         let file: Arc<str> = file.into();
         move |error: crate::expr::EvalError| PlanError::Workflow {
             file,
@@ -151,8 +120,8 @@ impl Builder<'_> {
         let work = match &job.work {
             JobWork::Steps { steps, .. } => {
                 check_env_for_token(&job.env, &file, &mut refusals);
-                let steps =
-                    Steps::new(self.input.files, &self.budget, &file, &mut refusals).plan(steps)?;
+                let steps = StepPlanner::new(self.input.files, &self.budget, &file, &mut refusals)
+                    .plan(steps)?;
                 PlannedWork::Steps(steps)
             }
             JobWork::Call {
@@ -207,7 +176,7 @@ impl Builder<'_> {
                     if let Some(label) = instance.runs_on.iter().find(|label| other_system(label)) {
                         let feature = format!("runs-on: {label}");
                         if !refusals.iter().any(|refusal| refusal.feature == feature) {
-                            refusals.push(refusal(
+                            refusals.push(Refusal::new(
                                 &feature,
                                 "this runner has Linux machines only",
                                 file,
@@ -228,14 +197,14 @@ impl Builder<'_> {
         &self,
         job: &Job,
         uses: &str,
-        place: Place,
+        place: SourceLocation,
         file: &str,
         depth: usize,
         refusals: &mut Vec<Refusal>,
     ) -> Result<Option<Workflow>, PlanError> {
         let feature = format!("uses: {uses}");
         let mut refuse = |reason: &str| {
-            refusals.push(refusal(&feature, reason, file, place));
+            refusals.push(Refusal::new(&feature, reason, file, place));
             Ok(None)
         };
         if job
@@ -274,7 +243,7 @@ fn check_call(
     with: &[(String, crate::expr::Template)],
     secrets: &CallSecrets,
     file: &str,
-    place: Place,
+    place: SourceLocation,
 ) -> Result<(), PlanError> {
     let call = called.on.workflow_call.clone().unwrap_or_default();
     let error = |message: String| PlanError::Workflow {
@@ -338,21 +307,5 @@ fn check_env_for_token(env: &Env, file: &str, refusals: &mut Vec<Refusal>) {
         entries
             .iter()
             .for_each(|(_, value)| super::steps::check_token(value, file, refusals));
-    }
-}
-
-/// Takes from the budget of called files; false when there is not enough left.
-pub(super) fn spend(budget: &Cell<usize>, bytes: usize) -> bool {
-    let left = budget.get().checked_sub(bytes);
-    budget.set(left.unwrap_or(0));
-    left.is_some()
-}
-
-pub(super) fn refusal(feature: &str, reason: &str, file: &str, place: Place) -> Refusal {
-    Refusal {
-        feature: feature.to_owned(),
-        reason: reason.to_owned(),
-        file: file.into(),
-        place,
     }
 }

@@ -1,7 +1,7 @@
 //! A job to its copies, once the contexts its matrix is made of are known.
 
 use super::matrix::{combinations, suffix};
-use super::types::{Group, JobInstance};
+use super::types::{ConcurrencyGroup, JobInstance};
 use crate::expr::{Context, Contexts, Data, EvalError, Scope, Template, Value};
 use crate::workflow::{Concurrency, Job, JobWork};
 
@@ -223,9 +223,12 @@ fn whole(template: &Template, scope: &Scope<'_>) -> Result<usize, ExpandError> {
 ///
 /// # Errors
 /// When an expression has no value.
-pub fn concurrency(concurrency: &Concurrency, scope: &Scope<'_>) -> Result<Group, EvalError> {
+pub fn concurrency(
+    concurrency: &Concurrency,
+    scope: &Scope<'_>,
+) -> Result<ConcurrencyGroup, EvalError> {
     let cancel = concurrency.cancel_in_progress.as_ref();
-    Ok(Group {
+    Ok(ConcurrencyGroup {
         name: concurrency.group.text(scope)?,
         cancel_in_progress: cancel.map_or(Ok(false), |template| {
             template.bool("cancel-in-progress", scope)

@@ -3,7 +3,8 @@
 use crate::expr::{Object, Value};
 use crate::limits::MAX_MATRIX;
 
-/// Every combination, in GitHub's order: the product of the rows without what `exclude` names, then `include`.
+/// Every combination, in GitHub's order: the product of the rows without what `exclude` names, then
+/// `include`.
 ///
 /// # Errors
 /// When the value is no matrix, or there are too many.

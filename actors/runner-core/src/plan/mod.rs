@@ -1,28 +1,31 @@
-//! What a run will do: needs, matrix, called workflows, composite actions; what is refused, and why.
+//! What a run will do: needs, matrix, called workflows, composite actions; what is refused, and
+//! why.
 
-mod board;
-mod board_calls;
 mod build;
+mod called_workflows;
 mod expand;
-mod inputs;
+mod input;
 mod matrix;
 mod native;
+mod plan_state;
 mod status_contexts;
 mod steps;
 mod types;
 mod versions;
+mod workflow_inputs;
 
-pub use board::{Action, Board};
-pub use build::{Files, PlanError, PlanInput, plan};
+pub use build::plan;
 pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, never_expands};
-pub(crate) use inputs::typed as typed_input;
+pub use input::{Files, PlanError, PlanInput};
 pub use matrix::combinations;
 pub(crate) use matrix::includes as excludes;
 pub use native::{NativeAction, SetupTool, native_actions, native_inputs};
 pub(crate) use native::{native_outputs, required_inputs};
+pub use plan_state::{Action, PlanState};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
-    CalledWorkflow, Composite, Group, Instances, JobInstance, Plan, PlannedJob, PlannedStep,
-    PlannedWork, StepKind, run_defaults,
+    CalledWorkflow, Composite, ConcurrencyGroup, Instances, JobInstance, Plan, PlannedJob,
+    PlannedStep, PlannedWork, StepKind, run_defaults,
 };
-pub use versions::Wanted;
+pub use versions::VersionRequirement;
+pub(crate) use workflow_inputs::typed as typed_input;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::versions::Wanted;
+use super::versions::VersionRequirement;
 use crate::expr::Template;
 
 /// An action the runner does itself.
@@ -38,8 +38,8 @@ pub struct SetupTool {
     pub named_by_reference: bool,
 }
 
-/// A native action: its name, what it is, the inputs it takes, and those that must be left out or have
-/// one of these values.
+/// A native action: its name, what it is, the inputs it takes, and those that must be left out or
+/// have one of these values.
 struct Entry {
     name: &'static str,
     action: NativeAction,
@@ -308,7 +308,7 @@ fn checked(
         None => None,
     };
     if let Some(version) = version {
-        Wanted::parse(tool.command, &version)
+        VersionRequirement::parse(tool.command, &version)
             .map_err(|reason| format!("`{}`: {reason}", tool.version_input))?;
     }
     Ok(tool)

@@ -1,7 +1,8 @@
 //! Contexts of commit statuses: one for each copy of a job, and no two the same.
 //!
-//! A forge keeps one status for each context of a commit. Two jobs with one context would hide each other: whichever is posted last, or
-//! first, would stand for both. Names are the workflow's to choose, so they are told apart here.
+//! A forge keeps one status for each context of a commit. Two jobs with one context would hide each
+//! other: whichever is posted last, or first, would stand for both. Names are the workflow's to
+//! choose, so they are told apart here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +29,8 @@ pub struct StatusContexts {
 }
 
 impl StatusContexts {
-    /// Of a plan's jobs. `workflow` is what the workflow is called, other than any other of the commit.
+    /// Of a plan's jobs. `workflow` is what the workflow is called, other than any other of the
+    /// commit.
     pub fn new(plan: &Plan, workflow: &str, event: &str) -> Self {
         let mut contexts = Self {
             workflow: workflow.to_owned(),
@@ -72,7 +74,7 @@ impl StatusContexts {
     /// The context of a job that has no copies: it was left out.
     pub fn of_job(&mut self, job: usize) -> String {
         let name = self.names[job].clone();
-        let context = self.told_apart(job, &name, None);
+        let context = self.with_unique_names(job, &name, None);
         self.give(&context, (job, 0))
     }
 
@@ -84,12 +86,12 @@ impl StatusContexts {
             .iter()
             .filter(|copy| self.composed(job, &copy.name, "").to_lowercase() == plain);
         let number = (same.count() > 1).then_some(index + 1);
-        let context = self.told_apart(job, &name, number);
+        let context = self.with_unique_names(job, &name, number);
         self.give(&context, (job, index))
     }
 
     /// With the job's key, which is the plan's own, where another may have the same name.
-    fn told_apart(&self, job: usize, name: &str, number: Option<usize>) -> String {
+    fn with_unique_names(&self, job: usize, name: &str, number: Option<usize>) -> String {
         let plain = self.composed(job, name, "");
         let key = &self.keys[job];
         let wanted = self.wanted.get(&plain.to_lowercase());
@@ -165,7 +167,8 @@ fn compose(workflow: &str, job: &str, behind: &str, event: &str) -> String {
     format!("{workflow} / {}{behind}", cut(job.trim(), room))
 }
 
-/// At most so many bytes; where something is left out, it ends with a digest of the whole, so that two texts stay two.
+/// At most so many bytes; where something is left out, it ends with a digest of the whole, so that
+/// two texts stay two.
 fn cut(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();

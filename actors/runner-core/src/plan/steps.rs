@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 
-use super::build::{Files, PlanError, refusal, spend};
+use super::input::{Files, PlanError, spend};
 use super::native::native;
 use super::types::{Composite, PlannedStep, StepKind};
 use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
-use crate::place::Place;
 use crate::shell;
+use crate::source_location::SourceLocation;
 use crate::workflow::{ActionRuns, Env, Refusal, Step, StepWork, in_repository, parse_action};
 
 /// Why steps in the background and beside each other are refused.
@@ -16,7 +16,7 @@ const ONE_AFTER_THE_OTHER: &str =
     "the steps of a job run one after the other; make it a job of its own, or use `&` in a script";
 
 /// Plans the steps of one job.
-pub(super) struct Steps<'a> {
+pub(super) struct StepPlanner<'a> {
     files: Files<'a>,
     budget: &'a Cell<usize>,
     file: String,
@@ -25,7 +25,7 @@ pub(super) struct Steps<'a> {
     depth: usize,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> StepPlanner<'a> {
     pub(super) fn new(
         files: Files<'a>,
         budget: &'a Cell<usize>,
@@ -46,9 +46,9 @@ impl<'a> Steps<'a> {
         steps.iter().map(|step| self.step(step)).collect()
     }
 
-    fn refuse(&mut self, feature: &str, reason: &str, place: Place) {
+    fn refuse(&mut self, feature: &str, reason: &str, place: SourceLocation) {
         self.refusals
-            .push(refusal(feature, reason, &self.file, place));
+            .push(Refusal::new(feature, reason, &self.file, place));
     }
 
     fn step(&mut self, step: &Step) -> Result<PlannedStep, PlanError> {
@@ -114,7 +114,7 @@ impl<'a> Steps<'a> {
     fn uses(
         &mut self,
         uses: &str,
-        place: Place,
+        place: SourceLocation,
         with: &[(String, Template)],
     ) -> Result<StepKind, PlanError> {
         if let Some(path) = in_repository(uses) {
@@ -142,14 +142,14 @@ impl<'a> Steps<'a> {
     fn local(
         &mut self,
         uses: &str,
-        place: Place,
+        place: SourceLocation,
         with: &[(String, Template)],
     ) -> Result<StepKind, PlanError> {
         let refused = StepKind::Refused {
             uses: uses.to_owned(),
         };
         let feature = format!("uses: {uses}");
-        let Some(folder) = inside(uses) else {
+        let Some(directory) = inside(uses) else {
             self.refuse(&feature, "an action lies inside the repository", place);
             return Ok(refused);
         };
@@ -157,7 +157,7 @@ impl<'a> Steps<'a> {
             self.refuse(&feature, "actions use each other too deep", place);
             return Ok(refused);
         }
-        let paths = ["action.yml", "action.yaml"].map(|name| join(&folder, name));
+        let paths = ["action.yml", "action.yaml"].map(|name| join(&directory, name));
         let found = paths
             .iter()
             .find_map(|path| Some((path, (self.files)(path)?)));
@@ -207,7 +207,7 @@ impl<'a> Steps<'a> {
         self.file = outer;
         Ok(StepKind::Composite(Box::new(Composite {
             uses: uses.to_owned(),
-            folder,
+            directory,
             inputs,
             steps: steps?,
             outputs: action.outputs,
@@ -230,11 +230,11 @@ fn inside(uses: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() {
+fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() {
         name.to_owned()
     } else {
-        format!("{folder}/{name}")
+        format!("{directory}/{name}")
     }
 }
 
@@ -247,7 +247,7 @@ pub(super) fn check_token(template: &Template, file: &str, refusals: &mut Vec<Re
     });
     let known = refusals.iter().any(|refusal| refusal.feature == TOKEN);
     if asks && !known {
-        refusals.push(refusal(
+        refusals.push(Refusal::new(
             TOKEN,
             "no token of the forge is given to a job",
             file,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::expr::{Condition, Template, Value};
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 use crate::workflow::{CallSecrets, Env, Job, Refusal, RunDefaults, Workflow};
 
 /// What a run will do.
@@ -15,7 +15,7 @@ pub struct Plan {
     /// The run's name.
     pub name: String,
     /// The concurrency group, and whether a newer run ends this one.
-    pub concurrency: Option<Group>,
+    pub concurrency: Option<ConcurrencyGroup>,
     /// The jobs: those that call others stand before what they call.
     pub jobs: Vec<PlannedJob>,
     /// Why the whole run is refused, if it is.
@@ -24,7 +24,7 @@ pub struct Plan {
 
 /// A concurrency group with its expressions evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Group {
+pub struct ConcurrencyGroup {
     /// Its name; case does not matter.
     pub name: String,
     /// Whether a newer run ends the one that runs.
@@ -116,7 +116,7 @@ pub struct JobInstance {
     /// Whether the run goes on when it fails.
     pub continue_on_error: bool,
     /// Its concurrency group.
-    pub concurrency: Option<Group>,
+    pub concurrency: Option<ConcurrencyGroup>,
 }
 
 impl JobInstance {
@@ -143,7 +143,7 @@ pub struct PlannedStep {
     /// Its name as written.
     pub name: Option<Template>,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Whether it runs.
     pub condition: Option<Condition>,
     /// Its environment.
@@ -167,7 +167,7 @@ pub enum StepKind {
         script: Template,
         /// The shell; none is the job's default, then the workflow's, then `bash -e`.
         shell: Option<Template>,
-        /// The folder; none is the job's default, then the workflow's, then the workspace.
+        /// The directory; none is the job's default, then the workflow's, then the workspace.
         working_directory: Option<Template>,
     },
     /// An action done by the runner itself.
@@ -193,8 +193,8 @@ pub enum StepKind {
 pub struct Composite {
     /// As written: `./.github/actions/x`.
     pub uses: String,
-    /// Its folder in the repository: `github.action_path` under the workspace.
-    pub folder: String,
+    /// Its directory in the repository: `github.action_path` under the workspace.
+    pub directory: String,
     /// Its inputs: what was given, else the default.
     pub inputs: Vec<(String, Option<Template>)>,
     /// Its steps, with contexts `inputs` and `steps` of their own.

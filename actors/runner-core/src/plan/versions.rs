@@ -4,15 +4,15 @@ use std::cmp::Ordering;
 
 /// What a step wants of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct VersionRequirement {
     /// One of these must hold, each of them wholly; none of them: any version will do.
-    either: Vec<Vec<Bound>>,
+    either: Vec<Vec<VersionBound>>,
     /// The release channel: `stable` is no nightly and no beta.
-    channel: Option<Channel>,
+    channel: Option<ReleaseChannel>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Channel {
+enum ReleaseChannel {
     Stable,
     Beta,
     Nightly,
@@ -20,14 +20,14 @@ enum Channel {
 
 /// One condition of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Bound {
-    sign: Sign,
+struct VersionBound {
+    sign: Comparison,
     /// As many parts as were written: `3.11` is every `3.11.x`.
     parts: Vec<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum Comparison {
     Same,
     Compatible,
     Near,
@@ -37,9 +37,9 @@ enum Sign {
     Below,
 }
 
-impl Wanted {
-    /// Reads what was written: `18`, `v18.x`, `3.11`, `^20.1.0`, `~1.2`, `>=1.17 <2`, `18 || 20`; of
-    /// Rust also its channels.
+impl VersionRequirement {
+    /// Reads what was written: `18`, `v18.x`, `3.11`, `^20.1.0`, `~1.2`, `>=1.17 <2`, `18 || 20`;
+    /// of Rust also its channels.
     ///
     /// # Errors
     /// Why the image cannot be held to it, for people.
@@ -56,9 +56,9 @@ impl Wanted {
             return Err("it names several versions, and the image has one".to_owned());
         }
         let channel = match text {
-            "stable" => Some(Channel::Stable),
-            "beta" => Some(Channel::Beta),
-            "nightly" => Some(Channel::Nightly),
+            "stable" => Some(ReleaseChannel::Stable),
+            "beta" => Some(ReleaseChannel::Beta),
+            "nightly" => Some(ReleaseChannel::Nightly),
             _ => None,
         };
         if tool == "rustc" && channel.is_some() {
@@ -73,30 +73,30 @@ impl Wanted {
 
     /// Whether a tool that says this of itself (`v18.19.0`, `Python 3.11.2`, …) is what is wanted.
     #[must_use]
-    pub fn holds(&self, said: &str) -> bool {
+    pub fn holds(&self, output: &str) -> bool {
         if let Some(channel) = self.channel {
-            let is = |word: &str| said.contains(word);
+            let is = |word: &str| output.contains(word);
             let found = if is("nightly") {
-                Channel::Nightly
+                ReleaseChannel::Nightly
             } else if is("beta") {
-                Channel::Beta
+                ReleaseChannel::Beta
             } else {
-                Channel::Stable
+                ReleaseChannel::Stable
             };
             return channel == found;
         }
         if self.either.is_empty() {
             return true;
         }
-        let Some(found) = version_in(said) else {
+        let Some(found) = version_in(output) else {
             return false;
         };
-        let holds = |bounds: &Vec<Bound>| bounds.iter().all(|bound| bound.holds(&found));
+        let holds = |bounds: &Vec<VersionBound>| bounds.iter().all(|bound| bound.holds(&found));
         self.either.iter().any(holds)
     }
 }
 
-fn range(all: &str, whole: &str) -> Result<Vec<Bound>, String> {
+fn range(all: &str, whole: &str) -> Result<Vec<VersionBound>, String> {
     let unusable = || {
         format!(
             "{} is no version that the image can be held to: it moves with time, or is no number; name one, for example `18` or `3.11`",
@@ -114,10 +114,10 @@ fn range(all: &str, whole: &str) -> Result<Vec<Bound>, String> {
         }
         let sign = match (waiting.take(), sign) {
             (Some(_), Some(_)) => return Err(unusable()),
-            (waiting, sign) => waiting.or(sign).unwrap_or(Sign::Same),
+            (waiting, sign) => waiting.or(sign).unwrap_or(Comparison::Same),
         };
         let parts = parts(rest).ok_or_else(unusable)?;
-        bounds.push(Bound { sign, parts });
+        bounds.push(VersionBound { sign, parts });
     }
     if bounds.is_empty() || waiting.is_some() {
         return Err(unusable());
@@ -125,15 +125,15 @@ fn range(all: &str, whole: &str) -> Result<Vec<Bound>, String> {
     Ok(bounds)
 }
 
-fn sign_of(word: &str) -> (Option<Sign>, &str) {
+fn sign_of(word: &str) -> (Option<Comparison>, &str) {
     let signs = [
-        (">=", Sign::AtLeast),
-        ("<=", Sign::AtMost),
-        (">", Sign::Above),
-        ("<", Sign::Below),
-        ("^", Sign::Compatible),
-        ("~", Sign::Near),
-        ("=", Sign::Same),
+        (">=", Comparison::AtLeast),
+        ("<=", Comparison::AtMost),
+        (">", Comparison::Above),
+        ("<", Comparison::Below),
+        ("^", Comparison::Compatible),
+        ("~", Comparison::Near),
+        ("=", Comparison::Same),
     ];
     signs
         .iter()
@@ -157,9 +157,9 @@ fn parts(text: &str) -> Option<Vec<u64>> {
 }
 
 /// The first number with points in what a tool says of itself.
-fn version_in(said: &str) -> Option<Vec<u64>> {
-    let start = said.find(|c: char| c.is_ascii_digit())?;
-    let rest = &said[start..];
+fn version_in(output: &str) -> Option<Vec<u64>> {
+    let start = output.find(|c: char| c.is_ascii_digit())?;
+    let rest = &output[start..];
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
     let number = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
     let mut parts: Vec<u64> = number
@@ -167,13 +167,13 @@ fn version_in(said: &str) -> Option<Vec<u64>> {
         .map(|part| part.parse().ok())
         .collect::<Option<_>>()?;
     // Java 8 calls itself 1.8.
-    if said.contains("version \"1.") && parts.len() > 1 {
+    if output.contains("version \"1.") && parts.len() > 1 {
         parts.remove(0);
     }
     Some(parts)
 }
 
-impl Bound {
+impl VersionBound {
     fn holds(&self, found: &[u64]) -> bool {
         let part = |parts: &[u64], at: usize| parts.get(at).copied().unwrap_or(0);
         // As far as it was written.
@@ -185,13 +185,13 @@ impl Bound {
             (0..count.min(self.parts.len())).all(|at| part(found, at) == self.parts[at])
         };
         match self.sign {
-            Sign::Same => order == Ordering::Equal,
-            Sign::AtLeast => order != Ordering::Less,
-            Sign::Above => order == Ordering::Greater,
-            Sign::AtMost => order != Ordering::Greater,
-            Sign::Below => order == Ordering::Less,
-            Sign::Near => order != Ordering::Less && same(2),
-            Sign::Compatible => {
+            Comparison::Same => order == Ordering::Equal,
+            Comparison::AtLeast => order != Ordering::Less,
+            Comparison::Above => order == Ordering::Greater,
+            Comparison::AtMost => order != Ordering::Greater,
+            Comparison::Below => order == Ordering::Less,
+            Comparison::Near => order != Ordering::Less && same(2),
+            Comparison::Compatible => {
                 // The first part that is not zero may not change.
                 let first = self.parts.iter().position(|part| *part != 0);
                 let fixed = first.map_or(self.parts.len(), |at| at + 1);
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn x3_versions_are_held_to_what_they_say() {
         let node = "v18.19.0";
-        for (wanted, said, holds) in [
+        for (wanted, output, holds) in [
             ("", node, true),
             ("18", node, true),
             ("v18.x", node, true),
@@ -236,17 +236,21 @@ mod tests {
             ("1.40", "deno 1.40.2 (release)", true),
             ("18", "no number", false),
         ] {
-            let found = Wanted::parse("node", wanted).unwrap().holds(said);
-            assert_eq!(found, holds, "{wanted} {said}");
+            let found = VersionRequirement::parse("node", wanted)
+                .unwrap()
+                .holds(output);
+            assert_eq!(found, holds, "{wanted} {output}");
         }
-        for (wanted, said, holds) in [
+        for (wanted, output, holds) in [
             ("stable", "rustc 1.75.0 (82e1608df 2023-12-21)", true),
             ("stable", "rustc 1.77.0-nightly (x)", false),
             ("nightly", "rustc 1.77.0-nightly (x)", true),
             ("1.75", "rustc 1.75.0 (x)", true),
         ] {
-            let found = Wanted::parse("rustc", wanted).unwrap().holds(said);
-            assert_eq!(found, holds, "{wanted} {said}");
+            let found = VersionRequirement::parse("rustc", wanted)
+                .unwrap()
+                .holds(output);
+            assert_eq!(found, holds, "{wanted} {output}");
         }
     }
 
@@ -256,7 +260,7 @@ mod tests {
             "lts/*", "latest", "current", "node", "stable", "3.13-dev", "pypy3.10", ">=", "18\n20",
             "1.2 - 3", "a.b", ">= >1",
         ] {
-            let error = Wanted::parse("node", wanted).unwrap_err();
+            let error = VersionRequirement::parse("node", wanted).unwrap_err();
             assert!(error.contains("the image"), "{wanted}: {error}");
         }
     }

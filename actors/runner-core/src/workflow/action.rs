@@ -3,10 +3,10 @@
 use config_core::{Diagnostics, quoted};
 use serde::Serialize;
 
+use super::availability::ACTION_TEXT;
 use super::parse::{Parsed, read_file};
 use super::reader::Reader;
-use super::slots::ACTION_TEXT;
-use super::step::{Kind, read_all};
+use super::step::{StepHost, read_all};
 use super::types::{InputKind, InputSpec, Step};
 use crate::expr::Template;
 use crate::yaml::{Entry, Node};
@@ -108,7 +108,7 @@ fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
     let fields = reader.fields(node, "runs", &["using", "steps"])?;
     match fields.get("steps") {
         Some(steps) => reader
-            .within("steps", || read_all(reader, steps, Kind::OfAction))
+            .within("steps", || read_all(reader, steps, StepHost::Action))
             .map(ActionRuns::Composite),
         None => {
             reader.error(node.place, "a composite action has no `steps`");

@@ -1,11 +1,12 @@
-//! The events a workflow can name, and the options each of them has (page "Events that trigger workflows").
+//! The events a workflow can name, and the options each of them has (page "Events that trigger
+//! workflows").
 
 use config_core::quoted;
 
 use super::fields::Fields;
 use super::filters::{patterns, same_for_both};
 use super::reader::Reader;
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 use crate::yaml::Node;
 
 /// An event and what may be said of it.
@@ -194,7 +195,12 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The options of an event that never starts a run here: what GitHub does not know is a warning,
 /// since nothing depends on it.
-pub(super) fn check_other(reader: &Reader<'_>, name: &str, place: Place, options: Option<&Node>) {
+pub(super) fn check_other(
+    reader: &Reader<'_>,
+    name: &str,
+    place: SourceLocation,
+    options: Option<&Node>,
+) {
     let Some(event) = EVENTS.iter().find(|event| event.name == name) else {
         return;
     };
@@ -242,7 +248,7 @@ fn check_option(reader: &Reader<'_>, key: &str, node: &Node) {
     }
 }
 
-fn unknown_option(reader: &Reader<'_>, event: &Event, key: &str, place: Place) {
+fn unknown_option(reader: &Reader<'_>, event: &Event, key: &str, place: SourceLocation) {
     let types = (!event.types.is_empty() || event.name == "repository_dispatch").then_some("types");
     let known: Vec<&str> = types
         .into_iter()

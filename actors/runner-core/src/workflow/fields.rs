@@ -1,6 +1,8 @@
 //! The entries of a mapping by their keys.
 
-use super::reader::Reader;
+use config_core::quoted;
+
+use super::reader::{Reader, unknown};
 use crate::yaml::{Entry, Node, NodeData};
 
 /// The values of a mapping by their keys.
@@ -42,5 +44,39 @@ impl<'n> Fields<'n> {
     ) -> Option<T> {
         let node = self.get(key).filter(|node| !node.is_null())?;
         reader.within(key, || read(node))
+    }
+}
+
+impl Reader<'_> {
+    /// The mapping's values by their keys; keys that are not `known` are errors.
+    pub(crate) fn fields<'n>(
+        &self,
+        node: &'n Node,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Fields<'n>> {
+        let entries = self.entries(node, what)?;
+        for entry in unknown(entries, known) {
+            let message = format!("unknown key {} in {what}", quoted(&entry.key));
+            let help = self.near(&entry.key, known, "known are");
+            self.error_help(entry.key_place, message, help);
+        }
+        Some(Fields { entries })
+    }
+
+    /// The same where GitHub does not look at other keys: they are warnings.
+    pub(crate) fn loose_fields<'n>(
+        &self,
+        node: &'n Node,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Fields<'n>> {
+        let entries = self.entries(node, what)?;
+        for entry in unknown(entries, known) {
+            let message = format!("{what} has no option {}", quoted(&entry.key));
+            let help = self.near(&entry.key, known, "GitHub ignores it; there are");
+            self.warn(entry.key_place, message, help);
+        }
+        Some(Fields { entries })
     }
 }

@@ -2,9 +2,8 @@
 
 use super::fields::Fields;
 use super::reader::Reader;
-use super::types::Filter;
-use crate::glob::Pattern;
-use crate::place::Place;
+use crate::glob::{Filter, Pattern};
+use crate::source_location::SourceLocation;
 use crate::yaml::Node;
 
 /// The filter of two keys, `x` and `x-ignore`, of which one may be given.
@@ -46,11 +45,11 @@ pub(super) fn filter(reader: &Reader<'_>, fields: Fields<'_>, only: &str, ignore
     }
 }
 
-/// `!` in `x-ignore`: the sheet says of every filter that it negates the patterns before it, the pages of
-/// `x-ignore` do not mention it, and GitHub takes it.
+/// `!` in `x-ignore`: the sheet says of every filter that it negates the patterns before it, the
+/// pages of `x-ignore` do not mention it, and GitHub takes it.
 fn warn_of_negatives(
     reader: &Reader<'_>,
-    place: Place,
+    place: SourceLocation,
     patterns: &[Pattern],
     only: &str,
     ignore: &str,

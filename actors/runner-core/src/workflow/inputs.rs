@@ -1,14 +1,16 @@
-//! What callers hand over: inputs, secrets and outputs of `workflow_call`, inputs of `workflow_dispatch`.
+//! What callers hand over: inputs, secrets and outputs of `workflow_call`, inputs of
+//! `workflow_dispatch`.
 
 use config_core::quoted;
 
+use super::availability::{CALL_DEFAULT, CALL_OUTPUT};
 use super::fields::Fields;
 use super::reader::Reader;
-use super::slots::{CALL_DEFAULT, CALL_OUTPUT};
 use super::types::{CallTrigger, InputKind, InputSpec, SecretSpec};
 use crate::yaml::{Entry, Node};
 
-/// Most inputs of `workflow_dispatch` (page "Workflow syntax for GitHub Actions", `on.workflow_dispatch.inputs`).
+/// Most inputs of `workflow_dispatch` (page "Workflow syntax for GitHub Actions",
+/// `on.workflow_dispatch.inputs`).
 const MAX_DISPATCH_INPUTS: usize = 25;
 
 /// `workflow_call`.

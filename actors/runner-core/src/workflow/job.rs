@@ -2,17 +2,18 @@
 
 use config_core::quoted;
 
+use super::availability;
+use super::blocks::{concurrency, defaults, env};
+use super::checks::{check_id, checked_bool, checked_minutes};
 use super::fields::Fields;
 use super::needs::check_needs;
-use super::parse::{concurrency, defaults, env};
 use super::permissions::permissions;
 use super::reader::Reader;
-use super::slots;
 use super::step;
 use super::types::{CallSecrets, Job, JobWork, Refusal};
-use crate::expr::{Data, Template, Value};
+use crate::expr::Data;
 use crate::limits::MAX_JOBS;
-use crate::place::{Located, Place};
+use crate::source_location::Located;
 use crate::yaml::{Entry, Node, NodeData};
 
 const KEYS: [&str; 21] = [
@@ -96,7 +97,9 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
             permissions(reader, file, node, &mut refusals);
         });
     }
-    let template = |key, slot| fields.read(reader, key, |node| reader.template(node, key, slot));
+    let template = |key, availability| {
+        fields.read(reader, key, |node| reader.template(node, key, availability))
+    };
     let needs = fields.read(reader, "needs", |node| {
         let nodes = reader.one_or_more(node, "needs")?.into_iter();
         Some(
@@ -114,26 +117,37 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
     Some(Job {
         id: id.clone(),
         place: *place,
-        name: template("name", slots::JOB_NAME),
+        name: template("name", availability::JOB_NAME),
         needs: needs.unwrap_or_default(),
-        condition: fields.read(reader, "if", |node| reader.condition(node, slots::JOB_IF)),
+        condition: fields.read(reader, "if", |node| {
+            reader.condition(node, availability::JOB_IF)
+        }),
         strategy: fields.read(reader, "strategy", |node| {
             super::strategy::read(reader, node)
         }),
-        env: env(reader, fields.get("env"), slots::JOB_ENVIRONMENT),
-        defaults: defaults(reader, fields.get("defaults"), slots::JOB_DEFAULTS),
+        env: env(reader, fields.get("env"), availability::JOB_ENVIRONMENT),
+        defaults: defaults(reader, fields.get("defaults"), availability::JOB_DEFAULTS),
         concurrency: fields.read(reader, "concurrency", |node| {
-            concurrency(reader, file, node, slots::JOB_CONCURRENCY, &mut refusals)
+            concurrency(
+                reader,
+                file,
+                node,
+                availability::JOB_CONCURRENCY,
+                &mut refusals,
+            )
         }),
         continue_on_error: checked_bool(
             reader,
-            template("continue-on-error", slots::JOB_CONTINUE),
+            template("continue-on-error", availability::JOB_CONTINUE),
             "continue-on-error",
         ),
-        timeout_minutes: checked_minutes(reader, template("timeout-minutes", slots::JOB_TIMEOUT)),
+        timeout_minutes: checked_minutes(
+            reader,
+            template("timeout-minutes", availability::JOB_TIMEOUT),
+        ),
         outputs: fields
             .read(reader, "outputs", |node| {
-                Some(reader.templates(node, "an output", slots::JOB_OUTPUT))
+                Some(reader.templates(node, "an output", availability::JOB_OUTPUT))
             })
             .unwrap_or_default(),
         work,
@@ -144,12 +158,7 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
 fn refuse_keys(file: &str, fields: Fields<'_>, refusals: &mut Vec<Refusal>) {
     for (key, reason) in REFUSED {
         if let Some(entry) = fields.entry(key).filter(|entry| !entry.value.is_null()) {
-            refusals.push(Refusal {
-                feature: key.to_owned(),
-                reason: reason.to_owned(),
-                file: file.into(),
-                place: entry.key_place,
-            });
+            refusals.push(Refusal::new(key, reason, file, entry.key_place));
         }
     }
 }
@@ -203,7 +212,9 @@ fn work(
             );
             None
         }
-        Some(node) => reader.within("steps", || step::read_all(reader, node, step::Kind::OfJob)),
+        Some(node) => reader.within("steps", || {
+            step::read_all(reader, node, step::StepHost::Job)
+        }),
     };
     Some(JobWork::Steps {
         runs_on: runs_on?,
@@ -220,7 +231,7 @@ fn runs_on(
 ) -> Option<Data> {
     if !matches!(node.data, NodeData::Map(_)) {
         check_labels(reader, node);
-        return reader.data(node, "runs-on", slots::RUNS_ON);
+        return reader.data(node, "runs-on", availability::RUNS_ON);
     }
     let fields = reader.fields(node, "runs-on", &["group", "labels"])?;
     match (fields.get("labels"), fields.get("group")) {
@@ -229,15 +240,15 @@ fn runs_on(
         (_, Some(_)) => {}
     }
     if let Some(group) = fields.entry("group") {
-        refusals.push(Refusal {
-            feature: "runs-on.group".to_owned(),
-            reason: "there are no groups of runners; name a label".to_owned(),
-            file: file.into(),
-            place: group.key_place,
-        });
+        refusals.push(Refusal::new(
+            "runs-on.group",
+            "there are no groups of runners; name a label",
+            file,
+            group.key_place,
+        ));
     }
     match fields.get("labels") {
-        Some(labels) => reader.data(labels, "labels", slots::RUNS_ON),
+        Some(labels) => reader.data(labels, "labels", availability::RUNS_ON),
         None => Some(Data::List(Vec::new())),
     }
 }
@@ -264,14 +275,14 @@ fn no_label(reader: &Reader<'_>, node: &Node) {
 
 fn call(reader: &Reader<'_>, fields: Fields<'_>, uses: &Node) -> Option<JobWork> {
     let with = fields.read(reader, "with", |node| {
-        Some(reader.templates(node, "an input", slots::CALL_WITH))
+        Some(reader.templates(node, "an input", availability::CALL_WITH))
     });
     let secrets = fields.read(reader, "secrets", |node| match &node.data {
         NodeData::Scalar { text, .. } if text == "inherit" => Some(CallSecrets::Inherit),
         _ => Some(CallSecrets::Only(reader.templates(
             node,
             "a secret",
-            slots::CALL_SECRET,
+            availability::CALL_SECRET,
         ))),
     });
     let name = reader.plain(uses, "uses")?;
@@ -281,61 +292,4 @@ fn call(reader: &Reader<'_>, fields: Fields<'_>, uses: &Node) -> Option<JobWork>
         with: with.unwrap_or_default(),
         secrets: secrets.unwrap_or(CallSecrets::Only(Vec::new())),
     })
-}
-
-/// Ids begin with a letter or `_` and hold letters, digits, `-` and `_`.
-pub(super) fn check_id(reader: &Reader<'_>, what: &str, id: &str, place: Place) {
-    let begins = id.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let holds = id
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if !begins || !holds || id.len() > 100 {
-        let message = format!("{} is not an id of {what}", quoted(id));
-        reader.error_help(
-            place,
-            message,
-            "a letter or `_`, then letters, digits, `-` and `_`, 100 at most",
-        );
-    } else if id.starts_with("__") {
-        let message = format!("{} is not an id of {what}", quoted(id));
-        reader.error_help(place, message, "ids that begin with `__` are reserved");
-    }
-}
-
-/// A template that, if it is fixed, is true or false.
-pub(super) fn checked_bool(
-    reader: &Reader<'_>,
-    template: Option<Template>,
-    what: &str,
-) -> Option<Template> {
-    let template = template?;
-    if template
-        .fixed()
-        .is_some_and(|value| !["true", "false"].contains(&&*value.as_text()))
-    {
-        reader.error(
-            template.place,
-            format!(
-                "{what} is {}, expected true or false",
-                quoted(&template.source)
-            ),
-        );
-    }
-    Some(template)
-}
-
-/// A template that, if it is fixed, is a number above 0.
-pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
-    let template = template?;
-    if template.fixed().is_some_and(|value| {
-        let number = value.number();
-        matches!(value, Value::Bool(_)) || number.is_nan() || number <= 0.0
-    }) {
-        let message = format!(
-            "timeout-minutes is {}, expected a number above 0",
-            quoted(&template.source)
-        );
-        reader.error(template.place, message);
-    }
-    Some(template)
 }

@@ -1,4 +1,4 @@
-//! Kinds of the values that a file gives to `matrix` and `inputs`.
+//! KindByName of the values that a file gives to `matrix` and `inputs`.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use crate::expr::{Data, Kind};
 
 /// Names in lower case with the kind of their values; nothing where they are of several, or where
 /// only the run knows.
-pub(super) type Kinds = HashMap<String, Option<Kind>>;
+pub(super) type KindByName = HashMap<String, Option<Kind>>;
 
 /// Those of a job's matrix, what `include` adds among them.
-pub(super) fn of_matrix(job: &Job) -> Kinds {
-    let mut kinds = Kinds::new();
+pub(super) fn of_matrix(job: &Job) -> KindByName {
+    let mut kinds = KindByName::new();
     let strategy = job.strategy.as_ref();
     let Some(Data::Map(rows)) = strategy.and_then(|strategy| strategy.matrix.as_ref()) else {
         return kinds;
@@ -35,12 +35,12 @@ pub(super) fn of_matrix(job: &Job) -> Kinds {
             kinds.unwrap_or_default()
         }
         // An expression may add anything.
-        Some(_) => Kinds::new(),
+        Some(_) => KindByName::new(),
     }
 }
 
 /// With what an element of `include` adds. A key that no row has is nothing in the other copies.
-fn included(mut kinds: Kinds, value: &Data) -> Option<Kinds> {
+fn included(mut kinds: KindByName, value: &Data) -> Option<KindByName> {
     let Data::Map(entries) = value else {
         return None;
     };
@@ -52,8 +52,8 @@ fn included(mut kinds: Kinds, value: &Data) -> Option<Kinds> {
 }
 
 /// Those of the inputs of `workflow_dispatch` and `workflow_call`.
-pub(super) fn of_inputs(workflow: &Workflow) -> Kinds {
-    let mut kinds = Kinds::new();
+pub(super) fn of_inputs(workflow: &Workflow) -> KindByName {
+    let mut kinds = KindByName::new();
     let on = &workflow.on;
     let called = on.workflow_call.iter().flat_map(|call| &call.inputs);
     for InputSpec { name, kind, .. } in on.workflow_dispatch.iter().flatten().chain(called) {
@@ -67,7 +67,7 @@ pub(super) fn of_inputs(workflow: &Workflow) -> Kinds {
     kinds
 }
 
-fn add(kinds: &mut Kinds, name: &str, kind: Option<Kind>) {
+fn add(kinds: &mut KindByName, name: &str, kind: Option<Kind>) {
     let known = kinds.entry(name.to_ascii_lowercase()).or_insert(kind);
     if *known != kind {
         *known = None;

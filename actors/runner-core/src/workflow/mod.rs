@@ -1,22 +1,24 @@
 //! Workflow and action files: what they say, checked, with the place of every part.
 
 mod action;
+mod availability;
+mod blocks;
+mod checks;
+mod context_properties;
 mod events;
 mod fields;
 mod filters;
 mod inputs;
 mod job;
 mod kinds;
-mod known;
+mod locations;
 mod matrix;
 mod needs;
 mod parse;
 mod permissions;
-mod places;
 mod reader;
 mod references;
 mod sites;
-mod slots;
 mod step;
 mod strategy;
 mod triggers;
@@ -24,11 +26,12 @@ mod types;
 mod uses;
 mod values;
 
+pub use crate::glob::Filter;
 pub use action::{Action, ActionRuns, parse_action};
 pub use parse::{Parsed, parse};
 pub use types::{
-    CallSecrets, CallTrigger, Concurrency, Env, Filter, InputKind, InputSpec, Job, JobWork,
+    CallSecrets, CallTrigger, Concurrency, Env, InputKind, InputSpec, Job, JobWork,
     PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec, Step, StepWork, Strategy,
-    Triggers, Workflow,
+    Triggers, WORKFLOW_DIRECTORIES, Workflow,
 };
 pub(crate) use uses::in_repository;

@@ -6,7 +6,7 @@ use config_core::quoted;
 
 use super::reader::Reader;
 use super::types::Job;
-use crate::place::Located;
+use crate::source_location::Located;
 use crate::yaml::Entry;
 
 /// Every need names a job, once; it is written as the job is from here on (case does not matter).

@@ -1,16 +1,15 @@
 //! A workflow file as a whole.
 
-use config_core::{Diagnostics, Severity, SourceText, quoted};
+use config_core::{Diagnostics, Severity, SourceText};
 
-use super::fields::Fields;
+use super::availability;
+use super::blocks::{concurrency, defaults, env};
 use super::permissions::permissions;
 use super::reader::Reader;
-use super::slots::{self, Slot};
-use super::types::{Concurrency, Env, Refusal, RunDefaults, Triggers, Workflow};
+use super::types::{Triggers, Workflow};
 use super::{job, triggers};
-use crate::expr::Template;
-use crate::place::Place;
-use crate::yaml::{self, Node, NodeData};
+use crate::source_location::SourceLocation;
+use crate::yaml::{self, Node};
 
 /// A file that was read, and what is odd about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +23,8 @@ pub struct Parsed<T> {
 /// Reads a workflow file.
 ///
 /// # Errors
-/// Every mistake in it, with line, column and, where a name is nearly right, the name that was meant.
+/// Every mistake in it, with line, column and, where a name is nearly right, the name that was
+/// meant.
 pub fn parse(file: &str, bytes: &[u8]) -> Result<Parsed<Workflow>, Diagnostics> {
     read_file(file, bytes, |reader, root| workflow(reader, file, root))
 }
@@ -70,7 +70,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         "jobs",
     ];
     let fields = reader.fields(root, "a workflow", &known)?;
-    let beginning = Place {
+    let beginning = SourceLocation {
         line: 1,
         col: 1,
         start: root.place.start,
@@ -110,13 +110,17 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         file: file.into(),
         name: fields.read(reader, "name", |node| reader.plain(node, "name")),
         run_name: fields.read(reader, "run-name", |node| {
-            reader.template(node, "run-name", slots::RUN_NAME)
+            reader.template(node, "run-name", availability::RUN_NAME)
         }),
         on,
-        env: env(reader, fields.get("env"), slots::WORKFLOW_ENV),
-        defaults: defaults(reader, fields.get("defaults"), slots::WORKFLOW_DEFAULTS),
+        env: env(reader, fields.get("env"), availability::WORKFLOW_ENV),
+        defaults: defaults(
+            reader,
+            fields.get("defaults"),
+            availability::WORKFLOW_DEFAULTS,
+        ),
         concurrency: fields.read(reader, "concurrency", |node| {
-            concurrency(reader, file, node, slots::CONCURRENCY, &mut refusals)
+            concurrency(reader, file, node, availability::CONCURRENCY, &mut refusals)
         }),
         jobs,
         refusals,
@@ -124,132 +128,4 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
     super::values::check(reader, &workflow);
     super::references::check(reader, &workflow);
     Some(workflow)
-}
-
-/// `env`: names and values, or one expression.
-pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, slot: Slot) -> Env {
-    let Some(node) = node.filter(|node| !node.is_null()) else {
-        return Env::default();
-    };
-    reader.within("env", || {
-        if matches!(node.data, NodeData::Scalar { .. }) {
-            let template = reader
-                .template(node, "env", slot)
-                .filter(|template| template.fixed().is_none());
-            return match template {
-                Some(template) => Env::Expr(template),
-                None => reader
-                    .wrong_kind(node, "env", "a mapping")
-                    .unwrap_or_default(),
-            };
-        }
-        let entries = reader.entries(node, "env").unwrap_or_default();
-        let pair = |entry: &yaml::Entry| {
-            let name = match Template::parse(&entry.key, entry.key_place) {
-                Ok(name) => name,
-                Err(error) => {
-                    reader.error(entry.key_place, error.message);
-                    return None;
-                }
-            };
-            if name.fixed().is_some() && entry.key.contains('=') {
-                let message = format!("{} is no name of a variable", quoted(&entry.key));
-                reader.error_help(entry.key_place, message, "names hold no `=`");
-            }
-            name.expressions()
-                .for_each(|expr| reader.check(expr, entry.key_place, slot));
-            let value = reader.within(&entry.key, || {
-                reader.template(&entry.value, "a variable", slot)
-            });
-            Some((name, value?))
-        };
-        Env::Map(entries.iter().filter_map(pair).collect())
-    })
-}
-
-/// `defaults`.
-pub(super) fn defaults(reader: &Reader<'_>, node: Option<&Node>, slot: Slot) -> RunDefaults {
-    let run = node.filter(|node| !node.is_null()).and_then(|node| {
-        reader.within("defaults", || {
-            let fields = reader.fields(node, "defaults", &["run"])?;
-            fields.read(reader, "run", |node| {
-                let fields =
-                    reader.fields(node, "defaults.run", &["shell", "working-directory"])?;
-                let template =
-                    |key| fields.read(reader, key, |node| reader.template(node, key, slot));
-                Some(RunDefaults {
-                    shell: template("shell"),
-                    working_directory: template("working-directory"),
-                })
-            })
-        })
-    });
-    run.unwrap_or_default()
-}
-
-/// `concurrency`: a group, or a group, whether to end what runs, and how many wait.
-pub(super) fn concurrency(
-    reader: &Reader<'_>,
-    file: &str,
-    node: &Node,
-    slot: Slot,
-    refusals: &mut Vec<Refusal>,
-) -> Option<Concurrency> {
-    if !matches!(node.data, NodeData::Map(_)) {
-        let group = reader.template(node, "concurrency", slot)?;
-        check_group(reader, &group);
-        return Some(Concurrency {
-            group,
-            cancel_in_progress: None,
-        });
-    }
-    let known = ["group", "cancel-in-progress", "queue"];
-    let fields = reader.fields(node, "concurrency", &known)?;
-    refusals.extend(queue(reader, file, fields));
-    let template = |key| fields.read(reader, key, |node| reader.template(node, key, slot));
-    let Some(group) = template("group") else {
-        reader.error(node.place, "concurrency has no `group`");
-        return None;
-    };
-    check_group(reader, &group);
-    Some(Concurrency {
-        group,
-        cancel_in_progress: template("cancel-in-progress"),
-    })
-}
-
-/// `queue: single`, the default, is what is done; `max` is refused.
-fn queue(reader: &Reader<'_>, file: &str, fields: Fields<'_>) -> Option<Refusal> {
-    let written = fields.read(reader, "queue", |node| {
-        let mode = reader.plain(node, "queue")?;
-        if !["single", "max"].contains(&mode.as_str()) {
-            let message = format!("queue is {}, expected single or max", quoted(&mode));
-            reader.error(node.place, message);
-        }
-        Some(mode)
-    });
-    let entry = fields
-        .entry("queue")
-        .filter(|_| written.as_deref() == Some("max"))?;
-    Some(Refusal {
-        feature: "concurrency.queue: max".to_owned(),
-        reason: "one run or job of a group waits, a newer one takes its place; leave `queue` out"
-            .to_owned(),
-        file: file.into(),
-        place: entry.key_place,
-    })
-}
-
-/// A group has a name, of fewer than 400 characters.
-fn check_group(reader: &Reader<'_>, group: &Template) {
-    let Some(name) = group.fixed().map(|name| name.as_text()) else {
-        return;
-    };
-    if name.is_empty() {
-        let help = "for example `${{ github.workflow }}-${{ github.ref }}`";
-        reader.error_help(group.place, "the group of concurrency has no name", help);
-    } else if name.chars().count() >= 400 {
-        let message = "the name of the concurrency group has 400 characters or more";
-        reader.error(group.place, message);
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::types::Refusal;
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 use crate::yaml::{Node, NodeData};
 
 /// Scopes that have only one level beside `none` (page "Workflow syntax", `permissions`).
@@ -13,8 +13,8 @@ const ONE_LEVEL: [(&str, &str); 4] = [
     ("vulnerability-alerts", "read"),
 ];
 
-/// `permissions`: no token ever enters the machine, so less is given than asked for; only what a job
-/// cannot do without is refused.
+/// `permissions`: no token ever enters the machine, so less is given than asked for; only what a
+/// job cannot do without is refused.
 pub(super) fn permissions(
     reader: &Reader<'_>,
     file: &str,
@@ -75,7 +75,7 @@ pub(super) fn permissions(
     }
 }
 
-fn check_level(reader: &Reader<'_>, scope: &str, level: &str, place: Place) {
+fn check_level(reader: &Reader<'_>, scope: &str, level: &str, place: SourceLocation) {
     if !["read", "write", "none"].contains(&level) {
         reader.error_help(place, "unknown permission", "read, write or none");
         return;

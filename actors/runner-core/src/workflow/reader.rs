@@ -4,11 +4,10 @@ use std::cell::{Cell, RefCell};
 
 use config_core::{Diagnostic, Diagnostics, Severity, SourceText, quoted, suggestion};
 
-use super::fields::Fields;
-use super::slots::Slot;
+use super::availability::Availability;
 use crate::expr::{Condition, Data, Expr, ExprError, Key, Template, Value, is_insert};
 use crate::limits::MAX_FINDINGS;
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 use crate::yaml::{Entry, Node, NodeData};
 
 /// A mistake.
@@ -60,24 +59,35 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
-    pub(crate) fn error(&self, place: Place, message: impl Into<String>) {
+    pub(crate) fn error(&self, place: SourceLocation, message: impl Into<String>) {
         self.note(place, false, message.into(), None);
     }
 
     pub(crate) fn error_help(
         &self,
-        place: Place,
+        place: SourceLocation,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
         self.note(place, false, message.into(), Some(help.into()));
     }
 
-    pub(crate) fn warn(&self, place: Place, message: impl Into<String>, help: impl Into<String>) {
+    pub(crate) fn warn(
+        &self,
+        place: SourceLocation,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.note(place, true, message.into(), Some(help.into()));
     }
 
-    pub(super) fn note(&self, place: Place, warning: bool, message: String, help: Option<String>) {
+    pub(super) fn note(
+        &self,
+        place: SourceLocation,
+        warning: bool,
+        message: String,
+        help: Option<String>,
+    ) {
         let mut findings = self.findings.borrow_mut();
         let mut noted = self.noted.get();
         let count = &mut noted[usize::from(warning)];
@@ -97,7 +107,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether an error was found within a place.
-    pub(crate) fn is_wrong(&self, place: Place) -> bool {
+    pub(crate) fn is_wrong(&self, place: SourceLocation) -> bool {
         let within = |finding: &Finding| {
             !finding.warning && (place.start..=place.end).contains(&finding.start)
         };
@@ -161,40 +171,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The mapping's values by their keys; keys that are not `known` are errors.
-    pub(crate) fn fields<'n>(
-        &self,
-        node: &'n Node,
-        what: &str,
-        known: &[&str],
-    ) -> Option<Fields<'n>> {
-        let entries = self.entries(node, what)?;
-        for entry in unknown(entries, known) {
-            let message = format!("unknown key {} in {what}", quoted(&entry.key));
-            let help = self.near(&entry.key, known, "known are");
-            self.error_help(entry.key_place, message, help);
-        }
-        Some(Fields { entries })
-    }
-
-    /// The same where GitHub does not look at other keys: they are warnings.
-    pub(crate) fn loose_fields<'n>(
-        &self,
-        node: &'n Node,
-        what: &str,
-        known: &[&str],
-    ) -> Option<Fields<'n>> {
-        let entries = self.entries(node, what)?;
-        for entry in unknown(entries, known) {
-            let message = format!("{what} has no option {}", quoted(&entry.key));
-            let help = self.near(&entry.key, known, "GitHub ignores it; there are");
-            self.warn(entry.key_place, message, help);
-        }
-        Some(Fields { entries })
-    }
-
     /// What was meant, or all there is.
-    fn near(&self, written: &str, known: &[&str], all: &str) -> String {
+    pub(super) fn near(&self, written: &str, known: &[&str], all: &str) -> String {
         self.meant(written, known.iter().copied()).map_or_else(
             || format!("{all}: {}", known.join(", ")),
             |near| format!("did you mean `{near}`?"),
@@ -223,7 +201,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A scalar's text as it stands for itself (`1.10` is 1.1, `True` is true), no expression in it.
+    /// A scalar's text as it stands for itself (`1.10` is 1.1, `True` is true), no expression in
+    /// it.
     pub(crate) fn plain(&self, node: &Node, what: &str) -> Option<String> {
         match &node.data {
             NodeData::Scalar { value, .. } if *value != Value::Null => {
@@ -245,7 +224,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A scalar that may hold expressions; nothing is the empty text.
-    pub(crate) fn template(&self, node: &Node, what: &str, slot: Slot) -> Option<Template> {
+    pub(crate) fn template(
+        &self,
+        node: &Node,
+        what: &str,
+        availability: Availability,
+    ) -> Option<Template> {
         let NodeData::Scalar { text, value } = &node.data else {
             return self.wrong_kind(node, what, "a text");
         };
@@ -254,7 +238,7 @@ impl<'a> Reader<'a> {
                 Ok(template) => {
                     template
                         .expressions()
-                        .for_each(|expr| self.check(expr, node.place, slot));
+                        .for_each(|expr| self.check(expr, node.place, availability));
                     Some(template)
                 }
                 Err(error) => self.wrong_expression(node, text, &error),
@@ -265,7 +249,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An `if`.
-    pub(crate) fn condition(&self, node: &Node, slot: Slot) -> Option<Condition> {
+    pub(crate) fn condition(&self, node: &Node, availability: Availability) -> Option<Condition> {
         let NodeData::Scalar { text, value } = &node.data else {
             return self.wrong_kind(node, "if", "an expression");
         };
@@ -274,7 +258,7 @@ impl<'a> Reader<'a> {
         }
         match Condition::parse(text, node.place) {
             Ok(condition) => {
-                self.check(condition.expr(), node.place, slot);
+                self.check(condition.expr(), node.place, availability);
                 if condition.always_true {
                     let message =
                         "this condition always holds: text around `${{ }}` makes a text of it";
@@ -293,34 +277,39 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole value with expressions in its texts.
-    pub(crate) fn data(&self, node: &Node, what: &str, slot: Slot) -> Option<Data> {
+    pub(crate) fn data(&self, node: &Node, what: &str, availability: Availability) -> Option<Data> {
         match &node.data {
             NodeData::Scalar {
                 value: Value::Null, ..
             } => Some(Data::Scalar(Template::literal("", Value::Null, node.place))),
-            NodeData::Scalar { .. } => self.template(node, what, slot).map(Data::Scalar),
+            NodeData::Scalar { .. } => self.template(node, what, availability).map(Data::Scalar),
             NodeData::List(values) => {
-                let values = values.iter().map(|value| self.data(value, what, slot));
+                let values = values
+                    .iter()
+                    .map(|value| self.data(value, what, availability));
                 values.collect::<Option<Vec<_>>>().map(Data::List)
             }
             NodeData::Map(entries) if entries.iter().any(|entry| entry.key.contains("${{")) => {
                 let entries = entries.iter().map(|entry| {
-                    let key = self.key(entry, slot)?;
-                    Some((key, self.data(&entry.value, what, slot)?))
+                    let key = self.key(entry, availability)?;
+                    Some((key, self.data(&entry.value, what, availability)?))
                 });
                 entries.collect::<Option<Vec<_>>>().map(Data::Computed)
             }
             NodeData::Map(entries) => {
-                let entries = entries
-                    .iter()
-                    .map(|entry| Some((entry.key.clone(), self.data(&entry.value, what, slot)?)));
+                let entries = entries.iter().map(|entry| {
+                    Some((
+                        entry.key.clone(),
+                        self.data(&entry.value, what, availability)?,
+                    ))
+                });
                 entries.collect::<Option<Vec<_>>>().map(Data::Map)
             }
         }
     }
 
     /// A key that may have expressions.
-    fn key(&self, entry: &Entry, slot: Slot) -> Option<Key> {
+    fn key(&self, entry: &Entry, availability: Availability) -> Option<Key> {
         if is_insert(&entry.key) {
             return Some(Key::Insert);
         }
@@ -328,7 +317,7 @@ impl<'a> Reader<'a> {
             Ok(template) => {
                 template
                     .expressions()
-                    .for_each(|expr| self.check(expr, entry.key_place, slot));
+                    .for_each(|expr| self.check(expr, entry.key_place, availability));
                 Some(Key::Text(template))
             }
             Err(error) => {
@@ -339,38 +328,52 @@ impl<'a> Reader<'a> {
     }
 
     /// Names and templates.
-    pub(crate) fn templates(&self, node: &Node, what: &str, slot: Slot) -> Vec<(String, Template)> {
+    pub(crate) fn templates(
+        &self,
+        node: &Node,
+        what: &str,
+        availability: Availability,
+    ) -> Vec<(String, Template)> {
         if node.is_null() {
             return Vec::new();
         }
         let entries = self.entries(node, what).unwrap_or_default();
         let read = |entry: &Entry| {
-            let template = self.within(&entry.key, || self.template(&entry.value, what, slot));
+            let template = self.within(&entry.key, || {
+                self.template(&entry.value, what, availability)
+            });
             Some((entry.key.clone(), template?))
         };
         entries.iter().filter_map(read).collect()
     }
 
     /// Whether an expression uses only what there is at its place.
-    pub(crate) fn check(&self, expr: &Expr, place: Place, slot: Slot) {
+    pub(crate) fn check(&self, expr: &Expr, place: SourceLocation, availability: Availability) {
         expr.walk(&mut |expr| match expr {
-            Expr::Context(context) if !slot.contexts.contains(context) => {
-                let names: Vec<&str> = slot.contexts.iter().map(|context| context.name()).collect();
+            Expr::Context(context) if !availability.contexts.contains(context) => {
+                let names: Vec<&str> = availability
+                    .contexts
+                    .iter()
+                    .map(|context| context.name())
+                    .collect();
                 let message = format!(
                     "the context `{}` cannot be used in {}",
                     context.name(),
-                    slot.name
+                    availability.name
                 );
                 self.error_help(place, message, format!("there are: {}", names.join(", ")));
             }
             Expr::Call(function, _) => {
                 let name = crate::expr::Function::NAMES[*function as usize];
-                let status = function.is_status() && !slot.status;
-                let files = *function == crate::expr::Function::HashFiles && !slot.files;
+                let status = function.is_status() && !availability.status;
+                let files = *function == crate::expr::Function::HashFiles && !availability.files;
                 if status || files {
                     self.error(
                         place,
-                        format!("the function `{name}` cannot be called in {}", slot.name),
+                        format!(
+                            "the function `{name}` cannot be called in {}",
+                            availability.name
+                        ),
                     );
                 }
             }
@@ -385,8 +388,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The entries whose keys are not `known`. Each is compared with every known key: not more of them than are shown.
-fn unknown<'n>(entries: &'n [Entry], known: &[&str]) -> impl Iterator<Item = &'n Entry> {
+/// The entries whose keys are not `known`. Each is compared with every known key: not more of them
+/// than are shown.
+pub(super) fn unknown<'n>(entries: &'n [Entry], known: &[&str]) -> impl Iterator<Item = &'n Entry> {
     let unknown = |entry: &&Entry| !known.contains(&entry.key.as_str());
     entries.iter().filter(unknown).take(MAX_FINDINGS)
 }

@@ -1,19 +1,20 @@
 //! References to what cannot be there: GitHub takes them, and gives nothing for them.
 //!
-//! They are warnings, therefore; what is missing because it could not be read itself is not said again.
+//! They are warnings, therefore; what is missing because it could not be read itself is not said
+//! again.
 
 use std::cell::Cell;
 
 use config_core::quoted;
 
-use super::known;
+use super::context_properties;
 use super::reader::Reader;
-use super::sites::{Site, Walk};
+use super::sites::{ExpressionSite, SiteVisitor};
 use super::types::{Job, JobWork, Step, StepWork, Workflow};
 use crate::expr::{Chain, Context, Data};
 
 /// A name that is not there.
-struct Missing {
+struct MissingName {
     /// Which name of the chain.
     index: usize,
     message: String,
@@ -25,9 +26,9 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
     let file = File {
         reader,
         workflow,
-        looks: Cell::new(MOST_LOOKS),
+        looks: Cell::new(MAX_LOOKUPS),
     };
-    Walk::workflow(reader, workflow, &mut |site| {
+    SiteVisitor::workflow(reader, workflow, &mut |site| {
         if reader.is_full() || reader.is_wrong(site.place) {
             return;
         }
@@ -47,9 +48,9 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
 }
 
 /// How many names are looked at for one file; a file with more is not one that people wrote.
-const MOST_LOOKS: usize = 2_000_000;
+const MAX_LOOKUPS: usize = 2_000_000;
 /// Among how many names one that was meant is looked for.
-const MOST_MEANT: usize = 500;
+const MAX_SUGGESTIONS: usize = 500;
 
 struct File<'f, 'a> {
     reader: &'f Reader<'a>,
@@ -58,7 +59,7 @@ struct File<'f, 'a> {
 }
 
 impl File<'_, '_> {
-    fn missing(&self, site: &Site<'_>, chain: &Chain<'_>) -> Option<Missing> {
+    fn missing(&self, site: &ExpressionSite<'_>, chain: &Chain<'_>) -> Option<MissingName> {
         let name = chain.name(0)?;
         match chain.context {
             Context::Needs => self.need(site.job?, chain, name),
@@ -70,7 +71,7 @@ impl File<'_, '_> {
             Context::Secrets => self.secret(name),
             Context::Env | Context::Vars => None,
             context => {
-                let known = known::properties(context)?;
+                let known = context_properties::properties(context)?;
                 let what = format!("the context `{}`", context.name());
                 self.among(0, &what, "property", name, known.iter().copied())
             }
@@ -85,28 +86,28 @@ impl File<'_, '_> {
         kind: &str,
         name: &str,
         known: impl IntoIterator<Item = &'k str>,
-    ) -> Option<Missing> {
+    ) -> Option<MissingName> {
         let known: Vec<&str> = known.into_iter().take(self.looks.get()).collect();
         self.looks
             .set(self.looks.get().saturating_sub(known.len() + 1));
         if self.looks.get() == 0 || known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return None;
         }
-        let near = known.iter().copied().take(MOST_MEANT);
+        let near = known.iter().copied().take(MAX_SUGGESTIONS);
         let help = match self.reader.meant(name, near) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() => "it is always empty".to_owned(),
             None => format!("there are: {}", shown(&known)),
         };
         let message = format!("{what} has no {kind} {}", quoted(name));
-        Some(Missing {
+        Some(MissingName {
             index,
             message,
             help,
         })
     }
 
-    fn need(&self, job: &Job, chain: &Chain<'_>, name: &str) -> Option<Missing> {
+    fn need(&self, job: &Job, chain: &Chain<'_>, name: &str) -> Option<MissingName> {
         let mut needs = job.needs.iter().map(|need| need.value.as_str());
         if !needs.clone().any(|need| need.eq_ignore_ascii_case(name)) {
             let message = format!("{} does not need {}", quoted(&job.id), quoted(name));
@@ -114,7 +115,7 @@ impl File<'_, '_> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "add it to `needs` of this job; without that it is always empty".to_owned(),
             };
-            return Some(Missing {
+            return Some(MissingName {
                 index: 0,
                 message,
                 help,
@@ -123,7 +124,7 @@ impl File<'_, '_> {
         self.ended(chain, name)
     }
 
-    fn job(&self, chain: &Chain<'_>, name: &str) -> Option<Missing> {
+    fn job(&self, chain: &Chain<'_>, name: &str) -> Option<MissingName> {
         if self.reader.is_lost("jobs") {
             return None;
         }
@@ -133,7 +134,7 @@ impl File<'_, '_> {
     }
 
     /// What is asked of a job that has ended.
-    fn ended(&self, chain: &Chain<'_>, name: &str) -> Option<Missing> {
+    fn ended(&self, chain: &Chain<'_>, name: &str) -> Option<MissingName> {
         let asked = chain.name(1)?;
         let what = format!("the job {}", quoted(name));
         let wrong = self.among(
@@ -141,7 +142,7 @@ impl File<'_, '_> {
             &what,
             "property",
             asked,
-            known::ENDED_JOB.iter().copied(),
+            context_properties::ENDED_JOB.iter().copied(),
         );
         if wrong.is_some() || !asked.eq_ignore_ascii_case("outputs") {
             return wrong;
@@ -156,7 +157,12 @@ impl File<'_, '_> {
         self.among(2, &what, "output", chain.name(2)?, outputs)
     }
 
-    fn step(&self, site: &Site<'_>, chain: &Chain<'_>, name: &str) -> Option<Missing> {
+    fn step(
+        &self,
+        site: &ExpressionSite<'_>,
+        chain: &Chain<'_>,
+        name: &str,
+    ) -> Option<MissingName> {
         let job = site.job?;
         let has = |step: &&Step| {
             step.id
@@ -171,7 +177,13 @@ impl File<'_, '_> {
         };
         let asked = chain.name(1)?;
         let what = format!("the step {}", quoted(name));
-        let wrong = self.among(1, &what, "property", asked, known::STEP.iter().copied());
+        let wrong = self.among(
+            1,
+            &what,
+            "property",
+            asked,
+            context_properties::STEP.iter().copied(),
+        );
         if wrong.is_some() || !asked.eq_ignore_ascii_case("outputs") {
             return wrong;
         }
@@ -188,7 +200,7 @@ impl File<'_, '_> {
         )
     }
 
-    fn no_step(&self, site: &Site<'_>, job: &Job, name: &str) -> Missing {
+    fn no_step(&self, site: &ExpressionSite<'_>, job: &Job, name: &str) -> MissingName {
         let has = |job: &Job| ids(job).any(|id| id.eq_ignore_ascii_case(name));
         let other = self.workflow.jobs.iter().find(|job| has(job));
         let known = site.before.iter().filter_map(|step| step.id.as_deref());
@@ -218,14 +230,14 @@ impl File<'_, '_> {
                 "give the step an `id`; without that it is always empty".to_owned(),
             )
         };
-        Missing {
+        MissingName {
             index: 0,
             message,
             help,
         }
     }
 
-    fn row(&self, job: &Job, name: &str) -> Option<Missing> {
+    fn row(&self, job: &Job, name: &str) -> Option<MissingName> {
         self.looks.get().checked_sub(1)?;
         let what = format!("the matrix of {}", quoted(&job.id));
         let strategy = job.strategy.as_ref();
@@ -237,7 +249,7 @@ impl File<'_, '_> {
             }
             // One that could not be read has been spoken of.
             None if strategy.is_some() => None,
-            None => Some(Missing {
+            None => Some(MissingName {
                 index: 0,
                 message: format!("{} has no matrix", quoted(&job.id)),
                 help: "without `strategy.matrix` it is always empty".to_owned(),
@@ -246,7 +258,7 @@ impl File<'_, '_> {
     }
 
     /// `inputs.x`; events that hand over nothing leave it empty.
-    fn input(&self, index: usize, name: &str) -> Option<Missing> {
+    fn input(&self, index: usize, name: &str) -> Option<MissingName> {
         let on = &self.workflow.on;
         if self.reader.is_lost("on") {
             return None;
@@ -258,7 +270,7 @@ impl File<'_, '_> {
     }
 
     /// `github.event.inputs.x`: a called workflow sees the event of its caller.
-    fn event(&self, chain: &Chain<'_>) -> Option<Missing> {
+    fn event(&self, chain: &Chain<'_>) -> Option<MissingName> {
         let on = &self.workflow.on;
         let of_inputs = chain.name(1)?.eq_ignore_ascii_case("inputs");
         if !of_inputs || on.workflow_call.is_some() || on.workflow_dispatch.is_none() {
@@ -268,7 +280,7 @@ impl File<'_, '_> {
     }
 
     /// Secrets of a workflow that is only called, and says which it takes.
-    fn secret(&self, name: &str) -> Option<Missing> {
+    fn secret(&self, name: &str) -> Option<MissingName> {
         let on = &self.workflow.on;
         let call = on.workflow_call.as_ref()?;
         let others = on.push.is_some()
@@ -292,9 +304,9 @@ impl File<'_, '_> {
 
 /// Names, not too many of them.
 fn shown(names: &[&str]) -> String {
-    const MOST: usize = 20;
-    let more = if names.len() > MOST { ", …" } else { "" };
-    let first: Vec<&str> = names.iter().copied().take(MOST).collect();
+    const MAX_NAMES: usize = 20;
+    let more = if names.len() > MAX_NAMES { ", …" } else { "" };
+    let first: Vec<&str> = names.iter().copied().take(MAX_NAMES).collect();
     format!("{}{more}", first.join(", "))
 }
 

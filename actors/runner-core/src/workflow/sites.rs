@@ -3,11 +3,11 @@
 use super::reader::Reader;
 use super::types::{Concurrency, Env, Job, JobWork, RunDefaults, Step, StepWork, Workflow};
 use crate::expr::{Condition, Data, Expr, Key, Template};
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 
 /// What a place makes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum ExpectedKind {
     /// A text: lists and objects lose what they hold.
     Text,
     /// Names and values.
@@ -17,17 +17,17 @@ pub(super) enum Wanted {
 }
 
 /// A text with expressions.
-pub(super) struct Site<'w> {
+pub(super) struct ExpressionSite<'w> {
     /// As written.
     pub(super) source: &'w str,
     /// Where.
-    pub(super) place: Place,
+    pub(super) place: SourceLocation,
     /// Its expressions.
     pub(super) expressions: Vec<&'w Expr>,
     /// Whether it is nothing but one expression.
     pub(super) alone: bool,
     /// What is made of its value.
-    pub(super) wanted: Wanted,
+    pub(super) expected: ExpectedKind,
     /// The job it stands in.
     pub(super) job: Option<&'w Job>,
     /// The steps of that job that have ended by then.
@@ -35,42 +35,44 @@ pub(super) struct Site<'w> {
 }
 
 /// Goes through a workflow; the path in messages is that of the place.
-pub(super) struct Walk<'r, 'a, 'w> {
+pub(super) struct SiteVisitor<'r, 'a, 'w> {
     reader: &'r Reader<'a>,
-    visit: &'r mut dyn FnMut(&Site<'w>),
+    visit: &'r mut dyn FnMut(&ExpressionSite<'w>),
     job: Option<&'w Job>,
     before: &'w [Step],
 }
 
-impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
+impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
     /// Calls `visit` for every place.
     pub(super) fn workflow(
         reader: &'r Reader<'a>,
         workflow: &'w Workflow,
-        visit: &'r mut dyn FnMut(&Site<'w>),
+        visit: &'r mut dyn FnMut(&ExpressionSite<'w>),
     ) {
-        let mut walk = Self {
+        let mut visitor = Self {
             reader,
             visit,
             job: None,
             before: &[],
         };
-        walk.texts([workflow.run_name.as_ref()]);
-        walk.env(&workflow.env);
-        walk.defaults(&workflow.defaults);
-        walk.concurrency(workflow.concurrency.as_ref());
+        visitor.texts([workflow.run_name.as_ref()]);
+        visitor.env(&workflow.env);
+        visitor.defaults(&workflow.defaults);
+        visitor.concurrency(workflow.concurrency.as_ref());
         if let Some(call) = &workflow.on.workflow_call {
-            call.outputs.iter().for_each(|(_, value)| walk.text(value));
+            call.outputs
+                .iter()
+                .for_each(|(_, value)| visitor.text(value));
             let defaults = call
                 .inputs
                 .iter()
                 .filter_map(|input| input.default.as_ref());
-            defaults.for_each(|default| walk.template(default, Wanted::Any));
+            defaults.for_each(|default| visitor.template(default, ExpectedKind::Any));
         }
         for job in &workflow.jobs {
-            walk.job = Some(job);
-            reader.within("jobs", || reader.within(&job.id, || walk.of_job(job)));
-            walk.before = &[];
+            visitor.job = Some(job);
+            reader.within("jobs", || reader.within(&job.id, || visitor.of_job(job)));
+            visitor.before = &[];
         }
     }
 
@@ -90,7 +92,7 @@ impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
         match &job.work {
             JobWork::Call { with, secrets, .. } => {
                 with.iter()
-                    .for_each(|(_, value)| self.template(value, Wanted::Any));
+                    .for_each(|(_, value)| self.template(value, ExpectedKind::Any));
                 if let super::CallSecrets::Only(secrets) = secrets {
                     secrets.iter().for_each(|(_, value)| self.text(value));
                 }
@@ -132,7 +134,7 @@ impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
                 self.text(name);
                 self.text(value);
             }),
-            Env::Expr(template) => self.template(template, Wanted::Object),
+            Env::Expr(template) => self.template(template, ExpectedKind::Object),
         }
     }
 
@@ -149,13 +151,13 @@ impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
 
     fn data(&mut self, data: &'w Data) {
         match data {
-            Data::Scalar(template) => self.template(template, Wanted::Any),
+            Data::Scalar(template) => self.template(template, ExpectedKind::Any),
             Data::List(values) => values.iter().for_each(|value| self.data(value)),
             Data::Map(entries) => entries.iter().for_each(|(_, value)| self.data(value)),
             Data::Computed(entries) => {
                 for (key, value) in entries {
                     if let Key::Text(key) = key {
-                        self.template(key, Wanted::Any);
+                        self.template(key, ExpectedKind::Any);
                     }
                     self.data(value);
                 }
@@ -175,19 +177,25 @@ impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
         templates
             .into_iter()
             .flatten()
-            .for_each(|template| self.template(template, Wanted::Any));
+            .for_each(|template| self.template(template, ExpectedKind::Any));
     }
 
     fn text(&mut self, template: &'w Template) {
-        self.template(template, Wanted::Text);
+        self.template(template, ExpectedKind::Text);
     }
 
-    fn template(&mut self, template: &'w Template, wanted: Wanted) {
+    fn template(&mut self, template: &'w Template, expected: ExpectedKind) {
         let expressions: Vec<&Expr> = template.expressions().collect();
         // A literal is no expression of the file.
         if template.source.contains("${{") && !expressions.is_empty() {
             let alone = template.is_one_expression();
-            self.site(&template.source, template.place, expressions, alone, wanted);
+            self.site(
+                &template.source,
+                template.place,
+                expressions,
+                alone,
+                expected,
+            );
         }
     }
 
@@ -199,7 +207,7 @@ impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
                 condition.place,
                 expressions,
                 true,
-                Wanted::Any,
+                ExpectedKind::Any,
             );
         }
     }
@@ -207,17 +215,17 @@ impl<'r, 'a, 'w> Walk<'r, 'a, 'w> {
     fn site(
         &mut self,
         source: &'w str,
-        place: Place,
+        place: SourceLocation,
         expressions: Vec<&'w Expr>,
         alone: bool,
-        wanted: Wanted,
+        expected: ExpectedKind,
     ) {
-        (self.visit)(&Site {
+        (self.visit)(&ExpressionSite {
             source,
             place,
             expressions,
             alone,
-            wanted,
+            expected,
             job: self.job,
             before: self.before,
         });

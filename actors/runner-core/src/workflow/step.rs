@@ -4,47 +4,36 @@ use std::collections::HashSet;
 
 use config_core::quoted;
 
+use super::availability::{self, Availability};
+use super::blocks::env;
+use super::checks::{check_id, checked_bool, checked_minutes};
 use super::fields::Fields;
-use super::job::{check_id, checked_bool, checked_minutes};
-use super::parse::env;
 use super::reader::Reader;
-use super::slots::{self, Slot};
 use super::types::{Step, StepWork};
 use crate::limits::MAX_STEPS;
-use crate::place::Located;
+use crate::source_location::Located;
 use crate::yaml::{Node, NodeData};
 
 /// Where steps stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StepHost {
     /// In a job.
-    OfJob,
+    Job,
     /// In a composite action: `run` needs `shell`, there are no secrets and no timeouts.
-    OfAction,
+    Action,
 }
 
-impl Kind {
-    fn slots(self) -> (Slot, Slot) {
+impl StepHost {
+    fn slots(self) -> (Availability, Availability) {
         match self {
-            Self::OfJob => (slots::STEP_TEXT, slots::STEP_CONDITION),
-            Self::OfAction => (slots::ACTION_TEXT, slots::ACTION_CONDITION),
+            Self::Job => (availability::STEP_TEXT, availability::STEP_CONDITION),
+            Self::Action => (availability::ACTION_TEXT, availability::ACTION_CONDITION),
         }
     }
 
     fn keys(self) -> &'static [&'static str] {
-        const ALL: [&str; 10] = [
-            "id",
-            "if",
-            "name",
-            "uses",
-            "run",
-            "working-directory",
-            "shell",
-            "with",
-            "env",
-            "continue-on-error",
-        ];
-        const JOB: [&str; 16] = [
+        /// The first ten are those of an action's steps too.
+        const KEYS: [&str; 16] = [
             "id",
             "if",
             "name",
@@ -63,14 +52,14 @@ impl Kind {
             "parallel",
         ];
         match self {
-            Self::OfJob => &JOB,
-            Self::OfAction => &ALL,
+            Self::Job => &KEYS,
+            Self::Action => &KEYS[..10],
         }
     }
 }
 
 /// Reads `steps`.
-pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Vec<Step>> {
+pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Step>> {
     let NodeData::List(nodes) = &node.data else {
         return reader.wrong_kind(node, "steps", "a list");
     };
@@ -101,9 +90,10 @@ pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<V
     Some(steps)
 }
 
-/// A step, or those of a `parallel`, which is refused: one after the other, so that all of them are checked.
-fn one_or_group(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Vec<Step>> {
-    let Some(entry) = node.entry("parallel").filter(|_| kind == Kind::OfJob) else {
+/// A step, or those of a `parallel`, which is refused: one after the other, so that all of them are
+/// checked.
+fn one_or_group(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Step>> {
+    let Some(entry) = node.entry("parallel").filter(|_| kind == StepHost::Job) else {
         return Some(vec![step(reader, node, kind)?]);
     };
     reader.fields(node, "a group of steps", &["parallel"])?;
@@ -113,10 +103,10 @@ fn one_or_group(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Vec<Step
     Some(steps)
 }
 
-fn step(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Step> {
+fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
     let fields = reader.fields(node, "a step", kind.keys())?;
-    let (slot, condition) = kind.slots();
-    let template = |key| fields.read(reader, key, |node| reader.template(node, key, slot));
+    let (availability, condition) = kind.slots();
+    let template = |key| fields.read(reader, key, |node| reader.template(node, key, availability));
     let id = fields.read(reader, "id", |node| {
         let id = reader.plain(node, "id")?;
         check_id(reader, "a step", &id, node.place);
@@ -127,7 +117,7 @@ fn step(reader: &Reader<'_>, node: &Node, kind: Kind) -> Option<Step> {
         id,
         name: template("name"),
         condition: fields.read(reader, "if", |node| reader.condition(node, condition)),
-        env: env(reader, fields.get("env"), slot),
+        env: env(reader, fields.get("env"), availability),
         continue_on_error: checked_bool(reader, template("continue-on-error"), "continue-on-error"),
         timeout_minutes: checked_minutes(reader, template("timeout-minutes")),
         refused: background(reader, fields).into_iter().collect(),
@@ -144,9 +134,9 @@ fn background(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Located<String>
     asked.then(|| Located::new(entry.key.clone(), entry.key_place))
 }
 
-fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: Kind) -> Option<StepWork> {
-    let (slot, _) = kind.slots();
-    let template = |key| fields.read(reader, key, |node| reader.template(node, key, slot));
+fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) -> Option<StepWork> {
+    let (availability, _) = kind.slots();
+    let template = |key| fields.read(reader, key, |node| reader.template(node, key, availability));
     let mut beginning = node.place;
     beginning.end = beginning.start + 1;
     let without = |keys: &[&str], why: &str| {
@@ -185,14 +175,14 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: Kind) -> Opt
         (Some(script), None) => {
             without(&["with"], "that runs a script");
             let shell = template("shell");
-            if kind == Kind::OfAction && shell.is_none() {
+            if kind == StepHost::Action && shell.is_none() {
                 reader.error_help(
                     beginning,
                     "a script of an action has no `shell`",
                     "actions have no default shell",
                 );
             }
-            let script = reader.within("run", || reader.template(script, "run", slot))?;
+            let script = reader.within("run", || reader.template(script, "run", availability))?;
             if script.source.trim().is_empty() {
                 let place = fields
                     .entry("run")
@@ -209,7 +199,7 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: Kind) -> Opt
             without(&["shell", "working-directory"], "that uses an action");
             let with = fields
                 .read(reader, "with", |node| {
-                    Some(reader.templates(node, "an input", slot))
+                    Some(reader.templates(node, "an input", availability))
                 })
                 .unwrap_or_default();
             let name = reader.plain(uses, "uses")?;

@@ -7,12 +7,13 @@ use super::filters::filter;
 use super::reader::Reader;
 use super::types::{PullRequestTrigger, PushTrigger, Triggers};
 use crate::expr::Value;
-use crate::place::{Located, Place};
 use crate::schedule::Schedule;
+use crate::source_location::{Located, SourceLocation};
 use crate::yaml::{Entry, Node, NodeData};
 
-/// GitHub's shortest time between two runs of a schedule, in minutes (page "Events that trigger workflows", `schedule`).
-const LEAST_GAP: u32 = 5;
+/// GitHub's shortest time between two runs of a schedule, in minutes (page "Events that trigger
+/// workflows", `schedule`).
+const MIN_INTERVAL_MINUTES: u32 = 5;
 
 /// Reads `on`.
 pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Triggers {
@@ -55,7 +56,7 @@ fn add(
     reader: &Reader<'_>,
     triggers: &mut Triggers,
     name: &str,
-    place: Place,
+    place: SourceLocation,
     options: Option<&Node>,
 ) {
     let options = options.filter(|node| !node.is_null());
@@ -209,9 +210,13 @@ fn schedule(reader: &Reader<'_>, node: &Node) -> Option<Located<Schedule>> {
     let schedule = Schedule::parse(&text, timezone)
         .map_err(|error| reader.error(cron.place, error))
         .ok()?;
-    if let Some(minutes) = schedule.shortest_gap().filter(|gap| *gap < LEAST_GAP) {
+    if let Some(minutes) = schedule
+        .shortest_gap()
+        .filter(|gap| *gap < MIN_INTERVAL_MINUTES)
+    {
         let message = format!("this schedule comes every {minutes} min");
-        let help = format!("GitHub starts nothing more often than every {LEAST_GAP} min");
+        let help =
+            format!("GitHub starts nothing more often than every {MIN_INTERVAL_MINUTES} min");
         reader.warn(cron.place, message, help);
     }
     Some(Located::new(schedule, cron.place))

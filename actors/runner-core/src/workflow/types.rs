@@ -3,7 +3,15 @@
 use serde::Serialize;
 
 use crate::expr::{Condition, Data, Template};
-use crate::place::{Located, Place};
+use crate::glob::Filter;
+use crate::source_location::{Located, SourceLocation};
+
+/// Where workflows lie in a repository; the first that exists counts.
+pub const WORKFLOW_DIRECTORIES: [&str; 3] = [
+    ".forgejo/workflows",
+    ".gitea/workflows",
+    ".github/workflows",
+];
 
 /// A workflow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +68,8 @@ impl Workflow {
     }
 }
 
-/// Something a file asks for that is not done here; the job (or the run) is refused with the reason.
+/// Something a file asks for that is not done here; the job (or the run) is refused with the
+/// reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Refusal {
     /// What: `services`, `container`, `uses: docker://…`.
@@ -70,7 +79,18 @@ pub struct Refusal {
     /// The file it is in.
     pub file: Box<str>,
     /// Where.
-    pub place: Place,
+    pub place: SourceLocation,
+}
+
+impl Refusal {
+    pub(crate) fn new(feature: &str, reason: &str, file: &str, place: SourceLocation) -> Self {
+        Self {
+            feature: feature.to_owned(),
+            reason: reason.to_owned(),
+            file: file.into(),
+            place,
+        }
+    }
 }
 
 impl std::fmt::Display for Refusal {
@@ -124,19 +144,6 @@ pub struct PullRequestTrigger {
     pub paths: Filter,
 }
 
-/// A filter of names or paths.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Filter {
-    /// None was given.
-    #[default]
-    All,
-    /// Only what matches; `!` takes away again.
-    Only(Vec<crate::glob::Pattern>),
-    /// All but what matches; `!` takes away from what is ignored.
-    Ignore(Vec<crate::glob::Pattern>),
-}
-
 /// `on.workflow_call`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct CallTrigger {
@@ -169,7 +176,7 @@ pub struct InputSpec {
     /// Its value when it is not given.
     pub default: Option<Template>,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// What an input may be.
@@ -209,7 +216,7 @@ impl Default for Env {
 pub struct RunDefaults {
     /// The shell.
     pub shell: Option<Template>,
-    /// The folder, relative to the workspace.
+    /// The directory, relative to the workspace.
     pub working_directory: Option<Template>,
 }
 
@@ -228,7 +235,7 @@ pub struct Job {
     /// Its key.
     pub id: String,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Its name for people.
     pub name: Option<Template>,
     /// Jobs that must have ended before.
@@ -293,7 +300,7 @@ pub struct Strategy {
     /// `matrix`: a mapping, or an expression that gives one.
     pub matrix: Option<Data>,
     /// Where the matrix was written.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Whether one failure ends the others (true when not given).
     pub fail_fast: Option<Template>,
     /// How many may run at once.
@@ -304,7 +311,7 @@ pub struct Strategy {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
     /// Where it was written.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Its id, by which later steps refer to it.
     pub id: Option<String>,
     /// Its name for people.
@@ -333,7 +340,7 @@ pub enum StepWork {
         script: Template,
         /// The shell.
         shell: Option<Template>,
-        /// The folder, relative to the workspace.
+        /// The directory, relative to the workspace.
         working_directory: Option<Template>,
     },
     /// An action.

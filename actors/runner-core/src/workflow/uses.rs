@@ -1,13 +1,14 @@
-//! `uses`: what a step or a job may name (page "Workflow syntax", `jobs.<job_id>.steps[*].uses`, `jobs.<job_id>.uses`).
+//! `uses`: what a step or a job may name (page "Workflow syntax", `jobs.<job_id>.steps[*].uses`,
+//! `jobs.<job_id>.uses`).
 
 use config_core::quoted;
 
 use super::reader::Reader;
 use crate::expr::Template;
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 
 /// `owner/name[/path]@ref`, `./path`, `docker://image`, or (as Forgejo has it) an address.
-pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: Place) {
+pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: SourceLocation) {
     if uses.trim().is_empty() {
         let help = "for example `actions/checkout@v4`";
         reader.error_help(place, "`uses` is empty", help);
@@ -31,7 +32,7 @@ pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: Place) {
 }
 
 /// `./path` of the same commit, or `owner/name/path@ref`.
-pub(super) fn check_called(reader: &Reader<'_>, uses: &str, place: Place) {
+pub(super) fn check_called(reader: &Reader<'_>, uses: &str, place: SourceLocation) {
     if uses.trim().is_empty() {
         reader.error_help(
             place,
@@ -52,7 +53,7 @@ pub(super) fn check_inputs(
     reader: &Reader<'_>,
     uses: &str,
     with: &[(String, Template)],
-    place: Place,
+    place: SourceLocation,
 ) {
     for input in crate::plan::required_inputs(uses) {
         let given = with.iter().any(|(name, value)| {
@@ -69,8 +70,8 @@ fn is_local(uses: &str) -> bool {
     uses.starts_with(".\\") || in_repository(uses).is_some()
 }
 
-/// The path of what lies in the same repository: `./path`, or `$/path`, which is the repository of the
-/// file itself.
+/// The path of what lies in the same repository: `./path`, or `$/path`, which is the repository of
+/// the file itself.
 pub(crate) fn in_repository(uses: &str) -> Option<&str> {
     uses.strip_prefix("./").or_else(|| uses.strip_prefix("$/"))
 }

@@ -1,20 +1,21 @@
-//! Values of expressions that can be told before anything runs: calls that fail, kinds that are lost.
+//! Values of expressions that can be told before anything runs: calls that fail, kinds that are
+//! lost.
 
 use config_core::quoted;
 
-use super::kinds::{self, Kinds};
+use super::kinds::{self, KindByName};
 use super::reader::Reader;
-use super::sites::{Site, Walk, Wanted};
+use super::sites::{ExpectedKind, ExpressionSite, SiteVisitor};
 use super::types::Workflow;
-use crate::expr::{Context, Expr, Function, Kind, KindOfName, Operator, Value};
-use crate::place::Place;
+use crate::expr::{Context, Expr, Function, Kind, KindLookup, Operator, Value};
+use crate::source_location::SourceLocation;
 
 /// Errors where GitHub refuses the file, else warnings.
 pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
     let inputs = kinds::of_inputs(workflow);
     // Of the job that is being gone through.
-    let mut rows: (Option<&str>, Kinds) = Default::default();
-    Walk::workflow(reader, workflow, &mut |site| {
+    let mut rows: (Option<&str>, KindByName) = Default::default();
+    SiteVisitor::workflow(reader, workflow, &mut |site| {
         if reader.is_wrong(site.place) {
             return;
         }
@@ -31,7 +32,7 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
             kinds.get(&name.to_ascii_lowercase()).copied().flatten()
         };
         for (nth, expr) in site.expressions.iter().enumerate() {
-            let at = At { reader, site, nth };
+            let at = ExpressionLocation { reader, site, nth };
             expr.walk(&mut |expr| part(&at, expr, &named));
             whole(&at, expr.kind(&named));
         }
@@ -39,14 +40,14 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
 }
 
 /// An expression's place, looked for only when there is something to say.
-struct At<'s, 'a, 'w> {
+struct ExpressionLocation<'s, 'a, 'w> {
     reader: &'s Reader<'a>,
-    site: &'s Site<'w>,
+    site: &'s ExpressionSite<'w>,
     nth: usize,
 }
 
-impl At<'_, '_, '_> {
-    fn place(&self) -> Place {
+impl ExpressionLocation<'_, '_, '_> {
+    fn place(&self) -> SourceLocation {
         self.reader
             .nth_place(self.site.place, self.site.source, self.nth)
     }
@@ -65,7 +66,7 @@ impl At<'_, '_, '_> {
 }
 
 /// One call, comparison or property.
-fn part(at: &At<'_, '_, '_>, expr: &Expr, named: KindOfName<'_>) {
+fn part(at: &ExpressionLocation<'_, '_, '_>, expr: &Expr, named: KindLookup<'_>) {
     match expr {
         Expr::Call(Function::Format, arguments) => {
             let wrong = literal(arguments)
@@ -103,7 +104,7 @@ fn literal(arguments: &[Expr]) -> Option<&str> {
 
 /// Two values of which one is a list or an object are equal only when they are the same one; those
 /// that are no numbers are never less or more.
-fn comparison(at: &At<'_, '_, '_>, operator: Operator, left: Kind, right: Kind) {
+fn comparison(at: &ExpressionLocation<'_, '_, '_>, operator: Operator, left: Kind, right: Kind) {
     let holds_many = |kind| matches!(kind, Kind::List | Kind::Object);
     // What is there in one copy of a job may be nothing in another.
     let nothing = left == Kind::Null || right == Kind::Null;
@@ -126,7 +127,7 @@ fn comparison(at: &At<'_, '_, '_>, operator: Operator, left: Kind, right: Kind) 
     at.warn(message, "compare texts, numbers or booleans");
 }
 
-fn property(at: &At<'_, '_, '_>, kind: Option<Kind>, name: &Expr) {
+fn property(at: &ExpressionLocation<'_, '_, '_>, kind: Option<Kind>, name: &Expr) {
     let Some(kind) = kind else {
         return;
     };
@@ -142,18 +143,18 @@ fn property(at: &At<'_, '_, '_>, kind: Option<Kind>, name: &Expr) {
 }
 
 /// What becomes of the value.
-fn whole(at: &At<'_, '_, '_>, kind: Option<Kind>) {
+fn whole(at: &ExpressionLocation<'_, '_, '_>, kind: Option<Kind>) {
     let Some(kind) = kind else {
         return;
     };
     let site = at.site;
-    match site.wanted {
-        Wanted::Object if !site.alone || !matches!(kind, Kind::Object | Kind::Null) => {
+    match site.expected {
+        ExpectedKind::Object if !site.alone || !matches!(kind, Kind::Object | Kind::Null) => {
             let found = if site.alone { kind.name() } else { "a text" };
             let message = format!("env is {found}, expected an object");
             at.warn(message, "the step or the job would fail; write a mapping");
         }
-        Wanted::Text if matches!(kind, Kind::List | Kind::Object | Kind::Null) => {
+        ExpectedKind::Text if matches!(kind, Kind::List | Kind::Object | Kind::Null) => {
             let message = match kind {
                 Kind::Null => "an empty value leaves nothing in a text".to_owned(),
                 kind => format!("{} in a text says only `{}`", kind.name(), kind.in_text()),

@@ -10,27 +10,27 @@ use std::collections::BTreeSet;
 use saphyr_parser::{Marker, ScanError};
 
 /// How far a line is moved: deeper than blocks are in earnest.
-const BY: usize = 64;
+const INDENT: usize = 64;
 /// How many bytes are read again at most.
 const MAX_BYTES: usize = 8 << 20;
 
 /// The lines that were moved, from 0.
 #[derive(Debug, Default)]
-pub(super) struct Moved {
+pub(super) struct IndentCorrections {
     lines: BTreeSet<usize>,
     spent: usize,
 }
 
-impl Moved {
+impl IndentCorrections {
     /// The text with its lines moved.
     pub(super) fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.lines.is_empty() {
             return Cow::Borrowed(text);
         }
-        let mut moved = String::with_capacity(text.len() + self.lines.len() * BY);
+        let mut moved = String::with_capacity(text.len() + self.lines.len() * INDENT);
         for (index, line) in text.split_inclusive('\n').enumerate() {
             if self.lines.contains(&index) {
-                moved.extend(std::iter::repeat_n(' ', BY));
+                moved.extend(std::iter::repeat_n(' ', INDENT));
             }
             moved.push_str(line);
         }
@@ -40,14 +40,15 @@ impl Moved {
     /// The column of a marker in the file, from 0.
     pub(super) fn column(&self, marker: Marker) -> usize {
         let moved = self.lines.contains(&marker.line().saturating_sub(1));
-        marker.col().saturating_sub(if moved { BY } else { 0 })
+        marker.col().saturating_sub(if moved { INDENT } else { 0 })
     }
 
     /// Whether the text should be read again, since the lines that the error is about were moved.
     pub(super) fn mend(&mut self, text: &str, error: &ScanError) -> bool {
         let line = error.marker().line().saturating_sub(1);
         let more = match error.info() {
-            // Outside of brackets and braces less indentation ends a block: this is said inside only.
+            // Outside of brackets and braces less indentation ends a block: this is said inside
+            // only.
             "invalid indentation" | "invalid indentation in flow construct" => {
                 self.lines.insert(line)
             }
@@ -60,7 +61,7 @@ impl Moved {
             }
             _ => false,
         };
-        self.spent += text.len() + self.lines.len() * BY;
+        self.spent += text.len() + self.lines.len() * INDENT;
         more && self.spent <= MAX_BYTES
     }
 }

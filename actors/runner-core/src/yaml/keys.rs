@@ -5,15 +5,15 @@ use std::collections::hash_map::Entry;
 
 use config_core::quoted;
 
-use super::load::LoadError;
+use super::error::LoadError;
 use super::{Node, NodeData};
 use crate::expr::Value;
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 
 /// A key whose value comes next.
 pub(super) struct Key {
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) place: SourceLocation,
     /// The line on which it was before: its value is not kept.
     pub(super) before: Option<u32>,
 }

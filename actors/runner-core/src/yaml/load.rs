@@ -1,4 +1,5 @@
-//! Parser events to the tree. Everything is counted while it is read: nothing is built first and refused later.
+//! Parser events to the tree. Everything is counted while it is read: nothing is built first and
+//! refused later.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -7,39 +8,17 @@ use std::sync::Arc;
 use config_core::{SourceText, quoted};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 
-use super::indent::Moved;
+use super::error::LoadError;
+use super::indent::IndentCorrections;
 use super::keys::{Key, new_key, twice};
 use super::{Entry, Node, NodeData, resolve};
 use crate::expr::Value;
 use crate::limits::{MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_FINDINGS, MAX_NODES};
-use crate::place::Place;
-
-/// Why a text is not a YAML file that is read here, and where.
-#[derive(Debug)]
-pub(crate) struct LoadError {
-    pub(crate) place: Place,
-    pub(crate) message: String,
-    pub(crate) help: Option<String>,
-}
-
-impl LoadError {
-    pub(super) fn new(place: Place, message: impl Into<String>) -> Self {
-        Self {
-            place,
-            message: message.into(),
-            help: None,
-        }
-    }
-
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-}
+use crate::source_location::SourceLocation;
 
 /// The one document of a text.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct Document {
     /// Its value, without the entries whose keys are there twice.
     pub(crate) root: Arc<Node>,
     /// What is wrong with it, though the rest can be read.
@@ -47,15 +26,15 @@ pub(crate) struct Loaded {
 }
 
 /// Reads the one document of a text.
-pub(crate) fn load(source: &SourceText) -> Result<Loaded, LoadError> {
-    let mut moved = Moved::default();
+pub(crate) fn load(source: &SourceText) -> Result<Document, LoadError> {
+    let mut moved = IndentCorrections::default();
     loop {
         let text = moved.apply(source.text());
         let mut loader = Loader::new(source, &moved);
         match loader.read(&text) {
             Ok(()) => return loader.finish(),
-            Err(Failure::Here(error)) => return Err(error),
-            Err(Failure::Syntax(error)) => {
+            Err(LoadFailure::Here(error)) => return Err(error),
+            Err(LoadFailure::Syntax(error)) => {
                 let wrong = loader.wrong_syntax(&error);
                 if !moved.mend(source.text(), &error) {
                     return Err(wrong);
@@ -66,7 +45,7 @@ pub(crate) fn load(source: &SourceText) -> Result<Loaded, LoadError> {
 }
 
 /// Why reading stopped.
-enum Failure {
+enum LoadFailure {
     /// The parser says so.
     Syntax(saphyr_parser::ScanError),
     /// What it read is not taken here.
@@ -74,16 +53,16 @@ enum Failure {
 }
 
 /// A list or mapping that is still open.
-struct Open {
+struct OpenCollection {
     start: Marker,
     /// The byte of `start`.
     from: usize,
     anchor: usize,
-    weight: Weight,
-    inside: Inside,
+    weight: ExpandedSize,
+    inside: CollectionKind,
 }
 
-enum Inside {
+enum CollectionKind {
     List(Vec<Arc<Node>>),
     Map {
         entries: Vec<Entry>,
@@ -94,17 +73,17 @@ enum Inside {
 
 /// How much a value is with its aliases written out.
 #[derive(Clone, Copy, Default)]
-struct Weight {
+struct ExpandedSize {
     nodes: usize,
     bytes: usize,
 }
 
 struct Loader<'a> {
     source: &'a SourceText,
-    moved: &'a Moved,
+    moved: &'a IndentCorrections,
     lines: Vec<usize>,
-    open: Vec<Open>,
-    anchors: HashMap<usize, (Arc<Node>, Weight)>,
+    open: Vec<OpenCollection>,
+    anchors: HashMap<usize, (Arc<Node>, ExpandedSize)>,
     root: Option<Arc<Node>>,
     documents: usize,
     mistakes: Vec<LoadError>,
@@ -113,7 +92,7 @@ struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    fn new(source: &'a SourceText, moved: &'a Moved) -> Self {
+    fn new(source: &'a SourceText, moved: &'a IndentCorrections) -> Self {
         let text = source.text();
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
         Self {
@@ -129,20 +108,23 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn read(&mut self, text: &str) -> Result<(), Failure> {
+    fn read(&mut self, text: &str) -> Result<(), LoadFailure> {
         let mut parser = Parser::new_from_str(text);
         while let Some(event) = parser.next_event() {
-            let (event, span) = event.map_err(Failure::Syntax)?;
-            self.take(event, span).map_err(Failure::Here)?;
+            let (event, span) = event.map_err(LoadFailure::Syntax)?;
+            self.take(event, span).map_err(LoadFailure::Here)?;
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<Loaded, LoadError> {
+    fn finish(self) -> Result<Document, LoadError> {
         let mistakes = self.mistakes;
         match self.root {
-            Some(root) => Ok(Loaded { root, mistakes }),
-            None => Err(LoadError::new(Place::default(), "the file holds no value")),
+            Some(root) => Ok(Document { root, mistakes }),
+            None => Err(LoadError::new(
+                SourceLocation::default(),
+                "the file holds no value",
+            )),
         }
     }
 
@@ -168,15 +150,15 @@ impl<'a> Loader<'a> {
         offset
     }
 
-    fn place(&self, start: Marker, end: Marker) -> Place {
+    fn place(&self, start: Marker, end: Marker) -> SourceLocation {
         let from = self.offset(start);
         self.place_from(start, from, end)
     }
 
-    fn place_from(&self, start: Marker, from: usize, end: Marker) -> Place {
+    fn place_from(&self, start: Marker, from: usize, end: Marker) -> SourceLocation {
         let to = self.offset(end);
         let counted = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        Place {
+        SourceLocation {
             line: counted(start.line().max(1)),
             col: counted(self.moved.column(start) + 1),
             start: counted(from),
@@ -184,7 +166,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn span(&self, span: Span) -> Place {
+    fn span(&self, span: Span) -> SourceLocation {
         self.place(span.start, span.end)
     }
 
@@ -220,7 +202,7 @@ impl<'a> Loader<'a> {
                 let plain = style == ScalarStyle::Plain;
                 let value = self.scalar(&text, plain, tag.as_deref(), place)?;
                 let text = text.into_owned();
-                let weight = Weight {
+                let weight = ExpandedSize {
                     nodes: 1,
                     bytes: text.len(),
                 };
@@ -232,11 +214,11 @@ impl<'a> Loader<'a> {
             }
             Event::SequenceStart(anchor, tag) => {
                 self.check_tag(tag.as_deref(), span)?;
-                self.begin(span, anchor, Inside::List(Vec::new()))?;
+                self.begin(span, anchor, CollectionKind::List(Vec::new()))?;
             }
             Event::MappingStart(anchor, tag) => {
                 self.check_tag(tag.as_deref(), span)?;
-                let inside = Inside::Map {
+                let inside = CollectionKind::Map {
                     entries: Vec::new(),
                     seen: HashMap::new(),
                     key: None,
@@ -262,7 +244,7 @@ impl<'a> Loader<'a> {
         text: &str,
         plain: bool,
         tag: Option<&Tag>,
-        place: Place,
+        place: SourceLocation,
     ) -> Result<Value, LoadError> {
         let Some(tag) = tag else {
             return Ok(if plain {
@@ -291,12 +273,17 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn begin(&mut self, span: Span, anchor: usize, inside: Inside) -> Result<(), LoadError> {
+    fn begin(
+        &mut self,
+        span: Span,
+        anchor: usize,
+        inside: CollectionKind,
+    ) -> Result<(), LoadError> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(self.span(span)));
         }
-        let weight = Weight { nodes: 1, bytes: 0 };
-        self.open.push(Open {
+        let weight = ExpandedSize { nodes: 1, bytes: 0 };
+        self.open.push(OpenCollection {
             start: span.start,
             from: self.offset(span.start),
             anchor,
@@ -312,8 +299,8 @@ impl<'a> Loader<'a> {
         };
         let place = self.place_from(open.start, open.from, span.end);
         let data = match open.inside {
-            Inside::List(values) => NodeData::List(values),
-            Inside::Map { entries, .. } => NodeData::Map(entries),
+            CollectionKind::List(values) => NodeData::List(values),
+            CollectionKind::Map { entries, .. } => NodeData::Map(entries),
         };
         self.add(
             Arc::new(Node { place, data }),
@@ -327,8 +314,8 @@ impl<'a> Loader<'a> {
     fn add(
         &mut self,
         node: Arc<Node>,
-        place: Place,
-        weight: Weight,
+        place: SourceLocation,
+        weight: ExpandedSize,
         anchor: usize,
     ) -> Result<(), LoadError> {
         if anchor > 0 {
@@ -348,8 +335,8 @@ impl<'a> Loader<'a> {
             return Err(LoadError::new(place, message));
         }
         match &mut parent.inside {
-            Inside::List(values) => values.push(node),
-            Inside::Map { entries, seen, key } => match key.take() {
+            CollectionKind::List(values) => values.push(node),
+            CollectionKind::Map { entries, seen, key } => match key.take() {
                 None => *key = Some(new_key(&node, seen)?),
                 Some(key) => match key.before {
                     Some(line) if self.mistakes.len() < MAX_FINDINGS => {
@@ -368,12 +355,12 @@ impl<'a> Loader<'a> {
     }
 }
 
-fn unknown_tag(tag: &Tag, place: Place) -> LoadError {
+fn unknown_tag(tag: &Tag, place: SourceLocation) -> LoadError {
     let shown = quoted(&format!("{}{}", tag.handle, tag.suffix));
     LoadError::new(place, format!("unknown tag {shown}")).help("workflows use no tags of their own")
 }
 
-fn too_deep(place: Place) -> LoadError {
+fn too_deep(place: SourceLocation) -> LoadError {
     LoadError::new(
         place,
         format!("values are nested more than {MAX_DEPTH} deep"),

@@ -1,5 +1,6 @@
 //! YAML 1.2 to a tree with places: one document, no duplicate keys, bounded in every direction.
 
+mod error;
 mod indent;
 mod keys;
 mod load;
@@ -11,12 +12,12 @@ pub(crate) use load::load;
 pub(crate) use scalar::resolve;
 
 use crate::expr::Value;
-use crate::place::Place;
+use crate::source_location::SourceLocation;
 
 /// A value of a file.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(crate) place: Place,
+    pub(crate) place: SourceLocation,
     pub(crate) data: NodeData,
 }
 
@@ -35,7 +36,7 @@ pub(crate) enum NodeData {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) key: String,
-    pub(crate) key_place: Place,
+    pub(crate) key_place: SourceLocation,
     pub(crate) value: Arc<Node>,
 }
 

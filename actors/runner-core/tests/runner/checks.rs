@@ -1,7 +1,7 @@
 //! What `workflow-runner check` prints.
 
 use config_core::Colours;
-use runner_core::report::{Standing, check};
+use runner_core::report::{FileStatus, check};
 
 const FILE: &str = "\
 name: CI
@@ -31,7 +31,7 @@ jobs:
 #[test]
 fn people_see_what_would_run_and_what_is_refused() {
     let report = check("ci.yml", FILE.as_bytes(), &|_| None);
-    assert_eq!(report.standing(), Standing::Refused);
+    assert_eq!(report.status(), FileStatus::Refused);
     expect_test::expect![[r#"
         ci.yml (CI)
           started by push (branches main v*)
@@ -69,7 +69,7 @@ fn programs_see_the_same() {
 #[test]
 fn a_wrong_file_is_all_mistakes() {
     let report = check("ci.yml", b"on: psuh\njobs: {}\n", &|_| None);
-    assert_eq!(report.standing(), Standing::Wrong);
+    assert_eq!(report.status(), FileStatus::Wrong);
     let text = report.render(Colours::Off);
     assert!(
         text.contains("ci.yml:1:5: unknown event `psuh`") && text.contains("did you mean `push`?"),

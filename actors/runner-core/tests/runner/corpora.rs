@@ -1,11 +1,12 @@
-//! Collections of workflows that others keep: every file parses and plans, or says truthfully what is refused.
+//! Collections of workflows that others keep: every file parses and plans, or says truthfully what
+//! is refused.
 //!
-//! They are not part of this repository; a folder is named by a variable, and without it there is
-//! nothing to do.
+//! They are not part of this repository; a directory is named by a variable, and without it there
+//! is nothing to do.
 
 use std::path::{Path, PathBuf};
 
-use runner_core::report::{Standing, check};
+use runner_core::report::{FileStatus, check};
 
 /// Starter workflows of code scanning with an unquoted `{{ groupId }}`: a mapping as a key, which
 /// PyYAML's safe loader refuses as well.
@@ -38,13 +39,13 @@ fn every_file_is_understood(folder: &Path) {
             continue;
         }
         assert_ne!(
-            report.standing(),
-            Standing::Wrong,
+            report.status(),
+            FileStatus::Wrong,
             "{name}: {}",
             report.diagnostics
         );
         assert!(!report.jobs.is_empty(), "{name}");
-        counts[usize::from(report.standing() == Standing::Refused)] += 1;
+        counts[usize::from(report.status() == FileStatus::Refused)] += 1;
         for refusal in &report.refused {
             assert!(refusal.place.line > 0, "{name}: {refusal}");
         }

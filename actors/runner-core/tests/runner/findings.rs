@@ -205,7 +205,8 @@ fn what_github_refuses_or_never_starts_is_found() {
     }
 }
 
-/// Page "Workflow syntax", `concurrency`, `jobs.<job_id>.steps[*].background`, `.wait`, `.parallel`.
+/// Page "Workflow syntax", `concurrency`, `jobs.<job_id>.steps[*].background`, `.wait`,
+/// `.parallel`.
 #[test]
 fn mistakes_in_newer_keys_are_found() {
     for (text, expected) in [

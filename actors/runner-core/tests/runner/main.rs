@@ -1,4 +1,5 @@
-//! Attack cases, mistakes shown with their place, plans, masking, the model's plan, collections of others.
+//! Attack cases, mistakes shown with their place, plans, masking, the model's plan, collections of
+//! others.
 
 mod attacks;
 mod caches;

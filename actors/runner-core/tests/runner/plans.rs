@@ -2,7 +2,7 @@
 
 use runner_core::expr::{Context, Contexts, Scope, Value};
 use runner_core::plan::{
-    Action, Board, NativeAction, Plan, PlanError, PlanInput, PlannedWork, StepKind, plan,
+    Action, NativeAction, Plan, PlanError, PlanInput, PlanState, PlannedWork, StepKind, plan,
 };
 use runner_core::prepare;
 use runner_core::state::Conclusion;
@@ -65,7 +65,7 @@ fn composite_actions_are_written_out() {
     let StepKind::Composite(action) = &steps[1].work else {
         panic!("composite: {:?}", steps[1])
     };
-    assert_eq!(action.folder, "actions/hello");
+    assert_eq!(action.directory, "actions/hello");
     let inputs: Vec<(&str, &str)> = action
         .inputs
         .iter()
@@ -237,24 +237,24 @@ fn wrong_files_that_are_called_are_shown_by_their_own_name() {
 #[test]
 fn a_called_workflow_keeps_its_own_max_parallel_fail_fast_and_limits() {
     let plan = planned("on: push\njobs:\n  a:\n    uses: ./.github/workflows/matrix.yml\n  b:\n    needs: a\n    runs-on: x\n    steps: [{run: z}]\n").unwrap();
-    let mut board = Board::new(std::sync::Arc::new(plan), Contexts::default());
+    let mut state = PlanState::new(std::sync::Arc::new(plan), Contexts::default());
     let start = |actions: Vec<Action>| match actions.as_slice() {
         [Action::Start { job, instance }] => (*job, *instance),
         other => panic!("one copy at a time: {other:?}"),
     };
-    let (job, instance) = start(board.advance());
+    let (job, instance) = start(state.advance());
     assert_eq!(instance, 0);
-    let limits: Vec<f64> = board
+    let limits: Vec<f64> = state
         .instances(job)
         .unwrap()
         .iter()
         .map(|copy| copy.timeout_minutes)
         .collect();
     assert_eq!(limits, [3.0, 3.0]);
-    board.finished(job, 0, Conclusion::Failure, &[]);
-    assert_eq!(start(board.advance()), (job, 1), "fail-fast is off");
-    board.finished(job, 1, Conclusion::Success, &[]);
-    let ended = board.advance();
+    state.finished(job, 0, Conclusion::Failure, &[]);
+    assert_eq!(start(state.advance()), (job, 1), "fail-fast is off");
+    state.finished(job, 1, Conclusion::Success, &[]);
+    let ended = state.advance();
     assert!(
         matches!(
             ended.as_slice(),
@@ -265,5 +265,5 @@ fn a_called_workflow_keeps_its_own_max_parallel_fail_fast_and_limits() {
         ),
         "what needs the caller does not run: {ended:?}"
     );
-    assert_eq!(board.conclusion(), Some(Conclusion::Failure));
+    assert_eq!(state.conclusion(), Some(Conclusion::Failure));
 }

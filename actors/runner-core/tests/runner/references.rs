@@ -1,4 +1,5 @@
-//! References to what is not there (page "Contexts reference"): GitHub takes them and gives nothing, so they are warnings.
+//! References to what is not there (page "Contexts reference"): GitHub takes them and gives
+//! nothing, so they are warnings.
 
 use super::findings::{found, found_at};
 

@@ -1,7 +1,7 @@
 //! What `check` finds under `on`.
 
 use config_core::Colours;
-use runner_core::report::{Standing, check};
+use runner_core::report::{FileStatus, check};
 
 use crate::findings::{findings, found_on, on};
 
@@ -118,7 +118,7 @@ fn what_github_ignores_of_workflow_dispatch_is_a_warning() {
         on("workflow_dispatch: {branches: [main], input: {}}").as_bytes(),
         &|_| None,
     );
-    assert_eq!(report.standing(), Standing::Good);
+    assert_eq!(report.status(), FileStatus::Good);
     let text = report.render(Colours::Off);
     assert!(
         text.contains("GitHub ignores it; there are: inputs")

@@ -1,4 +1,5 @@
-//! Values that can be told before anything runs (page "Evaluate expressions in workflows and actions").
+//! Values that can be told before anything runs (page "Evaluate expressions in workflows and
+//! actions").
 
 use super::findings::{found, found_at};
 

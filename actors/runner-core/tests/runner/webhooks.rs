@@ -75,7 +75,7 @@ fn of_pull_requests_three_actions_start_runs() {
     }
 }
 
-/// The JSON files below a folder, with the folder each is in: the event.
+/// The JSON files below a folder, with the directory each is in: the event.
 fn examples(folder: &std::path::Path) -> Vec<(String, std::path::PathBuf)> {
     let mut found = Vec::new();
     for event in std::fs::read_dir(folder).expect("the folder can be read") {

@@ -1,7 +1,7 @@
 //! `if` of steps and jobs.
 
 use runner_core::expr::{Condition, Scope, Status};
-use runner_core::place::Place;
+use runner_core::source_location::SourceLocation;
 
 const IF: &str = "Workflow syntax: jobs.<job_id>.steps[*].if";
 const STATUS: &str = "Evaluate expressions in workflows and actions: Status check functions";
@@ -62,7 +62,8 @@ fn steps_run_as_documented() {
     let mut contexts = super::expressions::contexts();
     for (page, text, status, expected) in CASES {
         contexts.set_status(*status);
-        let condition = (*text != "-").then(|| Condition::parse(text, Place::default()).unwrap());
+        let condition =
+            (*text != "-").then(|| Condition::parse(text, SourceLocation::default()).unwrap());
         let holds =
             Condition::holds_or_success(condition.as_ref(), &Scope::new(&contexts)).unwrap();
         assert_eq!(holds, *expected, "{page}: {text} after {status:?}");
@@ -72,17 +73,17 @@ fn steps_run_as_documented() {
 #[test]
 fn text_around_an_expression_is_pointed_at() {
     assert!(
-        Condition::parse("${{ false }} || true", Place::default())
+        Condition::parse("${{ false }} || true", SourceLocation::default())
             .unwrap()
             .always_true
     );
     // GitHub's reader of files takes no spaces away: they are text as well.
     for text in [" ${{ false }}", "${{ false }} ", "${{ false }}\n"] {
-        let condition = Condition::parse(text, Place::default()).unwrap();
+        let condition = Condition::parse(text, SourceLocation::default()).unwrap();
         assert!(condition.always_true, "{text:?}");
     }
     for text in ["${{ false }}", " false ", "false\n"] {
-        let condition = Condition::parse(text, Place::default()).unwrap();
+        let condition = Condition::parse(text, SourceLocation::default()).unwrap();
         assert!(!condition.always_true, "{text:?}");
     }
 }

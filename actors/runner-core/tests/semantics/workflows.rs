@@ -1,10 +1,10 @@
-//! Whole runs on the board: needs, results, outputs, matrix, fail-fast, called workflows.
+//! Whole runs on the plan's state: needs, results, outputs, matrix, fail-fast, called workflows.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use runner_core::expr::{Context, Contexts, Value};
-use runner_core::plan::{Action, Board, PlanInput, plan};
+use runner_core::plan::{Action, PlanInput, PlanState, plan};
 use runner_core::state::Conclusion;
 use runner_core::workflow::parse;
 
@@ -224,14 +224,14 @@ fn run(jobs: &str, ends: &str) -> String {
     )
     .expect("a plan");
     let plan = Arc::new(plan);
-    let mut board = Board::new(plan.clone(), contexts);
+    let mut state = PlanState::new(plan.clone(), contexts);
     let mut seen: Vec<String> = Vec::new();
     let mut running: VecDeque<(usize, usize, String)> = VecDeque::new();
     loop {
-        for action in board.advance() {
+        for action in state.advance() {
             match action {
                 Action::Start { job, instance } => {
-                    let name = board.instances(job).expect("it was started")[instance]
+                    let name = state.instances(job).expect("it was started")[instance]
                         .name
                         .clone();
                     seen.push(name.clone());
@@ -268,11 +268,11 @@ fn run(jobs: &str, ends: &str) -> String {
             ("v".to_owned(), format!("out-of-{}", plan.jobs[job].id())),
             ("list".to_owned(), r#"["x","y"]"#.to_owned()),
         ];
-        board.finished(job, instance, conclusion, &outputs);
+        state.finished(job, instance, conclusion, &outputs);
     }
-    let end = board
+    let end = state
         .conclusion()
-        .unwrap_or_else(|| panic!("{jobs}: the board stands still: {seen:?}"));
+        .unwrap_or_else(|| panic!("{jobs}: the state stands still: {seen:?}"));
     format!("{} => {}", seen.join(" "), end.as_str())
 }
 
@@ -300,18 +300,18 @@ fn a_cancelled_run_starts_only_what_asks_for_it() {
         )
         .unwrap(),
     );
-    let mut board = Board::new(plan, contexts);
+    let mut state = PlanState::new(plan, contexts);
     assert_eq!(
-        board.advance(),
+        state.advance(),
         [Action::Start {
             job: 0,
             instance: 0
         }]
     );
-    board.cancel();
-    board.finished(0, 0, Conclusion::Cancelled, &[]);
-    let started: Vec<usize> = board
-        .advance()
+    state.cancel();
+    state.finished(0, 0, Conclusion::Cancelled, &[]);
+    let actions = state.advance();
+    let started: Vec<usize> = actions
         .iter()
         .filter_map(|action| match action {
             Action::Start { job, .. } => Some(*job),
@@ -319,9 +319,19 @@ fn a_cancelled_run_starts_only_what_asks_for_it() {
         })
         .collect();
     assert_eq!(started, [2, 3]);
-    assert_eq!(board.job_conclusion(1), Some(Conclusion::Cancelled));
-    board.finished(2, 0, Conclusion::Success, &[]);
-    board.finished(3, 0, Conclusion::Success, &[]);
-    board.advance();
-    assert_eq!(board.conclusion(), Some(Conclusion::Cancelled));
+    let is_second = |action: &&Action| {
+        matches!(
+            action,
+            Action::Ended {
+                job: 1,
+                conclusion: Conclusion::Cancelled,
+                ..
+            }
+        )
+    };
+    assert_eq!(actions.iter().filter(is_second).count(), 1, "{actions:?}");
+    state.finished(2, 0, Conclusion::Success, &[]);
+    state.finished(3, 0, Conclusion::Success, &[]);
+    state.advance();
+    assert_eq!(state.conclusion(), Some(Conclusion::Cancelled));
 }

@@ -1,29 +1,29 @@
-//! Where `exec` gets its machines: from a VM manager that runs already, or from one in this process.
+//! Where `exec` gets its machines: from a VM manager that runs already, or from one in this
+//! process.
 
 use std::net::TcpListener;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use config_core::{Environment, Secret};
+use daemon::settings::ConfigText;
 use edge_web::ServeOptions;
 use tokio::sync::oneshot;
 use url::Url;
-use vm_actors::images::{HostState, Images};
+use vm_actors::VmManagerView;
+use vm_actors::images::HostState;
 use vm_core::token::{Claims, Scope};
-use vm_web::boot::{self, Folders};
+use vm_web::boot::{self, DataDirectory};
 use vm_web::config::{Flags, ManagerConfig};
 use vm_web::{ServerOptions, VmServer};
 
-use super::own_program;
 use crate::arguments::{ExecOptions, say};
 
 /// The token for the manager in this process lives as long as a job may.
-const LIFETIME: Duration = Duration::from_secs(8 * 24 * 3600);
+const TOKEN_LIFETIME: Duration = Duration::from_secs(8 * 24 * 3600);
 
-/// What was chosen.
-pub(crate) enum Machines {
+/// Which VM manager gives the machines.
+pub(crate) enum ManagerChoice {
     /// A manager that runs.
     Remote(Url, Option<Secret<String>>),
     /// One of this process.
@@ -31,7 +31,7 @@ pub(crate) enum Machines {
 }
 
 /// A manager that can be asked.
-pub(crate) struct Started {
+pub(crate) struct RunningManager {
     url: Url,
     token: Option<Secret<String>>,
     stop: Option<(
@@ -40,9 +40,9 @@ pub(crate) struct Started {
     )>,
 }
 
-impl Machines {
+impl ManagerChoice {
     /// `--vmm` or `VMM_API_URL` name one; without them it is one of this process.
-    pub(crate) fn choose(options: &ExecOptions, environment: &Environment) -> anyhow::Result<Self> {
+    pub(crate) fn of(options: &ExecOptions, environment: &Environment) -> anyhow::Result<Self> {
         let variable = |name: &str| environment.text(name);
         let named = options.vmm.as_deref().or_else(|| variable("VMM_API_URL"));
         if let Some(url) = named {
@@ -61,10 +61,10 @@ impl Machines {
     }
 
     /// Starts it, when it is one of this process.
-    pub(crate) async fn start(self) -> anyhow::Result<Started> {
+    pub(crate) async fn start(self) -> anyhow::Result<RunningManager> {
         let config = match self {
             Self::Remote(url, token) => {
-                return Ok(Started {
+                return Ok(RunningManager {
                     url,
                     token,
                     stop: None,
@@ -72,8 +72,9 @@ impl Machines {
             }
             Self::Own(config) => config,
         };
-        let folders = Folders::open(&config.data.value)?;
-        let program = own_program()?;
+        let folders = DataDirectory::open(&config.data.value)?;
+        // The agent of VMs is looked for beside this program.
+        let program = std::env::current_exe().context("where this program is")?;
         let Some(agent) = vm_engine::image::agent::find(config.agent.as_deref(), &program) else {
             bail!(
                 "there is no static agent for VMs beside {}: install vm-guest there, or name a VM manager with --vmm",
@@ -90,7 +91,7 @@ impl Machines {
             "exec",
             &[Scope::Write],
             vm_core::UnixMs(u64::try_from(now.as_millis())?),
-            LIFETIME,
+            TOKEN_LIFETIME,
         );
         let token = Secret::new(key.sign(&claims));
         let options = ServerOptions {
@@ -101,13 +102,13 @@ impl Machines {
         say(
             "the VM manager of this process gets ready; the first time it makes an image, which takes minutes",
         );
-        actix_rt::spawn(tell_progress(Arc::clone(&service.shared.images)));
+        actix_rt::spawn(print_progress(service.view.clone()));
         let server = VmServer::start(service, options);
         let (stop, stopped) = oneshot::channel();
         let serving = actix_rt::spawn(server.serve(listener, async move {
             let _ = stopped.await;
         }));
-        Ok(Started {
+        Ok(RunningManager {
             url,
             token: Some(token),
             stop: Some((stop, serving)),
@@ -117,35 +118,26 @@ impl Machines {
 
 /// As a manager's own: from the file that `VM_MANAGER_CONFIG` names, or as everything comes.
 fn own_config(flags: &Flags, environment: &Environment) -> anyhow::Result<ManagerConfig> {
-    let file = environment.text("VM_MANAGER_CONFIG").map(Path::new);
-    let (name, text, base) = match file {
-        // An empty text would be a mistake: no file is none.
-        None => ("(no file)".into(), b"# no file\n".to_vec(), "/".into()),
-        Some(path) => {
-            let text = std::fs::read(path)
-                .with_context(|| format!("VM_MANAGER_CONFIG: cannot read {}", path.display()))?;
-            let absolute = std::path::absolute(path)?;
-            let base = absolute.parent().unwrap_or(Path::new("/")).to_owned();
-            (path.display().to_string(), text, base)
-        }
-    };
-    ManagerConfig::parse(&name, &text, &base, flags, environment)
+    const VARIABLE: &str = "VM_MANAGER_CONFIG";
+    let file = ConfigText::read(None, VARIABLE, environment);
+    let file = file.map_err(|error| anyhow::anyhow!("{VARIABLE}: {error}"))?;
+    ManagerConfig::parse(&file.name, &file.text, &file.base, flags, environment)
         .map_err(|wrong| anyhow::anyhow!("the VM manager's settings: {wrong}"))
 }
 
 /// Tells what is still being made, until VMs can be had.
-async fn tell_progress(images: Arc<dyn Images>) {
-    let mut told = String::new();
-    while let HostState::Preparing(text) | HostState::Failed(text) = images.host().state {
-        if text != told {
+async fn print_progress(manager: VmManagerView) {
+    let mut printed = String::new();
+    while let HostState::Preparing(text) | HostState::Failed(text) = manager.host().state {
+        if text != printed {
             say(&text);
-            told = text;
+            printed = text;
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 
-impl Started {
+impl RunningManager {
     /// Its address and token.
     pub(crate) fn access(&self) -> anyhow::Result<(Url, Option<Secret<String>>)> {
         Ok((self.url.clone(), self.token.clone()))

@@ -9,7 +9,7 @@ mod machines;
 mod output;
 mod tree;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -24,8 +24,8 @@ use store::{Options, Store};
 use supervision::{Root, SupervisorSpec};
 
 use crate::arguments::{EventName, ExecOptions, say};
-use crate::folder::Repository;
-use machines::Machines;
+use crate::repository::Repository;
+use machines::ManagerChoice;
 use tree::Snapshot;
 
 /// Runs it; the exit code says how the run ended.
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &ExecOptions) -> ExitCode {
     match exec(options) {
         Ok(record) => code(&record),
         Err(error) => {
-            say(&program::in_words(error.as_ref()));
+            say(&daemon::error_chain(error.as_ref()));
             ExitCode::FAILURE
         }
     }
@@ -58,34 +58,34 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
             repository.workflows.join(", ")
         );
     };
-    let folder = tempfile::tempdir().context("a folder for the run")?;
-    // Before the folder is looked through: a file elsewhere may be in one with anything in it.
-    let file = tree::place(file, &repository)?;
-    let snapshot = Snapshot::of(repository.root(), folder.path())?;
+    let directory = tempfile::tempdir().context("a folder for the run")?;
+    // Before the directory is looked through: a file elsewhere may be in one with anything in it.
+    let file = tree::workflow_path(file, &repository)?;
+    let snapshot = Snapshot::of(repository.root(), directory.path())?;
     let environment = environment();
     edge_web::logging::init(
         if options.verbose { "info" } else { "error" },
         environment.text("RUST_LOG"),
     );
     let event = event(options, &snapshot, repository.root())?;
-    let order = StartEvent {
+    let request = StartEvent {
         event,
         workflow: Some(file),
         job: options.job.clone(),
         cause: "exec".to_owned(),
     };
     let mut settings = settings(options, &environment)?;
-    settings.data = folder.path().join("runs");
-    settings.repositories = folder.path().join("mirrors");
+    settings.data = directory.path().join("runs");
+    settings.repositories = directory.path().join("mirrors");
     settings.transports.file = true;
     settings.forge_token = None;
-    let machines = Machines::choose(options, &environment)?;
+    let machines = ManagerChoice::of(options, &environment)?;
     actix_rt::System::new().block_on(async move {
         let machines = machines.start().await?;
         (settings.vmm_url, settings.vmm_token) = machines.access()?;
         let store = Store::open(&settings.data, &Options::new("workflow-runner"))?;
         let service = RunnerService::new(settings, store.clone())?;
-        let ended = follow(service, order).await;
+        let ended = follow(service, request).await;
         machines.stop().await;
         store.close();
         ended
@@ -93,16 +93,16 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
 }
 
 /// Starts the run and prints it until it has ended.
-async fn follow(service: RunnerService, order: StartEvent) -> anyhow::Result<RunRecord> {
+async fn follow(service: RunnerService, request: StartEvent) -> anyhow::Result<RunRecord> {
     let RunnerService {
         supervisor,
-        desk,
+        coordinator,
         view,
         ..
     } = service;
     let root = Root::start(SupervisorSpec::root("orrery").supervisor(supervisor));
-    desk.ready().await;
-    let run = desk.ask(order).await??;
+    coordinator.ready().await;
+    let run = coordinator.ask(request).await??;
     let interrupt = edge_web::shutdown_signal()?;
     let printing = output::print(&view, &run);
     let (mut interrupt, mut printing) = (std::pin::pin!(interrupt), std::pin::pin!(printing));
@@ -111,7 +111,7 @@ async fn follow(service: RunnerService, order: StartEvent) -> anyhow::Result<Run
         _ = &mut interrupt => {
             say("ending the run");
             let reason = "interrupted".to_owned();
-            desk.ask(CancelRun { run: run.clone(), reason }).await?;
+            coordinator.ask(CancelRun { run: run.clone(), reason }).await?;
             printing.await?
         }
     };
@@ -167,7 +167,7 @@ fn event(options: &ExecOptions, snapshot: &Snapshot, root: &Path) -> anyhow::Res
         EventName::PullRequest => EventKind::PullRequest,
         EventName::WorkflowDispatch => EventKind::WorkflowDispatch,
     };
-    let (payload, inputs) = given(options)?;
+    let (payload, inputs) = payload_and_inputs(options)?;
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name
         .chars()
@@ -197,9 +197,9 @@ fn event(options: &ExecOptions, snapshot: &Snapshot, root: &Path) -> anyhow::Res
 }
 
 /// What the event's file says, and the inputs of both: those of the command line count.
-type Given = (Option<serde_json::Value>, Vec<(String, String)>);
+type PayloadAndInputs = (Option<serde_json::Value>, Vec<(String, String)>);
 
-fn given(options: &ExecOptions) -> anyhow::Result<Given> {
+fn payload_and_inputs(options: &ExecOptions) -> anyhow::Result<PayloadAndInputs> {
     let mut payload = options.event_path.as_deref().map(payload).transpose()?;
     let mut inputs: Vec<(String, String)> = Vec::new();
     let written = payload.as_ref().and_then(|payload| payload.get("inputs"));
@@ -247,9 +247,4 @@ fn payload(path: &Path) -> anyhow::Result<serde_json::Value> {
         bail!("{shown} holds no event: a JSON object is wanted, as a forge sends it");
     }
     Ok(value)
-}
-
-/// Where this program is: the agent of VMs is looked for beside it.
-fn own_program() -> anyhow::Result<PathBuf> {
-    std::env::current_exe().context("where this program is")
 }

@@ -1,5 +1,5 @@
-//! The working tree as a commit of a repository of its own: with what is not committed, without what is ignored; the tree's own
-//! repository is not touched.
+//! The working tree as a commit of a repository of its own: with what is not committed, without
+//! what is ignored; the tree's own repository is not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use forge_core::GitRef;
 
-use crate::folder::Repository;
+use crate::repository::Repository;
 
 /// The snapshot.
 pub(crate) struct Snapshot {
@@ -18,9 +18,9 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Of the tree at `root`, kept below `folder`.
-    pub(crate) fn of(root: &Path, folder: &Path) -> anyhow::Result<Self> {
-        let git = folder.join("snapshot.git");
+    /// Of the tree at `root`, kept below `directory`.
+    pub(crate) fn of(root: &Path, directory: &Path) -> anyhow::Result<Self> {
+        let git = directory.join("snapshot.git");
         let branch = branch(root).unwrap_or_else(|| "main".to_owned());
         let run = |arguments: &[&str]| {
             let mut command = Command::new("git");
@@ -71,8 +71,9 @@ impl Snapshot {
     }
 }
 
-/// The workflow's file in the snapshot: only files in the folders of workflows are workflows of a commit.
-pub(crate) fn place(file: &str, repository: &Repository) -> anyhow::Result<String> {
+/// The workflow's file in the snapshot: only files in the directories of workflows are workflows of
+/// a commit.
+pub(crate) fn workflow_path(file: &str, repository: &Repository) -> anyhow::Result<String> {
     if !repository.is_workflow(file) {
         bail!("{file} is in none of the folders of workflows, such as .github/workflows");
     }

@@ -1,5 +1,6 @@
-//! The allocator of the program that a server stands for: the runner's is mimalloc, as in `workflow-runner` and `platform`; the loops
-//! beside it have the system's, with which they are faster.
+//! The allocator of the program that a server stands for: the runner's is mimalloc, as in
+//! `workflow-runner` and `platform`; the loops beside it have the system's, with which they are
+//! faster.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -32,7 +33,8 @@ fn is_mimalloc() -> bool {
     CHOICE.load(Ordering::Relaxed) == MIMALLOC
 }
 
-// SAFETY: each of the two keeps the rules, and what one gave is given back to it: the choice is made at the first allocation.
+// SAFETY: each of the two keeps the rules, and what one gave is given back to it: the choice is
+// made at the first allocation.
 #[allow(unsafe_code, reason = "allocators are")]
 unsafe impl GlobalAlloc for Chosen {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -16,7 +16,8 @@ use super::{BODY, SECRET};
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Commits as a forge lists them, about as compressible as those: names, dates and messages differ, addresses and people do not.
+/// Commits as a forge lists them, about as compressible as those: names, dates and messages differ,
+/// addresses and people do not.
 static COMMITS: LazyLock<String> = LazyLock::new(|| {
     const WORDS: [&str; 16] = [
         "fix", "the", "engine", "of", "a", "rocket", "add", "tests", "for", "orbit", "remove",
@@ -170,7 +171,8 @@ pub(super) struct Open {
     took: Duration,
 }
 
-/// So many requests a second, whatever the answers take, over at most `connections`; times count from when each was due.
+/// So many requests a second, whatever the answers take, over at most `connections`; times count
+/// from when each was due.
 pub(super) fn open(address: SocketAddr, rate: u64, during: Duration, connections: usize) -> Open {
     block_on(async {
         let open = Rc::new(RefCell::new(Open {
@@ -245,7 +247,8 @@ impl Open {
         )
     }
 
-    /// How many of the acknowledged ones the runner does not know: each is sent again and must be a duplicate.
+    /// How many of the acknowledged ones the runner does not know: each is sent again and must be a
+    /// duplicate.
     pub(super) fn lost(&self, address: SocketAddr) -> usize {
         block_on(async {
             let mut connection = Connection::new(address);

@@ -1,13 +1,15 @@
-//! The runner's receiver: signed webhooks of 28 kB, durable before 202, at 1, 16, 64 and 256 connections, beside a bare receiver
-//! (no storage), a minimal actix-web + redb loop with two-phase group commits, and a bare loop of write and fdatasync, taking turns on
-//! one disk; then 500 a second for a while (F03), and ten times that (F04).
+//! The runner's receiver: signed webhooks of 28 kB, durable before 202, at 1, 16, 64 and 256
+//! connections, beside a bare receiver (no storage), a minimal actix-web + redb loop with two-phase
+//! group commits, and a bare loop of write and fdatasync, taking turns on one disk; then 500 a
+//! second for a while (F03), and ten times that (F04).
 //!
-//! `cargo bench -p runner-web --bench intake -- [--seconds N] [--rounds N] [--connections N]`; with a number of connections only that
-//! comparison is made.
+//! `cargo bench -p runner-web --bench intake -- [--seconds N] [--rounds N] [--connections N]`; with
+//! a number of connections only that comparison is made.
 //!
-//! Every server is a process of its own with 2 workers; the client has one thread. Beside the rates stand the server's processor time
-//! and what it gave to the disk, a request: these hardly depend on what else the machine does. The runner's events name a forge that never
-//! answers: their runs wait, so what is measured is the receiver. Each has the allocator of the program it stands for.
+//! Every server is a process of its own with 2 workers; the client has one thread. Beside the rates
+//! stand the server's processor time and what it gave to the disk, a request: these hardly depend
+//! on what else the machine does. The runner's events name a forge that never answers: their runs
+//! wait, so what is measured is the receiver. Each has the allocator of the program it stands for.
 
 #![allow(
     clippy::unwrap_used,
@@ -65,7 +67,8 @@ impl Server {
     fn spent(&self) -> Spent {
         let read =
             |file| std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id())).unwrap();
-        // Behind the name, which may hold anything: the 12th and 13th are user and system time, in ticks of 10 ms.
+        // Behind the name, which may hold anything: the 12th and 13th are user and system time, in
+        // ticks of 10 ms.
         let stat = read("stat");
         let fields: Vec<&str> = stat[stat.rfind(')').unwrap()..].split(' ').collect();
         let ticks = fields[12].parse::<u64>().unwrap() + fields[13].parse::<u64>().unwrap();

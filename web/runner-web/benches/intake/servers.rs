@@ -9,7 +9,7 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use bytes::Bytes;
 use config_core::Environment;
 use edge_web::{BodyLimits, ServeOptions};
-use outbound::http::AddressPolicy;
+use http_clients::http::AddressPolicy;
 use redb::{Database, ReadableDatabase as _, TableDefinition};
 use runner_actors::RunnerService;
 use runner_web::config::{Flags, RunnerConfig};
@@ -73,7 +73,8 @@ async fn runner(listener: TcpListener, folder: &Path) {
     drop(silent);
 }
 
-/// A git that waits for the silent forge, whatever it is asked: no network of this machine is needed for that.
+/// A git that waits for the silent forge, whatever it is asked: no network of this machine is
+/// needed for that.
 fn slow_git(folder: &Path, port: u16) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let path = folder.join("git");

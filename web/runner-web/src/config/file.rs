@@ -1,51 +1,151 @@
-//! The file `workflow-runner.toml`.
+//! The runner's settings, one row each: keys of `workflow-runner.toml` and environment variables.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use config_core::{Item, LOG_LEVELS, Secret, ValueError};
+use config_core::{
+    BOOLEAN, ByteSize, Choices, FILE_PATH, Item, LOG_LEVELS, Plain, SECRET, Secret, Shaped as _,
+    TableInfo, TextKind, ValueError, ValueKind as _, choice, format_duration, from_str, list, map,
+    map_of, no_text, opt, parse_duration, quoted, table, whole,
+};
 use forge_core::{Forge, RepoName};
-use outbound::http::Place;
-use outbound::vmm::NewVm;
+use http_clients::http::AllowedAddress;
+use http_clients::vmm::{AllowList, ImageRef, Isolation, Network, NewVm};
 use runner_actors::CheckoutLimits;
 use url::Url;
+use vm_core::network::HostPattern;
 
-use super::checkouts::{checkouts, span};
-use super::machine::machine;
-use super::{FORGES, address};
+const FORGES: &Choices<Forge> = &[
+    ("gitea", Forge::Gitea),
+    ("forgejo", Forge::Forgejo),
+    ("github", Forge::GitHub),
+];
+const ISOLATIONS: &Choices<Isolation> = &[
+    ("namespace-sandbox", Isolation::NamespaceSandbox),
+    ("emulated-vm", Isolation::EmulatedVm),
+    ("hardware-vm", Isolation::HardwareVm),
+];
+const NETWORKS: &Choices<Network> = &[("none", Network::None), ("user", Network::User)];
+/// Longest label of a job.
+const LONGEST_LABEL: usize = 100;
 
-/// What a file says: `workflow-runner.toml`, or a table of another file.
-#[derive(Debug, Default)]
+const ADDRESS: TextKind<SocketAddr> = TextKind::new("address", address, SocketAddr::to_string);
+/// A program, or a path as it is.
+const PATH: TextKind<PathBuf> = TextKind::new(
+    "path",
+    |text| Ok(text.into()),
+    |path| path.display().to_string(),
+);
+const PLACE: TextKind<AllowedAddress> = TextKind::new("address", from_str, |_| String::new());
+const REPOSITORY: TextKind<String> = TextKind::new("repository", repository, String::clone);
+const SIZE: TextKind<u64> = TextKind::new("size", at_least::<0>, shown);
+/// At least 1 MiB.
+const BYTES: TextKind<u64> = TextKind::new("size", at_least::<{ 1 << 20 }>, shown);
+/// At least 64 MiB: the least that git runs in.
+const GIT_MEMORY: TextKind<u64> = TextKind::new("size", at_least::<{ 64 << 20 }>, shown);
+/// 1 s to a day.
+const SPAN: TextKind<Duration> = TextKind::new("duration", span::<1>, written);
+/// 10 s to a day.
+const LONG_SPAN: TextKind<Duration> = TextKind::new("duration", span::<10>, written);
+/// The least that a guest starts with; a manager's own limits may be narrower.
+const MEMORY: TextKind<u32> = TextKind::new("size", mib::<128, { 1 << 20 }>, shown_mib);
+const DISK: TextKind<u32> = TextKind::new("size", mib::<256, { 1 << 24 }>, shown_mib);
+const IMAGE: TextKind<ImageRef> = TextKind::new("image", image, ImageRef::to_string);
+/// What a machine may reach, in the words of the VM manager.
+const REACHABLE: TextKind<HostPattern> =
+    TextKind::new("address", from_str, |pattern| String::from(pattern.clone()));
+
+/// The hosts that a machine may reach.
+const ALLOWED: Plain<AllowList> = Plain {
+    shape: || list(REACHABLE).shape(),
+    read: |item| list(REACHABLE).read(item).map(AllowList),
+    parse: no_text,
+    write: |allowed| list(REACHABLE).write(&allowed.0),
+};
+
+/// What a file says, `workflow-runner.toml` or a table of another file, and then the variables.
+#[derive(Debug)]
 pub struct File {
     pub(super) data: Option<PathBuf>,
     pub(super) listen: Option<SocketAddr>,
-    pub(super) log_level: Option<&'static str>,
+    pub(super) log_level: &'static str,
     pub(super) hosts: Vec<String>,
     pub(super) public_url: Option<Url>,
-    pub(super) forge: Option<Forge>,
+    pub(super) forge: Forge,
     pub(super) forge_url: Option<Url>,
     pub(super) allow_http: bool,
-    pub(super) allow_addresses: Vec<Place>,
-    pub(super) git: Option<PathBuf>,
-    pub(super) max_jobs: Option<usize>,
-    pub(super) max_jobs_per_repository: Option<usize>,
-    pub(super) vm_wait: Option<Duration>,
-    pub(super) keep_runs: Option<usize>,
-    pub(super) cache_quota: Option<u64>,
-    pub(super) catch_up: Option<Duration>,
+    pub(super) allow_addresses: Vec<AllowedAddress>,
+    pub(super) git: PathBuf,
+    pub(super) max_jobs: usize,
+    pub(super) max_jobs_per_repository: usize,
+    pub(super) vm_wait: Duration,
+    pub(super) keep_runs: usize,
+    pub(super) cache_quota: u64,
+    pub(super) catch_up: Duration,
     pub(super) repositories: Vec<String>,
     pub(super) checkouts: CheckoutLimits,
     pub(super) machines: Vec<(String, NewVm)>,
     pub(super) vars: Vec<(String, String)>,
     pub(super) secrets: Vec<(String, Secret<String>)>,
+    pub(super) variables: Variables,
+}
+
+/// What only the environment says.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<String>,
+    pub(super) mirrors: Option<PathBuf>,
+    pub(super) webhook_secret: Option<Secret<String>>,
+    pub(super) previous_webhook_secret: Option<Secret<String>>,
+    pub(super) forge_token: Option<Secret<String>>,
+    pub(super) vmm_url: Option<Url>,
+    pub(super) vmm_token: Option<Secret<String>>,
+    pub(super) token: Option<Secret<String>>,
+    pub(super) use_model: bool,
+    pub(super) local_url: Option<String>,
+    pub(super) local_model: Option<String>,
+    pub(super) cloud_key: Option<Secret<String>>,
+    pub(super) cloud_model: Option<String>,
+    pub(super) cloud_url: Option<String>,
+}
+
+impl Default for File {
+    fn default() -> Self {
+        Self {
+            data: None,
+            listen: None,
+            log_level: "info",
+            hosts: Vec::new(),
+            public_url: None,
+            forge: Forge::Gitea,
+            forge_url: None,
+            allow_http: false,
+            allow_addresses: Vec::new(),
+            git: "git".into(),
+            max_jobs: 8,
+            max_jobs_per_repository: 4,
+            vm_wait: Duration::from_secs(900),
+            keep_runs: 10_000,
+            // As much as GitHub gives.
+            cache_quota: 10 << 30,
+            catch_up: Duration::from_secs(300),
+            repositories: Vec::new(),
+            checkouts: CheckoutLimits::default(),
+            machines: Vec::new(),
+            vars: Vec::new(),
+            secrets: Vec::new(),
+            variables: Variables::default(),
+        }
+    }
 }
 
 impl File {
-    /// Reads the runner's table; relative paths are meant from `base`. Mistakes are the item's.
+    /// Reads the runner's table. Mistakes are the item's.
     #[must_use]
-    pub fn read(item: &Item<'_>, base: &Path) -> Option<Self> {
-        table(item, base)
+    pub fn read(item: &Item<'_>) -> Option<Self> {
+        RUNNER.read_new(item)
     }
 
     /// Whether it says where runs are kept.
@@ -55,88 +155,206 @@ impl File {
     }
 }
 
-fn table(item: &Item<'_>, base: &Path) -> Option<File> {
-    const KEYS: [&str; 21] = [
-        "data_dir",
-        "listen",
-        "log_level",
-        "hosts",
-        "public_url",
-        "forge",
-        "forge_url",
-        "allow_http",
-        "allow_addresses",
-        "git",
-        "max_jobs",
-        "max_jobs_per_repository",
-        "vm_wait",
-        "keep_runs",
-        "cache_quota",
-        "catch_up",
-        "repositories",
-        "checkouts",
-        "machines",
-        "vars",
-        "secrets",
-    ];
-    item.fields("the runner's configuration", &KEYS, |fields| {
-        let count = |item: &Item<'_>| {
-            item.integer(1..=1_000_000)
-                .and_then(|number| usize::try_from(number).ok())
-        };
-        Some(File {
-            data: fields.optional("data_dir", |item| item.string().map(|text| base.join(text))),
-            listen: fields.optional("listen", |item| item.parsed(address)),
-            log_level: fields.optional("log_level", |item| item.choice("log level", LOG_LEVELS)),
-            hosts: fields
-                .optional("hosts", |item| item.list(Item::string))
-                .unwrap_or_default(),
-            public_url: fields.optional("public_url", Item::http_url),
-            forge: fields.optional("forge", |item| item.choice("forge", FORGES)),
-            forge_url: fields.optional("forge_url", Item::http_url),
-            allow_http: fields
-                .optional("allow_http", Item::boolean)
-                .unwrap_or(false),
-            allow_addresses: fields
-                .optional("allow_addresses", |item| item.list(place))
-                .unwrap_or_default(),
-            git: fields.optional("git", |item| item.string().map(PathBuf::from)),
-            max_jobs: fields.optional("max_jobs", count),
-            max_jobs_per_repository: fields.optional("max_jobs_per_repository", count),
-            vm_wait: fields.optional("vm_wait", Item::duration),
-            keep_runs: fields.optional("keep_runs", count),
-            cache_quota: fields
-                .optional("cache_quota", Item::byte_size)
-                .map(config_core::ByteSize::bytes),
-            catch_up: fields.optional("catch_up", |item| span(item, 10, 86_400)),
-            repositories: fields
-                .optional("repositories", |item| item.list(repository))
-                .unwrap_or_default(),
-            checkouts: fields.optional("checkouts", checkouts).unwrap_or_default(),
-            machines: fields
-                .optional("machines", |item| item.entries(machine))
-                .unwrap_or_default(),
-            vars: fields
-                .optional("vars", |item| item.entries(|_, item| item.string()))
-                .unwrap_or_default(),
-            secrets: fields
-                .optional("secrets", |item| item.entries(|_, item| item.secret()))
-                .unwrap_or_default(),
-        })
+/// The settings, for documents.
+#[must_use]
+pub fn keys() -> TableInfo {
+    RUNNER.describe(&File::default())
+}
+
+table! {
+    /// The workflow runner.
+    pub(super) static RUNNER: File = "the runner's configuration" {
+        /// runs, logs, artifacts, caches
+        "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", shown "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
+        /// listen address; `HOST` and `PORT` win over it
+        "listen" (flag "--listen", shown "127.0.0.1:3000") = opt(ADDRESS) => listen;
+        /// how much is logged
+        "log_level" (variable "LOG_LEVEL") = choice("log level", LOG_LEVELS) => log_level;
+        /// further names it answers for
+        "hosts" = list(TextKind::STRING) => hosts;
+        /// where people read runs: links of commit statuses
+        "public_url" (variable "WORKFLOW_RUNNER_PUBLIC_URL", shown "the listen address") = opt(TextKind::HTTP_URL) => public_url;
+        /// the kind of forge
+        "forge" = choice("forge", FORGES) => forge;
+        /// the forge's address; repositories there may be fetched whatever its address
+        "forge_url" (variable "FORGE_URL") = opt(TextKind::HTTP_URL) => forge_url;
+        /// whether clone URLs may be unencrypted
+        "allow_http" = BOOLEAN => allow_http;
+        /// addresses, networks and hosts beyond the public ones that are cloned from
+        "allow_addresses" = list(PLACE) => allow_addresses;
+        /// the git program
+        "git" = PATH => git;
+        /// jobs at once
+        "max_jobs" = whole(1..=1_000_000) => max_jobs;
+        /// jobs of one repository at once
+        "max_jobs_per_repository" = whole(1..=1_000_000) => max_jobs_per_repository;
+        /// longest wait of a job for its VM
+        "vm_wait" = TextKind::DURATION => vm_wait;
+        /// ended runs that are kept, with their logs and artifacts
+        "keep_runs" = whole(1..=1_000_000) => keep_runs;
+        /// bytes of caches of one repository; beyond it the least lately used go. Those of pull
+        /// requests from forks have a quarter of it of their own
+        "cache_quota" = SIZE => cache_quota;
+        /// how often the heads of branches and open pull requests are compared with what was run,
+        /// 10 s to a day
+        "catch_up" = LONG_SPAN => catch_up;
+        /// repositories (`owner/repo` at `forge_url`) that are compared although they have not
+        /// pushed yet
+        "repositories" = list(REPOSITORY) => repositories;
+        /// what commits may cost: anybody's pull request is one
+        "checkouts" { CHECKOUTS } => checkouts;
+        /// what a job with this label in `runs-on` runs on; `default` is for labels not listed,
+        /// which are refused where there are machines but no `default`
+        "machines" (shown "one `default`, as the manager makes it") = map_of(label, &MACHINE) => machines;
+        /// the context `vars`
+        "vars" = map(TextKind::STRING) => vars;
+        /// the context `secrets`: masked, and no pull request from a fork sees them
+        "secrets" = map(SECRET) => secrets;
+        /// the host of the listen address
+        "HOST" (variable "HOST", no_key, shown "127.0.0.1") = opt(TextKind::STRING) => variables.host;
+        /// the port of the listen address
+        "PORT" (variable "PORT", no_key, shown "3000") = opt(TextKind::STRING) => variables.port;
+        /// mirrors of repositories
+        "REPOSITORY_PATH" (variable "REPOSITORY_PATH", no_key, shown "`repositories` in the data folder") = opt(FILE_PATH) => variables.mirrors;
+        /// what webhooks are signed with; without it nothing starts; one of fewer than 16
+        /// characters is warned of
+        "FORGE_WEBHOOK_SECRET" (variable "FORGE_WEBHOOK_SECRET", no_key) = opt(SECRET) => variables.webhook_secret;
+        /// the one before it, while forges are told the new one
+        "FORGE_WEBHOOK_SECRET_PREVIOUS" (variable "FORGE_WEBHOOK_SECRET_PREVIOUS", no_key) = opt(SECRET) => variables.previous_webhook_secret;
+        /// for commit statuses and private repositories of the forge; enters no VM and no URL
+        "FORGE_TOKEN" (variable "FORGE_TOKEN", no_key) = opt(SECRET) => variables.forge_token;
+        /// the VM manager
+        "VMM_API_URL" (variable "VMM_API_URL", no_key, shown "http://127.0.0.1:3100") = opt(TextKind::HTTP_URL) => variables.vmm_url;
+        /// a token of the VM manager
+        "VMM_AUTH_TOKEN" (variable "VMM_AUTH_TOKEN", no_key) = opt(SECRET) => variables.vmm_token;
+        /// what everything but webhooks and health needs; people enter it in a browser and get a
+        /// session; without it only this machine is answered, and nobody starts runs by hand
+        "WORKFLOW_RUNNER_API_TOKEN" (variable "WORKFLOW_RUNNER_API_TOKEN", no_key) = opt(SECRET) => variables.token;
+        /// `true`: a language model reads workflows too; its plan must be the file's
+        "USE_LLM_PARSER" (variable "USE_LLM_PARSER", no_key) = BOOLEAN => variables.use_model;
+        /// a model of one's own: Ollama's protocol; the OpenAI-style one when the address ends in
+        /// `/v1`
+        "LOCALLLM_BASE_URL" (variable "LOCALLLM_BASE_URL", no_key) = opt(TextKind::STRING) => variables.local_url;
+        /// its name
+        "LOCALLLM_MODEL" (variable "LOCALLLM_MODEL", no_key) = opt(TextKind::STRING) => variables.local_model;
+        /// a hosted model, when no local one is named
+        "CLOUDLLM_API_KEY" (variable "CLOUDLLM_API_KEY", no_key) = opt(SECRET) => variables.cloud_key;
+        /// its name
+        "CLOUDLLM_MODEL" (variable "CLOUDLLM_MODEL", no_key) = opt(TextKind::STRING) => variables.cloud_model;
+        /// its address
+        "CLOUDLLM_BASE_URL" (variable "CLOUDLLM_BASE_URL", no_key) = opt(TextKind::STRING) => variables.cloud_url;
+    }
+
+    static CHECKOUTS: CheckoutLimits = "the limits of checkouts" {
+        /// most files and folders of one commit; more is refused before the checkout
+        "entries" = whole(1..=100_000_000) => tree.entries;
+        /// most bytes of one commit
+        "bytes" = BYTES => tree.bytes;
+        /// deepest folder of one commit
+        "depth" = whole(1..=4096) => tree.depth;
+        /// most bytes that one fetch may bring
+        "fetch" = BYTES => fetch_bytes;
+        /// memory of each git process
+        "memory" = GIT_MEMORY => memory;
+        /// time of one call of git
+        "time" = SPAN => time;
+        /// commits that are fetched and laid out at once
+        "at_once" = whole(1..=256) => at_once;
+        /// those of one repository
+        "per_repository" = whole(1..=256) => per_repository;
+        /// the disk that all checkouts may take together
+        "total" = BYTES => total_bytes;
+    }
+
+    /// What jobs of a label run on, checked as far as it can be without the VM manager.
+    static MACHINE: NewVm = "a machine" {
+        /// the image
+        "image" = opt(IMAGE) => image;
+        /// processors
+        "vcpus" = opt(whole(1..=255)) => vcpus;
+        /// memory, 128 MiB at least, within the limits of the VM manager
+        "memory" = opt(MEMORY) => mem_mib;
+        /// disk, 256 MiB at least, within the limits of the VM manager
+        "disk" = opt(DISK) => disk_mib;
+        /// `none` or `user`
+        "network" = opt(choice("network", NETWORKS)) => network;
+        /// what of the manager's network it may reach
+        "allow" = opt(ALLOWED) => allow;
+        /// the least isolation that will do
+        "isolation_min" = opt(choice("isolation", ISOLATIONS)) => isolation_min;
+    } then |fields, vm| {
+        if vm.allow.is_some() && vm.network != Some(Network::User) {
+            fields.error_at("allow", "`allow` needs `network = \"user\"`");
+        }
+    };
+}
+
+pub(super) fn address(text: &str) -> Result<SocketAddr, ValueError> {
+    let wrong = |_| ValueError::new(format!("`{text}` is not an address and a port"));
+    text.parse().map_err(wrong)
+}
+
+fn repository(text: &str) -> Result<String, ValueError> {
+    from_str::<RepoName>(text).map(|name| name.to_string())
+}
+
+fn at_least<const LEAST: u64>(text: &str) -> Result<u64, ValueError> {
+    let bytes = ByteSize::parse(text)?.bytes();
+    if bytes < LEAST {
+        let error = ValueError::new(format!("{} is too small", ByteSize::new(bytes)));
+        return Err(error.help(format!("give {} or more", ByteSize::new(LEAST))));
+    }
+    Ok(bytes)
+}
+
+/// A time between so many seconds and a day.
+fn span<const LEAST: u64>(text: &str) -> Result<Duration, ValueError> {
+    const DAY: u64 = 86_400;
+    let time = parse_duration(text)?;
+    if (LEAST..=DAY).contains(&time.as_secs()) {
+        return Ok(time);
+    }
+    let error = ValueError::new(format!("{} s is out of bounds", time.as_secs_f64()));
+    Err(error.help(format!("give {LEAST} to {DAY} s, such as \"{LEAST}s\"")))
+}
+
+fn mib<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u32, ValueError> {
+    let size = ByteSize::parse(text)?.bytes() >> 20;
+    let in_bounds = (LEAST..=MOST)
+        .contains(&size)
+        .then(|| u32::try_from(size).ok());
+    in_bounds.flatten().ok_or_else(|| {
+        let shown = |mib: u64| ByteSize::new(mib << 20);
+        let error = ValueError::new(format!("{} is out of bounds", shown(size)));
+        error.help(format!("give {} to {}", shown(LEAST), shown(MOST)))
     })
 }
 
-fn repository(item: &Item<'_>) -> Option<String> {
-    item.parsed(|text| {
-        text.parse::<RepoName>()
-            .map(|name| name.to_string())
-            .map_err(|error| ValueError::new(error.to_string()))
-    })
+/// A label that no `runs-on` can name would never be used.
+fn label(label: &str) -> Result<(), ValueError> {
+    let wrong = |c: char| c.is_whitespace() || c.is_control() || c == ',';
+    if label.is_empty() || label.len() > LONGEST_LABEL || label.contains(wrong) {
+        let error = ValueError::new(format!("{} is no label", quoted(label)));
+        return Err(error.help(format!(
+            "name it as `runs-on` does: 1 to {LONGEST_LABEL} characters without blanks and commas, such as `ubuntu-latest` or `default`"
+        )));
+    }
+    Ok(())
 }
 
-fn place(item: &Item<'_>) -> Option<Place> {
-    item.parsed(|text| {
-        text.parse::<Place>()
-            .map_err(|error| ValueError::new(error.to_string()))
-    })
+fn image(text: &str) -> Result<ImageRef, ValueError> {
+    let checked = from_str::<ImageRef>(text);
+    checked.map_err(|error| error.help("`vm-manager image list` shows the images there are"))
+}
+
+fn shown(bytes: &u64) -> String {
+    ByteSize::new(*bytes).to_string()
+}
+
+fn shown_mib(mib: &u32) -> String {
+    shown(&(u64::from(*mib) << 20))
+}
+
+fn written(time: &Duration) -> String {
+    format_duration(*time)
 }

@@ -104,8 +104,9 @@ fn a_machines_network_is_read_and_its_mistakes_are_shown_where_they_are() {
         "[machines.online]\nnetwork = \"user\"\nallow = [\"PKG.Test\", \"*.dists.test:8080\"]\n";
     let config = parse(&secret, file).unwrap();
     let vm = &config.runner.machines[0].1;
-    assert_eq!(vm.network.as_deref(), Some("user"));
-    let allow = vm.allow.clone().unwrap();
+    assert_eq!(vm.network, Some(http_clients::vmm::Network::User));
+    let allow = vm.allow.clone().unwrap().0;
+    let allow: Vec<String> = allow.iter().map(ToString::to_string).collect();
     assert_eq!(allow, ["pkg.test", "*.dists.test:8080"]);
     let wrong = |file| parse(&secret, file).expect_err(file).to_string();
     let url = wrong("[machines.a]\nnetwork = \"user\"\nallow = [\"https://pkg.test\"]\n");

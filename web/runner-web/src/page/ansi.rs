@@ -1,10 +1,13 @@
-//! Colours of terminals in a line of a log: the weights and the sixteen colours of text become classes, all other sequences nothing.
+//! Colours of terminals in a line of a log: the weights and the sixteen colours of text become
+//! classes, all other sequences nothing.
 
-use super::text::escaped;
+use maud::{Markup, PreEscaped, Render, html};
+
+use super::text::Visible;
 
 /// How text looks at a point of a line.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Look {
+struct TextStyle {
     bold: bool,
     dim: bool,
     italic: bool,
@@ -14,27 +17,28 @@ struct Look {
 }
 
 /// A line as markup.
-pub(super) fn markup(line: &str) -> String {
+pub(super) fn markup(line: &str) -> Markup {
     if !line.contains('\u{1b}') {
-        return escaped(line);
+        return Visible(line).render();
     }
     let mut out = String::with_capacity(line.len() * 2);
-    let mut look = Look::default();
+    let mut style = TextStyle::default();
     let mut parts = line.split('\u{1b}');
-    out.push_str(&escaped(parts.next().unwrap_or_default()));
+    Visible(parts.next().unwrap_or_default()).render_to(&mut out);
     for part in parts {
         let rest = match part.strip_prefix('[').map(sequence) {
             Some(Some((parameters, 'm', rest))) => {
-                look.apply(parameters);
+                style.apply(parameters);
                 rest
             }
             Some(Some((_, _, rest))) => rest,
-            // No control sequence, or one that was cut: what cannot be understood is shown without its escape.
+            // No control sequence, or one that was cut: what cannot be understood is shown without
+            // its escape.
             _ => part,
         };
-        look.show(rest, &mut out);
+        style.show(rest, &mut out);
     }
-    out
+    PreEscaped(out)
 }
 
 /// A control sequence behind its `[`: its parameters, its final letter, and what follows.
@@ -47,7 +51,7 @@ fn sequence(text: &str) -> Option<(&str, char, &str)> {
     Some((&text[..end], last, &text[end + last.len_utf8()..]))
 }
 
-impl Look {
+impl TextStyle {
     fn apply(&mut self, parameters: &str) {
         let mut codes = parameters
             .split([';', ':'])
@@ -79,7 +83,7 @@ impl Look {
             return;
         }
         if self == Self::default() {
-            out.push_str(&escaped(text));
+            Visible(text).render_to(out);
             return;
         }
         let weights = [
@@ -88,17 +92,10 @@ impl Look {
             (self.italic, "a3"),
             (self.underlined, "a4"),
         ];
-        let mut classes: Vec<String> = weights
-            .into_iter()
-            .filter(|(is, _)| *is)
-            .map(|(_, class)| class.to_owned())
-            .collect();
+        let weights = weights.into_iter().filter(|(is, _)| *is);
+        let mut classes: Vec<String> = weights.map(|(_, class)| class.to_owned()).collect();
         classes.extend(self.colour.map(|code| format!("a{code}")));
-        out.push_str(&format!(
-            "<span class=\"{}\">{}</span>",
-            classes.join(" "),
-            escaped(text)
-        ));
+        html! { span class=(classes.join(" ")) { (Visible(text)) } }.render_to(out);
     }
 }
 
@@ -127,7 +124,7 @@ mod tests {
             ("\u{1b}", ""),
             ("\u{1b}[31\"onload=x m", "nload=x m"),
         ] {
-            assert_eq!(markup(line), expected, "{line:?}");
+            assert_eq!(markup(line).0, expected, "{line:?}");
         }
     }
 }

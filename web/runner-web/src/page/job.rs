@@ -1,53 +1,49 @@
 //! A job of a run's page: its state, its steps, and what they said.
 
+use maud::{Markup, html};
 use runner_actors::{JobRecord, StepRecord};
 
-use super::log::{Part, RunLog};
-use super::text::{badge, escaped, took, word};
+use super::log::{LogSection, RunLog};
+use super::text::{Visible, badge, took, word};
+
+/// How a job is shown.
+#[derive(Clone, Copy)]
+pub(super) struct JobView<'a> {
+    pub(super) log: &'a RunLog,
+    /// With the lines of its steps.
+    pub(super) with_lines: bool,
+    pub(super) run_ended: bool,
+}
 
 /// A copy of a job; `index` is that of its record.
-pub(super) fn job(
-    job: &JobRecord,
-    index: usize,
-    log: &RunLog,
-    with_lines: bool,
-    run_ended: bool,
-) -> String {
-    let lines = |step: u32, id: &str| {
-        if with_lines {
-            log.part(&job.name, step, id)
-        } else {
-            Part::default()
-        }
-    };
+pub(super) fn job(job: &JobRecord, index: usize, view: JobView<'_>) -> Markup {
     let id = format!("j{index}");
-    let before = StepRecord {
+    let setup = StepRecord {
         name: "Set up job".to_owned(),
         ..StepRecord::default()
     };
     let has_steps = !job.steps.is_empty();
-    let first = (log.has(&job.name, 0) || !run_ended && !has_steps)
-        .then(|| part(job, &before, &id, &lines, !has_steps));
-    let steps = job.steps.iter().map(|step| {
-        let open = is_open(step, job);
-        part(job, step, &id, &lines, open)
-    });
-    let steps: String = first.into_iter().chain(steps).collect();
-    format!(
-        "<section class=\"job\" id=\"{id}\" data-job=\"{name}\"><div class=\"job-head\" id=\"{id}-head\">{head}</div><div class=\"steps\">{steps}</div></section>",
-        name = escaped(&job.name),
-        head = head(job, run_ended),
-    )
+    let has_setup = view.log.has(&job.name, 0) || !view.run_ended && !has_steps;
+    html! {
+        section class="job" id=(id) data-job=(Visible(&job.name)) {
+            div class="job-head" id={ (id) "-head" } { (head(job, view.run_ended)) }
+            div class="steps" {
+                @if has_setup { (step_details(job, &setup, &id, view, !has_steps)) }
+                @for step in &job.steps {
+                    (step_details(job, step, &id, view, is_open(step, job)))
+                }
+            }
+        }
+    }
 }
 
 /// A job that has not begun to wait for a machine.
-pub(super) fn waiting(key: &str) -> String {
-    format!(
-        "<section class=\"job\" id=\"w-{id}\"><div class=\"job-head\"><h2>{badge} {name}</h2></div></section>",
-        id = escaped(key),
-        name = escaped(key),
-        badge = badge("waiting"),
-    )
+pub(super) fn waiting(key: &str) -> Markup {
+    html! {
+        section class="job" id={ "w-" (Visible(key)) } {
+            div class="job-head" { h2 { (badge("waiting")) " " (Visible(key)) } }
+        }
+    }
 }
 
 /// The state of a job: what is refused here has failed, and says so.
@@ -74,34 +70,24 @@ pub(super) fn reason(job: &JobRecord) -> Option<&str> {
     (!job.steps.iter().any(said)).then_some(reason)
 }
 
-fn head(job: &JobRecord, run_ended: bool) -> String {
+fn head(job: &JobRecord, run_ended: bool) -> Markup {
     let state = state(job);
-    let took = job
-        .started_at
-        .map(|from| format!(" <span class=\"took\">{}</span>", took(from, job.ended_at)));
-    let mut about: Vec<String> = Vec::new();
-    match &job.isolation {
-        Some(isolation) => about.push(escaped(isolation)),
-        None if job.conclusion.is_none() && !run_ended => {
-            about.push("waiting for a machine".to_owned());
+    let is_waiting = job.isolation.is_none() && job.conclusion.is_none() && !run_ended;
+    let waiting = is_waiting.then_some("waiting for a machine");
+    let isolation = job.isolation.as_deref().or(waiting);
+    let about: Vec<&str> = isolation.into_iter().chain(job.vm.as_deref()).collect();
+    html! {
+        h2 {
+            (badge(&state)) " " (Visible(&job.name))
+            @if let Some(from) = job.started_at {
+                " " span class="took" { (took(from, job.ended_at)) }
+            }
         }
-        None => {}
+        @if !about.is_empty() { p class="about" { (Visible(&about.join(" · "))) } }
+        @if let Some(reason) = reason(job) {
+            p class={ "reason of-" (state) } { (Visible(reason)) }
+        }
     }
-    about.extend(job.vm.as_deref().map(escaped));
-    let about = if about.is_empty() {
-        String::new()
-    } else {
-        format!("<p class=\"about\">{}</p>", about.join(" · "))
-    };
-    let reason = reason(job)
-        .map(|reason| format!("<p class=\"reason of-{state}\">{}</p>", escaped(reason)))
-        .unwrap_or_default();
-    format!(
-        "<h2>{badge} {name}{took}</h2>{about}{reason}",
-        badge = badge(&state),
-        name = escaped(&job.name),
-        took = took.unwrap_or_default(),
-    )
 }
 
 /// Running and failed steps are what people come for.
@@ -112,26 +98,30 @@ fn is_open(step: &StepRecord, job: &JobRecord) -> bool {
     }
 }
 
-fn part(
+fn step_details(
     job: &JobRecord,
     step: &StepRecord,
-    id: &str,
-    lines: &dyn Fn(u32, &str) -> Part,
+    job_id: &str,
+    view: JobView<'_>,
     open: bool,
-) -> String {
-    let id = format!("{id}s{}", step.number);
-    let lines = lines(step.number, &id).markup();
-    let open = if open { " open" } else { "" };
-    format!(
-        "<details class=\"step\" id=\"{id}\" data-step=\"{number}\"{open}><summary id=\"{id}-head\">{head}</summary>{lines}</details>",
-        number = step.number,
-        head = step_head(step, job),
-    )
+) -> Markup {
+    let id = format!("{job_id}s{}", step.number);
+    let lines = if view.with_lines {
+        view.log.section(&job.name, step.number, &id)
+    } else {
+        LogSection::default()
+    };
+    html! {
+        details class="step" id=(id) data-step=(step.number) open[open] {
+            summary id={ (id) "-head" } { (step_head(step, job)) }
+            (lines.markup())
+        }
+    }
 }
 
-fn step_head(step: &StepRecord, job: &JobRecord) -> String {
+fn step_head(step: &StepRecord, job: &JobRecord) -> Markup {
     if step.number == 0 {
-        return format!("<span class=\"title\">{}</span>", escaped(&step.name));
+        return html! { span class="title" { (Visible(&step.name)) } };
     }
     let state = match step.end {
         None if job.conclusion.is_some() => "lost",
@@ -139,20 +129,17 @@ fn step_head(step: &StepRecord, job: &JobRecord) -> String {
         Some(_) if step.forgiven => "forgiven",
         Some(end) => end.outcome().as_str(),
     };
-    let took = match (step.ended_at, job.conclusion) {
-        (None, Some(_)) => String::new(),
-        _ if state == "skipped" => String::new(),
-        (ended, _) => format!(
-            "<span class=\"took\">{}</span>",
-            took(step.started_at, ended)
-        ),
-    };
-    let reason = step.reason.as_deref().map_or_else(String::new, |reason| {
-        format!(" <span class=\"why of-{state}\">{}</span>", escaped(reason))
-    });
-    format!(
-        "{}<span class=\"title\">{}{reason}</span>{took}",
-        badge(state),
-        escaped(&step.name)
-    )
+    let is_over = step.ended_at.is_none() && job.conclusion.is_some();
+    html! {
+        (badge(state))
+        span class="title" {
+            (Visible(&step.name))
+            @if let Some(reason) = &step.reason {
+                " " span class={ "why of-" (state) } { (Visible(reason)) }
+            }
+        }
+        @if !is_over && state != "skipped" {
+            span class="took" { (took(step.started_at, step.ended_at)) }
+        }
+    }
 }

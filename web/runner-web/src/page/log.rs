@@ -4,22 +4,24 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use maud::{Markup, html};
 use runner_actors::{LineKind, LogLine};
 
 use super::ansi::markup;
-use super::text::escaped;
+use super::text::Visible;
 
 /// Lines that a page shows; the rest is in the log itself.
-const MOST_LINES: usize = 30_000;
+const MAX_LINES: usize = 30_000;
 /// Notes of steps that are listed at the top.
-const MOST_NOTES: usize = 50;
+const MAX_NOTES: usize = 50;
 /// Lines that a browser lays out together, once they come into view.
-const CHUNK: usize = 200;
+const CHUNK_LINES: usize = 200;
 
-/// The lines of a run by the job's name and the step's number; the run's own are of the job with no name.
+/// The lines of a run by the job's name and the step's number; the run's own are of the job with no
+/// name.
 #[derive(Debug, Default)]
 pub(crate) struct RunLog {
-    parts: HashMap<(String, u32), Vec<(LineKind, String)>>,
+    sections: HashMap<(String, u32), Vec<(LineKind, String)>>,
     /// Bytes of the log that are in it.
     pub(super) bytes: u64,
     /// There is more.
@@ -41,7 +43,7 @@ impl RunLog {
         };
         let mut reader = BufReader::with_capacity(256 << 10, file);
         let mut text = Vec::new();
-        for _ in 0..MOST_LINES {
+        for _ in 0..MAX_LINES {
             text.clear();
             let read = reader.read_until(b'\n', &mut text)?;
             // The last line may be on its way.
@@ -58,25 +60,25 @@ impl RunLog {
     }
 
     fn add(&mut self, line: LogLine) {
-        let part = self.parts.entry((line.job, line.step)).or_default();
-        part.push((line.kind, line.text));
+        let section = self.sections.entry((line.job, line.step)).or_default();
+        section.push((line.kind, line.text));
     }
 
     /// Whether a step, or a job before its steps, said anything.
     pub(super) fn has(&self, job: &str, step: u32) -> bool {
-        self.parts.contains_key(&(job.to_owned(), step))
+        self.sections.contains_key(&(job.to_owned(), step))
     }
 
-    /// The lines of a part. `id` begins their anchors.
-    pub(super) fn part(&self, job: &str, step: u32, id: &str) -> Part {
-        let mut part = Part {
-            has_begun: self.has(job, step),
-            ..Part::default()
+    /// The lines of a section. `id` begins their anchors.
+    pub(super) fn section(&self, job: &str, step: u32, id: &str) -> LogSection {
+        let mut section = LogSection {
+            has_started: self.has(job, step),
+            ..LogSection::default()
         };
         for (kind, text) in self.shown(job, step) {
-            part.add(*kind, text, id);
+            section.add(*kind, text, id);
         }
-        part
+        section
     }
 
     /// Notices, warnings and errors of a step with the numbers of their lines.
@@ -88,12 +90,12 @@ impl RunLog {
             let is_note = matches!(kind, LineKind::Notice | LineKind::Warning | LineKind::Error);
             is_note.then_some((index + 1, *kind, text.as_str()))
         });
-        notes.take(MOST_NOTES).collect()
+        notes.take(MAX_NOTES).collect()
     }
 
     /// Without the group that names the step: the page has it as a heading.
     fn shown(&self, job: &str, step: u32) -> impl Iterator<Item = &(LineKind, String)> {
-        let lines = self.parts.get(&(job.to_owned(), step));
+        let lines = self.sections.get(&(job.to_owned(), step));
         let lines = lines.map(Vec::as_slice).unwrap_or_default();
         let heading = step > 0 && lines.first().is_some_and(|line| line.0 == LineKind::Group);
         lines[usize::from(heading)..].iter()
@@ -113,48 +115,47 @@ pub(super) fn class(kind: LineKind) -> &'static str {
     }
 }
 
-/// Lines of one part on their way to markup.
+/// Lines of one step on their way to markup.
 #[derive(Default)]
-pub(super) struct Part {
+pub(super) struct LogSection {
     /// It said something, if only its heading.
-    has_begun: bool,
-    lines: Vec<String>,
-    group: Option<Group>,
+    has_started: bool,
+    lines: Vec<Markup>,
+    group: Option<LineGroup>,
     count: usize,
 }
 
-struct Group {
-    head: String,
-    lines: Vec<String>,
+struct LineGroup {
+    head: Markup,
+    lines: Vec<Markup>,
     has_error: bool,
 }
 
-impl Part {
+impl LogSection {
     fn add(&mut self, kind: LineKind, text: &str, id: &str) {
         if matches!(kind, LineKind::Group | LineKind::EndGroup) {
-            self.end_group("");
+            self.end_group(false);
         }
         if kind == LineKind::EndGroup {
             return;
         }
         self.count += 1;
         let (class, number) = (class(kind), self.count);
-        let anchor = format!("<a href=\"#{id}-{number}\">{number}</a>");
+        let id = format!("{id}-{number}");
+        let anchor = html! { a href={ "#" (id) } { (number) } };
         if kind == LineKind::Group {
-            self.group = Some(Group {
-                head: format!(
-                    "<summary class=\"l grp\" id=\"{id}-{number}\">{anchor}<span>{}</span></summary>",
-                    escaped(text)
-                ),
+            self.group = Some(LineGroup {
+                head: html! {
+                    summary class="l grp" id=(id) { (anchor) span { (Visible(text)) } }
+                },
                 lines: Vec::new(),
                 has_error: false,
             });
             return;
         }
-        let line = format!(
-            "<div class=\"l {class}\" id=\"{id}-{number}\">{anchor}<span>{}</span></div>",
-            markup(text)
-        );
+        let line = html! {
+            div class={ "l " (class) } id=(id) { (anchor) span { (markup(text)) } }
+        };
         match &mut self.group {
             Some(group) => {
                 group.has_error |= kind == LineKind::Error;
@@ -164,36 +165,35 @@ impl Part {
         }
     }
 
-    /// Puts the group among the lines; `more` is an attribute for the page's script.
-    fn end_group(&mut self, more: &str) {
+    /// Puts the group among the lines; the page's script may add lines to the last one.
+    fn end_group(&mut self, is_last: bool) {
         if let Some(group) = self.group.take() {
-            let open = if group.has_error { " open" } else { "" };
-            self.lines.push(format!(
-                "<details class=\"group\"{open}{more}>{}{}</details>",
-                group.head,
-                chunked(&group.lines)
-            ));
+            self.lines.push(html! {
+                details class="group" open[group.has_error] data-last[is_last] {
+                    (group.head) (chunked(&group.lines))
+                }
+            });
         }
     }
 
-    /// The part as markup.
-    pub(super) fn markup(mut self) -> String {
+    /// The section as markup.
+    pub(super) fn markup(mut self) -> Markup {
         // Lines that are still to come may belong to it.
-        self.end_group(" data-last");
-        format!(
-            "<div class=\"log\" data-lines=\"{}\" data-begun=\"{}\">{}</div>",
-            self.count,
-            self.has_begun,
-            chunked(&self.lines)
-        )
+        self.end_group(true);
+        html! {
+            div class="log" data-lines=(self.count) data-begun=(self.has_started.to_string()) {
+                (chunked(&self.lines))
+            }
+        }
     }
 }
 
-fn chunked(lines: &[String]) -> String {
-    let chunks = lines.chunks(CHUNK);
-    chunks
-        .map(|lines| format!("<div class=\"chunk\">{}</div>", lines.concat()))
-        .collect()
+fn chunked(lines: &[Markup]) -> Markup {
+    html! {
+        @for chunk in lines.chunks(CHUNK_LINES) {
+            div class="chunk" { @for line in chunk { (line) } }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -224,7 +224,7 @@ mod tests {
             (1, LineKind::EndGroup, ""),
             (1, LineKind::Error, "bad"),
         ]);
-        let html = log.part("a", 1, "j0s1").markup();
+        let html = log.section("a", 1, "j0s1").markup().0;
         assert!(html.contains("data-lines=\"4\""), "{html}");
         assert!(!html.contains("the step"), "{html}");
         for part in [
@@ -240,16 +240,16 @@ mod tests {
 
     #[test]
     fn a_long_log_is_cut_and_an_unfinished_line_waits() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
         let line = "{\"at\":1,\"job\":\"a\",\"step\":1,\"kind\":\"out\",\"text\":\"x\"}\n";
         std::fs::write(&path, line.repeat(3) + "{\"at\"").unwrap();
         let log = RunLog::read(&path).unwrap();
         assert_eq!((log.bytes, log.is_cut), (3 * line.len() as u64, false));
-        std::fs::write(&path, line.repeat(MOST_LINES + 1)).unwrap();
+        std::fs::write(&path, line.repeat(MAX_LINES + 1)).unwrap();
         let log = RunLog::read(&path).unwrap();
-        assert_eq!(log.part("a", 1, "x").count, MOST_LINES);
+        assert_eq!(log.section("a", 1, "x").count, MAX_LINES);
         assert!(log.is_cut);
-        assert!(RunLog::read(&folder.path().join("none")).unwrap().bytes == 0);
+        assert!(RunLog::read(&directory.path().join("none")).unwrap().bytes == 0);
     }
 }

@@ -1,14 +1,17 @@
-//! Markdown of strangers as markup: CommonMark with GitHub's tables, task lists and crossed out text.
+//! Markdown of strangers as markup: CommonMark with GitHub's tables, task lists and crossed out
+//! text.
 //!
-//! Only the tags named here are written, all text is escaped, raw HTML is shown as the text it is, and nothing is
-//! loaded: images are links. Links lead to http, https and mailto addresses and nowhere else.
+//! Only the tags named here are written, all text is escaped, raw HTML is shown as the text it is,
+//! and nothing is loaded: images are links. Links lead to http, https and mailto addresses and
+//! nowhere else.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use maud::{Markup, PreEscaped, Render, html};
 use pulldown_cmark::{Alignment, Event, LinkType, Options, Parser, Tag};
 
-use super::text::escaped;
+use super::text::Visible;
 
 const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_STRIKETHROUGH)
@@ -22,19 +25,19 @@ const MAX_BYTES: usize = 8 << 20;
 const LEVELS_ABOVE: usize = 2;
 
 /// A text of a stranger as markup.
-pub(super) fn markup(markdown: &str) -> String {
-    let mut page = Writer::default();
+pub(super) fn markup(markdown: &str) -> Markup {
+    let mut page = MarkdownPage::default();
     for event in Parser::new_ext(markdown, OPTIONS) {
         page.event(event);
         if page.out.len() > MAX_BYTES {
-            return format!("<pre>{}</pre>", escaped(markdown));
+            return html! { pre { (Visible(markdown)) } };
         }
     }
-    page.out
+    PreEscaped(page.out)
 }
 
 #[derive(Default)]
-struct Writer {
+struct MarkdownPage {
     out: String,
     /// What closes each open tag; empty for those that were not written.
     open: Vec<Cow<'static, str>>,
@@ -47,13 +50,13 @@ struct Writer {
     in_head: bool,
 }
 
-impl Writer {
+impl MarkdownPage {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(_) => self.end(),
             Event::Code(text) => {
-                let _ = write!(self.out, "<code>{}</code>", escaped(&text));
+                html! { code { (Visible(&text)) } }.render_to(&mut self.out);
             }
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::SoftBreak => self.out.push('\n'),
@@ -68,7 +71,7 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        self.out.push_str(&escaped(text));
+        Visible(text).render_to(&mut self.out);
     }
 
     fn start(&mut self, tag: Tag<'_>) {
@@ -148,7 +151,7 @@ impl Writer {
         match address(&target).filter(|_| self.links == 0) {
             Some(address) => {
                 self.links += 1;
-                let href = escaped(address.as_str());
+                let href = Visible(address.as_str()).render().0;
                 let _ = write!(
                     self.out,
                     "<a href=\"{href}\" rel=\"noopener noreferrer nofollow\">"
@@ -185,7 +188,8 @@ impl Writer {
 
 const END_OF_LINK: &str = "</a>";
 
-/// An address a browser may be sent to, read as browsers read it (`java\nscript:` is a scheme to them).
+/// An address a browser may be sent to, read as browsers read it (`java\nscript:` is a scheme to
+/// them).
 fn address(text: &str) -> Option<url::Url> {
     let address = url::Url::parse(text).ok()?;
     matches!(address.scheme(), "http" | "https" | "mailto").then_some(address)

@@ -1,7 +1,8 @@
-//! Pages for people: the list of runs, and one run with its log. Everything shown is escaped; nothing is loaded from elsewhere, and
-//! nothing but a run that goes on needs a script.
+//! Pages for people: the list of runs, and one run with its log. Everything shown is escaped;
+//! nothing is loaded from elsewhere, and nothing but a run that goes on needs a script.
 
 mod ansi;
+mod frame;
 mod job;
 mod list;
 mod log;
@@ -15,8 +16,6 @@ use edge_web::STRICT_CSP;
 pub(crate) use list::list;
 pub(crate) use log::RunLog;
 pub(crate) use run::{RunPage, run};
-
-use text::escaped;
 
 const STYLE: &str = include_str!("../../assets/style.css");
 const LIST_SCRIPT: &str = include_str!("../../assets/times.js");
@@ -44,19 +43,4 @@ pub(crate) fn asset(name: &str) -> Option<HttpResponse> {
         _ => return None,
     };
     Some(HttpResponse::Ok().content_type(kind).body(text))
-}
-
-/// A whole page; `head` is markup for its head.
-fn frame(title: &str, head: &str, main: &str, can_sign_out: bool) -> String {
-    let out = if can_sign_out {
-        "<form method=\"post\" action=\"/sign-out\"><button>Sign out</button></form>"
-    } else {
-        ""
-    };
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{title}</title>\
-         <link rel=\"icon\" href=\"/assets/icon.svg\" type=\"image/svg+xml\"><link rel=\"stylesheet\" href=\"/assets/style.css\">{head}</head>\
-         <body><header><a href=\"/runs\">Workflow runs</a>{out}</header><main>{main}</main></body></html>\n",
-        title = escaped(title)
-    )
 }

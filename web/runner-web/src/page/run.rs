@@ -1,18 +1,17 @@
 //! The page of one run.
 
-use std::fmt::Write as _;
+use maud::{Markup, Render, html};
+use runner_actors::{Artifact, JobRecord, RunRecord};
 
-use runner_actors::{JobRecord, RunRecord, Stored};
-
-use super::frame;
-use super::job::{job, waiting};
-use super::log::{Part, RunLog, class};
-use super::text::{badge, escaped, name, number, reference, time, took, word};
+use super::frame::frame;
+use super::job::{JobView, job, waiting};
+use super::log::{LogSection, RunLog, class};
+use super::text::{Visible, badge, name, number, reference, time, took, word};
 
 /// What a run's page is made of.
 pub(crate) struct RunPage<'a> {
     pub(crate) run: &'a RunRecord,
-    pub(crate) artifacts: &'a [Stored],
+    pub(crate) artifacts: &'a [Artifact],
     pub(crate) log: &'a RunLog,
     /// Without lines for the script of a page that has them.
     pub(crate) with_lines: bool,
@@ -31,125 +30,117 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
     } = page;
     let ended = run.state.is_terminal();
     let own = if *with_lines {
-        log.part("", 0, "run")
+        log.section("", 0, "run")
     } else {
-        Part::default()
+        LogSection::default()
     };
-    let main = format!(
-        "<div id=\"head\">{head}</div><div id=\"notes\">{notes}</div><div id=\"jobs\">{jobs}</div><div id=\"more\">{summaries}{artifacts}</div>\
-         <details class=\"step\" id=\"own\"{open}><summary><span class=\"title\">Log of the run itself</span></summary>{own}</details>\
-         {cut}<p><a href=\"/runs/{id}/log\">Raw log</a> (JSON Lines)</p>\
-         <script src=\"/assets/times.js\"></script><script src=\"/assets/run.js\" data-run=\"{id}\" data-ended=\"{ended}\" data-from=\"{from}\"></script>",
-        head = head(run),
-        notes = notes(run, log),
-        jobs = jobs(run, log, *with_lines),
-        own = own.markup(),
-        summaries = summaries(run),
-        artifacts = artifact_list(&run.id, artifacts),
-        open = if run.jobs.is_empty() { " open" } else { "" },
-        cut = if log.is_cut {
-            "<p class=\"reason\">The log has more lines than a page shows: the raw log has them all.</p>"
-        } else {
-            ""
-        },
-        id = escaped(&run.id),
-        from = log.bytes,
-    );
-    let again = if ended {
-        ""
-    } else {
-        "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>"
+    let main = html! {
+        div id="head" { (head(run)) }
+        div id="notes" { (notes(run, log)) }
+        div id="jobs" { (jobs(run, log, *with_lines)) }
+        div id="more" { (summaries(run)) (artifact_list(&run.id, artifacts)) }
+        details class="step" id="own" open[run.jobs.is_empty()] {
+            summary { span class="title" { "Log of the run itself" } }
+            (own.markup())
+        }
+        @if log.is_cut {
+            p class="reason" { "The log has more lines than a page shows: the raw log has them all." }
+        }
+        p { a href={ "/runs/" (Visible(&run.id)) "/log" } { "Raw log" } " (JSON Lines)" }
+        script src="/assets/times.js" {}
+        script src="/assets/run.js" data-run=(Visible(&run.id)) data-ended=(ended.to_string()) data-from=(log.bytes) {}
     };
+    let refresh = html! { noscript { meta http-equiv="refresh" content="10"; } };
     let title = format!("{} {} · {}", name(run), number(run), run.repository);
-    frame(&title, again, &main, *can_sign_out)
+    frame(&title, (!ended).then_some(refresh), &main, *can_sign_out)
 }
 
-fn head(run: &RunRecord) -> String {
-    let badge = badge(&word(&run.state));
-    let mut head = format!(
-        "<h1>{badge} {} <span class=\"number\">{}</span></h1>{}<dl class=\"facts\">",
-        escaped(name(run)),
-        number(run),
-        action(run),
-    );
-    for (what, value) in facts(run) {
-        let _ = write!(head, "<div><dt>{what}</dt><dd>{value}</dd></div>");
+fn head(run: &RunRecord) -> Markup {
+    let state = word(&run.state);
+    html! {
+        h1 {
+            (badge(&state)) " " (Visible(name(run))) " "
+            span class="number" { (number(run)) }
+        }
+        (action(run))
+        dl class="facts" {
+            @for (name, value) in facts(run) { div { dt { (name) } dd { (value) } } }
+        }
+        @if let Some(reason) = own_reason(run) {
+            pre class={ "reason of-" (state) } { (Visible(reason)) }
+        }
     }
-    head.push_str("</dl>");
-    if let Some(reason) = own_reason(run) {
-        let _ = write!(
-            head,
-            "<pre class=\"reason of-{}\">{}</pre>",
-            word(&run.state),
-            escaped(reason)
-        );
-    }
-    head
 }
 
 /// What is known of a run, as names and markup.
-fn facts(run: &RunRecord) -> Vec<(&'static str, String)> {
-    let (what, branch) = reference(&run.reference);
-    let event = match &run.action {
-        Some(action) => format!("{} ({})", escaped(&run.event), escaped(action)),
-        None => escaped(&run.event),
+fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
+    let (kind, branch) = reference(&run.reference);
+    let event = html! {
+        (Visible(&run.event))
+        @if let Some(action) = &run.action { " (" (Visible(action)) ")" }
     };
     let mut facts = vec![("Repository", linked(run, "", &run.repository))];
-    facts.extend(
-        run.workflow_file
-            .as_ref()
-            .map(|file| ("Workflow file", escaped(file).replace('/', "/<wbr>"))),
-    );
+    facts.extend(run.workflow_file.as_ref().map(|file| {
+        let parts = file.split('/').enumerate();
+        let file = html! {
+            @for (index, part) in parts {
+                @if index > 0 { "/" wbr; }
+                (Visible(part))
+            }
+        };
+        ("Workflow file", file)
+    }));
     facts.push(("Event", event));
-    facts.push((what, escaped(&branch)));
+    facts.push((kind, Visible(&branch).render()));
     let sha = run.sha.get(..12).unwrap_or(&run.sha);
     facts.push(("Commit", linked(run, &format!("/commit/{}", run.sha), sha)));
     if !run.actor.is_empty() {
-        facts.push(("Actor", escaped(&run.actor)));
+        facts.push(("Actor", Visible(&run.actor).render()));
     }
     let from = run.started_at.unwrap_or(run.created_at);
     facts.push(("Started", time(from)));
     facts.push(("Duration", took(from, run.ended_at)));
-    for (what, other) in [
+    for (name, other) in [
         ("Former attempt", &run.repeats),
         ("Next attempt", &run.repeated_by),
     ] {
         facts.extend(other.as_ref().map(|id| {
-            let id = escaped(id);
-            (what, format!("<a href=\"/runs/{id}\">{id}</a>"))
+            let id = Visible(id);
+            (name, html! { a href={ "/runs/" (id) } { (id) } })
         }));
     }
     facts
 }
 
 /// A link below the repository's page, when its address is one that a browser may be sent to.
-fn linked(run: &RunRecord, path: &str, text: &str) -> String {
+fn linked(run: &RunRecord, path: &str, text: &str) -> Markup {
     let page = run
         .repository_url
         .as_deref()
         .and_then(|page| url::Url::parse(page).ok());
     match page.filter(|page| matches!(page.scheme(), "http" | "https")) {
-        Some(page) => format!(
-            "<a href=\"{}{}\" rel=\"noreferrer\">{}</a>",
-            escaped(page.as_str().trim_end_matches('/')),
-            escaped(path),
-            escaped(text)
-        ),
-        None => escaped(text),
+        Some(page) => {
+            let page = page.as_str().trim_end_matches('/');
+            html! {
+                a href={ (Visible(page)) (Visible(path)) } rel="noreferrer" { (Visible(text)) }
+            }
+        }
+        None => Visible(text).render(),
     }
 }
 
 /// What can be done: a run that goes on can be ended, an ended one run again, unless that was done.
-fn action(run: &RunRecord) -> String {
-    let (what, label) = match (&run.repeated_by, run.state.is_terminal()) {
+fn action(run: &RunRecord) -> Markup {
+    let (action, label) = match (&run.repeated_by, run.state.is_terminal()) {
         (_, false) => ("cancel", "Cancel"),
         (None, true) => ("rerun", "Re-run"),
-        (Some(_), true) => return String::new(),
+        (Some(_), true) => return Markup::default(),
     };
-    format!(
-        "<form class=\"action\" method=\"post\" action=\"/runs/{}/{what}\"><button>{label}</button></form>",
-        escaped(&run.id)
-    )
+    html! {
+        form class="action" method="post" action={ "/runs/" (Visible(&run.id)) "/" (action) } {
+            button { (label) }
+        }
+    }
 }
 
 /// Why the run ended as it did, unless one of its jobs says so.
@@ -163,91 +154,93 @@ fn own_reason(run: &RunRecord) -> Option<&str> {
 }
 
 /// Jobs in the order of the workflow's file; those that have not begun too, while they may.
-fn jobs(run: &RunRecord, log: &RunLog, with_lines: bool) -> String {
-    let ended = run.state.is_terminal();
-    let place = |key: &str| run.job_order.iter().position(|known| known == key);
-    let mut all: Vec<((usize, usize), String)> = Vec::new();
+fn jobs(run: &RunRecord, log: &RunLog, with_lines: bool) -> Markup {
+    let run_ended = run.state.is_terminal();
+    let view = JobView {
+        log,
+        with_lines,
+        run_ended,
+    };
+    let position = |key: &str| run.job_order.iter().position(|known| known == key);
+    let mut all: Vec<((usize, usize), Markup)> = Vec::new();
     for (index, record) in run.jobs.iter().enumerate() {
-        let place = place(&record.key).unwrap_or(usize::MAX);
-        all.push((
-            (place, record.instance),
-            job(record, index, log, with_lines, ended),
-        ));
+        let position = position(&record.key).unwrap_or(usize::MAX);
+        all.push(((position, record.instance), job(record, index, view)));
     }
-    for (place, key) in run.job_order.iter().enumerate().filter(|_| !ended) {
+    for (position, key) in run.job_order.iter().enumerate().filter(|_| !run_ended) {
         if !run.jobs.iter().any(|job| job.key == *key) {
-            all.push(((place, 0), waiting(key)));
+            all.push(((position, 0), waiting(key)));
         }
     }
-    all.sort_by_key(|(place, _)| *place);
-    all.into_iter().map(|(_, job)| job).collect()
+    all.sort_by_key(|(position, _)| *position);
+    html! { @for (_, job) in all { (job) } }
 }
 
-/// Notices, warnings and errors of steps, with links to their lines. The ends of steps are shown with the steps.
-fn notes(run: &RunRecord, log: &RunLog) -> String {
-    let mut rows = String::new();
-    for (index, job) in run.jobs.iter().enumerate() {
-        rows.push_str(&notes_of(index, job, log));
+/// Notices, warnings and errors of steps, with links to their lines. The ends of steps are shown
+/// with the steps.
+fn notes(run: &RunRecord, log: &RunLog) -> Markup {
+    let jobs = run.jobs.iter().enumerate();
+    let rows: Vec<Markup> = jobs
+        .flat_map(|(index, job)| notes_of(index, job, log))
+        .collect();
+    html! {
+        @if !rows.is_empty() {
+            h2 { "Annotations" }
+            ul class="notes" { @for row in rows { (row) } }
+        }
     }
-    if rows.is_empty() {
-        return rows;
-    }
-    format!("<h2>Annotations</h2><ul class=\"notes\">{rows}</ul>")
 }
 
-fn notes_of(index: usize, job: &JobRecord, log: &RunLog) -> String {
-    let mut rows = String::new();
+fn notes_of(index: usize, job: &JobRecord, log: &RunLog) -> Vec<Markup> {
+    let mut rows = Vec::new();
     for step in &job.steps {
         for (line, kind, text) in log.notes(&job.name, step.number) {
             if step.reason.as_deref() == Some(text) {
                 continue;
             }
-            let _ = write!(
-                rows,
-                "<li class=\"{kind}\"><a href=\"#j{index}s{number}-{line}\">{job}, {step}</a> {text}</li>",
-                kind = class(kind),
-                number = step.number,
-                job = escaped(&job.name),
-                step = escaped(&step.name),
-                text = super::ansi::markup(text),
-            );
+            let anchor = format!("#j{index}s{}-{line}", step.number);
+            rows.push(html! {
+                li class=(class(kind)) {
+                    a href=(anchor) { (Visible(&job.name)) ", " (Visible(&step.name)) }
+                    " " (super::ansi::markup(text))
+                }
+            });
         }
     }
     rows
 }
 
-fn summaries(run: &RunRecord) -> String {
-    let mut all = String::new();
-    for job in &run.jobs {
-        let written = job.steps.iter().filter_map(|step| step.summary.as_deref());
-        for summary in written {
-            let _ = write!(
-                all,
-                "<h2>Summary of {}</h2><div class=\"summary\">{}</div>",
-                escaped(&job.name),
-                super::markdown::markup(summary)
-            );
+fn summaries(run: &RunRecord) -> Markup {
+    html! {
+        @for job in &run.jobs {
+            @for summary in job.steps.iter().filter_map(|step| step.summary.as_deref()) {
+                h2 { "Summary of " (Visible(&job.name)) }
+                div class="summary" { (super::markdown::markup(summary)) }
+            }
         }
     }
-    all
 }
 
-fn artifact_list(run: &str, artifacts: &[Stored]) -> String {
-    if artifacts.is_empty() {
-        return String::new();
+fn artifact_list(run: &str, artifacts: &[Artifact]) -> Markup {
+    html! {
+        @if !artifacts.is_empty() {
+            h2 { "Artifacts" }
+            ul {
+                @for artifact in artifacts {
+                    li {
+                        a href={ "/runs/" (Visible(run)) "/artifacts/" (Visible(&in_path(&artifact.name))) } {
+                            (Visible(&artifact.name))
+                        }
+                        " (" (config_core::ByteSize::new(artifact.bytes).to_string()) ")"
+                    }
+                }
+            }
+        }
     }
-    let mut list = String::from("<h2>Artifacts</h2><ul>");
-    for stored in artifacts {
-        let path: String = url::form_urlencoded::byte_serialize(stored.name.as_bytes()).collect();
-        let _ = write!(
-            list,
-            "<li><a href=\"/runs/{}/artifacts/{}\">{}</a> ({})</li>",
-            escaped(run),
-            escaped(&path.replace('+', "%20")),
-            escaped(&stored.name),
-            config_core::ByteSize::new(stored.bytes)
-        );
-    }
-    list.push_str("</ul>");
-    list
+}
+
+/// A name as a part of a path.
+fn in_path(name: &str) -> String {
+    let encoded: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    encoded.replace('+', "%20")
 }

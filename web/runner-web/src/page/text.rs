@@ -1,12 +1,16 @@
 //! Pieces of text as the pages show them.
 
-use std::fmt::Write as _;
-
+use maud::{Markup, Render, html};
 use runner_actors::RunRecord;
 
-/// Text of strangers as markup that shows it, with what would not be seen made visible.
-pub(super) fn escaped(text: &str) -> String {
-    edge_web::visible::markup(text)
+/// Text of strangers: nothing in it is markup, and what would not be seen is made visible.
+#[derive(Clone, Copy)]
+pub(super) struct Visible<'a>(pub(super) &'a str);
+
+impl Render for Visible<'_> {
+    fn render_to(&self, page: &mut String) {
+        page.push_str(&edge_web::visible::markup(self.0));
+    }
 }
 
 /// A value's word in the API: `timed_out`.
@@ -17,11 +21,8 @@ pub(super) fn word<T: serde::Serialize>(value: &T) -> String {
 }
 
 /// A state as a label; its word is one of ours.
-pub(super) fn badge(word: &str) -> String {
-    format!(
-        "<span class=\"state {word}\">{}</span>",
-        word.replace('_', " ")
-    )
+pub(super) fn badge(word: &str) -> Markup {
+    html! { span class={ "state " (word) } { (word.replace('_', " ")) } }
 }
 
 /// What a run is called.
@@ -57,10 +58,12 @@ pub(super) fn reference(reference: &str) -> (&'static str, String) {
 }
 
 /// From one time to another; while there is no end, it goes on, and the page's script counts.
-pub(super) fn took(from: u64, to: Option<u64>) -> String {
-    match to {
-        Some(to) => duration(to.saturating_sub(from)),
-        None => format!("<span data-since=\"{from}\">under way</span>"),
+pub(super) fn took(from: u64, to: Option<u64>) -> Markup {
+    html! {
+        @match to {
+            Some(to) => (duration(to.saturating_sub(from))),
+            None => span data-since=(from) { "under way" },
+        }
     }
 }
 
@@ -76,18 +79,12 @@ pub(super) fn duration(ms: u64) -> String {
 }
 
 /// A time; the page's script shows it in the reader's zone.
-pub(super) fn time(ms: u64) -> String {
+pub(super) fn time(ms: u64) -> Markup {
     let (day, second) = (ms / 86_400_000, ms / 1000 % 86_400);
     let (year, month, day) = date(day);
-    let mut text = String::new();
-    let _ = write!(
-        text,
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    );
-    format!("<time data-ms=\"{ms}\">{text}</time>")
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let text = format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC");
+    html! { time data-ms=(ms) { (text) } }
 }
 
 /// The date of a day since 1970-01-01, by the Gregorian calendar (Hinnant's algorithm).
@@ -109,14 +106,14 @@ mod tests {
     #[test]
     fn what_a_stranger_wrote_is_text() {
         assert_eq!(
-            escaped("<b title='x'>&\u{1b}"),
+            Visible("<b title='x'>&\u{1b}").render().0,
             "&lt;b title=&#39;x&#39;&gt;&amp;&lt;U+001B&gt;"
         );
     }
 
     #[test]
     fn times_and_durations_are_readable_without_a_script() {
-        let shown = |ms| time(ms).replace("</time>", "");
+        let shown = |ms| time(ms).0.replace("</time>", "");
         assert!(shown(951_827_696_000).ends_with("2000-02-29 12:34:56 UTC"));
         assert!(shown(1_795_343_708_123).ends_with("2026-11-22 10:35:08 UTC"));
         let durations = [400, 12_999, 185_000, 7_200_000].map(duration);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use git_engine::Transports;
-use outbound::http::AddressPolicy;
+use http_clients::http::AddressPolicy;
 use scripted_peers::Play;
 use serde_json::json;
 
@@ -325,4 +325,74 @@ fn r15_ids_and_names_that_climb_are_unknown() {
         let answer = runner.get(&path);
         assert!([400, 403, 404].contains(&answer.code), "{path}: {answer:?}");
     }
+}
+
+/// A tar of one file.
+fn tar_of(name: &str, text: &str) -> String {
+    let mut block = [0_u8; 512];
+    let mut put = |at: usize, field: &str| {
+        block[at..at + field.len()].copy_from_slice(field.as_bytes());
+    };
+    put(0, name);
+    put(100, "0000644\0");
+    put(108, "0000000\0");
+    put(116, "0000000\0");
+    put(124, &format!("{:011o}\0", text.len()));
+    put(136, "00000000000\0");
+    put(148, "        0");
+    put(257, "ustar\x0000");
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let head = String::from_utf8(block.to_vec()).unwrap();
+    let padding = "\0".repeat(512 - text.len() + 1024);
+    format!("{head}{text}{padding}")
+}
+
+#[test]
+fn t7_what_a_branch_saves_is_not_what_main_restores() {
+    const CACHED: &str = "name: CI\non: push\njobs:\n  test:\n    runs-on: x\n    steps:\n      - uses: actions/cache@v4\n        with: {path: /deps, key: deps-1, restore-keys: deps-}\n      - run: build\n";
+    const KEPT: [&str; 3] = ["POISON-OF-A-BRANCH", "BUILT-BY-MAIN", "NEVER-ASKED-FOR"];
+    static PACKED: AtomicU32 = AtomicU32::new(0);
+    let site = Site::playing(|command| {
+        if command
+            .argv
+            .iter()
+            .any(|word| word.contains(".runner-cache-"))
+        {
+            let nth = PACKED.fetch_add(1, Ordering::SeqCst);
+            return Play::exit(0).file("cache.tar", &tar_of("deps", KEPT[nth.min(2) as usize]));
+        }
+        Play::exit(0)
+    });
+    let runner = site.start_with(Setup {
+        change: |settings| {
+            settings.machines = vec![("x".to_owned(), http_clients::vmm::NewVm::default())];
+        },
+        ..Setup::default()
+    });
+    let job = |id: &str, branch: &str| {
+        let sha = site.commit(&format!("{CACHED}# {id}\n"));
+        let mut event = site.push(&sha);
+        event["ref"] = format!("refs/heads/{branch}").into();
+        let run = runner.run("push", id, &event);
+        let ended = runner.ended(&run);
+        assert_eq!(ended["state"], "succeeded", "{ended:#}");
+        runner.log(&run)
+    };
+    let sent = |what: &str| contains(&site.vmm.everything(), what.as_bytes());
+    let log = job("d-1", "evil");
+    assert!(log.contains("cache deps-1: "), "it is saved: {log}");
+    let log = job("d-2", "main");
+    assert!(log.contains("there is no cache for deps-1"), "{log}");
+    assert!(!sent(KEPT[0]), "a branch's cache came to main");
+    let log = job("d-3", "main");
+    assert!(log.contains("cache deps-1 is restored"), "{log}");
+    assert!(sent(KEPT[1]) && !sent(KEPT[0]));
+    // Another branch has the default branch's, not its neighbour's.
+    let log = job("d-4", "other");
+    assert!(log.contains("cache deps-1 is restored"), "{log}");
+    assert!(!sent(KEPT[0]) && !sent(KEPT[2]));
+    // And its own, where it has one.
+    job("d-5", "evil");
+    assert!(sent(KEPT[0]));
 }

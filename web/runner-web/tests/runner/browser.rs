@@ -1,5 +1,5 @@
-//! The pages in a real Chromium: without sideways scrolling, readable in both schemes, live, and by keyboard, session and link.
-//! With SCREENSHOTS=folder it leaves pictures there.
+//! The pages in a real Chromium: without sideways scrolling, readable in both schemes, live, and by
+//! keyboard, session and link. With SCREENSHOTS=folder it leaves pictures there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

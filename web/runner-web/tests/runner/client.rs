@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::Value;
 
-use crate::harness::{PATIENCE, Runner, sign, within};
+use crate::harness::{Runner, TEST_TIMEOUT, sign, within};
 
 /// An answer.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Runner {
     /// Sends bytes and reads until the connection is closed.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         // A server that refuses a body may close before all of it was sent.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();

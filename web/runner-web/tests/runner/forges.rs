@@ -1,4 +1,5 @@
-//! What real forges and strangers do: bombs, jobs of one name, clones that are refused, heads that move back, webhooks that get lost.
+//! What real forges and strangers do: bombs, jobs of one name, clones that are refused, heads that
+//! move back, webhooks that get lost.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

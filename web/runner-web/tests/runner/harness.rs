@@ -1,4 +1,5 @@
-//! A site: a repository, a scripted forge and VM manager, and the runner, which can be stopped and started again.
+//! A site: a repository, a scripted forge and VM manager, and the runner, which can be stopped and
+//! started again.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -20,10 +21,11 @@ use tokio::sync::oneshot;
 
 pub(crate) const SECRET: &str = "the webhook's secret";
 /// With a machine under load; nothing is measured by it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 pub(crate) const TOKEN: &str = "forge-token-0123456789";
 
-/// Peers on a thread of their own, where they are served while the test waits; it ends with the process.
+/// Peers on a thread of their own, where they are served while the test waits; it ends with the
+/// process.
 pub(crate) fn served<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -118,7 +120,7 @@ impl Site {
             secret("KEY", "hunter2-hunter2"),
             secret("OTHER", "p@ss/word+1"),
         ];
-        settings.caretaker_every = Some(Duration::from_millis(200));
+        settings.gc_interval = Some(Duration::from_millis(200));
         settings.model = setup.model;
         (setup.change)(&mut settings);
         let options = ServerOptions {
@@ -219,10 +221,11 @@ impl Runner {
         let (started, starts) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                // The lock of a former life is held until a git that was just started closes what it inherited.
+                // The lock of a former life is held until a git that was just started closes what
+                // it inherited.
                 let mut store = Store::open(&settings.data, &Options::new("workflow-runner"));
                 let began = Instant::now();
-                while store.is_err() && began.elapsed() < PATIENCE {
+                while store.is_err() && began.elapsed() < TEST_TIMEOUT {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     store = Store::open(&settings.data, &Options::new("workflow-runner"));
                 }
@@ -278,7 +281,7 @@ pub(crate) fn within(mut check: impl FnMut() -> bool) -> bool {
         if check() {
             return true;
         }
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > TEST_TIMEOUT {
             return false;
         }
         std::thread::park_timeout(Duration::from_millis(20));

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use scripted_peers::{Misbehaviour, Play};
 use serde_json::json;
 
-use crate::harness::{PATIENCE, Runner, Setup, Site, status, within};
+use crate::harness::{Runner, Setup, Site, TEST_TIMEOUT, status, within};
 
 fn workflow(rest: &str) -> String {
     format!(
@@ -18,7 +18,8 @@ fn given_back(site: &Site, runner: &Runner) -> bool {
     within(|| site.vmm.vms().is_empty()) && runner.get("/health").code == 200
 }
 
-/// Bytes of output: 96 MiB, since this is not an optimised build; `ORRERY_FLOOD_MIB=1024` for the whole gigabyte.
+/// Bytes of output: 96 MiB, since this is not an optimised build; `ORRERY_FLOOD_MIB=1024` for the
+/// whole gigabyte.
 fn flood() -> u64 {
     let asked = std::env::var("ORRERY_FLOOD_MIB").ok();
     asked.map_or(96, |mib| mib.parse().unwrap()) << 20
@@ -57,7 +58,7 @@ fn r10_f11_a_flood_of_output_is_kept_head_and_tail_in_bounded_memory() {
     let begun = Instant::now();
     while runner.record(&run).get("ended_at").is_none() {
         most = most.max(memory());
-        assert!(begun.elapsed() < 3 * PATIENCE, "it does not end");
+        assert!(begun.elapsed() < 3 * TEST_TIMEOUT, "it does not end");
         std::thread::park_timeout(Duration::from_millis(50));
     }
     let record = runner.record(&run);
@@ -259,7 +260,7 @@ fn r12_a_manager_that_dies_in_the_middle_is_waited_for_a_little_then_the_job_is_
         1,
         "what came before is not logged twice: {log}"
     );
-    // It could not be given back: the caretaker does, and asks for what is stuck.
+    // It could not be given back: the garbage collector does, and asks for what is stuck.
     assert!(given_back(&site, &runner));
     let stuck = within(|| {
         site.vmm
@@ -303,10 +304,10 @@ fn r13_machines_are_ordered_without_a_network_unless_the_label_says_so() {
     let site = Site::new();
     let setup = Setup {
         change: |settings| {
-            let network = |network: Option<&str>| outbound::vmm::NewVm {
-                network: network.map(str::to_owned),
-                allow: network.map(|_| vec!["pkg.test".to_owned()]),
-                ..outbound::vmm::NewVm::default()
+            let network = |network: Option<&str>| http_clients::vmm::NewVm {
+                network: network.map(|_| http_clients::vmm::Network::User),
+                allow: network.map(|_| serde_json::from_str(r#"["pkg.test"]"#).unwrap()),
+                ..http_clients::vmm::NewVm::default()
             };
             settings.machines = vec![
                 ("x".to_owned(), network(None)),

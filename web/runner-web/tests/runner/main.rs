@@ -1,4 +1,5 @@
-//! The runner as a whole, over its real HTTP edge, with a real store and real git; only machines, forge and model are scripted.
+//! The runner as a whole, over its real HTTP edge, with a real store and real git; only machines,
+//! forge and model are scripted.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that fails here should say where"
@@ -16,7 +17,5 @@ mod pages;
 mod real_model;
 mod receiver;
 mod repeated;
-mod restarts;
-mod schedules;
 mod secrets;
 mod stored;

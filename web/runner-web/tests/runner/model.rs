@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbound::llm::LlmProtocol;
+use http_clients::llm::LlmProtocol;
 use runner_actors::ModelServer;
 use scripted_peers::{Answer, ScriptedLlm};
 use serde_json::{Value, json};
@@ -47,7 +47,8 @@ fn start(site: &Site, base: &str, protocol: LlmProtocol) -> Runner {
     })
 }
 
-/// Runs the workflow with a model that answers so; gives the record, and the runner, which still has statuses to post.
+/// Runs the workflow with a model that answers so; gives the record, and the runner, which still
+/// has statuses to post.
 fn asked(site: &Site, base: &str, protocol: LlmProtocol) -> (Runner, Value) {
     let runner = start(site, base, protocol);
     let sha = site.commit(WORKFLOW);

@@ -3,7 +3,7 @@
 use scripted_peers::Play;
 
 use crate::client::Answer;
-use crate::harness::{Runner, Setup, Site, status, within};
+use crate::harness::{Runner, Setup, Site, TEST_TIMEOUT, status, within};
 
 pub(crate) const TOKEN: &str = "an api token of some length";
 const HTML: (&str, &str) = ("Accept", "text/html,*/*");
@@ -32,7 +32,7 @@ pub(crate) fn setup() -> Setup {
     Setup {
         token: Some(TOKEN),
         change: |settings| {
-            settings.machines = vec![("x".to_owned(), outbound::vmm::NewVm::default())];
+            settings.machines = vec![("x".to_owned(), http_clients::vmm::NewVm::default())];
         },
         ..Setup::default()
     }
@@ -148,6 +148,35 @@ fn t11_a_cookie_opens_nothing_after_signing_out() {
     let out = runner.ask("POST", "/sign-out", &[session, OWN], b"");
     assert_eq!(out.code, 303);
     assert_eq!((code(&left), code(&stays)), (401, 200));
+}
+
+#[test]
+fn t11_a_followed_log_ends_when_its_session_is_signed_out() {
+    use std::io::{Read as _, Write as _};
+
+    let site = Site::playing(plays);
+    let runner = site.start_with(setup());
+    let sha = site
+        .commit("name: CI\non: push\njobs:\n  test:\n    runs-on: x\n    steps: [{run: hangs}]\n");
+    let run = runner.run("push", "d-1", &site.push(&sha));
+    let entered = sign_in(&runner, TOKEN, &[OWN]);
+    let cookie = header(&entered, "set-cookie").split(';').next().unwrap();
+    let mut stream = std::net::TcpStream::connect(runner.address).unwrap();
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+    let path = format!("/runs/{run}/log?follow=1");
+    let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let (mut told, mut buffer) = (String::new(), [0; 4096]);
+    while !told.contains("hanging") {
+        let read = stream.read(&mut buffer).unwrap();
+        assert!(read > 0, "it ends too early: {told}");
+        told.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    let out = runner.ask("POST", "/sign-out", &[("Cookie", cookie), OWN], b"");
+    assert_eq!(out.code, 303);
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).expect("the stream ends");
+    assert!(!rest.contains("event: end"), "the run goes on: {rest}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! A real OpenAI-style server, llama.cpp with a random model: it keeps to the schema, what it says makes no sense, and so nothing is run.
+//! A real OpenAI-style server, llama.cpp with a random model: it keeps to the schema, what it says
+//! makes no sense, and so nothing is run.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use config_core::Secret;
-use outbound::llm::LlmProtocol;
+use http_clients::llm::LlmProtocol;
 use runner_actors::ModelServer;
 
 use crate::harness::{Setup, Site, status};
@@ -76,7 +77,8 @@ fn r08_a_real_model_that_talks_nonsense_runs_nothing() {
         let record = runner.ended(&run);
         let state = record["state"].as_str().unwrap();
         let said = record["reason"].as_str().unwrap();
-        // Refused when the plan is whole and another; failed when the model was cut off in it, or could not be asked.
+        // Refused when the plan is whole and another; failed when the model was cut off in it, or
+        // could not be asked.
         assert!(["refused", "failed"].contains(&state), "{record:#}");
         assert!(
             said.contains("workflow parsing failed") && said.contains(reason),

@@ -1,6 +1,8 @@
-//! W: the runner's receiver of webhooks. The verifier's own cases stand in forge-core and edge-web; here they go through the whole runner.
+//! W: the runner's receiver of webhooks. The verifier's own cases stand in forge-core and edge-web;
+//! here they go through the whole runner.
 //!
-//! W20 to W24 and W28 are about comments, which start nothing here (`w21`). W07 is a check of forge-core's sources.
+//! W20 to W24 and W28 are about comments, which start nothing here (`w21`). W07 is a check of
+//! forge-core's sources.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +12,7 @@ use scripted_peers::Play;
 use serde_json::{Value, json};
 
 pub(crate) use crate::client::contains;
-use crate::harness::{PATIENCE, Runner, SECRET, Setup, Site, push, sign, status};
+use crate::harness::{Runner, SECRET, Setup, Site, TEST_TIMEOUT, push, sign, status};
 
 pub(crate) const WORKFLOW: &str = "name: CI\non: [push, pull_request]\njobs:\n  build:\n    runs-on: x\n    steps:\n      - run: make\n";
 
@@ -188,7 +190,7 @@ fn w10_a_trickling_body_is_closed_and_others_go_on() {
     let site = Site::new();
     let runner = site.start();
     let mut slow = TcpStream::connect(runner.address).unwrap();
-    slow.set_read_timeout(Some(PATIENCE)).unwrap();
+    slow.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     slow.write_all(b"POST /webhook HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{").unwrap();
     let good = body();
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Setup, Site, push};
+use crate::harness::{Setup, Site, push, within};
 
 #[test]
 fn w13_w14_w15_a_delivery_is_worked_on_once() {
@@ -67,4 +67,28 @@ fn a_run_that_was_forgotten_is_not_named() {
     let again = runner.deliver("push", "d-1", &first);
     let expected = json!({ "delivery": "d-1", "status": "duplicate" });
     assert_eq!((again.code, again.json()), (200, expected));
+}
+
+#[test]
+fn u8_no_more_runs_are_kept_than_asked_for_after_a_burst() {
+    let site = Site::new();
+    let runner = site.start_with(Setup {
+        change: |settings| settings.keep_runs = 3,
+        ..Setup::default()
+    });
+    // They come faster than they end: no later delivery forgets them.
+    for number in 1..41 {
+        let sha = format!("{number:040x}");
+        runner.run(
+            "push",
+            &format!("d-{number}"),
+            &push("https://forge.invalid/a/b.git", &sha),
+        );
+    }
+    let mut kept = Vec::new();
+    let few = within(|| {
+        kept = runner.runs();
+        kept.len() == 3
+    });
+    assert!(few, "{} runs are kept", kept.len());
 }

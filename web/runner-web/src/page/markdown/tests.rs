@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// What a text becomes.
+fn markup(markdown: &str) -> String {
+    super::markup(markdown).into_string()
+}
+
 #[track_caller]
 fn shows(markdown: &str, expected: &str) {
     assert_eq!(markup(markdown).trim_end(), expected, "{markdown}");

@@ -1,0 +1,108 @@
+//! Artifacts of runs, as files of the host.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::now_ms;
+use crate::stored_tar::{MAX_STORED, PendingTar, entries, hashed};
+
+/// Where artifacts are kept.
+#[derive(Debug, Clone)]
+pub struct ArtifactStore {
+    directory: PathBuf,
+}
+
+/// What is known of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// As the workflow calls it.
+    pub name: String,
+    /// Bytes of the tar.
+    pub bytes: u64,
+    /// When it was stored, in milliseconds since the Unix epoch.
+    pub at: u64,
+}
+
+impl ArtifactStore {
+    /// Artifacts below the runner's data.
+    pub(crate) fn new(data: &Path) -> Self {
+        Self {
+            directory: data.join("artifacts"),
+        }
+    }
+
+    /// The directory of a run's artifacts: a run sees its own only.
+    fn of_run(&self, run: &str) -> PathBuf {
+        self.directory.join(hashed(run))
+    }
+
+    /// A file to write a new artifact to.
+    pub(crate) fn create(&self, run: &str, name: &str) -> std::io::Result<PendingTar> {
+        PendingTar::new(&self.of_run(run), name)
+    }
+
+    /// Makes a written artifact count, in place of what had its name; gives its size.
+    pub(crate) fn keep(&self, pending: PendingTar) -> std::io::Result<u64> {
+        let at = now_ms();
+        let kept = pending.keep_as(MAX_STORED, |name, bytes| {
+            serde_json::to_vec(&Artifact {
+                name: name.to_owned(),
+                bytes,
+                at,
+            })
+        })?;
+        Ok(kept.bytes)
+    }
+
+    /// The artifact of this name.
+    #[must_use]
+    pub fn find(&self, run: &str, name: &str) -> Option<PathBuf> {
+        let path = self.of_run(run).join(format!("{}.tar", hashed(name)));
+        path.is_file().then_some(path)
+    }
+
+    /// All artifacts of a run, by name.
+    #[must_use]
+    pub fn list(&self, run: &str) -> Vec<Artifact> {
+        let entries = entries(&self.of_run(run)).into_iter();
+        let mut artifacts: Vec<Artifact> = entries.map(|(artifact, _)| artifact).collect();
+        artifacts.sort_by(|a, b| a.name.cmp(&b.name));
+        artifacts
+    }
+
+    /// Forgets a run's artifacts.
+    pub(crate) fn remove_run(&self, run: &str) {
+        // Gone already, or never there.
+        let _ = std::fs::remove_dir_all(self.of_run(run));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tar_guard::tar_of;
+
+    #[test]
+    fn r15_names_never_become_paths_and_runs_see_their_own_only() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let artifacts = ArtifactStore::new(directory.path());
+        let mut pending = artifacts.create("run-1", "../../x").unwrap();
+        pending.write(&tar_of("x", 3)).unwrap();
+        artifacts.keep(pending).unwrap();
+        assert!(
+            artifacts
+                .find("run-1", "../../x")
+                .unwrap()
+                .starts_with(directory.path())
+        );
+        assert_eq!(artifacts.find("run-2", "../../x"), None);
+        assert_eq!(artifacts.list("run-1")[0].name, "../../x");
+        drop(artifacts.create("run-1", "half").unwrap());
+        assert_eq!(
+            artifacts.list("run-1").len(),
+            1,
+            "what was not kept does not count"
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! The garbage collector: gives VMs of runs that have ended back, has statuses that the forge lost
+//! posted again, forgets the oldest runs.
+//!
+//! A VM is left over when the answer to a request never arrived, when giving it back failed, or
+//! when the runner was killed between the request and its record. The manager's leases end those
+//! too; this is sooner, and it is counted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, WrapFuture};
+use forge_actors::OutboxWorker;
+use forge_actors::messages::VerifyStatuses;
+use forge_core::{CommitSha, ObjectFormats};
+use http_clients::vmm::{Vm, VmmClient, VmmError};
+use store::Store;
+use supervision::ChildRef;
+
+use crate::clock::now_ms;
+use crate::counters::RunCounters;
+use crate::ledger::RunRecorder;
+use crate::records::RunRecord;
+use crate::rows;
+use crate::run_files::RunFiles;
+use crate::settings::RunnerSettings;
+use crate::vmm_status::VmmStatus;
+
+/// Time between two collections.
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
+/// Commits whose statuses are compared with the forge's in one collection.
+const MAX_VERIFIED_COMMITS: usize = 20;
+/// Statuses of runs that ended longer ago are not compared.
+const RECENT_MS: u64 = 600_000;
+
+/// Removes what ended runs left.
+#[derive(Clone)]
+pub(crate) struct RunGarbageCollector {
+    settings: Arc<RunnerSettings>,
+    store: Store,
+    files: RunFiles,
+    /// Posts statuses that the forge has lost.
+    outbox: Option<ChildRef<OutboxWorker>>,
+    vmm_status: VmmStatus,
+    counters: Arc<RunCounters>,
+}
+
+impl RunGarbageCollector {
+    pub(crate) fn new(
+        settings: &Arc<RunnerSettings>,
+        recorder: &RunRecorder,
+        files: RunFiles,
+        vmm_status: VmmStatus,
+    ) -> Self {
+        Self {
+            settings: Arc::clone(settings),
+            store: recorder.store.clone(),
+            files,
+            outbox: recorder.outbox.clone(),
+            vmm_status,
+            counters: Arc::clone(&recorder.counters),
+        }
+    }
+}
+
+impl Actor for RunGarbageCollector {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let collector = self.clone();
+        let collections = async move {
+            let interval = collector.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
+            loop {
+                tokio::time::sleep(interval).await;
+                collector.collect().await;
+            }
+        };
+        ctx.spawn(collections.into_actor(self));
+    }
+}
+
+impl RunGarbageCollector {
+    async fn collect(&self) {
+        let vms = self.collect_vms().await;
+        let trouble = vms.as_ref().err().map(ToString::to_string);
+        self.vmm_status.set_trouble(trouble);
+        if let Err(error) = vms {
+            tracing::debug!(event = "run.gc_failed", %error, "the VM manager's VMs cannot be looked at now");
+        }
+        self.verify_statuses().await;
+        self.forget_oldest().await;
+    }
+
+    /// Gives back every VM of ours whose job has ended.
+    async fn collect_vms(&self) -> Result<(), VmmError> {
+        let vmm = self.settings.vmm_client();
+        if self.vmm_status.has_leak() {
+            // A VM could not be given back: the manager releases what is stuck there.
+            let released = vmm.release_stuck().await?;
+            for vm in released.released {
+                self.note_recovered(&vm.id, &vm.reason);
+            }
+            self.vmm_status.clear_leak();
+        }
+        for vm in vmm.list().await? {
+            if self.is_left_over(&vm).await {
+                self.give_back(&vmm, &vm).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn give_back(&self, vmm: &VmmClient, vm: &Vm) {
+        match vmm.delete(&vm.id).await {
+            Ok(()) => self.note_recovered(&vm.id, "its job has ended"),
+            Err(error) => {
+                self.vmm_status.report_leak();
+                tracing::warn!(event = "run.vm_not_returned", vm = %vm.id, %error, "a VM could not be given back; the garbage collector tries again");
+            }
+        }
+    }
+
+    fn note_recovered(&self, vm: &str, reason: &str) {
+        self.counters.vm_recovered();
+        tracing::warn!(
+            event = "run.vm_recovered",
+            vm,
+            reason,
+            "a VM was left over and is given back"
+        );
+    }
+
+    /// Whether a VM is of a job of ours that has ended.
+    async fn is_left_over(&self, vm: &Vm) -> bool {
+        let Some(owner) = vm.owner.as_deref().and_then(VmOwner::parse) else {
+            return false;
+        };
+        let run = owner.run.to_owned();
+        // Others' runs may have the same manager: an unknown run's VM is not ours to end.
+        let record = self.store.read(move |rows| rows::run(rows, &run)).await;
+        match record {
+            Ok(Some(record)) => owner.has_ended(&record),
+            _ => false,
+        }
+    }
+
+    /// Forgets the oldest ended runs beyond `keep_runs`: a burst of deliveries comes while nothing
+    /// has ended yet, and no delivery may follow that would do it.
+    async fn forget_oldest(&self) {
+        let keep = self.settings.keep_runs;
+        loop {
+            let forgotten = self
+                .store
+                .write(move |rows| rows::forget_oldest(rows, keep));
+            // A store that fails says so itself; the next collection does the rest.
+            let forgotten: Vec<String> = forgotten.await.unwrap_or_default();
+            if forgotten.is_empty() {
+                return;
+            }
+            self.files.remove(forgotten);
+        }
+    }
+
+    /// Compares the statuses of runs that go on, or ended lately, with what the forge has.
+    async fn verify_statuses(&self) {
+        let Some(outbox) = &self.outbox else {
+            return;
+        };
+        let Ok(runs) = self.store.read(|rows| rows::all(rows)).await else {
+            return;
+        };
+        let oldest = now_ms().saturating_sub(RECENT_MS);
+        let recent = runs
+            .iter()
+            .rev()
+            .filter(|run| run.ended_at.is_none_or(|at| at > oldest));
+        let mut commits: Vec<(&str, &str)> = recent
+            .map(|run| (run.repository.as_str(), run.sha.as_str()))
+            .collect();
+        commits.dedup();
+        for (repository, sha) in commits.into_iter().take(MAX_VERIFIED_COMMITS) {
+            let (Ok(repo), Ok(sha)) = (
+                repository.parse(),
+                CommitSha::parse(sha, ObjectFormats::Sha1AndSha256),
+            ) else {
+                continue;
+            };
+            // What the forge misses is due again; what cannot be asked now is asked at the next
+            // collection.
+            let _ = outbox.ask(VerifyStatuses { repo, sha }).await;
+        }
+    }
+}
+
+/// Which job a VM is of, as its request said.
+#[derive(Debug, PartialEq, Eq)]
+struct VmOwner<'a> {
+    run: &'a str,
+    incarnation: u64,
+    index: usize,
+}
+
+impl<'a> VmOwner<'a> {
+    /// `run-<run>-<incarnation>-<index>`.
+    fn parse(owner: &'a str) -> Option<Self> {
+        let (rest, index) = owner.strip_prefix("run-")?.rsplit_once('-')?;
+        let (run, incarnation) = rest.rsplit_once('-')?;
+        Some(Self {
+            run,
+            incarnation: incarnation.parse().ok()?,
+            index: index.parse().ok()?,
+        })
+    }
+
+    fn has_ended(&self, record: &RunRecord) -> bool {
+        if record.state.is_terminal() || self.incarnation < record.incarnation() {
+            return true;
+        }
+        let job = record.jobs.get(self.index);
+        self.incarnation == record.incarnation() && job.is_some_and(|job| job.ended_at.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_name_run_attempt_and_job() {
+        let owner = VmOwner::parse("run-019a-b-c-2-11").unwrap();
+        assert_eq!(
+            (owner.run, owner.incarnation, owner.index),
+            ("019a-b-c", 2, 11)
+        );
+        for other in ["build", "run-", "run-a-b", "run-a-x-1", "walk-a-1-1"] {
+            assert_eq!(VmOwner::parse(other), None, "{other}");
+        }
+    }
+}

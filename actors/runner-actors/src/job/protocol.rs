@@ -1,0 +1,124 @@
+//! What a run and its jobs tell each other.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_clients::vmm::NewVm;
+use runner_core::context::RunFacts;
+use runner_core::event::EventContext;
+use runner_core::expr::Contexts;
+use runner_core::plan::{JobInstance, Plan};
+use runner_core::state::Conclusion;
+use tokio::sync::mpsc;
+
+use crate::artifacts::ArtifactStore;
+use crate::caches::CacheStore;
+use crate::records::{JobEnd, StepRecord};
+use crate::vmm_status::VmmStatus;
+
+/// Everything a job needs to run.
+#[derive(Clone)]
+pub(crate) struct JobRequest {
+    pub(crate) run: String,
+    /// The key of the request for a VM: the same after a repeated call, another for another
+    /// attempt.
+    pub(crate) vm_key: String,
+    pub(crate) plan: Arc<Plan>,
+    /// Index into the plan's jobs.
+    pub(crate) job: usize,
+    pub(crate) instance: JobInstance,
+    /// github, vars, secrets, needs, inputs.
+    pub(crate) contexts: Contexts,
+    pub(crate) event: Arc<EventContext>,
+    pub(crate) facts: RunFacts,
+    /// What is masked in all output.
+    pub(crate) secrets: Vec<String>,
+    /// The commit's files with `.git`, on the host.
+    pub(crate) checkout: PathBuf,
+    pub(crate) vm: NewVm,
+    /// Longest wait for a VM.
+    pub(crate) vm_timeout: Duration,
+    pub(crate) artifacts: ArtifactStore,
+    pub(crate) caches: CacheStore,
+    pub(crate) vmm_status: VmmStatus,
+}
+
+/// What a job tells while it runs.
+#[derive(Debug, Clone)]
+pub(crate) enum JobEvent {
+    /// It has a machine.
+    Allocated {
+        /// The VM's id.
+        vm: String,
+        /// How well it is separated.
+        isolation: Option<String>,
+    },
+    /// A step began.
+    StepStarted(StepRecord),
+    /// A step ended.
+    StepEnded(StepRecord),
+}
+
+/// Where a job's events go: a bounded channel to its run, so that a job waits for the store that
+/// records them.
+#[derive(Clone)]
+pub(crate) struct JobEvents {
+    /// Index of the job's record.
+    pub(crate) index: usize,
+    pub(crate) sender: mpsc::Sender<(usize, JobEvent)>,
+}
+
+impl JobEvents {
+    pub(crate) async fn send(&self, event: JobEvent) {
+        // A run that is gone hears nothing.
+        let _ = self.sender.send((self.index, event)).await;
+    }
+}
+
+/// How a job ended.
+#[derive(Debug, Clone)]
+pub(crate) struct JobReport {
+    pub(crate) conclusion: Conclusion,
+    /// More than the conclusion says: the machine went away, the time was over.
+    pub(crate) end: JobEnd,
+    pub(crate) reason: Option<String>,
+    pub(crate) outputs: Vec<(String, String)>,
+    /// It asks for what is not to be had here.
+    pub(crate) refused: bool,
+}
+
+impl JobReport {
+    /// No machine is configured for its labels.
+    pub(crate) fn no_machine(labels: &[String]) -> Self {
+        let reason = format!(
+            "refused: no machine is configured for the labels {}; the operator can add one, or a machine `default`",
+            labels.join(", ")
+        );
+        Self {
+            refused: true,
+            ..Self::failed(JobEnd::Usual, reason)
+        }
+    }
+
+    pub(crate) fn failed(end: JobEnd, reason: String) -> Self {
+        Self {
+            conclusion: Conclusion::Failure,
+            end,
+            reason: Some(reason),
+            outputs: Vec::new(),
+            refused: false,
+        }
+    }
+
+    pub(crate) fn lost(reason: String) -> Self {
+        Self::failed(JobEnd::Lost, reason)
+    }
+
+    pub(crate) fn cancelled(reason: &str) -> Self {
+        Self {
+            conclusion: Conclusion::Cancelled,
+            ..Self::failed(JobEnd::Usual, reason.to_owned())
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What all steps of a job work with: the machine, the log, and what earlier steps set.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_core::context::WORKSPACE;
+use runner_core::expr::{Context, Contexts, Status, Value};
+use runner_core::mask::Secrets;
+use runner_core::prepare;
+use tokio::sync::watch;
+
+use super::execute::{Process, ProcessExit, execute};
+use super::frame::{CacheToSave, Frame};
+use super::log_writer::LogWriter;
+use super::machine::Machine;
+use super::protocol::{JobEvents, JobRequest};
+use crate::tarball;
+
+/// Longest time to put a script's files into the VM.
+const SCRIPT_UPLOAD_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest time of a command that the runner itself needs.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Runs the steps of one job.
+pub(crate) struct StepRunner<'a> {
+    pub(super) request: &'a JobRequest,
+    pub(super) machine: &'a Machine,
+    pub(super) log: &'a LogWriter,
+    pub(super) cancel: watch::Receiver<bool>,
+    pub(super) events: JobEvents,
+    pub(super) secrets: Secrets,
+    /// Variables of the workflow, the job, and those that steps set.
+    pub(super) env: Vec<(String, String)>,
+    /// Directories that steps put before `PATH`, the last one first.
+    pub(super) path: Vec<String>,
+    /// Number of the step at the top level.
+    pub(super) number: u32,
+    /// Counts processes: their files' directory.
+    pub(super) processes: u32,
+    pub(super) caches: Vec<CacheToSave>,
+}
+
+impl<'a> StepRunner<'a> {
+    pub(super) fn new(
+        request: &'a JobRequest,
+        machine: &'a Machine,
+        log: &'a LogWriter,
+        cancel: watch::Receiver<bool>,
+        events: JobEvents,
+    ) -> Self {
+        let mut secrets = Secrets::default();
+        for secret in &request.secrets {
+            let _ = secrets.add(secret);
+        }
+        Self {
+            request,
+            machine,
+            log,
+            cancel,
+            events,
+            secrets,
+            env: Vec::new(),
+            path: Vec::new(),
+            number: 0,
+            processes: 0,
+            caches: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        *self.cancel.borrow()
+    }
+
+    pub(super) async fn put(
+        &self,
+        directory: &str,
+        files: &[(&str, &[u8], u32)],
+    ) -> Result<(), String> {
+        let tar = tarball::of_files(files).map_err(|error| error.to_string())?;
+        let put = self.machine.vmm.put_files(
+            &self.machine.id,
+            directory,
+            tarball::once(tar),
+            SCRIPT_UPLOAD_TIMEOUT,
+        );
+        put.await.map_err(|error| error.to_string())
+    }
+
+    /// What expressions see now.
+    pub(super) fn contexts(&self, frame: &Frame, more: &[(String, String)]) -> Contexts {
+        let mut contexts = prepare::with_env(&frame.contexts, &self.env);
+        contexts = prepare::with_env(&contexts, &frame.env);
+        contexts = prepare::with_env(&contexts, more);
+        contexts.set(Context::Steps, Value::Object(Arc::new(frame.steps.clone())));
+        let cancelled = self.is_cancelled();
+        let status = if frame.failed {
+            "failure"
+        } else if cancelled {
+            "cancelled"
+        } else {
+            "success"
+        };
+        contexts.set(Context::Job, Value::object([("status", status)]));
+        contexts.set_status(Status {
+            success: !frame.failed && !cancelled,
+            failure: frame.failed && !cancelled,
+            cancelled,
+        });
+        contexts
+    }
+
+    /// Runs a command for the runner itself and gives its exit and what it printed to the log.
+    pub(super) async fn command(&mut self, argv: Vec<String>) -> ProcessExit {
+        let process = Process {
+            argv,
+            cwd: WORKSPACE.to_owned(),
+            env: BTreeMap::new(),
+            limit: Some(COMMAND_TIMEOUT),
+            step: self.number,
+        };
+        let mut cancel = self.cancel.clone();
+        execute(
+            self.machine,
+            process,
+            &mut self.secrets,
+            self.log,
+            &mut cancel,
+        )
+        .await
+    }
+}

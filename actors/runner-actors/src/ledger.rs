@@ -1,0 +1,324 @@
+//! A run's record and its commit statuses: every change of both is one transaction.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forge_actors::OutboxWorker;
+use forge_actors::messages::Wake;
+use forge_actors::outbox::{self, StatusTarget};
+use forge_core::{
+    CommitSha, CommitState, CommitStatus, ObjectFormats, RepoName, RunId, StatusContext,
+};
+use runner_core::plan::run_context;
+use runner_core::state::{Conclusion, RunState};
+use store::{Store, StoreError, WriteTxn};
+use supervision::ChildRef;
+use tokio::sync::watch;
+use url::Url;
+
+use crate::clock::now_ms;
+use crate::counters::RunCounters;
+use crate::event::StoredEvent;
+use crate::log::{LineKind, LogLine, Logs};
+use crate::records::{JobRecord, RunRecord};
+use crate::rows;
+
+/// Whose token posts statuses.
+pub(crate) const ACCOUNT: &str = "runner";
+
+/// A change of a commit status.
+#[derive(Debug, Clone)]
+pub(crate) struct StatusChange {
+    pub(crate) context: String,
+    pub(crate) state: CommitState,
+    pub(crate) description: String,
+    /// It is said of the run as a whole.
+    pub(crate) of_run: bool,
+}
+
+/// Where records, statuses and log lines of runs go; clones share it.
+#[derive(Clone)]
+pub(crate) struct RunRecorder {
+    pub(crate) store: Store,
+    pub(crate) logs: Logs,
+    /// With a forge token.
+    pub(crate) outbox: Option<ChildRef<OutboxWorker>>,
+    /// Where people read runs: the base of `target_url`.
+    pub(crate) public_url: Option<Url>,
+    pub(crate) counters: Arc<RunCounters>,
+    /// Counts changes of records, for those who show them.
+    pub(crate) changed: watch::Sender<u64>,
+}
+
+/// The record of one run, with the only right to change it.
+pub(crate) struct Ledger {
+    pub(crate) recorder: RunRecorder,
+    pub(crate) record: RunRecord,
+    pub(crate) event: Arc<StoredEvent>,
+}
+
+impl Ledger {
+    /// A stored run with its event; `None`: one of them is missing or cannot be read.
+    pub(crate) async fn load(recorder: &RunRecorder, id: &str) -> Option<Self> {
+        let key = id.to_owned();
+        let loaded = recorder.store.read(move |rows| {
+            Ok::<_, StoreError>((rows::run(rows, &key)?, rows::event(rows, &key)?))
+        });
+        match loaded.await {
+            Ok((Some(record), Some(event))) => Some(Self {
+                recorder: recorder.clone(),
+                record,
+                event: Arc::new(event),
+            }),
+            Ok(_) => None,
+            Err(error) => {
+                tracing::error!(event = "run.store_failed", run = %id, %error, "a run's record cannot be read");
+                None
+            }
+        }
+    }
+
+    /// Goes over to a state; one that may not follow is an error of ours, logged and not done.
+    pub(crate) fn become_state(&mut self, state: RunState) {
+        if self.record.state == state {
+            return;
+        }
+        match self.record.state.become_state(state) {
+            Ok(state) => self.record.state = state,
+            Err(error) => {
+                tracing::error!(event = "run.wrong_transition", run = %self.record.id, %error, "a run would have changed its state wrongly");
+                return;
+            }
+        }
+        if state.is_terminal() {
+            let now = now_ms();
+            self.record.ended_at = Some(now);
+            let took = now.saturating_sub(self.record.created_at);
+            self.recorder.counters.run_ended(state, took);
+        }
+    }
+
+    /// Stores the record and the statuses; a store that is full or busy is waited for, because the
+    /// truth must be told.
+    pub(crate) async fn save(&self, statuses: Vec<StatusChange>) {
+        let statuses = Arc::new(statuses);
+        let mut pause = Duration::from_millis(100);
+        loop {
+            match self.store(Arc::clone(&statuses)).await {
+                Ok(()) => break,
+                Err(error) => {
+                    tracing::warn!(event = "run.store_failed", run = %self.record.id, %error, "the record of a run cannot be stored; tried again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(10));
+                }
+            }
+        }
+        self.recorder.changed.send_modify(|count| *count += 1);
+        if !statuses.is_empty()
+            && let Some(outbox) = &self.recorder.outbox
+        {
+            // A outbox that is being restarted looks for what is due when it starts.
+            let _ = outbox.tell(Wake);
+        }
+    }
+
+    async fn store(&self, statuses: Arc<Vec<StatusChange>>) -> Result<(), StoreError> {
+        let record = self.record.clone();
+        let base = self.recorder.public_url.clone();
+        let posts = self.recorder.outbox.is_some();
+        let write = self.recorder.store.write(move |rows| {
+            rows::put_run(rows, &record)?;
+            if !posts {
+                return Ok(());
+            }
+            let (Ok(repo), Ok(sha), Ok(owner)) = (
+                record.repository.parse::<RepoName>(),
+                CommitSha::parse(&record.sha, ObjectFormats::Sha1AndSha256),
+                record.id.parse::<RunId>(),
+            ) else {
+                return Ok(());
+            };
+            let target_url = base.and_then(|base| base.join(&format!("runs/{}", record.id)).ok());
+            for change in statuses.iter() {
+                let context = match change.context.parse::<StatusContext>() {
+                    Ok(context) => context,
+                    Err(error) => {
+                        tracing::error!(event = "run.status_lost", run = %record.id, %error, "a status has a context that no forge takes");
+                        continue;
+                    }
+                };
+                let status = CommitStatus {
+                    context,
+                    state: change.state,
+                    description: change.description.clone(),
+                    target_url: target_url.as_ref().map(ToString::to_string),
+                };
+                let clears = change.of_run && change.state == CommitState::Success;
+                if clears && !outbox::is_bad(rows, &repo, &sha, &status.context)? {
+                    continue;
+                }
+                if change.state == CommitState::Pending || change.of_run {
+                    let target = StatusTarget {
+                        account: ACCOUNT.to_owned(),
+                        repo: repo.clone(),
+                        sha: sha.clone(),
+                    };
+                    outbox::begin_status(rows, &target, &owner, &status, now_ms())?;
+                } else {
+                    outbox::update_status(rows, &repo, &sha, &owner, &status, now_ms())?;
+                }
+            }
+            if record.state.is_terminal() {
+                end_open_statuses(rows, (&repo, &sha, &owner), &record)?;
+            }
+            Ok(())
+        });
+        write.await
+    }
+
+    /// Says something in the run's log.
+    pub(crate) async fn say(&self, kind: LineKind, text: &str) {
+        for text in text.lines() {
+            let line = LogLine {
+                at: now_ms(),
+                job: String::new(),
+                step: 0,
+                kind,
+                text: text.to_owned(),
+            };
+            self.recorder.logs.write(&self.record.id, line).await;
+        }
+    }
+
+    /// Ends the run with a reason; jobs that have no end get one, and so do their statuses.
+    pub(crate) async fn end(&mut self, state: RunState, reason: Option<String>) {
+        let open = self
+            .record
+            .jobs
+            .iter_mut()
+            .filter(|job| job.conclusion.is_none());
+        let mut statuses = Vec::new();
+        for job in open {
+            let why = reason.clone().unwrap_or_else(|| "the run ended".to_owned());
+            job.conclusion = Some(if state == RunState::Cancelled {
+                Conclusion::Cancelled
+            } else {
+                Conclusion::Failure
+            });
+            job.reason = Some(why);
+            job.ended_at = Some(now_ms());
+            statuses.push(job_status(job));
+        }
+        statuses.extend(self.of_whole_run(state, reason.as_deref()));
+        if let Some(reason) = &reason {
+            let kind = if state == RunState::Succeeded {
+                LineKind::Info
+            } else {
+                LineKind::Error
+            };
+            self.say(kind, reason).await;
+        }
+        self.record.reason = reason.or(self.record.reason.take());
+        self.become_state(state);
+        self.save(statuses).await;
+    }
+
+    /// A run that did not do what it should says so, also when none of its jobs can: it had none
+    /// yet, or all that ended are well.
+    fn of_whole_run(&self, state: RunState, reason: Option<&str>) -> Option<StatusChange> {
+        let record = &self.record;
+        if !state.is_terminal() || matches!(state, RunState::Succeeded | RunState::Ignored) {
+            return None;
+        }
+        let is_bad = |job: &JobRecord| {
+            matches!(
+                job.conclusion,
+                Some(Conclusion::Failure | Conclusion::Cancelled)
+            )
+        };
+        // Whoever starts one by hand reads it there; no commit turns red by a wrong request.
+        let by_hand = record.event == "workflow_dispatch" && record.jobs.is_empty();
+        if by_hand || record.jobs.iter().any(is_bad) {
+            return None;
+        }
+        let first = reason.unwrap_or_default().lines().next();
+        Some(StatusChange {
+            context: run_context(record.workflow_file.as_deref(), &record.event),
+            state: CommitState::Error,
+            description: first.unwrap_or_default().to_owned(),
+            of_run: true,
+        })
+    }
+
+    /// What a previous run of the commit said of itself as a whole is over: this one knows what it
+    /// does.
+    pub(crate) fn clearing(&self) -> Vec<StatusChange> {
+        let file = self.record.workflow_file.as_deref();
+        let files = [None].into_iter().chain(file.map(Some));
+        files
+            .map(|file| StatusChange {
+                context: run_context(file, &self.record.event),
+                state: CommitState::Success,
+                description: "a later run of this commit could begin".to_owned(),
+                of_run: true,
+            })
+            .collect()
+    }
+}
+
+/// A run that has ended owes no status: what it began before a restart, by a plan that is not in
+/// its record any more, ends with it.
+fn end_open_statuses(
+    rows: &mut WriteTxn<'_>,
+    (repo, sha, owner): (&RepoName, &CommitSha, &RunId),
+    record: &RunRecord,
+) -> Result<(), StoreError> {
+    for owed in outbox::obligations(rows, repo, sha)? {
+        if owed.owner != *owner || owed.status.state != CommitState::Pending {
+            continue;
+        }
+        let reason = record.reason.as_deref().unwrap_or_default().lines().next();
+        let status = CommitStatus {
+            state: CommitState::Error,
+            description: reason.unwrap_or("the run has ended").to_owned(),
+            ..owed.status
+        };
+        outbox::update_status(rows, repo, sha, owner, &status, now_ms())?;
+    }
+    Ok(())
+}
+
+/// The status of a job's copy as it stands.
+pub(crate) fn job_status(job: &JobRecord) -> StatusChange {
+    let (state, word) = match job.conclusion {
+        None => (CommitState::Pending, "waiting or running"),
+        Some(Conclusion::Success) => (CommitState::Success, "successful"),
+        // A job that need not run holds nothing up.
+        Some(Conclusion::Skipped) => (CommitState::Success, "skipped"),
+        Some(Conclusion::Failure) => (CommitState::Failure, "failed"),
+        Some(Conclusion::Cancelled) => (CommitState::Error, "cancelled"),
+    };
+    let took = job
+        .started_at
+        .zip(job.ended_at)
+        .map(|(from, to)| to.saturating_sub(from) / 1000);
+    let took = took
+        .map(|seconds| format!(" in {seconds} s"))
+        .unwrap_or_default();
+    let isolation = job
+        .isolation
+        .as_ref()
+        .map(|isolation| format!(" ({isolation})"))
+        .unwrap_or_default();
+    let reason = job
+        .reason
+        .as_ref()
+        .map(|reason| format!(": {reason}"))
+        .unwrap_or_default();
+    StatusChange {
+        context: job.context.clone(),
+        state,
+        description: format!("{word}{took}{isolation}{reason}"),
+        of_run: false,
+    }
+}

@@ -1,0 +1,146 @@
+//! What the runner's previous incarnation, or a run's actor that crashed, left unfinished.
+//!
+//! A job that never had a machine is run; one that had is lost, since nobody knows what it did.
+//! Jobs that ended keep their ends.
+
+use std::sync::Arc;
+
+use runner_core::state::{Conclusion, RunState, StepEnd};
+
+use crate::clock::now_ms;
+use crate::ledger::{Ledger, RunRecorder, job_status};
+use crate::records::{JobEnd, JobRecord, RunRecord};
+use crate::rows;
+use crate::settings::RunnerSettings;
+use crate::vmm_status::VmmStatus;
+
+/// A run is taken up again so often; one that brings its actor down each time is lost then.
+const MAX_RECOVERIES: u64 = 3;
+const LOST_REASON: &str = "the runner was restarted while it ran";
+
+/// Takes up unfinished runs.
+#[derive(Clone)]
+pub(crate) struct RunRecovery {
+    pub(crate) recorder: RunRecorder,
+    pub(crate) settings: Arc<RunnerSettings>,
+    pub(crate) vmm_status: VmmStatus,
+}
+
+/// What was found in the store.
+#[derive(Default)]
+pub(crate) struct RecoveredRuns {
+    /// To be started again.
+    pub(crate) unfinished: Vec<String>,
+    /// Those that started nothing, the oldest first.
+    pub(crate) ignored: Vec<String>,
+}
+
+impl RunRecovery {
+    /// Looks at every stored run; those that are `active` go on by themselves.
+    pub(crate) async fn recover(&self, is_active: impl Fn(&str) -> bool) -> RecoveredRuns {
+        let all = self.recorder.store.read(|rows| rows::all(rows)).await;
+        let mut recovered = RecoveredRuns::default();
+        let all = all.unwrap_or_else(|error| {
+            tracing::error!(event = "run.store_failed", %error, "the stored runs cannot be read");
+            Vec::new()
+        });
+        for record in all {
+            if record.state == RunState::Ignored {
+                recovered.ignored.push(record.id);
+            } else if !record.state.is_terminal() && !is_active(&record.id) {
+                recovered.unfinished.extend(self.take_up(record).await);
+            }
+        }
+        recovered
+    }
+
+    /// A run whose actor is gone: whether it is to be started again.
+    pub(crate) async fn settle(&self, id: &str) -> bool {
+        let key = id.to_owned();
+        let record = self.recorder.store.read(move |rows| rows::run(rows, &key));
+        match record.await.ok().flatten() {
+            Some(record) if !record.state.is_terminal() => self.take_up(record).await.is_some(),
+            _ => false,
+        }
+    }
+
+    async fn take_up(&self, record: RunRecord) -> Option<String> {
+        let id = record.id.clone();
+        let Some(mut ledger) = Ledger::load(&self.recorder, &id).await else {
+            tracing::error!(event = "run.unreadable", run = %id, "a run's event is missing");
+            self.close(record).await;
+            return None;
+        };
+        let open = ledger.record.jobs.iter();
+        let open = open.filter(|job| job.conclusion.is_none());
+        self.give_back(open.filter_map(|job| job.vm.clone()).collect());
+        ledger.record.taken_up += 1;
+        if ledger.record.taken_up > MAX_RECOVERIES {
+            tracing::warn!(event = "run.lost", run = %id, "a run was taken up as often as it may be");
+            let reason = Some(LOST_REASON.to_owned());
+            ledger.end(RunState::Lost, reason).await;
+            return None;
+        }
+        let has_begun = |job: &JobRecord| job.started_at.is_some();
+        if ledger.record.jobs.iter().any(has_begun) {
+            lose_started_jobs(&mut ledger).await;
+        } else {
+            // Nothing of it has begun: it begins anew, its statuses are still this run's.
+            ledger.record.jobs.clear();
+            ledger.record.state = RunState::Received;
+            ledger.save(Vec::new()).await;
+        }
+        Some(id)
+    }
+
+    /// A record without an event cannot be run: it ends, so that it is not looked at for ever.
+    async fn close(&self, mut record: RunRecord) {
+        record.state = RunState::Lost;
+        record.reason = Some("the event that started it cannot be read".to_owned());
+        record.ended_at = Some(now_ms());
+        let store = &self.recorder.store;
+        let stored = store.write(move |rows| rows::put_run(rows, &record));
+        if let Err(error) = stored.await {
+            tracing::error!(event = "run.store_failed", %error, "the end of a run cannot be stored");
+        }
+    }
+
+    /// VMs of jobs that are lost are given back now, not when their leases end.
+    fn give_back(&self, vms: Vec<String>) {
+        if vms.is_empty() {
+            return;
+        }
+        let (settings, status) = (Arc::clone(&self.settings), self.vmm_status.clone());
+        actix_rt::spawn(async move {
+            let vmm = settings.vmm_client();
+            for vm in vms {
+                if let Err(error) = vmm.delete(&vm).await {
+                    status.report_leak();
+                    tracing::warn!(event = "run.vm_not_returned", vm, %error, "a VM could not be given back; the garbage collector tries again");
+                }
+            }
+        });
+    }
+}
+
+/// Jobs that had begun are lost, and their statuses say so; the others follow by the run's own
+/// rules.
+async fn lose_started_jobs(ledger: &mut Ledger) {
+    tracing::warn!(event = "run.lost", run = %ledger.record.id, "jobs of a run were under way when the runner ended");
+    let mut statuses = Vec::new();
+    for job in &mut ledger.record.jobs {
+        if job.started_at.is_none() || job.conclusion.is_some() {
+            continue;
+        }
+        job.conclusion = Some(Conclusion::Failure);
+        job.end = JobEnd::Lost;
+        job.reason = Some(LOST_REASON.to_owned());
+        job.ended_at = Some(now_ms());
+        for step in job.steps.iter_mut().filter(|step| step.end.is_none()) {
+            step.end = Some(StepEnd::Lost);
+            step.ended_at = Some(now_ms());
+        }
+        statuses.push(job_status(job));
+    }
+    ledger.save(statuses).await;
+}

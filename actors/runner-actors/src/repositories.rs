@@ -1,0 +1,123 @@
+//! The forge's repositories as this machine reaches them: remotes with checked addresses, mirrors,
+//! the forge's API.
+
+use std::net::{IpAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use forge_core::RepoName;
+use git_engine::{Git, GitError, Mirror, Mirrors, Remote, RemoteError, TreeLimits};
+use http_clients::forge::ForgeClient;
+use runner_core::state::RunState;
+
+use crate::settings::RunnerSettings;
+
+/// Why the commit cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SourceError {
+    /// The event's clone URL is not used.
+    #[error("the repository cannot be fetched: {0}")]
+    Remote(#[from] RemoteError),
+    /// Its host is not public, and not the forge.
+    #[error("the clone URL leads to {address}, which is neither public nor the forge's")]
+    Address {
+        /// Where it leads.
+        address: IpAddr,
+    },
+    /// Its host cannot be looked up.
+    #[error("the host of the clone URL cannot be looked up: {0}")]
+    Lookup(String),
+    /// Git said no.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The event's ids are none.
+    #[error("the event names no usable {0}")]
+    Id(&'static str),
+    /// The forge does not say which commit a pull request proposes.
+    #[error("the pull request's head is not known: {0}")]
+    NoHead(String),
+}
+
+impl SourceError {
+    /// How a run ends that cannot have its commit.
+    pub(crate) fn state(&self) -> RunState {
+        match self {
+            Self::Git(error) if error.is_refusal() => RunState::Refused,
+            _ => RunState::Failed,
+        }
+    }
+}
+
+/// Remotes and mirrors of repositories; clones share them.
+#[derive(Clone)]
+pub(crate) struct Repositories {
+    settings: Arc<RunnerSettings>,
+    mirrors: Mirrors,
+}
+
+impl Repositories {
+    /// As the settings say.
+    pub(crate) fn new(settings: &Arc<RunnerSettings>) -> Self {
+        let (program, path) = &settings.git;
+        let limits = &settings.checkouts;
+        let git = Git::new(program, path)
+            .timeout(limits.time)
+            .memory(limits.memory)
+            // A pack and a file of a checkout alike.
+            .largest_file(limits.fetch_bytes.max(limits.tree.bytes));
+        Self {
+            mirrors: Mirrors::new(git, PathBuf::from(&settings.repositories)),
+            settings: Arc::clone(settings),
+        }
+    }
+
+    /// The mirror of a repository. Blocks.
+    pub(crate) fn mirror(&self, repo: &RepoName) -> Result<Mirror, GitError> {
+        self.mirrors.open(repo)
+    }
+
+    /// The most that a commit may lay out.
+    pub(crate) fn tree_limits(&self) -> &TreeLimits {
+        &self.settings.checkouts.tree
+    }
+
+    /// The forge's API, where it is known.
+    pub(crate) fn forge_client(&self) -> Option<ForgeClient> {
+        self.settings.forge_client()
+    }
+
+    /// A repository's remote, with its address checked and what is needed to get in. Blocks for the
+    /// lookup of its name.
+    pub(crate) fn remote(&self, clone_url: &str) -> Result<Remote, SourceError> {
+        let settings = &self.settings;
+        let remote = Remote::parse(clone_url, settings.transports)?;
+        let is_forge = settings
+            .forge_url
+            .as_ref()
+            .is_some_and(|forge| forge.origin() == remote.url().origin());
+        let mut remote = remote;
+        let target = remote
+            .host_and_port()
+            .map(|(host, port)| (host.to_owned(), port));
+        if let (Some((host, port)), false) = (target, is_forge) {
+            let name = host.trim_matches(['[', ']']).to_owned();
+            let addresses = (name.as_str(), port)
+                .to_socket_addrs()
+                .map_err(|error| SourceError::Lookup(error.to_string()))?;
+            let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
+            if let Some(address) = addresses
+                .iter()
+                .find(|address| !settings.addresses.allows(&name, **address, port))
+            {
+                return Err(SourceError::Address { address: *address });
+            }
+            // git connects to exactly these.
+            remote = remote.pinned(addresses);
+        }
+        // The token goes to the forge it is for, and nowhere else.
+        match (&settings.forge_token, is_forge) {
+            (Some(token), true) => Ok(remote.with_token("oauth2", token.clone())),
+            _ => Ok(remote),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What a run under way knows, and what its plan wants done: copies of jobs started, ended, left
+//! out, or recalled from the run's previous incarnation.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use http_clients::vmm::NewVm;
+use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
+use runner_core::state::{Conclusion, RunState};
+use tokio::sync::{mpsc, watch};
+
+use super::job_launcher::JobLaunch;
+use super::plan::PlannedRun;
+use super::services::RunServices;
+use crate::clock::now_ms;
+use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
+use crate::ledger::{Ledger, job_status};
+use crate::records::{JobEnd, JobRecord};
+
+/// Where jobs tell what happens, by the index of their records.
+type EventSender = mpsc::Sender<(usize, JobEvent)>;
+/// Where their reports go, by the same index.
+type ReportSender = mpsc::Sender<(usize, JobReport)>;
+
+/// A copy of a job that was started.
+pub(super) struct JobCopy {
+    pub(super) job: usize,
+    pub(super) instance: usize,
+    pub(super) cancel: Arc<watch::Sender<bool>>,
+    /// More than the conclusion says, once it has ended.
+    pub(super) end: Option<JobEnd>,
+}
+
+/// A run under way.
+pub(super) struct ActiveRun {
+    services: RunServices,
+    pub(super) state: PlanState,
+    contexts: StatusContexts,
+    planned: PlannedRun,
+    checkout: PathBuf,
+    /// Jobs of the run's previous incarnation; those that ended are not run again.
+    previous: Vec<JobRecord>,
+    /// By the index of their records.
+    pub(super) copies: Vec<Option<JobCopy>>,
+    pub(super) refused: bool,
+}
+
+impl ActiveRun {
+    /// At the beginning of its jobs: those in the record are of a previous incarnation.
+    pub(super) fn new(
+        services: RunServices,
+        ledger: &mut Ledger,
+        planned: PlannedRun,
+        checkout: PathBuf,
+    ) -> Self {
+        let keys = planned.plan.jobs.iter().map(|job| job.key.clone());
+        ledger.record.job_order = keys.collect();
+        Self {
+            services,
+            state: PlanState::new(Arc::clone(&planned.plan), planned.base.clone()),
+            contexts: StatusContexts::new(&planned.plan, &planned.workflow, &ledger.record.event),
+            planned,
+            checkout,
+            previous: std::mem::take(&mut ledger.record.jobs),
+            copies: Vec::new(),
+            refused: false,
+        }
+    }
+
+    pub(super) async fn act(
+        &mut self,
+        ledger: &mut Ledger,
+        actions: Vec<Action>,
+        events: &EventSender,
+        reports: &ReportSender,
+    ) {
+        let mut statuses = Vec::new();
+        for action in actions {
+            match action {
+                Action::Start { job, instance } => {
+                    if let Some(previous) = self.previous_end(job, instance) {
+                        self.recall(ledger, job, instance, previous);
+                        continue;
+                    }
+                    let index = self.start(ledger, job, instance, events, reports);
+                    statuses.push(job_status(&ledger.record.jobs[index]));
+                }
+                Action::Cancel { job, instance } => {
+                    let copy = self
+                        .copies
+                        .iter()
+                        .flatten()
+                        .find(|copy| copy.job == job && copy.instance == instance);
+                    if let Some(copy) = copy {
+                        let _ = copy.cancel.send(true);
+                    }
+                }
+                Action::Ended {
+                    job,
+                    conclusion,
+                    reason,
+                } => {
+                    self.refused |= reason.starts_with("refused:");
+                    if let Some(previous) = self.previous_end(job, 0) {
+                        ledger.record.jobs.push(previous);
+                        self.copies.push(None);
+                        continue;
+                    }
+                    let record = self.left_out(job, conclusion, reason);
+                    let mut pending = job_status(&record);
+                    pending.state = forge_core::CommitState::Pending;
+                    ledger.record.jobs.push(record.clone());
+                    self.copies.push(None);
+                    // A status must be begun to be ended.
+                    ledger.save(vec![pending]).await;
+                    statuses.push(job_status(&record));
+                }
+            }
+        }
+        ledger.save(statuses).await;
+    }
+
+    /// How a copy ended in the run's previous incarnation.
+    fn previous_end(&self, job: usize, instance: usize) -> Option<JobRecord> {
+        let key = &self.planned.plan.jobs[job].key;
+        let previous = self.previous.iter().find(|previous| {
+            previous.key == *key && previous.instance == instance && previous.conclusion.is_some()
+        });
+        previous.cloned()
+    }
+
+    /// A copy that ended in the previous incarnation is not run again: the plan's state takes its
+    /// end.
+    fn recall(&mut self, ledger: &mut Ledger, job: usize, instance: usize, previous: JobRecord) {
+        let conclusion = previous.conclusion.unwrap_or(Conclusion::Failure);
+        self.state
+            .finished(job, instance, conclusion, &previous.outputs);
+        self.copies.push(Some(JobCopy {
+            job,
+            instance,
+            cancel: Arc::new(watch::channel(false).0),
+            end: Some(previous.end),
+        }));
+        ledger.record.jobs.push(previous);
+    }
+
+    /// The record of a job that never had a machine.
+    fn left_out(&mut self, job: usize, conclusion: Conclusion, reason: String) -> JobRecord {
+        let context = self.contexts.of_job(job);
+        JobRecord {
+            conclusion: Some(conclusion),
+            reason: Some(reason),
+            ended_at: Some(now_ms()),
+            ..self.record(job, self.contexts.name(job), context, 0)
+        }
+    }
+
+    fn record(&self, job: usize, name: String, context: String, instance: usize) -> JobRecord {
+        JobRecord {
+            key: self.planned.plan.jobs[job].key.clone(),
+            instance,
+            name,
+            context,
+            conclusion: None,
+            reason: None,
+            vm: None,
+            isolation: None,
+            queued_at: now_ms(),
+            started_at: None,
+            ended_at: None,
+            end: JobEnd::Usual,
+            outputs: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Starts a copy; gives the index of its record.
+    fn start(
+        &mut self,
+        ledger: &mut Ledger,
+        job: usize,
+        instance: usize,
+        events: &EventSender,
+        reports: &ReportSender,
+    ) -> usize {
+        if ledger.record.state == RunState::Planned || ledger.record.state == RunState::Running {
+            ledger.become_state(RunState::Allocating);
+        }
+        ledger.record.started_at.get_or_insert_with(now_ms);
+        let copies = self.state.instances(job);
+        let copies = copies.expect("only copies of running jobs are started");
+        let context = self.contexts.of_copy(job, copies, instance);
+        let mut copy = copies[instance].clone();
+        let index = ledger.record.jobs.len();
+        // Called as its statuses are, in logs too.
+        copy.name = self.contexts.name_of_copy(job, &copy);
+        let record = self.record(job, copy.name.clone(), context, instance);
+        ledger.record.jobs.push(record);
+        let cancel = Arc::new(watch::channel(false).0);
+        self.copies.push(Some(JobCopy {
+            job,
+            instance,
+            cancel: Arc::clone(&cancel),
+            end: None,
+        }));
+        let labels = copy.runs_on.clone();
+        let machine = machine_for(&self.services.settings.machines, &labels);
+        let launch = machine.map(|vm| JobLaunch {
+            repository: ledger.record.repository.clone(),
+            group: copy.concurrency.clone(),
+            request: self.request(ledger, job, copy, index, vm),
+            cancel,
+            events: JobEvents {
+                index,
+                sender: events.clone(),
+            },
+        });
+        let (jobs, reports) = (self.services.jobs.clone(), reports.clone());
+        actix_rt::spawn(async move {
+            let report = match launch {
+                Some(launch) => jobs.run(launch).await,
+                None => JobReport::no_machine(&labels),
+            };
+            // A run that is gone hears nothing; its record is ended at the next start.
+            let _ = reports.send((index, report)).await;
+        });
+        index
+    }
+
+    fn request(
+        &self,
+        ledger: &Ledger,
+        job: usize,
+        instance: JobInstance,
+        index: usize,
+        mut vm: NewVm,
+    ) -> JobRequest {
+        let plan = Arc::clone(&self.planned.plan);
+        let (settings, jobs) = (&self.services.settings, &self.services.jobs);
+        // Taken up again, it asks for another VM.
+        let incarnation = ledger.record.incarnation();
+        let vm_key = format!("{}-{incarnation}-{index}", ledger.record.id);
+        vm.owner = format!("run-{vm_key}").parse().ok();
+        let secrets = settings.secrets.iter().map(|(_, secret)| secret);
+        let secrets = secrets.chain(&settings.forge_token);
+        JobRequest {
+            run: ledger.record.id.clone(),
+            vm_key,
+            contexts: self.state.contexts_of(&plan.jobs[job]),
+            plan,
+            job,
+            instance,
+            event: Arc::clone(&self.planned.event),
+            facts: self.planned.facts.clone(),
+            secrets: secrets.map(|secret| secret.expose().clone()).collect(),
+            checkout: self.checkout.clone(),
+            vm,
+            vm_timeout: settings.vm_timeout,
+            artifacts: jobs.artifacts.clone(),
+            caches: jobs.caches.clone(),
+            vmm_status: jobs.vmm_status.clone(),
+        }
+    }
+}
+
+/// The machine for these labels: the first that is listed, else the entry `default`. `None`: nobody
+/// said what such a job runs on.
+fn machine_for(machines: &[(String, NewVm)], labels: &[String]) -> Option<NewVm> {
+    let listed = |label: &str| {
+        let named = machines
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(label));
+        named.map(|(_, vm)| vm.clone())
+    };
+    let found = labels.iter().find_map(|label| listed(label));
+    found.or_else(|| listed("default"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_without_a_machine_gets_the_default_or_none() {
+        let vm = |image: &str| NewVm {
+            image: image.parse().ok(),
+            ..NewVm::default()
+        };
+        let mut machines = vec![
+            ("Ubuntu-latest".to_owned(), vm("a")),
+            ("gpu".to_owned(), vm("b")),
+        ];
+        let of = |machines: &[(String, NewVm)], label: &str| {
+            machine_for(machines, &[label.to_owned()]).and_then(|vm| vm.image)
+        };
+        assert_eq!(of(&machines, "ubuntu-latest"), "a".parse().ok());
+        assert_eq!(of(&machines, "arm"), None);
+        machines.push(("default".to_owned(), vm("c")));
+        assert_eq!(of(&machines, "arm"), "c".parse().ok());
+    }
+}

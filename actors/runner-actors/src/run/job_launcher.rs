@@ -1,0 +1,108 @@
+//! A copy of a job from "it may start" to its report: its group, its permit, its actor.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use runner_core::plan::ConcurrencyGroup;
+use supervision::{ChildRef, Supervisor};
+use tokio::sync::{oneshot, watch};
+
+use super::job_actor::{JobAssignment, JobRun};
+use crate::artifacts::ArtifactStore;
+use crate::caches::CacheStore;
+use crate::groups::ConcurrencyGroups;
+use crate::job::{JobEvents, JobReport, JobRequest};
+use crate::log::Logs;
+use crate::permits::RepositoryPermits;
+use crate::settings::RunnerSettings;
+use crate::vmm_status::VmmStatus;
+
+/// Starts copies of jobs, as many at once as may run; clones share the bounds.
+#[derive(Clone)]
+pub(crate) struct JobLauncher {
+    pub(crate) settings: Arc<RunnerSettings>,
+    /// The supervisor of jobs.
+    pub(crate) supervisor: ChildRef<Supervisor>,
+    pub(crate) permits: RepositoryPermits,
+    pub(crate) groups: ConcurrencyGroups,
+    pub(crate) logs: Logs,
+    pub(crate) artifacts: ArtifactStore,
+    pub(crate) caches: CacheStore,
+    pub(crate) vmm_status: VmmStatus,
+}
+
+/// One copy to be run.
+pub(crate) struct JobLaunch {
+    pub(crate) request: JobRequest,
+    pub(crate) repository: String,
+    pub(crate) group: Option<ConcurrencyGroup>,
+    pub(crate) cancel: Arc<watch::Sender<bool>>,
+    pub(crate) events: JobEvents,
+}
+
+impl JobLauncher {
+    /// Waits for the copy's turn, runs it, and gives the report.
+    pub(crate) async fn run(&self, launch: JobLaunch) -> JobReport {
+        let mut cancelled = launch.cancel.subscribe();
+        let has_actor = Cell::new(false);
+        tokio::select! {
+            report = self.run_in_turn(&launch, &has_actor) => report,
+            // Once it has an actor the job ends by itself, with its last steps; before that there
+            // is nothing to end.
+            () = cancelled_before(&mut cancelled, &has_actor) => JobReport::cancelled("cancelled while it waited"),
+        }
+    }
+
+    async fn run_in_turn(&self, launch: &JobLaunch, has_actor: &Cell<bool>) -> JobReport {
+        let ticket = match &launch.group {
+            None => None,
+            Some(group) => {
+                let cancel = Arc::clone(&launch.cancel);
+                let end = Arc::new(move |_| {
+                    let _ = cancel.send(true);
+                });
+                match self.groups.enter(&launch.repository, group, end).await {
+                    Some(ticket) => Some(ticket),
+                    None => {
+                        return JobReport::cancelled(
+                            "a newer one of its concurrency group took its place",
+                        );
+                    }
+                }
+            }
+        };
+        let _permit = self.permits.acquire(&launch.repository).await;
+        has_actor.set(true);
+        let report = self.run_as_child(launch).await;
+        drop(ticket);
+        report
+    }
+
+    async fn run_as_child(&self, launch: &JobLaunch) -> JobReport {
+        let (sender, report) = oneshot::channel();
+        let settings = Arc::clone(&self.settings);
+        let spec = JobRun::spec(JobAssignment {
+            request: launch.request.clone(),
+            vmm: Box::new(move || settings.vmm_client()),
+            logs: self.logs.clone(),
+            cancel: launch.cancel.subscribe(),
+            events: launch.events.clone(),
+            report: sender,
+        });
+        if let Err(error) = self.supervisor.start_child(spec).await {
+            return JobReport::lost(format!("the job could not be started: {error}"));
+        }
+        let report = report.await;
+        report.unwrap_or_else(|_| {
+            JobReport::lost("the job's actor ended without a report".to_owned())
+        })
+    }
+}
+
+/// Pending for ever once the copy has an actor.
+async fn cancelled_before(cancelled: &mut watch::Receiver<bool>, has_actor: &Cell<bool>) {
+    let _ = cancelled.wait_for(|cancelled| *cancelled).await;
+    if has_actor.get() {
+        std::future::pending::<()>().await;
+    }
+}

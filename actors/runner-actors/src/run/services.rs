@@ -1,0 +1,24 @@
+//! What a run works with.
+
+use std::sync::Arc;
+
+use super::job_launcher::JobLauncher;
+use crate::checkouts::CheckoutPermits;
+use crate::groups::ConcurrencyGroups;
+use crate::ledger::RunRecorder;
+use crate::repositories::Repositories;
+use crate::run_queue::RunQueue;
+use crate::settings::RunnerSettings;
+
+/// What the coordinator gives to each run.
+#[derive(Clone)]
+pub(crate) struct RunServices {
+    pub(crate) settings: Arc<RunnerSettings>,
+    pub(crate) recorder: RunRecorder,
+    /// For further workflows of the same event.
+    pub(crate) queue: RunQueue,
+    pub(crate) repositories: Repositories,
+    pub(crate) checkouts: CheckoutPermits,
+    pub(crate) groups: ConcurrencyGroups,
+    pub(crate) jobs: JobLauncher,
+}

@@ -1,0 +1,143 @@
+//! The coordinator: runs are started in order, ended when asked, repeated, and forgotten.
+
+use runner_actors::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, RepeatRun};
+use runner_core::state::{Conclusion, RunState};
+use scripted_peers::{Misbehaviour, Play};
+
+use crate::harness::{REPOSITORY, Site, entries, status, until};
+
+const WORKFLOW: &str =
+    "name: CI\non: push\njobs:\n  build:\n    runs-on: x\n    steps: [{run: make}]\n";
+
+#[actix_rt::test]
+async fn a_run_ends_with_a_record_a_status_and_nothing_left() {
+    let site = Site::new();
+    let runner = site.start().await;
+    let run = runner.run(&site, WORKFLOW).await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Succeeded, "{record:#?}");
+    assert_eq!((record.number, record.attempt), (1, 1));
+    assert_eq!(record.jobs[0].conclusion, Some(Conclusion::Success));
+    status(&site, &record.sha, "CI / build (push)", "success").await;
+    until("the checkout is removed", || {
+        entries(&site.data().join("checkouts")) == 0
+    })
+    .await;
+    until("the VM is given back", || site.vmm.vms().is_empty()).await;
+    assert_eq!(runner.view.runs_waiting(), 0);
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn a_run_that_waits_for_its_machine_is_cancelled_when_asked() {
+    let site = Site::new();
+    site.vmm.plan("POST /vms", Misbehaviour::Hang);
+    let runner = site.start().await;
+    let run = runner.run(&site, WORKFLOW).await;
+    until("a VM is asked for", || {
+        let requests = site.vmm.requests();
+        let mut creations = requests.iter().filter(|request| request.method == "POST");
+        creations.any(|request| request.path == "/vms")
+    })
+    .await;
+    let cancel = |reason: &str| CancelRun {
+        run: run.clone(),
+        reason: reason.to_owned(),
+    };
+    assert!(runner.coordinator.ask(cancel("first")).await.unwrap());
+    let record = runner.ended(&run).await;
+    assert_eq!(
+        (record.state, record.reason.as_deref()),
+        (RunState::Cancelled, Some("first"))
+    );
+    status(&site, &record.sha, "CI / build (push)", "error").await;
+    let mut told = true;
+    while told {
+        // Its actor may still be removing the checkout.
+        told = runner.coordinator.ask(cancel("again")).await.unwrap();
+    }
+    assert_eq!(runner.ended(&run).await.reason.as_deref(), Some("first"));
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn only_an_ended_run_is_repeated_and_only_its_last_attempt() {
+    let site = Site::playing(|command| {
+        if command.script.contains("slow") {
+            Play::hang()
+        } else {
+            Play::exit(0)
+        }
+    });
+    let runner = site.start().await;
+    let repeat = async |run: &str| {
+        let run = run.to_owned();
+        let repeated = runner.coordinator.ask(RepeatRun { run }).await;
+        repeated.unwrap().unwrap()
+    };
+    assert_eq!(repeat("unknown").await, Err(NotRepeated::Unknown));
+    let slow = runner.run(&site, &WORKFLOW.replace("make", "slow")).await;
+    assert_eq!(
+        repeat(&slow).await,
+        Err(NotRepeated::Runs(slow.clone())),
+        "it has not ended"
+    );
+    let first = runner.run(&site, WORKFLOW).await;
+    runner.ended(&first).await;
+    let second = repeat(&first).await.unwrap();
+    let record = runner.ended(&second).await;
+    assert_eq!((record.attempt, record.repeats.as_ref()), (2, Some(&first)));
+    let third = repeat(&first).await.unwrap();
+    let record = runner.ended(&third).await;
+    assert_eq!(
+        (record.attempt, record.repeats.as_ref()),
+        (3, Some(&second)),
+        "the newest attempt is repeated, whichever is named"
+    );
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn a_dispatch_is_of_the_newest_commit_of_a_known_repository() {
+    let site = Site::new();
+    let runner = site.start().await;
+    let dispatch = async |branch: Option<&str>| {
+        let message = Dispatch {
+            repository: REPOSITORY.to_owned(),
+            branch: branch.map(str::to_owned),
+            workflow: ".github/workflows/ci.yml".to_owned(),
+            inputs: Vec::new(),
+            actor: "ada".to_owned(),
+        };
+        runner.coordinator.ask(message).await.unwrap().unwrap()
+    };
+    assert_eq!(dispatch(None).await, Err(NotDispatched::Repository));
+    let workflow = WORKFLOW.replace("on: push", "on: [push, workflow_dispatch]");
+    let pushed = runner.run(&site, &workflow).await;
+    runner.ended(&pushed).await;
+    assert_eq!(dispatch(Some("nowhere")).await, Err(NotDispatched::Branch));
+    let newest = site.commit(&workflow);
+    let run = dispatch(None).await.unwrap();
+    let record = runner.ended(&run).await;
+    assert_eq!(
+        (record.state, record.sha, record.actor.as_str()),
+        (RunState::Succeeded, newest, "ada"),
+        "it was not pushed"
+    );
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn an_event_that_starts_nothing_is_remembered_apart_from_runs() {
+    let site = Site::new();
+    let runner = site.start().await;
+    let run = runner
+        .run(&site, &WORKFLOW.replace("on: push", "on: pull_request"))
+        .await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Ignored, "{record:#?}");
+    let ignored = runner.view.ignored(None, 10).await.unwrap();
+    assert_eq!(ignored.len(), 1);
+    assert!(runner.view.runs(None, 10).await.unwrap().is_empty());
+    runner.stop().await;
+}

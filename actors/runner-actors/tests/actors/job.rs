@@ -1,0 +1,96 @@
+//! The job actor: a VM from its first step to its last, outputs, ends.
+
+use runner_core::state::{Conclusion, RunState, StepEnd};
+use scripted_peers::Play;
+
+use crate::harness::{Site, job, until};
+
+fn workflow(steps: &str) -> String {
+    format!("name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps:\n{steps}")
+}
+
+#[actix_rt::test]
+async fn steps_run_in_order_on_one_vm_and_a_failure_skips_the_rest() {
+    let site = Site::playing(|command| {
+        Play::exit(i32::from(command.script.contains("second"))).out("a line\n")
+    });
+    let runner = site.start().await;
+    let steps = "    - run: first\n    - run: second\n    - run: third\n    - run: last\n      if: always()\n";
+    let run = runner.run(&site, &workflow(steps)).await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Failed, "{record:#?}");
+    let ends: Vec<Option<StepEnd>> = record.jobs[0].steps.iter().map(|step| step.end).collect();
+    let expected = [
+        StepEnd::Exited(0),
+        StepEnd::Exited(1),
+        StepEnd::Skipped,
+        StepEnd::Exited(0),
+    ];
+    assert_eq!(ends, expected.map(Some));
+    assert_eq!(site.vmm.ordered(), 1, "one VM for the job");
+    assert_eq!(runner.log(&run).await.matches("a line").count(), 3);
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn outputs_of_a_job_reach_those_that_need_it() {
+    let site = Site::playing(|_| Play::exit(0).file("output", "v=rocket\n"));
+    let runner = site.start().await;
+    let run = runner
+        .run(
+            &site,
+            "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    outputs: {v: \"${{ steps.s.outputs.v }}\"}\n    steps: [{id: s, run: first}]\n  b:\n    needs: a\n    runs-on: x\n    steps: [{run: \"second ${{ needs.a.outputs.v }}\"}]\n",
+        )
+        .await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Succeeded, "{record:#?}");
+    let commands = site.vmm.commands();
+    let reached = |text: &str| commands.iter().any(|command| command.script.contains(text));
+    assert!(reached("second rocket"));
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn a_machine_that_goes_away_loses_the_job_and_no_code_is_made_up() {
+    let site = Site::playing(|_| Play::hang().out("begun\n"));
+    let runner = site.start().await;
+    let run = runner
+        .run(&site, &workflow("    - run: make\n    - run: never\n"))
+        .await;
+    let record = runner
+        .reached(&run, |record| record.state == RunState::Running)
+        .await;
+    until("the step has begun", || site.vmm.commands().len() == 1).await;
+    site.vmm.remove_vm(record.jobs[0].vm.as_deref().unwrap());
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Lost, "{record:#?}");
+    assert_eq!(job(&record, "a").conclusion, Some(Conclusion::Failure));
+    assert_eq!(job(&record, "a").steps[0].end, Some(StepEnd::Lost));
+    assert_eq!(site.vmm.commands().len(), 1);
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn jobs_of_one_repository_wait_for_a_permit() {
+    let site = Site::playing(|_| Play::hang());
+    let runner = site
+        .start_with(|settings| settings.max_jobs_per_repository = 2)
+        .await;
+    let jobs: String = (0..3)
+        .map(|number| format!("  j{number}:\n    runs-on: x\n    steps: [{{run: make}}]\n"))
+        .collect();
+    let run = runner
+        .run(&site, &format!("name: CI\non: push\njobs:\n{jobs}"))
+        .await;
+    until("two jobs run", || site.vmm.commands().len() == 2).await;
+    assert_eq!(site.vmm.ordered(), 2, "the third waits");
+    let first = runner
+        .reached(&run, |record| {
+            record.jobs.iter().filter(|job| job.vm.is_some()).count() == 2
+        })
+        .await;
+    let mut vms = first.jobs.iter().filter_map(|job| job.vm.as_deref());
+    site.vmm.remove_vm(vms.next_back().unwrap());
+    until("the third has its turn", || site.vmm.ordered() == 3).await;
+    runner.stop().await;
+}

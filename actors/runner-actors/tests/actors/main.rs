@@ -1,0 +1,13 @@
+//! The runner's actors below a root supervisor: a real store and git, a clock that the test moves,
+//! scripted neighbours, no HTTP edge.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+mod coordinator;
+mod garbage_collector;
+mod harness;
+mod job;
+mod recovery;
+mod schedules;

@@ -1,0 +1,183 @@
+//! The runner ends and starts again in the middle of runs.
+
+use runner_actors::JobEnd;
+use runner_core::state::{Conclusion, RunState};
+use scripted_peers::{Failure, Misbehaviour, PlannedFailure, Play};
+use serde_json::Value;
+use store::{Options, ReadRows as _, Row, Store, StoreError, Table};
+
+use crate::harness::{Site, entries, job, status, until};
+
+const GRAPH: &str = "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    outputs: {v: \"${{ steps.s.outputs.v }}\"}\n    steps: [{id: s, run: first}]\n  b:\n    needs: a\n    runs-on: x\n    steps: [{run: second}]\n  c:\n    needs: [a, b]\n    if: always()\n    runs-on: x\n    steps: [{run: \"third ${{ needs.a.outputs.v }} ${{ needs.b.result }}\"}]\n  d:\n    needs: b\n    runs-on: x\n    steps: [{run: fourth}]\n";
+
+fn plays(command: &scripted_peers::Command) -> Play {
+    if command.script.contains("second") {
+        Play::hang().out("second began\n")
+    } else {
+        Play::exit(0).file("output", "v=rocket\n")
+    }
+}
+
+#[actix_rt::test]
+async fn a_run_is_taken_up_at_its_jobs_what_had_begun_is_lost_and_the_rest_is_run() {
+    let site = Site::playing(plays);
+    let runner = site.start().await;
+    let run = runner.run(&site, GRAPH).await;
+    until("the second job has begun", || {
+        site.vmm.commands().len() == 2
+    })
+    .await;
+    runner
+        .reached(&run, |record| {
+            record.jobs.len() == 2 && !record.jobs[1].steps.is_empty()
+        })
+        .await;
+    runner.stop().await;
+    let runner = site.start().await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Lost, "{record:#?}");
+    assert_eq!(record.attempt, 1, "v9: only re-runs are attempts");
+    assert_eq!(job(&record, "a").conclusion, Some(Conclusion::Success));
+    let lost = job(&record, "b");
+    assert_eq!(
+        (lost.conclusion, lost.end),
+        (Some(Conclusion::Failure), JobEnd::Lost)
+    );
+    assert_eq!(
+        lost.reason.as_deref(),
+        Some("the runner was restarted while it ran")
+    );
+    assert_eq!(job(&record, "c").conclusion, Some(Conclusion::Success));
+    assert_eq!(job(&record, "d").conclusion, Some(Conclusion::Skipped));
+    let commands = site.vmm.commands();
+    let count = |text: &str| {
+        let of_it = commands.iter().filter(|one| one.script.contains(text));
+        of_it.count()
+    };
+    assert_eq!(
+        count("first"),
+        1,
+        "what ended is not run again: {commands:?}"
+    );
+    assert_eq!(
+        count("third rocket failure"),
+        1,
+        "outputs of the previous incarnation are there: {commands:?}"
+    );
+    for (context, state) in [
+        ("a", "success"),
+        ("b", "failure"),
+        ("c", "success"),
+        ("d", "success"),
+    ] {
+        let context = format!("CI / {context} (push)");
+        status(&site, &record.sha, &context, state).await;
+    }
+    until("all VMs are back", || site.vmm.vms().is_empty()).await;
+    until("the checkout is removed", || {
+        entries(&site.data().join("checkouts")) == 0
+    })
+    .await;
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn a_run_that_waited_for_its_machine_is_run_after_a_restart() {
+    let site = Site::new();
+    for _ in 0..1000 {
+        site.vmm.plan("POST /vms", Misbehaviour::Status(503));
+    }
+    let runner = site.start().await;
+    let run = runner.run(&site, GRAPH).await;
+    until("a VM is asked for", || {
+        let requests = site.vmm.requests();
+        let mut asked = requests.iter();
+        asked.any(|one| one.path == "/vms" && one.method == "POST")
+    })
+    .await;
+    runner
+        .reached(&run, |record| record.state == RunState::Allocating)
+        .await;
+    runner.stop().await;
+    site.vmm.forget_plans();
+    let runner = site.start().await;
+    let record = runner.ended(&run).await;
+    assert_eq!(
+        (record.state, record.attempt),
+        (RunState::Succeeded, 1),
+        "{record:#?}"
+    );
+    status(&site, &record.sha, "CI / d (push)", "success").await;
+    until("all VMs are back", || site.vmm.vms().is_empty()).await;
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn statuses_that_could_not_be_posted_are_after_a_restart() {
+    let site = Site::new();
+    let failure = Failure::Status(503, None);
+    site.forge.plan(PlannedFailure::new(
+        "POST",
+        "/statuses/",
+        1_000_000,
+        failure,
+    ));
+    let runner = site.start().await;
+    let run = runner.run(&site, GRAPH).await;
+    let sha = runner.ended(&run).await.sha;
+    runner.stop().await;
+    site.forge.plan_nothing();
+    let runner = site.start().await;
+    status(&site, &sha, "CI / a (push)", "success").await;
+    status(&site, &sha, "CI / d (push)", "success").await;
+    runner.stop().await;
+}
+
+/// A run as it is stored once it has begun.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct StoredRun {
+    record: Vec<u8>,
+    arrival: Option<()>,
+}
+
+impl Row for StoredRun {
+    const SCHEMA: u16 = 2;
+}
+
+/// F01: found by killing the runner often. A run that never came to its plan again was lost without
+/// jobs, and what it had begun before stayed pending.
+#[actix_rt::test]
+async fn f01_a_status_that_was_begun_before_restarts_ends_with_its_run() {
+    let site = Site::new();
+    site.vmm.plan("POST /vms", Misbehaviour::Hang);
+    let runner = site.start().await;
+    let run = runner.run(&site, GRAPH).await;
+    let record = runner
+        .reached(&run, |record| record.state == RunState::Allocating)
+        .await;
+    status(&site, &record.sha, "CI / a (push)", "pending").await;
+    runner.stop().await;
+    // As if it had been killed often enough before it could plan again.
+    let store = Store::open(&site.data(), &Options::new("workflow-runner")).unwrap();
+    let records: Table<String, StoredRun> = Table::new("runner_runs");
+    let key = run.clone();
+    store
+        .write_blocking(move |rows| {
+            let mut row = rows.get(&records, &key)?.expect("it is stored");
+            let mut record: Value = serde_json::from_slice(&row.record).expect("JSON");
+            record["state"] = "received".into();
+            record["jobs"] = serde_json::json!([]);
+            record["taken_up"] = 3.into();
+            row.record = record.to_string().into_bytes();
+            rows.put(&records, &key, &row)?;
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+    store.close();
+    drop(store);
+    let runner = site.start().await;
+    assert_eq!(runner.ended(&run).await.state, RunState::Lost);
+    let description = status(&site, &record.sha, "CI / a (push)", "error").await;
+    assert_eq!(description, "the runner was restarted while it ran");
+    runner.stop().await;
+}

@@ -1,0 +1,154 @@
+//! Called workflows of a run: entered with inputs and secrets, left with outputs.
+
+use std::sync::Arc;
+
+use super::plan_state::{Action, JobProgress, PlanState, ended};
+use super::types::{PlannedJob, PlannedWork};
+use super::workflow_inputs::typed;
+use crate::context::input_default;
+use crate::expr::{Context, Contexts, Object, Scope, Status, Value};
+use crate::state::Conclusion;
+use crate::workflow::CallSecrets;
+
+impl PlanState {
+    /// Gives a called workflow its inputs and secrets.
+    pub(super) fn enter(
+        &mut self,
+        workflow: usize,
+        with: &[(String, crate::expr::Template)],
+        secrets: &CallSecrets,
+        contexts: &Contexts,
+    ) -> Result<(), String> {
+        let scope = Scope::new(contexts);
+        let plan = self.plan.clone();
+        let call = plan.workflows[workflow]
+            .workflow
+            .on
+            .workflow_call
+            .clone()
+            .unwrap_or_default();
+        let mut inputs = Object::default();
+        for spec in &call.inputs {
+            let given = with
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(&spec.name))
+                .map(|(_, value)| value);
+            let value = match (given, &spec.default) {
+                (Some(given), _) => Some(given.value(&scope).map_err(|error| error.to_string())),
+                (None, Some(default)) => Some(input_default(default, &inputs, contexts)),
+                (None, None) => None,
+            };
+            let value = value.transpose().map_err(|error| {
+                format!("the input {}: {error}", config_core::quoted(&spec.name))
+            })?;
+            inputs.set(&spec.name, typed(value, &spec.kind, &spec.name)?);
+        }
+        let secrets = match secrets {
+            CallSecrets::Inherit => contexts.get(Context::Secrets).clone(),
+            CallSecrets::Only(given) => {
+                let mut object = Object::default();
+                for (name, template) in given {
+                    let value = template.value(&scope).map_err(|error| {
+                        format!("the secret {}: {error}", config_core::quoted(name))
+                    })?;
+                    object.set(name, value);
+                }
+                Value::Object(Arc::new(object))
+            }
+        };
+        self.entered[workflow] = Some((Value::Object(Arc::new(inputs)), secrets));
+        Ok(())
+    }
+
+    /// Ends a job that calls a workflow once every job of it has ended.
+    pub(super) fn try_leave(&mut self, index: usize, actions: &mut Vec<Action>) -> bool {
+        let plan = self.plan.clone();
+        let PlannedWork::Call { workflow, .. } = &plan.jobs[index].work else {
+            return false;
+        };
+        let inner = plan
+            .jobs
+            .iter()
+            .enumerate()
+            .filter(|(_, job)| job.workflow == *workflow);
+        let mut all = Vec::new();
+        let mut jobs = Object::default();
+        for (at, job) in inner {
+            let Some(conclusion) = ended(&self.jobs[at]) else {
+                return false;
+            };
+            all.push(conclusion);
+            jobs.set(job.id(), self.result_of(at, conclusion));
+        }
+        let mut contexts = self.contexts_of(&plan.jobs[index]);
+        if let Some((inputs, _)) = &self.entered[*workflow] {
+            contexts.set(Context::Inputs, inputs.clone());
+        }
+        contexts.set(Context::Jobs, Value::Object(Arc::new(jobs)));
+        let call = plan.workflows[*workflow]
+            .workflow
+            .on
+            .workflow_call
+            .clone()
+            .unwrap_or_default();
+        for (name, template) in &call.outputs {
+            match template.value(&Scope::new(&contexts)) {
+                Ok(value) => self.outputs[index].set(name, Value::Text(value.as_text())),
+                Err(error) => {
+                    self.end(
+                        index,
+                        Conclusion::Failure,
+                        format!("the output {name}: {error}"),
+                        actions,
+                    );
+                    return true;
+                }
+            }
+        }
+        self.jobs[index] = JobProgress::Ended(Conclusion::of_all(all));
+        true
+    }
+
+    /// What a job's expressions see before it starts: its workflow's inputs and secrets, `needs`,
+    /// and how it went so far.
+    pub fn contexts_of(&self, job: &PlannedJob) -> Contexts {
+        let mut contexts = self.base.clone();
+        if let Some((inputs, secrets)) = &self.entered[job.workflow] {
+            contexts.set(Context::Inputs, inputs.clone());
+            contexts.set(Context::Secrets, secrets.clone());
+        }
+        let mut needs = Object::default();
+        for need in self.needed(job) {
+            if let Some(conclusion) = ended(&self.jobs[need]) {
+                needs.set(self.plan.jobs[need].id(), self.result_of(need, conclusion));
+            }
+        }
+        contexts.set(Context::Needs, Value::Object(Arc::new(needs)));
+        contexts.set_status(self.status_before(job));
+        contexts
+    }
+
+    /// Over all jobs it needs, directly or not: one that failed or was skipped counts for the whole
+    /// chain.
+    fn status_before(&self, job: &PlannedJob) -> Status {
+        if self.cancelled {
+            return Status::CANCELLED;
+        }
+        let mut seen = vec![false; self.jobs.len()];
+        let mut left: Vec<usize> = self.needed(job).collect();
+        let mut status = Status::SUCCESS;
+        while let Some(need) = left.pop() {
+            if std::mem::replace(&mut seen[need], true) {
+                continue;
+            }
+            match ended(&self.jobs[need]) {
+                Some(Conclusion::Failure) => status.failure = true,
+                Some(Conclusion::Success) | None => {}
+                Some(Conclusion::Cancelled | Conclusion::Skipped) => status.success = false,
+            }
+            left.extend(self.needed(&self.plan.jobs[need]));
+        }
+        status.success &= !status.failure;
+        status
+    }
+}

@@ -1,0 +1,46 @@
+//! What a plan is made from, and why none can be made.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use config_core::Diagnostics;
+
+use crate::expr::Contexts;
+use crate::source_location::SourceLocation;
+
+/// Gives the bytes of a file of the commit, by its path in the repository.
+pub type Files<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+
+/// What a plan is made from.
+#[derive(Clone, Copy)]
+pub struct PlanInput<'a> {
+    /// The contexts github, vars and inputs (see [`crate::context`]).
+    pub contexts: &'a Contexts,
+    /// The files of the commit.
+    pub files: Files<'a>,
+}
+
+/// Why no plan can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// A called workflow or a local action is wrong.
+    #[error("{0}")]
+    File(Diagnostics),
+    /// An expression of the workflow itself has no value.
+    #[error("{file}:{place}: {message}")]
+    Workflow {
+        /// The file.
+        file: Arc<str>,
+        /// Where.
+        place: SourceLocation,
+        /// Why.
+        message: String,
+    },
+}
+
+/// Takes from the budget of called files; false when there is not enough left.
+pub(super) fn spend(budget: &Cell<usize>, bytes: usize) -> bool {
+    let left = budget.get().checked_sub(bytes);
+    budget.set(left.unwrap_or(0));
+    left.is_some()
+}

@@ -1,0 +1,373 @@
+//! Which job may start: needs, `if`, matrix, fail-fast, max-parallel, called workflows. No clock,
+//! no machine.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::expand::expand;
+use super::types::{JobInstance, Plan, PlannedJob, PlannedWork};
+use crate::expr::{Condition, Context, Contexts, Object, Scope, Value};
+use crate::state::Conclusion;
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Start a copy of a job: give it a machine.
+    Start {
+        /// The job: index into [`Plan::jobs`].
+        job: usize,
+        /// The copy: index into its instances.
+        instance: usize,
+    },
+    /// End a copy that runs: another of the same job failed.
+    Cancel {
+        /// The job.
+        job: usize,
+        /// The copy.
+        instance: usize,
+    },
+    /// A job ended without having started.
+    Ended {
+        /// The job.
+        job: usize,
+        /// How.
+        conclusion: Conclusion,
+        /// Why.
+        reason: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CopyState {
+    Waiting,
+    Running,
+    Ended(Conclusion),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum JobProgress {
+    /// Not all it needs has ended.
+    Waiting,
+    /// A called workflow is under way.
+    Calling,
+    /// Copies run or will.
+    Running {
+        instances: Arc<Vec<JobInstance>>,
+        copies: Vec<CopyState>,
+    },
+    /// It has ended.
+    Ended(Conclusion),
+}
+
+/// What is said of a job that waits.
+enum JobDecision {
+    Wait,
+    Start(Box<Contexts>),
+    End(Conclusion, String),
+}
+
+const NOT_CALLED: &str = "the job that calls its workflow did not run";
+
+/// The progress of a run.
+#[derive(Debug, Clone)]
+pub struct PlanState {
+    pub(super) plan: Arc<Plan>,
+    pub(super) base: Contexts,
+    pub(super) jobs: Vec<JobProgress>,
+    pub(super) outputs: Vec<Object>,
+    /// Inputs and secrets of each workflow, once it was entered.
+    pub(super) entered: Vec<Option<(Value, Value)>>,
+    pub(super) keys: HashMap<String, usize>,
+    pub(super) cancelled: bool,
+}
+
+impl PlanState {
+    /// Nothing has started. `base` holds github, vars, secrets and inputs.
+    pub fn new(plan: Arc<Plan>, base: Contexts) -> Self {
+        let keys = plan
+            .jobs
+            .iter()
+            .enumerate()
+            .map(|(index, job)| (job.key.clone(), index))
+            .collect();
+        let mut entered = vec![None; plan.workflows.len()];
+        entered[0] = Some((
+            base.get(Context::Inputs).clone(),
+            base.get(Context::Secrets).clone(),
+        ));
+        Self {
+            jobs: vec![JobProgress::Waiting; plan.jobs.len()],
+            outputs: vec![Object::default(); plan.jobs.len()],
+            plan,
+            base,
+            entered,
+            keys,
+            cancelled: false,
+        }
+    }
+
+    /// The copies of a job that was started.
+    pub fn instances(&self, job: usize) -> Option<&[JobInstance]> {
+        match &self.jobs[job] {
+            JobProgress::Running { instances, .. } => Some(instances),
+            _ => None,
+        }
+    }
+
+    /// The run is to be ended: what has not started does not, but for jobs that say `always()` or
+    /// `cancelled()`. Jobs that run are ended by whoever runs them.
+    pub fn cancel(&mut self) {
+        self.cancelled = true;
+    }
+
+    /// A copy that was started has ended, with these outputs.
+    pub fn finished(
+        &mut self,
+        job: usize,
+        instance: usize,
+        conclusion: Conclusion,
+        outputs: &[(String, String)],
+    ) {
+        let JobProgress::Running { instances, copies } = &mut self.jobs[job] else {
+            return;
+        };
+        let Some(copy) = copies.get_mut(instance) else {
+            return;
+        };
+        let forgiven = conclusion == Conclusion::Failure && instances[instance].continue_on_error;
+        *copy = CopyState::Ended(if forgiven {
+            Conclusion::Success
+        } else {
+            conclusion
+        });
+        for (name, value) in outputs {
+            // Of a matrix the last one that says something counts.
+            if !value.is_empty() || self.outputs[job].get(name).is_none() {
+                self.outputs[job].set(name, Value::text(value));
+            }
+        }
+    }
+
+    /// How the whole run ended, once every job has.
+    pub fn conclusion(&self) -> Option<Conclusion> {
+        let ended: Option<Vec<Conclusion>> = self.jobs.iter().map(ended).collect();
+        let all = Conclusion::of_all(ended?);
+        // A run without a job that had to run has done what it should.
+        Some(match all {
+            _ if self.cancelled && all != Conclusion::Failure => Conclusion::Cancelled,
+            Conclusion::Skipped => Conclusion::Success,
+            other => other,
+        })
+    }
+
+    /// Everything that can be done now. Each action is given once.
+    pub fn advance(&mut self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        loop {
+            let before = actions.len();
+            let mut moved = false;
+            for job in 0..self.jobs.len() {
+                moved |= match self.jobs[job].clone() {
+                    JobProgress::Waiting => self.try_start(job, &mut actions),
+                    JobProgress::Calling => self.try_leave(job, &mut actions),
+                    JobProgress::Running { instances, copies } => {
+                        self.run_copies(job, &instances, copies, &mut actions)
+                    }
+                    JobProgress::Ended(_) => false,
+                };
+            }
+            if !moved && actions.len() == before {
+                return actions;
+            }
+        }
+    }
+
+    pub(super) fn end(
+        &mut self,
+        job: usize,
+        conclusion: Conclusion,
+        reason: impl Into<String>,
+        actions: &mut Vec<Action>,
+    ) {
+        self.jobs[job] = JobProgress::Ended(conclusion);
+        let reason = reason.into();
+        actions.push(Action::Ended {
+            job,
+            conclusion,
+            reason,
+        });
+    }
+
+    fn try_start(&mut self, index: usize, actions: &mut Vec<Action>) -> bool {
+        let plan = self.plan.clone();
+        let job = &plan.jobs[index];
+        let verdict = match self.verdict(job) {
+            JobDecision::Wait => return false,
+            JobDecision::Start(contexts) => self.begin(index, job, &contexts),
+            JobDecision::End(conclusion, reason) => Err((conclusion, reason)),
+        };
+        match verdict {
+            Ok(progress) => self.jobs[index] = progress,
+            Err((conclusion, reason)) => self.end(index, conclusion, reason, actions),
+        }
+        true
+    }
+
+    /// Whether a job may start, by its caller, its needs, its condition and what it is refused for.
+    fn verdict(&self, job: &PlannedJob) -> JobDecision {
+        if let Some(caller) = self.plan.workflows[job.workflow].caller {
+            match &self.jobs[caller] {
+                JobProgress::Calling => {}
+                JobProgress::Ended(Conclusion::Cancelled) => {
+                    return JobDecision::End(Conclusion::Cancelled, NOT_CALLED.to_owned());
+                }
+                JobProgress::Ended(_) => {
+                    return JobDecision::End(Conclusion::Skipped, NOT_CALLED.to_owned());
+                }
+                JobProgress::Waiting | JobProgress::Running { .. } => return JobDecision::Wait,
+            }
+        }
+        if self
+            .needed(job)
+            .any(|need| ended(&self.jobs[need]).is_none())
+        {
+            return JobDecision::Wait;
+        }
+        let contexts = self.contexts_of(job);
+        let condition = job.job.condition.as_ref();
+        match Condition::holds_or_success(condition, &Scope::new(&contexts)) {
+            Ok(true) => {}
+            Ok(false) if self.cancelled => {
+                return JobDecision::End(Conclusion::Cancelled, "the run was cancelled".to_owned());
+            }
+            Ok(false) => {
+                let reason = match condition {
+                    Some(condition) if contexts.status().success => {
+                        format!("its condition does not hold: {}", condition.source.trim())
+                    }
+                    _ => "a job it needs did not succeed".to_owned(),
+                };
+                return JobDecision::End(Conclusion::Skipped, reason);
+            }
+            Err(error) => return JobDecision::End(Conclusion::Failure, format!("if: {error}")),
+        }
+        match job.refusals.first() {
+            Some(refusal) => JobDecision::End(Conclusion::Failure, format!("refused: {refusal}")),
+            None => JobDecision::Start(Box::new(contexts)),
+        }
+    }
+
+    /// Enters the workflow a job calls, or makes its copies.
+    fn begin(
+        &mut self,
+        index: usize,
+        job: &PlannedJob,
+        contexts: &Contexts,
+    ) -> Result<JobProgress, (Conclusion, String)> {
+        debug_assert!(matches!(self.jobs[index], JobProgress::Waiting));
+        match &job.work {
+            PlannedWork::Call {
+                workflow,
+                with,
+                secrets,
+            } => self
+                .enter(*workflow, with, secrets, contexts)
+                .map(|()| JobProgress::Calling)
+                .map_err(|error| (Conclusion::Failure, error)),
+            PlannedWork::Steps(_) => match expand(&job.job, contexts) {
+                Ok(instances) => Ok(JobProgress::Running {
+                    copies: vec![CopyState::Waiting; instances.len()],
+                    instances: Arc::new(instances),
+                }),
+                Err(error) => Err((Conclusion::Failure, error.to_string())),
+            },
+        }
+    }
+
+    /// Starts copies as far as max-parallel allows; ends the others when one failed.
+    fn run_copies(
+        &mut self,
+        job: usize,
+        instances: &Arc<Vec<JobInstance>>,
+        mut copies: Vec<CopyState>,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let before = copies.clone();
+        let first = &instances[0];
+        let failed = copies.contains(&CopyState::Ended(Conclusion::Failure));
+        if failed && first.fail_fast {
+            for (instance, copy) in copies.iter_mut().enumerate() {
+                match copy {
+                    CopyState::Waiting => *copy = CopyState::Ended(Conclusion::Cancelled),
+                    // Once: it is taken as ended from here, whatever it still says.
+                    CopyState::Running => {
+                        *copy = CopyState::Ended(Conclusion::Cancelled);
+                        actions.push(Action::Cancel { job, instance });
+                    }
+                    CopyState::Ended(_) => {}
+                }
+            }
+        }
+        let asks_always = self.plan.jobs[job]
+            .job
+            .condition
+            .as_ref()
+            .is_some_and(|condition| condition.expr().asks_status());
+        let mut running = copies
+            .iter()
+            .filter(|copy| **copy == CopyState::Running)
+            .count();
+        let most = first.max_parallel.unwrap_or(usize::MAX);
+        for (instance, copy) in copies.iter_mut().enumerate() {
+            if *copy != CopyState::Waiting {
+                continue;
+            }
+            if self.cancelled && !asks_always {
+                *copy = CopyState::Ended(Conclusion::Cancelled);
+            } else if running < most {
+                *copy = CopyState::Running;
+                running += 1;
+                actions.push(Action::Start { job, instance });
+            }
+        }
+        let all: Option<Vec<Conclusion>> = copies
+            .iter()
+            .map(|copy| match copy {
+                CopyState::Ended(conclusion) => Some(*conclusion),
+                _ => None,
+            })
+            .collect();
+        let moved = copies != before || all.is_some();
+        self.jobs[job] = match all {
+            Some(all) => JobProgress::Ended(Conclusion::of_all(all)),
+            None => JobProgress::Running {
+                instances: instances.clone(),
+                copies,
+            },
+        };
+        moved
+    }
+
+    pub(super) fn needed<'a>(&'a self, job: &'a PlannedJob) -> impl Iterator<Item = usize> + 'a {
+        job.needs
+            .iter()
+            .filter_map(|need| self.keys.get(need).copied())
+    }
+
+    pub(super) fn result_of(&self, job: usize, conclusion: Conclusion) -> Value {
+        Value::object([
+            ("result", conclusion.as_str().into()),
+            (
+                "outputs",
+                Value::Object(Arc::new(self.outputs[job].clone())),
+            ),
+        ])
+    }
+}
+
+pub(super) fn ended(progress: &JobProgress) -> Option<Conclusion> {
+    match progress {
+        JobProgress::Ended(conclusion) => Some(*conclusion),
+        _ => None,
+    }
+}

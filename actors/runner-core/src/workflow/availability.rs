@@ -1,0 +1,84 @@
+//! Which contexts and functions may be used where (page "Contexts reference", "Context
+//! availability").
+
+use crate::expr::Context::{self, *};
+
+/// A place of a workflow at which expressions may stand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Availability {
+    /// As messages call it.
+    pub(crate) name: &'static str,
+    /// The contexts there are.
+    pub(crate) contexts: &'static [Context],
+    /// Whether `success()` and its like can be called.
+    pub(crate) status: bool,
+    /// Whether `hashFiles` can be called.
+    pub(crate) files: bool,
+}
+
+const fn availability(name: &'static str, contexts: &'static [Context]) -> Availability {
+    Availability {
+        name,
+        contexts,
+        status: false,
+        files: false,
+    }
+}
+
+const RUN: &[Context] = &[Github, Inputs, Vars];
+const NEEDED: &[Context] = &[Github, Needs, Vars, Inputs];
+const JOB: &[Context] = &[Github, Needs, Strategy, Matrix, Vars, Inputs];
+const JOB_ENV: &[Context] = &[Github, Needs, Strategy, Matrix, Vars, Secrets, Inputs];
+const STEP: &[Context] = &[
+    Github, Needs, Strategy, Matrix, Job, Runner, Env, Vars, Secrets, Steps, Inputs,
+];
+const STEP_IF: &[Context] = &[
+    Github, Needs, Strategy, Matrix, Job, Runner, Env, Vars, Steps, Inputs,
+];
+const ACTION: &[Context] = &[
+    Github, Strategy, Matrix, Job, Runner, Env, Vars, Steps, Inputs, Needs,
+];
+
+pub(crate) const RUN_NAME: Availability = availability("run-name", RUN);
+pub(crate) const CONCURRENCY: Availability = availability("concurrency", RUN);
+pub(crate) const CALL_DEFAULT: Availability = availability("the default of an input", RUN);
+pub(crate) const WORKFLOW_ENV: Availability = availability("env", &[Github, Secrets, Inputs, Vars]);
+pub(crate) const WORKFLOW_DEFAULTS: Availability = availability("defaults.run", RUN);
+pub(crate) const CALL_OUTPUT: Availability =
+    availability("an output of the workflow", &[Github, Jobs, Vars, Inputs]);
+pub(crate) const JOB_NAME: Availability = availability("the name of a job", JOB);
+pub(crate) const JOB_IF: Availability = Availability {
+    status: true,
+    ..availability("the `if` of a job", NEEDED)
+};
+pub(crate) const RUNS_ON: Availability = availability("runs-on", JOB);
+pub(crate) const STRATEGY: Availability = availability("strategy", NEEDED);
+pub(crate) const JOB_CONCURRENCY: Availability = availability("concurrency", JOB);
+pub(crate) const JOB_CONTINUE: Availability = availability("continue-on-error", JOB);
+pub(crate) const JOB_TIMEOUT: Availability = availability("timeout-minutes", JOB);
+pub(crate) const JOB_ENVIRONMENT: Availability = availability("env", JOB_ENV);
+pub(crate) const JOB_DEFAULTS: Availability = availability(
+    "defaults.run",
+    &[Github, Needs, Strategy, Matrix, Env, Vars, Inputs],
+);
+pub(crate) const JOB_OUTPUT: Availability = availability("an output of the job", STEP);
+pub(crate) const CALL_WITH: Availability = availability("with", JOB);
+pub(crate) const CALL_SECRET: Availability = availability("secrets", JOB_ENV);
+pub(crate) const STEP_TEXT: Availability = Availability {
+    files: true,
+    ..availability("a step", STEP)
+};
+pub(crate) const STEP_CONDITION: Availability = Availability {
+    status: true,
+    files: true,
+    ..availability("the `if` of a step", STEP_IF)
+};
+pub(crate) const ACTION_TEXT: Availability = Availability {
+    files: true,
+    ..availability("an action", ACTION)
+};
+pub(crate) const ACTION_CONDITION: Availability = Availability {
+    status: true,
+    files: true,
+    ..availability("the `if` of an action's step", ACTION)
+};

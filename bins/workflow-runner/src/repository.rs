@@ -1,0 +1,95 @@
+//! Where workflows are looked for, and the files beside them.
+
+use std::path::{Path, PathBuf};
+
+use runner_core::limits::MAX_FILE_BYTES;
+use runner_core::workflow::WORKFLOW_DIRECTORIES;
+
+/// A directory with workflows.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    root: PathBuf,
+    /// The workflow files, relative to the root, sorted.
+    pub(crate) workflows: Vec<String>,
+}
+
+impl Repository {
+    /// A file, a directory of files, or a repository.
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+        let path = path.canonicalize().map_err(wrong)?;
+        if path.is_file() {
+            let root = root_of(&path);
+            let file = relative(&root, &path);
+            return Ok(Self {
+                root,
+                workflows: vec![file],
+            });
+        }
+        let directory = WORKFLOW_DIRECTORIES
+            .iter()
+            .map(|directory| path.join(directory))
+            .find(|directory| directory.is_dir());
+        let directory = directory.unwrap_or_else(|| path.clone());
+        let root = root_of(&directory.join("x"));
+        let mut workflows = Vec::new();
+        for entry in std::fs::read_dir(&directory).map_err(wrong)? {
+            let file = entry.map_err(wrong)?.path();
+            let yaml = file
+                .extension()
+                .is_some_and(|extension| extension == "yml" || extension == "yaml");
+            if yaml && file.is_file() {
+                workflows.push(relative(&root, &file));
+            }
+        }
+        workflows.sort();
+        if workflows.is_empty() {
+            return Err(format!(
+                "{} holds no .yml or .yaml files",
+                directory.display()
+            ));
+        }
+        Ok(Self { root, workflows })
+    }
+
+    /// Where it is.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether the file is where workflows of a commit are.
+    pub(crate) fn is_workflow(&self, file: &str) -> bool {
+        let directory = Path::new(file).parent();
+        directory.is_some_and(|directory| {
+            WORKFLOW_DIRECTORIES
+                .iter()
+                .any(|known| directory == Path::new(known))
+        })
+    }
+
+    /// A file of the repository; nothing outside of it, nothing too large.
+    pub(crate) fn read(&self, path: &str) -> Option<Vec<u8>> {
+        let file = self.root.join(path).canonicalize().ok()?;
+        let metadata = file.metadata().ok()?;
+        let fits = usize::try_from(metadata.len()).is_ok_and(|length| length <= MAX_FILE_BYTES);
+        (file.starts_with(&self.root) && metadata.is_file() && fits)
+            .then(|| std::fs::read(file).ok())?
+    }
+}
+
+/// The repository a workflow file is in: above its workflow directory, else its own directory.
+fn root_of(file: &Path) -> PathBuf {
+    let directory = file.parent().unwrap_or(Path::new("/"));
+    let root = WORKFLOW_DIRECTORIES
+        .iter()
+        .find(|known| directory.ends_with(known))
+        .and_then(|_| directory.parent()?.parent());
+    root.unwrap_or(directory).to_owned()
+}
+
+fn relative(root: &Path, file: &Path) -> String {
+    file.strip_prefix(root)
+        .unwrap_or(file)
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,47 @@
+//! What callers are told when something fails.
+
+use edge_web::Problem;
+use runner_actors::{NotAccepted, RunRecord, RunnerView};
+use store::StoreError;
+use supervision::AskError;
+
+/// A delivery that was not stored, or nobody knows.
+pub(crate) fn of_intake(error: &NotAccepted) -> Problem {
+    match error {
+        NotAccepted::Store(error) => of_store(error),
+        NotAccepted::Late(_) => Problem::gateway_timeout(error.to_string()),
+    }
+}
+
+/// An actor that gave no reply.
+pub(crate) fn of_ask(error: &AskError) -> Problem {
+    match error {
+        AskError::Full { retry_after, .. } => {
+            let seconds = u32::try_from(retry_after.as_secs()).unwrap_or(1).max(1);
+            Problem::unavailable(
+                "as many deliveries are under way as the runner takes",
+                seconds,
+            )
+        }
+        AskError::Unavailable { .. } => Problem::unavailable("the runner is being restarted", 1),
+        AskError::TimedOut { after, .. } => {
+            Problem::gateway_timeout(format!("no answer within {} s", after.as_secs()))
+        }
+        AskError::NoReply { .. } => Problem::unavailable("the request was interrupted", 1),
+    }
+}
+
+/// A store that fails.
+pub(crate) fn of_store(error: &StoreError) -> Problem {
+    if error.is_temporary() {
+        return Problem::unavailable(error.to_string(), 2);
+    }
+    tracing::error!(event = "run.store_failed", %error, "a delivery could not be stored");
+    Problem::internal()
+}
+
+/// A run, or that there is none.
+pub(crate) async fn find(view: &RunnerView, id: &str) -> Result<RunRecord, Problem> {
+    let found = view.run(id).await.map_err(|error| of_store(&error))?;
+    found.ok_or_else(|| Problem::not_found("there is no run with this id"))
+}
