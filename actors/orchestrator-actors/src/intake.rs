@@ -1,76 +1,93 @@
-//! Intake: makes events durable, and says what became of them.
+//! Intake: makes events durable, and replies what became of them.
 //!
 //! ```text
 //! receiver --Admit--> Intake --one transaction--> store
 //!                       │ after the commit
-//!                       ├──Reconcile──> Dispatcher      (wake_on_dispatch)
-//!                       ├──CheckAuthor─> Dispatcher ──> Poller
-//!                       └──Wake──────> ForgePoster
+//!                       ├──TickTrigger─────> Dispatcher      (wake_on_dispatch)
+//!                       ├──CheckBeforeStart> Preflight
+//!                       └──Wake────────────> OutboxWorker
 //! ```
-//! It holds nothing: what it has accepted stands in the store before it answers.
+//! It holds nothing: what it has accepted is in the store before it answers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, ResponseFuture};
-use forge_actors::ForgePoster;
-use forge_actors::messages::Wake;
-use forge_core::{Delivery, Event};
+use forge_core::{Delivery, Event, Login};
 use orchestrator_core::Millis;
 use orchestrator_core::admin::WebhookReply;
 use orchestrator_engine::process::StopCause;
 use store::StoreError;
 use supervision::ChildRef;
+use tokio::sync::watch;
 
-use crate::dispatcher::Dispatcher;
-use crate::ledger::{self, Admitted, Book, Source};
-use crate::messages::{Admit, AdmitFound, CheckAuthor, Reconcile};
-use crate::shared::Shared;
+use crate::active_runs::ActiveRuns;
+use crate::change_notifier::ChangeNotifier;
+use crate::ledger::{self, EventSource, IntakeResult, Ledger};
+use crate::messages::{Admit, AdmitFound, CheckBeforeStart};
+use crate::preflight::Preflight;
 
-/// How an event came.
-enum Arrived {
+/// An event with its source.
+enum NewEvent {
     Delivery(Box<Delivery>),
     Found { event: Box<Event>, asked_at: Millis },
 }
 
 /// The actor.
 pub struct Intake {
-    shared: Shared,
-    dispatcher: ChildRef<Dispatcher>,
-    poster: ChildRef<ForgePoster>,
+    ledger: Ledger,
+    runs: ActiveRuns,
+    preflight: ChildRef<Preflight>,
+    notifier: ChangeNotifier,
+    /// The accounts behind the tokens, as the poller found them.
+    token_logins: watch::Receiver<Arc<BTreeSet<Login>>>,
+    /// Those that a configuration named.
+    named_logins: BTreeSet<Login>,
 }
 
 impl Intake {
-    /// An intake that tells these two what is new.
-    pub fn new(
-        shared: Shared,
-        dispatcher: ChildRef<Dispatcher>,
-        poster: ChildRef<ForgePoster>,
+    pub(crate) fn new(
+        ledger: Ledger,
+        runs: ActiveRuns,
+        preflight: ChildRef<Preflight>,
+        notifier: ChangeNotifier,
+        token_logins: watch::Receiver<Arc<BTreeSet<Login>>>,
     ) -> Self {
         Self {
-            shared,
-            dispatcher,
-            poster,
+            ledger,
+            runs,
+            preflight,
+            notifier,
+            token_logins,
+            named_logins: BTreeSet::new(),
         }
     }
 
-    fn admit(&self, arrived: Arrived) -> ResponseFuture<Result<WebhookReply, StoreError>> {
-        let shared = self.shared.clone();
-        let (dispatcher, poster) = (self.dispatcher.clone(), self.poster.clone());
-        let (config, own, now) = (shared.config(), shared.own_logins(), shared.now());
-        let wake = config.wake_on_dispatch;
-        let deliveries = shared.deliveries().clone();
-        let admitted = shared.store().write(move |rows| {
-            let book = Book::new(rows, &config, now);
-            let source = match &arrived {
-                Arrived::Delivery(delivery) => Source::Delivery(delivery),
-                Arrived::Found { event, asked_at } => Source::Found {
-                    event,
-                    asked_at: *asked_at,
-                },
-            };
-            ledger::admit(book, &deliveries, &source, &own)
-        });
+    /// Accounts whose comments start nothing. One that a configuration has named stays one.
+    fn own_logins(&mut self) -> BTreeSet<Login> {
+        let config = self.ledger.config();
+        self.named_logins.extend(config.own_logins.iter().cloned());
+        let token_logins = self.token_logins.borrow();
+        self.named_logins.union(&token_logins).cloned().collect()
+    }
+
+    fn admit(&mut self, event: NewEvent) -> ResponseFuture<Result<WebhookReply, StoreError>> {
+        let own = self.own_logins();
+        let (ledger, runs) = (self.ledger.clone(), self.runs.clone());
+        let (preflight, notifier) = (self.preflight.clone(), self.notifier.clone());
+        let deliveries = ledger.deliveries().clone();
         Box::pin(async move {
-            let admitted: Admitted = admitted.await?;
-            shared.journalled(&admitted.entries);
+            let admitted = ledger.write(move |txn| {
+                let source = match &event {
+                    NewEvent::Delivery(delivery) => EventSource::Delivery(delivery),
+                    NewEvent::Found { event, asked_at } => EventSource::Found {
+                        event,
+                        asked_at: *asked_at,
+                    },
+                };
+                ledger::admit(txn, &deliveries, &source, &own)
+            });
+            let admitted: IntakeResult = admitted.await?;
             if admitted.id_reused {
                 tracing::warn!(
                     event = "webhook.id_reused",
@@ -79,15 +96,15 @@ impl Intake {
                 );
             }
             for run in &admitted.kill {
-                shared.stop(run, StopCause::Superseded);
+                runs.stop(run, StopCause::Superseded);
             }
             // Wake-ups only: what they are about is stored, and the next tick finds it.
-            let _ = poster.tell(Wake);
+            notifier.notify_outbox();
             for run in admitted.check {
-                let _ = dispatcher.tell(CheckAuthor(run));
+                let _ = preflight.tell(CheckBeforeStart(run));
             }
-            if wake && !admitted.reply.dispatches.is_empty() {
-                let _ = dispatcher.tell(Reconcile);
+            if !admitted.reply.dispatches.is_empty() {
+                notifier.ticks.request();
             }
             Ok(admitted.reply)
         })
@@ -102,7 +119,7 @@ impl Handler<Admit> for Intake {
     type Result = ResponseFuture<Result<WebhookReply, StoreError>>;
 
     fn handle(&mut self, Admit(delivery): Admit, _: &mut Context<Self>) -> Self::Result {
-        self.admit(Arrived::Delivery(delivery))
+        self.admit(NewEvent::Delivery(delivery))
     }
 }
 
@@ -114,6 +131,6 @@ impl Handler<AdmitFound> for Intake {
         AdmitFound { event, asked_at }: AdmitFound,
         _: &mut Context<Self>,
     ) -> Self::Result {
-        self.admit(Arrived::Found { event, asked_at })
+        self.admit(NewEvent::Found { event, asked_at })
     }
 }

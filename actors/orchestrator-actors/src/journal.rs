@@ -1,4 +1,4 @@
-//! What happened, under stable names: logged when it is durable, and kept in the store.
+//! The journal: events under stable names, logged when they are durable, and kept in the store.
 
 use forge_core::{CommitState, RepoName};
 use orchestrator_core::intake::Ignored;
@@ -7,7 +7,7 @@ use orchestrator_core::run::{ExitClass, Reason, Run, StatusKey};
 /// One row of the table of events.
 macro_rules! line {
     ($level:ident, event = $event:literal, $text:literal) => {
-        Line {
+        LogLine {
             level: Level::$level,
             event: $event,
             text: $text,
@@ -17,7 +17,7 @@ macro_rules! line {
 
 /// An event of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happened {
+pub enum JournalEvent {
     /// A run was accepted.
     Queued,
     /// A dispatch was refused.
@@ -81,15 +81,16 @@ pub enum Happened {
     ProjectPaused(bool),
     /// The configuration was read again.
     Reloaded,
-    /// What became of a post to the forge, under the name of its log line, which is written by the poster.
+    /// What became of a post to the forge, under the name of its log line, which is written by the
+    /// poster.
     Posted(&'static str),
 }
 
 /// An event and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What happened.
-    pub what: Happened,
+    /// The event.
+    pub event: JournalEvent,
     /// The run.
     pub run: Option<String>,
     /// The agent.
@@ -102,9 +103,9 @@ pub struct Entry {
 
 impl Entry {
     /// An event of a run.
-    pub fn of(run: &Run, what: Happened) -> Self {
+    pub fn of(run: &Run, event: JournalEvent) -> Self {
         Self {
-            what,
+            event,
             run: Some(run.id.to_string()),
             agent: Some(run.agent.to_string()),
             project: Some(run.project.to_string()),
@@ -113,9 +114,9 @@ impl Entry {
     }
 
     /// An event of no run.
-    pub fn plain(what: Happened, about: impl Into<String>) -> Self {
+    pub fn plain(event: JournalEvent, about: impl Into<String>) -> Self {
         Self {
-            what,
+            event,
             run: None,
             agent: None,
             project: None,
@@ -124,8 +125,8 @@ impl Entry {
     }
 
     /// An event about a pull request.
-    pub fn pull(repository: &RepoName, number: u64, what: Happened) -> Self {
-        Self::plain(what, format!("{repository}#{number}"))
+    pub fn pull(repository: &RepoName, number: u64, event: JournalEvent) -> Self {
+        Self::plain(event, format!("{repository}#{number}"))
     }
 
     /// The same with something more to know.
@@ -137,8 +138,8 @@ impl Entry {
 
     /// The stable name, and one line about it.
     pub fn name_and_detail(&self) -> (&'static str, String) {
-        let name = match &self.what {
-            Happened::Posted(name) => name,
+        let name = match &self.event {
+            JournalEvent::Posted(name) => name,
             _ => self.line().map_or("", |line| line.event),
         };
         (name, self.detail())
@@ -146,37 +147,41 @@ impl Entry {
 
     fn detail(&self) -> String {
         let about = &self.about;
-        match &self.what {
-            Happened::Rejected(reason) => format!("{reason} {about}"),
-            Happened::Ended(reason) => reason.to_string(),
-            Happened::Spawned { pid } => format!("pid {pid}"),
-            Happened::Exited { class, wall_ms } => {
+        match &self.event {
+            JournalEvent::Rejected(reason) => format!("{reason} {about}"),
+            JournalEvent::Ended(reason) => reason.to_string(),
+            JournalEvent::Spawned { pid } => format!("pid {pid}"),
+            JournalEvent::Exited { class, wall_ms } => {
                 let text = format!("{class} after {wall_ms} ms {about}");
                 text.trim_end().to_owned()
             }
-            Happened::FanOut { runs } => format!("{about} to {runs}"),
-            Happened::FanOutSkipped(reason) => format!("{about} {reason}"),
-            Happened::StatusDecided(state) => format!("{state} {about}"),
-            Happened::PersonaApplied(name) | Happened::PersonaNotFound(name) => name.clone(),
-            Happened::SkillsInjected(skills) => skills.join(" "),
-            Happened::WorktreeCreated(path) | Happened::WorktreeRemoved(path) => path.clone(),
-            Happened::Ignored(why) => format!("{about} {why}"),
-            Happened::DedupHit(what) => what.clone(),
-            Happened::Breaker { provider, .. } => provider.clone(),
-            Happened::BuildRemote { task_bytes } => format!("{task_bytes} bytes"),
-            Happened::Queued
-            | Happened::WallClockKilled
-            | Happened::BudgetNear
-            | Happened::Quarantined
-            | Happened::ProjectPaused(_)
-            | Happened::Reloaded
-            | Happened::Posted(_) => about.clone(),
+            JournalEvent::FanOut { runs } => format!("{about} to {runs}"),
+            JournalEvent::FanOutSkipped(reason) => format!("{about} {reason}"),
+            JournalEvent::StatusDecided(state) => format!("{state} {about}"),
+            JournalEvent::PersonaApplied(name) | JournalEvent::PersonaNotFound(name) => {
+                name.clone()
+            }
+            JournalEvent::SkillsInjected(skills) => skills.join(" "),
+            JournalEvent::WorktreeCreated(path) | JournalEvent::WorktreeRemoved(path) => {
+                path.clone()
+            }
+            JournalEvent::Ignored(why) => format!("{about} {why}"),
+            JournalEvent::DedupHit(what) => what.clone(),
+            JournalEvent::Breaker { provider, .. } => provider.clone(),
+            JournalEvent::BuildRemote { task_bytes } => format!("{task_bytes} bytes"),
+            JournalEvent::Queued
+            | JournalEvent::WallClockKilled
+            | JournalEvent::BudgetNear
+            | JournalEvent::Quarantined
+            | JournalEvent::ProjectPaused(_)
+            | JournalEvent::Reloaded
+            | JournalEvent::Posted(_) => about.clone(),
         }
     }
 
     /// Writes the log line; not of posts, whose line the poster has written.
     pub fn log(&self) {
-        let Some(Line { level, event, text }) = self.line() else {
+        let Some(LogLine { level, event, text }) = self.line() else {
             return;
         };
         let detail = self.detail();
@@ -189,108 +194,109 @@ impl Entry {
         }
     }
 
-    /// How each event is logged: one table, which every new event must be put into. `None`: its line was written elsewhere.
+    /// How each event is logged: one table, which every new event must be put into. `None`: its
+    /// line was written elsewhere.
     #[allow(
         clippy::too_many_lines,
         reason = "one table, which the compiler holds complete"
     )]
-    fn line(&self) -> Option<Line> {
-        Some(match &self.what {
-            Happened::Queued => {
+    fn line(&self) -> Option<LogLine> {
+        Some(match &self.event {
+            JournalEvent::Queued => {
                 line!(Info, event = "run.queued", "a run waits for the next tick")
             }
-            Happened::Rejected(_) => {
+            JournalEvent::Rejected(_) => {
                 line!(Info, event = "run.rejected", "a dispatch was refused")
             }
-            Happened::Ended(_) => {
+            JournalEvent::Ended(_) => {
                 line!(Info, event = "run.ended", "a run ended without a process")
             }
-            Happened::Spawned { .. } => {
+            JournalEvent::Spawned { .. } => {
                 line!(Info, event = "agent.spawned", "an agent was started")
             }
-            Happened::Exited { .. } => {
+            JournalEvent::Exited { .. } => {
                 line!(Info, event = "agent.exited", "an agent ended")
             }
-            Happened::WallClockKilled => {
+            JournalEvent::WallClockKilled => {
                 line!(
                     Warn,
                     event = "run.wall_clock_killed",
                     "an agent was ended at its limit"
                 )
             }
-            Happened::FanOut { .. } => {
+            JournalEvent::FanOut { .. } => {
                 line!(
                     Info,
                     event = "pr.fanout.dispatched",
                     "a pull request was fanned out"
                 )
             }
-            Happened::FanOutSkipped(_) => {
+            JournalEvent::FanOutSkipped(_) => {
                 line!(
                     Warn,
                     event = "pr.fanout.skipped",
                     "a check of a pull request was skipped"
                 )
             }
-            Happened::StatusDecided(_) => {
+            JournalEvent::StatusDecided(_) => {
                 line!(
                     Info,
                     event = "status.decided",
                     "a commit status was decided"
                 )
             }
-            Happened::PersonaApplied(_) => {
+            JournalEvent::PersonaApplied(_) => {
                 line!(
                     Info,
                     event = "persona.applied",
                     "a persona was put into a prompt"
                 )
             }
-            Happened::PersonaNotFound(_) => {
+            JournalEvent::PersonaNotFound(_) => {
                 line!(
                     Warn,
                     event = "persona.not_found",
                     "a persona is not loaded; restart or reload"
                 )
             }
-            Happened::SkillsInjected(_) => {
+            JournalEvent::SkillsInjected(_) => {
                 line!(
                     Info,
                     event = "skills.injected",
                     "skills were put into a prompt"
                 )
             }
-            Happened::WorktreeCreated(_) => {
+            JournalEvent::WorktreeCreated(_) => {
                 line!(Info, event = "worktree.created", "a worktree was made")
             }
-            Happened::WorktreeRemoved(_) => {
+            JournalEvent::WorktreeRemoved(_) => {
                 line!(Info, event = "worktree.removed", "a worktree was removed")
             }
-            Happened::Ignored(why) if why.is_skipped_fan_out() => {
+            JournalEvent::Ignored(why) if why.is_skipped_fan_out() => {
                 line!(
                     Warn,
                     event = "pr.fanout.skipped",
                     "a pull request was not fanned out"
                 )
             }
-            Happened::Ignored(_) => {
+            JournalEvent::Ignored(_) => {
                 line!(
                     Info,
                     event = "webhook.ignored",
                     "an event asked for nothing"
                 )
             }
-            Happened::DedupHit(_) => {
+            JournalEvent::DedupHit(_) => {
                 line!(Info, event = "dedup.hit", "the same was asked for before")
             }
-            Happened::Breaker { state: "open", .. } => {
+            JournalEvent::Breaker { state: "open", .. } => {
                 line!(
                     Warn,
                     event = "breaker.opened",
                     "a provider's circuit opened"
                 )
             }
-            Happened::Breaker {
+            JournalEvent::Breaker {
                 state: "half_open", ..
             } => {
                 line!(
@@ -299,47 +305,47 @@ impl Entry {
                     "one run tries a provider"
                 )
             }
-            Happened::Breaker { .. } => {
+            JournalEvent::Breaker { .. } => {
                 line!(Info, event = "breaker.closed", "a provider works again")
             }
-            Happened::BudgetNear => {
+            JournalEvent::BudgetNear => {
                 line!(
                     Warn,
                     event = "budget.near",
                     "80 percent of a budget are used"
                 )
             }
-            Happened::Quarantined => {
+            JournalEvent::Quarantined => {
                 line!(
                     Error,
                     event = "agent.quarantined",
                     "an agent could not be started too often"
                 )
             }
-            Happened::BuildRemote { .. } => {
+            JournalEvent::BuildRemote { .. } => {
                 line!(Info, event = "build.remote", "a build goes to a worker")
             }
-            Happened::ProjectPaused(true) => {
+            JournalEvent::ProjectPaused(true) => {
                 line!(Info, event = "project.paused", "a project is paused")
             }
-            Happened::ProjectPaused(false) => {
+            JournalEvent::ProjectPaused(false) => {
                 line!(Info, event = "project.resumed", "a project goes on")
             }
-            Happened::Reloaded => {
+            JournalEvent::Reloaded => {
                 line!(
                     Info,
                     event = "config.reloaded",
                     "the configuration was read again"
                 )
             }
-            Happened::Posted(_) => return None,
+            JournalEvent::Posted(_) => return None,
         })
     }
 }
 
 /// How an event is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Line {
+struct LogLine {
     level: Level,
     event: &'static str,
     text: &'static str,

@@ -1,36 +1,46 @@
-//! The orchestrator's actors: durable intake, dispatcher, one keeper a run, poller, worktrees, the operator's desk.
+//! The orchestrator's actors: durable intake, dispatcher, one actor a run, poller, worktrees, the
+//! operator's API.
 //!
 //! ```text
 //! webhook ──Admit──▶ Intake ──────┐ one transaction each
-//! forge ◀──asks── Poller ─Admit─▶ │        ┌──────────────┐
-//! tick ──▶ Dispatcher ── look ──▶ store ◀──┤ RunKeeper …  │──▶ agent process (orchestrator-engine)
-//!             └── starts ─────────────────▶└──────────────┘
-//! forge ◀──statuses, comments── ForgePoster ◀── outbox in the store
-//! operator ──▶ Desk
+//! forge ◀──asks── Poller ─Admit─▶ │             ┌─────────────┐
+//! tick ──▶ Dispatcher ── decide ──▶ Ledger ◀────┤ AgentRun …  │──▶ agent process (orchestrator-engine)
+//!             └── starts ──────────────────────▶└─────────────┘
+//! forge ◀──statuses, comments── OutboxWorker ◀── outbox in the store
+//! operator ──▶ OperatorApi
 //! ```
 //!
-//! No actor holds anything that a crash could lose: each looks into the store again.
+//! No actor holds anything that a crash could lose: each reads the store again. What is not stored
+//! has one owner each: the runs of this process (`active_runs`), the configuration in force
+//! (`live_config`, written by the operator's API alone), the figures of ticks (written by the
+//! dispatcher), the accounts behind the tokens (written by the poller). Others read them, or send
+//! messages.
 
 mod accounts;
-mod author;
-pub mod desk;
+mod active_runs;
+mod agent_run;
+mod change_notifier;
 mod dispatcher;
+mod host;
 mod intake;
 pub mod journal;
-mod keeper;
 pub mod ledger;
+mod live_config;
 pub mod load;
 pub mod messages;
+mod operator_api;
 mod poller;
-mod recover;
+mod preflight;
 mod service;
-pub mod shared;
-mod sweeper;
+mod ticks;
+mod view;
+mod worktree_gc;
 
-pub use desk::Desk;
 pub use dispatcher::Dispatcher;
 pub use intake::Intake;
-pub use ledger::RunQuery;
+pub use ledger::{Clock, RunQuery};
+pub use operator_api::OperatorApi;
 pub use poller::Poller;
-pub use service::OrchestratorService;
-pub use shared::{Clock, OwnLogins, Parts, Shared};
+pub use service::{OrchestratorService, OrchestratorSetup};
+pub use ticks::TickTrigger;
+pub use view::OrchestratorView;

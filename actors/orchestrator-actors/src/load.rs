@@ -5,11 +5,16 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use config_core::{Environment, MAX_FILE_BYTES};
+use config_core::{Diagnostics, Environment, MAX_FILE_BYTES};
 use jiff::tz::TimeZone;
-use orchestrator_core::config::{ConfigFile, FileProblem, Files, Folder, Host, locate};
+use orchestrator_core::admin::CheckView;
+use orchestrator_core::config::{
+    Checked, ConfigFile, FileProblem, Files, Folder, Host, locate, routes,
+};
 use orchestrator_engine::process::Sandbox;
 use orchestrator_engine::scenario;
+
+use crate::host::DEFAULT_PATH;
 
 /// Most files of one kind.
 const MAX_FILES: usize = 500;
@@ -155,7 +160,8 @@ impl Loader {
         wanted.filter_map(|path| self.file(path)).collect()
     }
 
-    /// What is wrong with the scenarios of the browser agent, which are read again by each of its runs.
+    /// What is wrong with the scenarios of the browser agent, which are read again by each of its
+    /// runs.
     fn scenarios(&mut self, folder: &Path, environment: &Environment) {
         for file in self.folder_of(folder, "toml") {
             let Err(wrong) = scenario::parse(&file.name, &file.bytes, environment) else {
@@ -285,9 +291,7 @@ fn origin_in(text: &str) -> Option<String> {
 
 /// How far agents can be kept apart on this host, in one line.
 pub fn isolation_here(environment: &Environment) -> String {
-    let path = environment
-        .text("PATH")
-        .unwrap_or(crate::shared::USUAL_PATH);
+    let path = environment.text("PATH").unwrap_or(DEFAULT_PATH);
     let sandbox = Sandbox::detect(path);
     match sandbox.shortfall() {
         None => format!("isolation of agents on this host: {}", sandbox.level()),
@@ -295,6 +299,21 @@ pub fn isolation_here(environment: &Environment) -> String {
             "isolation of agents on this host: {}; {why}",
             sandbox.level()
         ),
+    }
+}
+
+/// Diagnostics as the JSON of `--check --format json`.
+pub fn as_values(diagnostics: &Diagnostics) -> Vec<serde_json::Value> {
+    let value = |diagnostic| serde_json::to_value(diagnostic).unwrap_or_default();
+    diagnostics.iter().map(value).collect()
+}
+
+/// The answer about a valid configuration.
+pub fn check_view(checked: &Checked) -> CheckView {
+    CheckView {
+        valid: true,
+        diagnostics: as_values(&checked.warnings),
+        routes: routes(&checked.config),
     }
 }
 

@@ -1,15 +1,15 @@
-//! What the orchestrator's actors are told and asked.
+//! The messages of the orchestrator's actors. An early tick is requested by
+//! [`TickTrigger`](crate::TickTrigger).
 //!
 //! | Message | Sent by | Handled by | The reply means |
 //! |---|---|---|---|
 //! | [`Admit`] | the receiver | `Intake` | the event is durable, and what became of it |
 //! | [`AdmitFound`] | `Poller` | `Intake` | the same, for an event that was found by asking the forge |
-//! | [`Reconcile`] | `Intake`, keepers, the desk | `Dispatcher` | none; an early tick is booked |
-//! | [`Tick`] | the desk, after a reload | `Dispatcher` | the tick has ended |
+//! | [`Tick`] | `OperatorApi`, after a reload | `Dispatcher` | a whole tick has ended |
 //! | [`PollProject`] | `Dispatcher` | `Poller` | none |
-//! | [`CheckAuthor`] | `Intake`, `Dispatcher` | `Dispatcher`, which tells `Poller` | none |
-//! | [`SweepWorktrees`] | `Dispatcher` | `Sweeper` | how many worktrees were removed |
-//! | `Get…`, [`CancelRun`], [`RetryRun`], [`PauseProject`], [`CheckConfig`], [`ReloadConfig`] | the admin bridge | `Desk` | the answer, or why there is none |
+//! | [`CheckBeforeStart`] | `Intake`, `Dispatcher` | `Preflight` | none |
+//! | [`CollectWorktrees`] | `Dispatcher` | `WorktreeGc` | how many worktrees were removed |
+//! | `Get…`, [`CancelRun`], [`RetryRun`], [`PauseProject`], [`CheckConfig`], [`ReloadConfig`] | the admin bridge | `OperatorApi` | the answer, or why there is none |
 
 use actix::Message;
 use forge_core::{Delivery, Event, ProjectId, RunId};
@@ -31,16 +31,11 @@ pub struct Admit(pub Box<Delivery>);
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<WebhookReply, StoreError>")]
 pub struct AdmitFound {
-    /// What a webhook would have said.
+    /// As a webhook would have delivered it.
     pub event: Box<Event>,
     /// When the forge was asked: what has come in since then is newer.
     pub asked_at: Millis,
 }
-
-/// Something has changed: reconcile as soon as possible.
-#[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "()")]
-pub struct Reconcile;
 
 /// Make a whole tick now.
 #[derive(Debug, Clone, Copy, Message)]
@@ -52,19 +47,20 @@ pub struct Tick;
 #[rtype(result = "()")]
 pub struct PollProject(pub ProjectId);
 
-/// Ask the forge whether the author of a waiting run may write to its repository.
+/// Ask the forge what a waiting run depends on: whether its author may write to the repository, or
+/// its commit is to be checked.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
-pub struct CheckAuthor(pub RunId);
+pub struct CheckBeforeStart(pub RunId);
 
 /// Remove worktrees of ended runs that were not modified for half an hour.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "usize")]
-pub struct SweepWorktrees;
+pub struct CollectWorktrees;
 
 /// Why an operator's request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DeskError {
+pub enum OperatorError {
     /// There is no such thing.
     #[error("{0}")]
     NotFound(String),
@@ -78,12 +74,12 @@ pub enum DeskError {
 
 /// The whole status.
 #[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Result<StatusView, DeskError>")]
+#[rtype(result = "Result<StatusView, OperatorError>")]
 pub struct GetStatus;
 
 /// The agents, of one project or of all.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<AgentList, DeskError>")]
+#[rtype(result = "Result<AgentList, OperatorError>")]
 pub struct GetAgents {
     /// Of this project.
     pub project: Option<String>,
@@ -91,17 +87,17 @@ pub struct GetAgents {
 
 /// A page of runs.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<RunList, DeskError>")]
+#[rtype(result = "Result<RunList, OperatorError>")]
 pub struct GetRuns(pub RunQuery);
 
 /// One run.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<RunView, DeskError>")]
+#[rtype(result = "Result<RunView, OperatorError>")]
 pub struct GetRun(pub RunId);
 
 /// A page of the journal.
 #[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Result<JournalPage, DeskError>")]
+#[rtype(result = "Result<JournalPage, OperatorError>")]
 pub struct GetJournal {
     /// Entries after this one.
     pub after: u64,
@@ -111,7 +107,7 @@ pub struct GetJournal {
 
 /// The prompt of an agent, without running it.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<PromptView, DeskError>")]
+#[rtype(result = "Result<PromptView, OperatorError>")]
 pub struct GetPrompt {
     /// The project.
     pub project: String,
@@ -121,17 +117,17 @@ pub struct GetPrompt {
 
 /// End a run.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<CancelReply, DeskError>")]
+#[rtype(result = "Result<CancelReply, OperatorError>")]
 pub struct CancelRun(pub RunId);
 
 /// Repeat a run that has ended.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<RetryReply, DeskError>")]
+#[rtype(result = "Result<RetryReply, OperatorError>")]
 pub struct RetryRun(pub RunId);
 
 /// Hold back or let go a project's runs.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<ProjectView, DeskError>")]
+#[rtype(result = "Result<ProjectView, OperatorError>")]
 pub struct PauseProject {
     /// Its id.
     pub project: String,
@@ -141,10 +137,10 @@ pub struct PauseProject {
 
 /// Check the files as they are on disk.
 #[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Result<CheckView, DeskError>")]
+#[rtype(result = "Result<CheckView, OperatorError>")]
 pub struct CheckConfig;
 
 /// Check the files, and put them in force when they are right.
 #[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Result<CheckView, DeskError>")]
+#[rtype(result = "Result<CheckView, OperatorError>")]
 pub struct ReloadConfig;

@@ -1,142 +1,179 @@
-//! The orchestrator's part of an actor tree.
+//! The orchestrator's part of an actor tree, composed.
 //!
 //! ```text
-//! orchestrator ─┬─ poster       posts statuses and comments (permanent)
-//!               ├─ runs ─┬─ <run>  one keeper an agent process (temporary)
+//! orchestrator ─┬─ outbox        posts statuses and comments (permanent)
+//!               ├─ runs ─┬─ <run>   one actor an agent process (temporary)
 //!               │        └─ …
-//!               ├─ sweeper      removes worktrees (permanent)
-//!               ├─ dispatcher   the tick (permanent)
-//!               ├─ intake       makes events durable (permanent)
-//!               ├─ poller       asks the forge what was missed (permanent)
-//!               └─ desk         answers operators (permanent)
+//!               ├─ worktree-gc   removes worktrees (permanent)
+//!               ├─ preflight     asks the forge before a run starts (permanent)
+//!               ├─ dispatcher    the tick (permanent)
+//!               ├─ intake        makes events durable (permanent)
+//!               ├─ poller        asks the forge what was missed (permanent)
+//!               └─ operator-api  answers operators (permanent)
 //! ```
-//! Stopped in reverse: nothing new comes in, then the runs end, and the poster goes last.
+//! Stopped in reverse: nothing new comes in, then the runs end, and the outbox goes last.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forge_actors::{ForgePoster, PostEvent, PosterOptions};
+use config_core::Environment;
+use forge_actors::{OutboxOptions, OutboxWorker, PostEvent};
+use git_engine::Git;
 use orchestrator_core::config::Config;
+use orchestrator_engine::process::Confinement;
+use store::{Store, StoreError};
 use supervision::{ChildRef, ChildSpec, PastLimit, Placement, SupervisorSpec};
+use tokio::sync::watch;
 
 use crate::accounts::ConfiguredAccounts;
-use crate::desk::Desk;
-use crate::dispatcher::{Dispatcher, Workers};
+use crate::active_runs::{ActiveRuns, EndCounters};
+use crate::agent_run::RunServices;
+use crate::change_notifier::ChangeNotifier;
+use crate::dispatcher::{DispatchTargets, Dispatcher};
+use crate::host::{AgentHost, WorktreeRoots};
 use crate::intake::Intake;
-use crate::journal::{Entry, Happened};
+use crate::journal::{Entry, JournalEvent};
+use crate::ledger::{self, Clock, Ledger};
+use crate::live_config::LiveConfig;
+use crate::operator_api::OperatorApi;
 use crate::poller::Poller;
-use crate::shared::Shared;
-use crate::sweeper::Sweeper;
+use crate::preflight::Preflight;
+use crate::ticks::{TickStats, TickTrigger};
+use crate::view::OrchestratorView;
+use crate::worktree_gc::WorktreeGc;
 
-/// More keepers than any `max_running` allows at a time, those of ended runs included: reconciliation keeps to what is
-/// configured, which a reload can change.
-const MOST_KEEPERS: usize = 20_000;
+/// More actors than any `max_running` allows at a time, those of ended runs included:
+/// reconciliation keeps to what is configured, which a reload can change.
+const MAX_RUN_ACTORS: usize = 20_000;
 /// Webhooks that may wait for the disk; one more is answered with 503.
 const INTAKE_CAPACITY: usize = 512;
 /// The longest a webhook waits for the disk.
 const INTAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// What an orchestrator is made of.
+pub struct OrchestratorSetup {
+    /// Durable state.
+    pub store: Store,
+    /// The configuration.
+    pub config: Config,
+    /// Where it was read from.
+    pub config_path: PathBuf,
+    /// The environment of the daemon.
+    pub environment: Environment,
+    /// The clock.
+    pub clock: Clock,
+    /// git.
+    pub git: Git,
+    /// How far runs can be isolated here.
+    pub confinement: Confinement,
+    /// What is odd about the configuration.
+    pub warnings: Vec<String>,
+}
+
 /// The orchestrator's part of a tree before it is started: its spec, and what peers hold.
 pub struct OrchestratorService {
     /// The supervisor; add it to a root.
     pub supervisor: SupervisorSpec,
-    /// What all actors share.
-    pub shared: Shared,
+    /// What the web edge reads.
+    pub view: OrchestratorView,
+    /// Durable state; close it when everything has ended.
+    pub store: Store,
     /// Takes events in.
     pub intake: ChildRef<Intake>,
     /// The tick.
     pub dispatcher: ChildRef<Dispatcher>,
+    /// Requests early ticks.
+    pub ticks: TickTrigger,
     /// Answers operators.
-    pub desk: ChildRef<Desk>,
-    /// Posts to the forge.
-    pub poster: ChildRef<ForgePoster>,
-    /// Removes worktrees.
-    pub sweeper: ChildRef<Sweeper>,
+    pub operator_api: ChildRef<OperatorApi>,
     /// Asks the forge.
     pub poller: ChildRef<Poller>,
 }
 
 impl OrchestratorService {
-    /// Puts the orchestrator together.
-    #[must_use]
-    pub fn new(shared: Shared) -> Self {
-        let config = shared.config();
-        let poster = poster_spec(&shared);
-        let poster_ref = poster.reference();
-        let runs = SupervisorSpec::new("runs")
+    /// Puts the orchestrator together. Blocks for the store.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn new(setup: OrchestratorSetup) -> Result<Self, StoreError> {
+        let started_at = (setup.clock)();
+        let store = setup.store;
+        let longest_stop = longest_stop(&setup.config);
+        let worktrees = WorktreeRoots::new(setup.git, &setup.config.directories.data);
+        let host = AgentHost::detect(
+            setup.environment.clone(),
+            setup.config_path.clone(),
+            setup.confinement,
+        );
+        let (config, config_writer) = LiveConfig::new(setup.config, setup.warnings, started_at);
+        let ledger = Ledger::open(store.clone(), config.clone(), Arc::clone(&setup.clock))?;
+        let last_entry_at = ledger.read_blocking(|rows| ledger::last_entry_at(rows))?;
+        let (stats, ticks_read) = watch::channel(TickStats::default());
+        let (active, ended) = (ActiveRuns::default(), EndCounters::default());
+        let outbox = outbox_spec(&ledger, config, setup.clock);
+        let notifier = ChangeNotifier {
+            ticks: TickTrigger::default(),
+            outbox: outbox.reference(),
+        };
+        let runs = RunServices {
+            ledger: ledger.clone(),
+            runs: active.clone(),
+            ended: ended.clone(),
+            host,
+            worktrees: worktrees.clone(),
+            notifier: notifier.clone(),
+        };
+        let run_supervisor = SupervisorSpec::new("runs")
             .past_limit(PastLimit::Park)
-            .max_dynamic(MOST_KEEPERS);
-        let runs_ref = runs.reference();
-        let sweeper = {
-            let shared = shared.clone();
-            ChildSpec::new("sweeper", move |_| Sweeper::new(shared.clone()))
+            .max_dynamic(MAX_RUN_ACTORS);
+        let worktree_gc = worktree_gc_spec(&ledger, worktrees);
+        let preflight = preflight_spec(&ledger, &notifier);
+        let (intake, poller) = event_specs(&ledger, &active, &preflight.reference(), &notifier);
+        let targets = DispatchTargets {
+            runs: run_supervisor.reference(),
+            poller: poller.reference(),
+            preflight: preflight.reference(),
+            worktree_gc: worktree_gc.reference(),
         };
-        let sweeper = sweeper.capacity(4).ask_timeout(Duration::from_secs(120));
-        let sweeper_ref = sweeper.reference();
-        // These three know each other, so each factory looks its peers up when it is called.
-        let peers = Arc::new(parking_lot::Mutex::new(None::<Workers>));
-        let dispatcher = {
-            let (shared, peers) = (shared.clone(), Arc::clone(&peers));
-            ChildSpec::fallible("dispatcher", move |_| {
-                let workers = peers.lock().clone().ok_or("the tree is not complete")?;
-                Ok::<_, &str>(Dispatcher::new(shared.clone(), workers))
-            })
-        };
-        let dispatcher = dispatcher
-            .capacity(1024)
-            .ask_timeout(Duration::from_secs(60));
-        let dispatcher_ref = dispatcher.reference();
-        let intake = intake_spec(&shared, &dispatcher_ref, &poster_ref);
-        let intake_ref = intake.reference();
-        let poller = {
-            let (shared, intake) = (shared.clone(), intake_ref.clone());
-            let (dispatcher, poster) = (dispatcher_ref.clone(), poster_ref.clone());
-            ChildSpec::new("poller", move |_| {
-                Poller::new(
-                    shared.clone(),
-                    intake.clone(),
-                    dispatcher.clone(),
-                    poster.clone(),
-                )
-            })
-        };
-        let poller = poller.capacity(64).placement(Placement::Own);
-        let poller_ref = poller.reference();
-        *peers.lock() = Some(Workers {
-            runs: runs_ref,
-            dispatcher: dispatcher_ref.clone(),
-            poster: poster_ref.clone(),
-            poller: poller_ref.clone(),
-            sweeper: sweeper_ref.clone(),
+        let dispatcher = ChildSpec::new("dispatcher", move |_| {
+            Dispatcher::new(runs.clone(), targets.clone(), stats.clone(), last_entry_at)
+        })
+        .capacity(64)
+        .ask_timeout(Duration::from_secs(60));
+        let operator_api = operator_api_spec(OperatorApi {
+            ledger: ledger.clone(),
+            runs: active,
+            config: config_writer,
+            config_path: setup.config_path,
+            environment: setup.environment,
+            ticks: ticks_read.clone(),
+            dispatcher: dispatcher.reference(),
+            notifier: notifier.clone(),
+            started_at,
         });
-        let desk = {
-            let (shared, dispatcher) = (shared.clone(), dispatcher_ref.clone());
-            let poster = poster_ref.clone();
-            ChildSpec::new("desk", move |_| {
-                Desk::new(shared.clone(), dispatcher.clone(), poster.clone())
-            })
-        };
-        let desk = desk.capacity(64).ask_timeout(Duration::from_secs(30));
-        let desk_ref = desk.reference();
-        let runs = runs.into_child().shutdown(longest_stop(&config));
-        let supervisor = SupervisorSpec::new("orchestrator")
-            .child(poster)
-            .child(runs)
-            .child(sweeper)
-            .child(dispatcher)
-            .child(intake)
-            .child(poller)
-            .child(desk);
-        Self {
-            supervisor,
-            shared,
-            intake: intake_ref,
-            dispatcher: dispatcher_ref,
-            desk: desk_ref,
-            poster: poster_ref,
-            sweeper: sweeper_ref,
-            poller: poller_ref,
-        }
+        Ok(Self {
+            view: OrchestratorView {
+                ledger,
+                ended,
+                ticks: ticks_read,
+            },
+            store,
+            intake: intake.reference(),
+            dispatcher: dispatcher.reference(),
+            ticks: notifier.ticks,
+            operator_api: operator_api.reference(),
+            poller: poller.reference(),
+            supervisor: SupervisorSpec::new("orchestrator")
+                .child(outbox)
+                .child(run_supervisor.into_child().shutdown(longest_stop))
+                .child(worktree_gc)
+                .child(preflight)
+                .child(dispatcher)
+                .child(intake)
+                .child(poller)
+                .child(operator_api),
+        })
     }
 }
 
@@ -146,24 +183,24 @@ fn longest_stop(config: &Config) -> Duration {
     graces.max().unwrap_or_default() + Duration::from_secs(10)
 }
 
-fn poster_spec(shared: &Shared) -> ChildSpec<ForgePoster> {
-    let shared = shared.clone();
-    ChildSpec::new("poster", move |_| {
-        let accounts = Arc::new(ConfiguredAccounts(shared.clone()));
-        let options = PosterOptions {
-            now: shared.clock(),
-            listener: Some(Arc::new(journal_of(&shared))),
-            ..PosterOptions::new(accounts)
+fn outbox_spec(ledger: &Ledger, config: LiveConfig, clock: Clock) -> ChildSpec<OutboxWorker> {
+    let ledger = ledger.clone();
+    ChildSpec::new("outbox", move |_| {
+        let accounts = Arc::new(ConfiguredAccounts(config.clone()));
+        let options = OutboxOptions {
+            now: Arc::clone(&clock),
+            listener: Some(Arc::new(journal_posts(&ledger))),
+            ..OutboxOptions::new(accounts)
         };
-        ForgePoster::new(shared.store().clone(), options)
+        OutboxWorker::new(ledger.store().clone(), options)
     })
     .capacity(1024)
     .placement(Placement::Own)
 }
 
-/// Keeps what became of each post, as `orchctl` and the page show it.
-fn journal_of(shared: &Shared) -> impl Fn(&PostEvent) + Send + Sync + 'static + use<> {
-    let shared = shared.clone();
+/// Journals what became of each post, as `orchctl` and the page show it.
+fn journal_posts(ledger: &Ledger) -> impl Fn(&PostEvent) + Send + Sync + 'static + use<> {
+    let ledger = ledger.clone();
     move |event| {
         let (name, about) = match event {
             PostEvent::Status {
@@ -180,25 +217,66 @@ fn journal_of(shared: &Shared) -> impl Fn(&PostEvent) + Send + Sync + 'static + 
                 ..
             } => ("forge.post.failed", format!("{repo} {subject}: {reason}")),
         };
-        let entry = Entry::plain(Happened::Posted(name), about);
-        let shared = shared.clone();
+        let entry = Entry::plain(JournalEvent::Posted(name), about);
+        let ledger = ledger.clone();
         actix_rt::spawn(async move {
             // A store that refuses: the log has the line all the same.
-            let _ = shared.write(move |book| book.note(entry)).await;
+            let _ = ledger.write(move |txn| txn.journal(entry)).await;
         });
     }
 }
 
-fn intake_spec(
-    shared: &Shared,
-    dispatcher: &ChildRef<Dispatcher>,
-    poster: &ChildRef<ForgePoster>,
-) -> ChildSpec<Intake> {
-    let (shared, dispatcher, poster) = (shared.clone(), dispatcher.clone(), poster.clone());
-    ChildSpec::new("intake", move |_| {
-        Intake::new(shared.clone(), dispatcher.clone(), poster.clone())
+fn worktree_gc_spec(ledger: &Ledger, worktrees: WorktreeRoots) -> ChildSpec<WorktreeGc> {
+    let ledger = ledger.clone();
+    ChildSpec::new("worktree-gc", move |_| {
+        WorktreeGc::new(ledger.clone(), worktrees.clone())
     })
-    .capacity(INTAKE_CAPACITY)
-    .ask_timeout(INTAKE_TIMEOUT)
-    .placement(Placement::Own)
+    .capacity(4)
+    .ask_timeout(Duration::from_secs(120))
+}
+
+fn preflight_spec(ledger: &Ledger, notifier: &ChangeNotifier) -> ChildSpec<Preflight> {
+    let (ledger, notifier) = (ledger.clone(), notifier.clone());
+    ChildSpec::new("preflight", move |_| {
+        Preflight::new(ledger.clone(), notifier.clone())
+    })
+    .capacity(1024)
+}
+
+/// Intake and poller, which takes what it finds there.
+fn event_specs(
+    ledger: &Ledger,
+    runs: &ActiveRuns,
+    preflight: &ChildRef<Preflight>,
+    notifier: &ChangeNotifier,
+) -> (ChildSpec<Intake>, ChildSpec<Poller>) {
+    let (token_logins, logins_read) = watch::channel(Arc::default());
+    let intake = {
+        let (ledger, runs) = (ledger.clone(), runs.clone());
+        let (preflight, notifier) = (preflight.clone(), notifier.clone());
+        ChildSpec::new("intake", move |_| {
+            Intake::new(
+                ledger.clone(),
+                runs.clone(),
+                preflight.clone(),
+                notifier.clone(),
+                logins_read.clone(),
+            )
+        })
+    };
+    let intake = intake
+        .capacity(INTAKE_CAPACITY)
+        .ask_timeout(INTAKE_TIMEOUT)
+        .placement(Placement::Own);
+    let (ledger, intake_ref) = (ledger.clone(), intake.reference());
+    let poller = ChildSpec::new("poller", move |_| {
+        Poller::new(ledger.clone(), intake_ref.clone(), token_logins.clone())
+    });
+    (intake, poller.capacity(64).placement(Placement::Own))
+}
+
+fn operator_api_spec(api: OperatorApi) -> ChildSpec<OperatorApi> {
+    ChildSpec::new("operator-api", move |_| api.clone())
+        .capacity(64)
+        .ask_timeout(Duration::from_secs(30))
 }

@@ -1,7 +1,8 @@
-//! F13: random sequences of accept, tick, crash, exit, cancel, close and supersede, against a model of a few lines.
+//! F13: random sequences of accept, tick, crash, exit, cancel, close and supersede, against a model
+//! of a few lines.
 //!
-//! The real store (in memory), the real transactions and the real reconciliation; no actors, no processes. The
-//! model knows only what was acknowledged and what it has started itself.
+//! The real store (in memory), the real transactions and the real reconciliation; no actors, no
+//! processes. The model knows only what was acknowledged and what it has started itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +10,9 @@ use config_core::{Environment, UnknownKeys};
 use forge_actors::deliveries::{Bounds, Deliveries};
 use forge_actors::outbox::{self, EntryState};
 use forge_core::{CommitState, Event, ObjectFormats, RunId, WebhookHeaders};
-use orchestrator_actors::OwnLogins;
-use orchestrator_actors::ledger::{self, Book, EndOfRun, Looked, Mirror, Source};
+use orchestrator_actors::ledger::{
+    self, EventSource, LedgerTxn, OpenRunCache, RunEnd, TickContext,
+};
 use orchestrator_core::Millis;
 use orchestrator_core::action::Action;
 use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
@@ -111,16 +113,16 @@ struct World {
     deliveries: Deliveries,
     config: Config,
     now: Millis,
-    /// Runs with a keeper in this life.
-    kept: BTreeSet<RunId>,
-    /// Processes that exist, in this life.
+    /// Runs with an actor in this incarnation.
+    active: BTreeSet<RunId>,
+    /// Processes that exist, in this incarnation.
     processes: BTreeSet<RunId>,
-    /// How often each run was started, over all lives.
+    /// How often each run was started, over all incarnations.
     started: BTreeMap<RunId, u32>,
     /// Every run that was acknowledged.
     acknowledged: BTreeSet<RunId>,
-    /// What this life has read; a look through it must see what is stored.
-    mirror: Mirror,
+    /// What this incarnation has read; a tick that uses it must see what is stored.
+    open_runs: OpenRunCache,
 }
 
 fn open(store: &Store) -> Deliveries {
@@ -135,22 +137,22 @@ impl World {
             store,
             config: config(),
             now: 1_795_255_200_000,
-            kept: BTreeSet::new(),
+            active: BTreeSet::new(),
             processes: BTreeSet::new(),
             started: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
-            mirror: Mirror::default(),
+            open_runs: OpenRunCache::default(),
         }
     }
 
     fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Book<'_, '_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut LedgerTxn<'_, '_>) -> Result<T, StoreError> + Send + 'static,
     ) -> T {
         let (config, now) = (self.config.clone(), self.now);
         let done = self
             .store
-            .write_blocking(move |rows| work(&mut Book::new(rows, &config, now)));
+            .write_blocking(move |rows| work(&mut LedgerTxn::new(rows, &config, now)));
         done.expect("memory does not fail")
     }
 
@@ -162,13 +164,13 @@ impl World {
         let deliveries = self.deliveries.clone();
         let admitted = self.store.write_blocking(move |rows| {
             ledger::admit(
-                Book::new(rows, &config, now),
+                &mut LedgerTxn::new(rows, &config, now),
                 &deliveries,
-                &Source::Found {
+                &EventSource::Found {
                     event: &event,
                     asked_at: now,
                 },
-                &OwnLogins::new(),
+                &BTreeSet::new(),
             )
         });
         let admitted = admitted.expect("memory does not fail");
@@ -182,7 +184,7 @@ impl World {
     /// Processes are ended: in the model at once.
     fn kill(&mut self, runs: Vec<RunId>) {
         for run in runs {
-            if self.kept.contains(&run) {
+            if self.active.contains(&run) {
                 self.end(&run, Terminal::Cancelled, ExitClass::Cancelled);
             }
         }
@@ -199,47 +201,48 @@ impl World {
             detail: None,
             at,
         };
-        let over = EndOfRun {
+        let over = RunEnd {
             report,
             verdict: None,
             comment: None,
             worktree: None,
         };
-        self.write(move |book| ledger::end(book, &id, over));
-        self.kept.remove(run);
+        self.write(move |txn| ledger::end(txn, &id, over));
+        self.active.remove(run);
         self.processes.remove(run);
     }
 
     fn tick(&mut self) {
-        let looked = Looked {
-            tick: 1,
-            kept: self.kept.clone(),
+        let tick = TickContext {
+            number: 1,
+            active: self.active.clone(),
         };
         let (config, now) = (self.config.clone(), self.now);
         let actions = self
             .store
-            .read_blocking(|rows| ledger::look(rows, &mut self.mirror, &config, &looked, now))
-            .expect("memory does not fail")
-            .0;
+            .read_blocking(|rows| {
+                ledger::decide_tick(rows, &mut self.open_runs, &config, &tick, now)
+            })
+            .expect("memory does not fail");
         for action in actions {
             match action {
                 Action::Start { run } => self.start(&run),
                 Action::Lost { run } => {
                     let id = run.clone();
-                    self.write(move |book| ledger::lost(book, &id));
+                    self.write(move |txn| ledger::lost(txn, &id));
                 }
                 Action::Reject { run, reason } => {
-                    self.write(move |book| ledger::reject(book, &run, reason));
+                    self.write(move |txn| ledger::reject(txn, &run, reason));
                 }
                 // The forge says yes to most.
                 Action::CheckAuthor { run } => {
                     let may_write = !run.as_str().ends_with('0');
                     let against = (!may_write).then_some(Reason::NotAllowed);
-                    self.write(move |book| ledger::checked(book, &run, against));
+                    self.write(move |txn| ledger::checked(txn, &run, against));
                 }
                 Action::Kill { run, .. } => self.kill(vec![run]),
                 Action::CloseStatus { run, .. } => {
-                    self.write(move |book| ledger::close_status(book, &run));
+                    self.write(move |txn| ledger::close_status(txn, &run));
                 }
                 _ => {}
             }
@@ -248,8 +251,8 @@ impl World {
 
     fn start(&mut self, run: &RunId) {
         let id = run.clone();
-        if self.write(move |book| ledger::begin(book, &id)).is_some() {
-            self.kept.insert(run.clone());
+        if self.write(move |txn| ledger::begin(txn, &id)).is_some() {
+            self.active.insert(run.clone());
             *self.started.entry(run.clone()).or_default() += 1;
         }
     }
@@ -262,7 +265,7 @@ impl World {
             boot_id: "b".into(),
             isolation: None,
         };
-        let wanted = self.write(move |book| ledger::running(book, &id, process, None, None));
+        let wanted = self.write(move |txn| ledger::running(txn, &id, process, None, None));
         self.processes.insert(run.clone());
         if !wanted {
             self.end(run, Terminal::Cancelled, ExitClass::Cancelled);
@@ -305,7 +308,7 @@ impl World {
             Step::Close(number) => self.admit(&pull("closed", *number, 0)),
             Step::Tick => self.tick(),
             Step::Spawn(index) => {
-                let waiting = self.kept.difference(&self.processes).cloned().collect();
+                let waiting = self.active.difference(&self.processes).cloned().collect();
                 if let Some(run) = Self::nth(&waiting, *index) {
                     self.spawn(&run);
                 }
@@ -319,7 +322,7 @@ impl World {
             Step::Cancel(index) => {
                 if let Some(run) = Self::nth(&self.acknowledged.clone(), *index) {
                     let id = run.clone();
-                    let (_, kill) = self.write(move |book| ledger::cancel(book, &id)).expect("it exists");
+                    let (_, kill) = self.write(move |txn| ledger::cancel(txn, &id)).expect("it exists");
                     if kill {
                         self.kill(vec![run]);
                     }
@@ -327,14 +330,14 @@ impl World {
             }
             Step::Retry(index) => {
                 let again = Self::nth(&self.acknowledged.clone(), *index)
-                    .and_then(|run| self.write(move |book| ledger::retry(book, &run)));
+                    .and_then(|run| self.write(move |txn| ledger::retry(txn, &run)));
                 self.acknowledged.extend(again.map(|again| again.id));
             }
             // Memory is gone, and processes with it; the store stays.
             Step::Crash => {
-                self.kept.clear();
+                self.active.clear();
                 self.processes.clear();
-                self.mirror = Mirror::default();
+                self.open_runs = OpenRunCache::default();
                 self.deliveries = open(&self.store);
             }
         }
@@ -377,7 +380,7 @@ impl World {
         for _ in 0..400 {
             self.now += 1000;
             self.tick();
-            let waiting: Vec<RunId> = self.kept.difference(&self.processes).cloned().collect();
+            let waiting: Vec<RunId> = self.active.difference(&self.processes).cloned().collect();
             waiting.iter().for_each(|run| self.spawn(run));
             for run in self.processes.clone() {
                 self.end(&run, Terminal::Code(0), ExitClass::Success);

@@ -9,7 +9,7 @@ use config_core::{Environment, UnknownKeys};
 use git_engine::Git;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_actors::messages::{GetAgents, GetRuns, GetStatus, Tick};
-use orchestrator_actors::{OrchestratorService, Parts, RunQuery, Shared};
+use orchestrator_actors::{OrchestratorService, OrchestratorSetup, RunQuery};
 use orchestrator_core::admin::RunView;
 use orchestrator_core::config::check;
 use orchestrator_engine::process::Confinement;
@@ -36,22 +36,21 @@ struct World {
 impl World {
     fn start(agents: &str, now: u64) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let shared = shared(folder.path(), agents, now);
-        let mut service = OrchestratorService::new(shared.1);
+        let (clock, mut service) = service(folder.path(), agents, now);
         let below = SupervisorSpec::new("nothing");
         let supervisor = std::mem::replace(&mut service.supervisor, below);
         let root = Root::start(SupervisorSpec::root("test").supervisor(supervisor));
         Self {
             service,
             root,
-            now: shared.0,
+            now: clock,
             _folder: folder,
         }
     }
 
     async fn ready(&self) {
         self.service.dispatcher.ready().await;
-        self.service.desk.ready().await;
+        self.service.operator_api.ready().await;
     }
 
     /// One whole tick at `now`, and everything that follows from it.
@@ -60,8 +59,8 @@ impl World {
         self.service.dispatcher.ask(Tick).await.expect("a tick");
         let until = Instant::now() + Duration::from_secs(30);
         loop {
-            let status = self.service.desk.ask(GetStatus).await;
-            let queue = status.expect("the desk").expect("the store").queue;
+            let status = self.service.operator_api.ask(GetStatus).await;
+            let queue = status.expect("the operator API").expect("the store").queue;
             if queue.queued + queue.starting + queue.running == 0 {
                 return;
             }
@@ -75,8 +74,8 @@ impl World {
             limit: 500,
             ..RunQuery::default()
         };
-        let list = self.service.desk.ask(GetRuns(query)).await;
-        list.expect("the desk").expect("the store").runs
+        let list = self.service.operator_api.ask(GetRuns(query)).await;
+        list.expect("the operator API").expect("the store").runs
     }
 
     async fn stop(self) {
@@ -85,7 +84,7 @@ impl World {
     }
 }
 
-fn shared(folder: &Path, agents: &str, now: u64) -> (Arc<AtomicU64>, Shared) {
+fn service(folder: &Path, agents: &str, now: u64) -> (Arc<AtomicU64>, OrchestratorService) {
     let repository = folder.join("repo");
     let made = std::process::Command::new("git")
         .args(["init", "--quiet"])
@@ -106,7 +105,7 @@ fn shared(folder: &Path, agents: &str, now: u64) -> (Arc<AtomicU64>, Shared) {
     let checked = checked.unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let clock = Arc::new(AtomicU64::new(now));
     let reading = Arc::clone(&clock);
-    let shared = Shared::new(Parts {
+    let service = OrchestratorService::new(OrchestratorSetup {
         store: Store::in_memory(&Options::new("service")).expect("a store"),
         config: checked.config,
         config_path: path,
@@ -116,14 +115,15 @@ fn shared(folder: &Path, agents: &str, now: u64) -> (Arc<AtomicU64>, Shared) {
         confinement: Confinement::detect("orchestrator-service-test"),
         warnings: Vec::new(),
     });
-    (clock, shared.expect("a store"))
+    (clock, service.expect("a store"))
 }
 
 const NIGHTLY: &str = "[[agents]]\nproject = \"main\"\nname = \"nightly\"\ncli = \"sh\"\nscript = \"echo done\"\n\
     schedule = \"30 2 * * *\"\ntime_zone = \"Europe/Berlin\"\n";
 
-/// F09: half past two in the morning comes once a day, also on the days that have it twice or not at all; and
-/// whatever the clock does, nothing is scheduled twice and what was missed is caught up with once.
+/// F09: half past two in the morning comes once a day, also on the days that have it twice or not
+/// at all; and whatever the clock does, nothing is scheduled twice and what was missed is caught up
+/// with once.
 #[test]
 fn f09_schedules_with_a_time_zone_survive_daylight_saving_jumps_and_suspends() {
     actix_rt::System::new().block_on(async {
@@ -179,8 +179,12 @@ fn f09_schedules_with_a_time_zone_survive_daylight_saving_jumps_and_suspends() {
             world.tick_at(now).await;
         }
         assert_eq!(world.runs().await.len(), after + 2, "two more nights");
-        let agents = world.service.desk.ask(GetAgents { project: None }).await;
-        let agents = agents.expect("the desk").expect("the store").agents;
+        let agents = world
+            .service
+            .operator_api
+            .ask(GetAgents { project: None })
+            .await;
+        let agents = agents.expect("the operator API").expect("the store").agents;
         let next = agents[0].next_due.clone().expect("it is scheduled");
         assert!(next.ends_with("T01:30:00.000Z"), "winter time: {next}");
         for run in world.runs().await {

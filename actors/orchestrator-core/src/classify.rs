@@ -1,5 +1,5 @@
-//! What kind of end a run had. How the process ended decides first; only a plain failure is looked into,
-//! by weighted error signatures over everything that is kept of its output.
+//! What kind of end a run had. How the process ended decides first; only a plain failure is looked
+//! into, by weighted error signatures over everything that is kept of its output.
 
 use std::sync::OnceLock;
 
@@ -80,7 +80,8 @@ const ORDER: [ExitClass; 9] = [
     ExitClass::Crash,
 ];
 
-/// A signature counts so often at most: a log that repeats one line does not outweigh everything else.
+/// A signature counts so often at most: a log that repeats one line does not outweigh everything
+/// else.
 const MAX_HITS: u32 = 3;
 
 /// The class of an end, and what decided it.
@@ -122,7 +123,8 @@ pub fn classify(terminal: Terminal, output: &[u8]) -> (ExitClass, Option<String>
     }
 }
 
-/// SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV are faults of the process; others came from outside.
+/// SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV are faults of the process; others came from
+/// outside.
 fn of_signal(signal: i32) -> (ExitClass, Option<String>) {
     let class = if [4, 5, 6, 7, 8, 11].contains(&signal) {
         ExitClass::Crash
@@ -207,20 +209,20 @@ mod tests {
 
     #[test]
     fn y12_an_exit_code_is_said_as_such() {
-        let said = |code, output: &[u8]| classify(Terminal::Code(code), output).1;
-        assert_eq!(said(3, b"no").as_deref(), Some("exit code 3"));
+        let detail = |code, output: &[u8]| classify(Terminal::Code(code), output).1;
+        assert_eq!(detail(3, b"no").as_deref(), Some("exit code 3"));
         assert_eq!(
-            said(101, b"test result: FAILED").as_deref(),
+            detail(101, b"test result: FAILED").as_deref(),
             Some("exit code 101; the output says \"test result: failed\"")
         );
         assert_eq!(
-            said(127, b"").as_deref(),
+            detail(127, b"").as_deref(),
             Some("exit code 127: no such program")
         );
     }
 
     #[test]
-    fn a_plain_failure_is_looked_into() {
+    fn a_plain_failure_is_examined() {
         for (output, class) in [
             ("HTTP 429 Too Many Requests", ExitClass::RateLimit),
             (

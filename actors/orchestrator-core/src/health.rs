@@ -21,7 +21,7 @@ pub enum Breaker {
     },
     /// One run is trying.
     HalfOpen {
-        /// Since when; a trial whose end is never told is given up after the cool-down.
+        /// Since when; a trial whose end is never reported is given up after the cool-down.
         since: Millis,
     },
 }
@@ -64,7 +64,7 @@ impl Breaker {
         }
         if !class.blames_provider() {
             return match self {
-                // The trial told nothing; the next one may try at once.
+                // The trial proved nothing; the next run may try at once.
                 Self::HalfOpen { .. } => Self::Open { until: now },
                 other => other,
             };

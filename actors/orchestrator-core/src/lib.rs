@@ -1,4 +1,5 @@
-//! The orchestrator's decisions, without I/O: configuration, intake, reconciliation, runs, prompts, verdicts.
+//! The orchestrator's decisions, without I/O: configuration, intake, reconciliation, runs, prompts,
+//! verdicts.
 //!
 //! ```text
 //! files ──config──▶ Config (cannot be wrong) ─┐
@@ -7,8 +8,8 @@
 //! process end, output ──classify, verdict──▶ ExitClass, Verdict ──obligation──▶ the commit's terminal status
 //! ```
 //!
-//! Times are [`Millis`] since the Unix epoch and always arguments; nothing here reads a clock, a file
-//! or the environment.
+//! Times are [`Millis`] since the Unix epoch and always arguments; nothing here reads a clock, a
+//! file or the environment.
 
 pub mod action;
 pub mod admin;
@@ -16,6 +17,7 @@ pub mod classify;
 pub mod config;
 pub mod health;
 pub mod intake;
+mod invisible;
 pub mod obligation;
 pub mod posting;
 pub mod prompt;

@@ -1,5 +1,5 @@
-//! Commit statuses that are owed: `pending` when a run is queued, and exactly one terminal state on every
-//! path to its end.
+//! Commit statuses that are owed: `pending` when a run is queued, and exactly one terminal state on
+//! every path to its end.
 
 use forge_core::{CommitState, CommitStatus, RunId};
 use serde::{Deserialize, Serialize};
@@ -43,12 +43,6 @@ impl Obligation {
             description: self.description.clone(),
             target_url,
         }
-    }
-
-    /// Whether `run` may still change it: a newer run of the same commit may have taken it over, and
-    /// what is terminal stays.
-    pub fn is_open_for(&self, run: &RunId) -> bool {
-        self.run == *run && !self.state.is_terminal()
     }
 }
 
@@ -96,7 +90,7 @@ fn of_exit(run: &Run, verdict: Option<&Verdict>, needs_verdict: bool) -> (Commit
     }
 }
 
-/// What an exit class means whatever the agent said; `None` when the agent's word counts.
+/// The conclusion of an exit class by itself; `None` when the agent's verdict counts.
 fn state_of(class: ExitClass) -> Option<CommitState> {
     match class {
         ExitClass::Success | ExitClass::EmptySuccess => None,

@@ -1,40 +1,13 @@
 //! What an agent's output may do on a forge: nothing, unless its configuration allows it by kind.
 //!
-//! A mention notifies people, a slash command merges, a closing keyword closes, a remote image tells who reads, and HTML
-//! hides. Each is broken by an invisible word joiner (U+2060) at the place that a forge or a bot looks for, in code too:
-//! what counts as code differs between forges. The text reads as before. Control, bidirectional and other invisible
-//! characters are taken out.
+//! A mention notifies people, a slash command merges, a closing keyword closes, a remote image
+//! tells who reads, and HTML hides. Each is broken by an invisible word joiner (U+2060) at the
+//! place that a forge or a bot looks for, in code too: what counts as code differs between forges.
+//! The text reads as before. Control, bidirectional and other invisible characters are taken out.
 
-use serde::{Deserialize, Serialize};
+pub use crate::config::PostKind;
 
-use crate::prompt::is_invisible;
-
-/// What an agent may be allowed to post alive (`allow_in_posts`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PostKind {
-    /// `@somebody`, `@team/name`. Never `@orch:name`.
-    Mentions,
-    /// `/approve`, `!merge`, `bors r+`.
-    Commands,
-    /// `Closes #3`, `fixes owner/repo#1`, `Resolves https://…/issues/4`.
-    ClosingKeywords,
-    /// `![text](address)`.
-    Images,
-    /// `<b>`, `<img …>`. Comments (`<!-- … -->`) never.
-    Html,
-}
-
-impl PostKind {
-    /// The words of the configuration.
-    pub const WORDS: [(&'static str, Self); 5] = [
-        ("mentions", Self::Mentions),
-        ("commands", Self::Commands),
-        ("closing_keywords", Self::ClosingKeywords),
-        ("images", Self::Images),
-        ("html", Self::Html),
-    ];
-}
+use crate::invisible::is_invisible;
 
 /// Breaks what a forge or a bot would act on; invisible, and no line break.
 const JOINER: char = '\u{2060}';

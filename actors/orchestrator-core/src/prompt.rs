@@ -1,11 +1,12 @@
-//! The prompt of a run: persona, skills, task, and the event's context, fenced off as what it is: text of
-//! strangers. What a verdict must hold, the run's nonce, stands in the last part only.
+//! The prompt of a run: persona, skills, task, and the event's context, fenced off as what it is:
+//! text of strangers. What a verdict must hold, the run's nonce, stands in the last part only.
 
 use std::fmt::Write as _;
 
 use forge_core::text::truncate;
 
 use crate::config::{AgentSpec, Config, PersonaFacts, Project};
+use crate::invisible::is_invisible;
 use crate::run::{Run, RunContext, Trigger};
 
 /// A composed prompt and what went into it.
@@ -24,7 +25,8 @@ pub struct Prompt {
 /// Longest context, in bytes; it is cut between two characters.
 const MAX_CONTEXT: usize = 64 << 10;
 
-/// Composes the prompt of a run. `nonce` is the run's own secret, without which a verdict does not count.
+/// Composes the prompt of a run. `nonce` is the run's own secret, without which a verdict does not
+/// count.
 pub fn compose(
     config: &Config,
     agent: &AgentSpec,
@@ -111,8 +113,8 @@ fn write_subject(run: &Run, text: &mut String) {
     text.push('\n');
 }
 
-/// The event's texts. The run's id is in the fence, which nobody knew when they were written, so they
-/// cannot close it.
+/// The event's texts. The run's id is in the fence, which nobody knew when they were written, so
+/// they cannot close it.
 fn write_context(run: &Run, context: &RunContext, text: &mut String) {
     let parts = [
         ("Title", &context.title),
@@ -168,8 +170,8 @@ fn write_verdict_request(run: &Run, nonce: &str, text: &mut String) {
     );
 }
 
-/// A text of strangers in which no fence opens or closes a block: runs of three and more backticks or tildes become
-/// look-alikes.
+/// A text of strangers in which no fence opens or closes a block: runs of three and more backticks
+/// or tildes become look-alikes.
 fn defuse(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -191,8 +193,8 @@ fn as_example(text: &str) -> String {
     text.replace("```orch-result", "```orch-result-example")
 }
 
-/// A text without what a reader on the forge does not see: HTML comments and invisible characters, the
-/// usual hiding places of injected instructions.
+/// A text without what a reader on the forge does not see: HTML comments and invisible characters,
+/// the usual hiding places of injected instructions.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -203,13 +205,6 @@ pub fn visible(text: &str) -> String {
     shown.push_str(rest);
     shown.retain(|c| !is_invisible(c));
     shown
-}
-
-pub(crate) fn is_invisible(c: char) -> bool {
-    let control = c.is_control() && !matches!(c, '\n' | '\t');
-    control
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What an agent says about a commit: a fenced JSON block `orch-result` in its output.
 //!
-//! The block counts only if it holds the run's nonce, which nobody but the run's own agent was told: a block that is
-//! quoted from a description, a comment or a file holds none. The last block of the output counts. Its ids must be
-//! those of the run. A refused verdict is an error, never a success.
+//! The block counts only if it holds the run's nonce, which nobody but the run's own agent was
+//! told: a block that is quoted from a description, a comment or a file holds none. The last block
+//! of the output counts. Its ids must be those of the run. A refused verdict is an error, never a
+//! success.
 
 use forge_core::{CommitState, text};
 use serde::Deserialize;
@@ -60,7 +61,8 @@ struct Block {
     cost_cents: Option<u64>,
 }
 
-/// Looks for the verdict in an output. The second value is what the run cost, if a valid block says so.
+/// Looks for the verdict in an output. The second value is what the run cost, if a valid block says
+/// so.
 pub fn find(output: &str, run: &Run, source: VerdictSource<'_>) -> (Option<Verdict>, Option<u64>) {
     let VerdictSource::Block { nonce } = source else {
         return (None, None);

@@ -5,8 +5,8 @@ use crate::Millis;
 /// Worktrees modified within this time stay (the contract's 30 minutes).
 pub const KEPT_AFTER_CHANGE: Millis = 30 * 60 * 1000;
 
-/// Whether a worktree that was modified last at `modified` is old enough at `now`. One that was modified in the future
-/// (a clock was set back) stays.
+/// Whether a worktree that was modified last at `modified` is old enough at `now`. One that was
+/// modified in the future (a clock was set back) stays.
 pub fn is_stale(modified: Millis, now: Millis) -> bool {
     now.saturating_sub(modified) > KEPT_AFTER_CHANGE
 }

@@ -11,8 +11,8 @@
 //! | `browser` | `node SCRIPT PLAN REPORTS` | none: `scenarios/` |
 //! | `command` | the configured list; `{prompt}`, `{prompt_file}`, `{model}`, `{workdir}` as whole arguments | standard input or an argument |
 //!
-//! The agent's own `args` follow the program's fixed ones. Text of strangers (titles, comments, branch
-//! names) is only ever in the prompt or in variables, never in a text that a shell reads.
+//! The agent's own `args` follow the program's fixed ones. Text of strangers (titles, comments,
+//! branch names) is only ever in the prompt or in variables, never in a text that a shell reads.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::process::AgentInput;
 use crate::scenario::BrowserPlan;
 
 /// Longest prompt that can be one argument, in bytes: the kernel takes 128 KiB.
-const LONGEST_ARGUMENT: usize = 120_000;
+const MAX_ARGUMENT_BYTES: usize = 120_000;
 
 /// What an agent is started for.
 #[derive(Debug, Clone, Copy)]
@@ -166,7 +166,7 @@ fn template(
 
 /// A prompt as one argument: it cannot be taken for an option, and holds no NUL byte.
 fn as_argument(prompt: &str) -> Result<OsString, AdapterError> {
-    if prompt.len() > LONGEST_ARGUMENT {
+    if prompt.len() > MAX_ARGUMENT_BYTES {
         return Err(AdapterError::PromptTooLong(prompt.len()));
     }
     let text = prompt.replace('\0', "\u{fffd}");
@@ -271,11 +271,11 @@ mod tests {
             argv: argv.iter().map(|text| (*text).to_owned()).collect(),
             prompt_by,
         };
-        let long = "x".repeat(LONGEST_ARGUMENT + 1);
+        let long = "x".repeat(MAX_ARGUMENT_BYTES + 1);
         let refused = line(&by(&["tool"], PromptBy::Argv), &[], &long);
         assert_eq!(
             refused,
-            Err(AdapterError::PromptTooLong(LONGEST_ARGUMENT + 1))
+            Err(AdapterError::PromptTooLong(MAX_ARGUMENT_BYTES + 1))
         );
         assert!(line(&by(&["tool"], PromptBy::Stdin), &[], &long).is_ok());
         assert_eq!(

@@ -1,18 +1,18 @@
-//! Whether something failed for lack of descriptors, threads, memory or disk: the same works later, and nobody is to
-//! blame for it.
+//! Whether something failed for lack of descriptors, threads, memory or disk: the same works later,
+//! and nobody is to blame for it.
 
 use std::error::Error;
 use std::io;
 use std::path::Path;
 
 /// What the system says (`errno`): EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, ENOBUFS, EDQUOT.
-const NUMBERS: [i32; 7] = [11, 12, 23, 24, 28, 105, 122];
+const ERRNOS: [i32; 7] = [11, 12, 23, 24, 28, 105, 122];
 
 /// A disk with less room than this, in bytes, is full.
-const LEAST_ROOM: u64 = 64 << 10;
+const MIN_FREE_BYTES: u64 = 64 << 10;
 
 /// How programs say the same, in English.
-const WORDS: [&str; 9] = [
+const MESSAGES: [&str; 9] = [
     "Too many open files",
     "Resource temporarily unavailable",
     "Cannot allocate memory",
@@ -27,7 +27,7 @@ const WORDS: [&str; 9] = [
 /// By an error of the system.
 pub fn of_io(error: &io::Error) -> bool {
     let number = error.raw_os_error();
-    number.is_some_and(|number| NUMBERS.contains(&number))
+    number.is_some_and(|number| ERRNOS.contains(&number))
         || matches!(
             error.kind(),
             io::ErrorKind::OutOfMemory
@@ -40,7 +40,7 @@ pub fn of_io(error: &io::Error) -> bool {
 /// By what a program printed, or an error says.
 pub fn of_text(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    WORDS
+    MESSAGES
         .iter()
         .any(|words| text.contains(&words.to_ascii_lowercase()))
 }
@@ -48,7 +48,7 @@ pub fn of_text(text: &str) -> bool {
 /// Whether nothing more can be written below a folder: not every program says why it failed.
 pub fn is_disk_full(folder: &Path) -> bool {
     rustix::fs::statvfs(folder).is_ok_and(|disk| {
-        disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_ROOM
+        disk.f_bavail.saturating_mul(disk.f_frsize) < MIN_FREE_BYTES
             || (disk.f_files > 0 && disk.f_favail == 0)
     })
 }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn t8_lack_is_told_from_mistakes() {
-        for number in NUMBERS {
+        for number in ERRNOS {
             let error = io::Error::from_raw_os_error(number);
             assert!(of_io(&error), "{error}");
             assert!(of_text(&error.to_string()), "{error}");

@@ -1,17 +1,17 @@
 //! File names from names of strangers: distinct names stay distinct, and none leaves its folder.
 
 /// Longest name that is taken over as it is, in bytes.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 /// How much of a changed name stays readable, in bytes.
-const READABLE: usize = 40;
+const READABLE_LEN: usize = 40;
 /// Names that are devices on some systems.
 const DEVICES: [&str; 6] = ["aux", "com", "con", "lpt", "nul", "prn"];
 
 /// A name that can stand as one part of a path on any system.
 ///
 /// Lower-case ASCII names of letters, digits, `-`, `_` and inner dots are kept. Every other name
-/// becomes its readable part, `~` and 16 hexadecimal digits of its BLAKE3 hash; as a kept name has no
-/// `~`, two different names never share a file name (but for a collision of the hash).
+/// becomes its readable part, `~` and 16 hexadecimal digits of its BLAKE3 hash; as a kept name has
+/// no `~`, two different names never share a file name (but for a collision of the hash).
 pub fn safe_name(name: &str) -> String {
     if is_plain(name) {
         return name.to_owned();
@@ -20,7 +20,7 @@ pub fn safe_name(name: &str) -> String {
         .chars()
         .map(|c| c.to_ascii_lowercase())
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .take(READABLE)
+        .take(READABLE_LEN)
         .collect();
     let digest = blake3::hash(name.as_bytes()).to_hex();
     format!("{}~{}", readable.trim_matches('-'), &digest[..16])
@@ -32,7 +32,7 @@ fn is_plain(name: &str) -> bool {
     let device = DEVICES
         .iter()
         .any(|device| stem.trim_end_matches(|c: char| c.is_ascii_digit()) == *device);
-    (1..=LONGEST).contains(&name.len())
+    (1..=MAX_LEN).contains(&name.len())
         && name.bytes().all(allowed)
         && !name.starts_with(['.', '-'])
         && !name.ends_with('.')
@@ -86,7 +86,7 @@ mod tests {
         for name in &safe {
             let parts: Vec<_> = Path::new(name).components().collect();
             assert!(matches!(parts[..], [Component::Normal(_)]), "{name:?}");
-            assert!(name.len() <= LONGEST && name.is_ascii(), "{name:?}");
+            assert!(name.len() <= MAX_LEN && name.is_ascii(), "{name:?}");
             assert!(
                 !name.starts_with('-') && !name.contains(char::is_control),
                 "{name:?}"

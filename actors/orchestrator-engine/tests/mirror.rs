@@ -1,5 +1,9 @@
-//! T3: agents that rewrite git's configuration, and the orchestrator's git beside a token. Real git throughout.
+//! T3: agents that rewrite git's configuration, and the orchestrator's git beside a token. Real git
+//! throughout.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+#[path = "mirror/care.rs"]
+mod care;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +16,8 @@ use git_engine::{Git, Remote, Transports};
 use orchestrator_engine::worktree::{Purpose, Worktree, Worktrees};
 use tempfile::TempDir;
 
-/// A forge's repository, a checkout of it, worktrees, and a program that tells that it was run, with its environment.
+/// A forge's repository, a checkout of it, worktrees, and a program that tells that it was run,
+/// with its environment.
 struct Ground {
     folder: TempDir,
     worktrees: Worktrees,
@@ -66,7 +71,8 @@ impl Ground {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
-    /// As the orchestrator fetches for a run: with the forge's token in the environment of that git.
+    /// As the orchestrator fetches for a run: with the forge's token in the environment of that
+    /// git.
     fn fetch(&self) -> CommitSha {
         let all = Transports {
             http: true,
@@ -243,7 +249,8 @@ fn commit(folder: &Path, text: &str) -> String {
     git(folder, &["rev-parse", "HEAD"])
 }
 
-/// The attack as it was: configuration of the checkout, written by one run, is executed by the next run's fetch.
+/// The attack as it was: configuration of the checkout, written by one run, is executed by the next
+/// run's fetch.
 #[test]
 fn t3_no_configuration_that_an_agent_wrote_is_executed() {
     let ground = Ground::new();

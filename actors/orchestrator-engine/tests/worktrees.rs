@@ -1,4 +1,5 @@
-//! Worktrees for real: git repositories, agents that work in them, and agents that work against them.
+//! Worktrees for real: git repositories, agents that work in them, and agents that work against
+//! them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::fs;
@@ -10,7 +11,9 @@ use std::time::{Duration, SystemTime};
 use forge_core::CommitSha;
 use git_engine::Git;
 use orchestrator_core::worktree::KEPT_AFTER_CHANGE;
-use orchestrator_engine::worktree::{Purpose, RunState, Swept, Worktree, WorktreeError, Worktrees};
+use orchestrator_engine::worktree::{
+    GcOutcome, Purpose, Worktree, WorktreeError, WorktreeRun, Worktrees,
+};
 use tempfile::TempDir;
 
 /// A project's checkout with two commits, and a place for worktrees.
@@ -388,18 +391,18 @@ fn the_sweep_follows_the_run_table_and_spares_what_was_just_modified() {
     let stranger = live.folder.with_file_name("notes-of-a-person");
     fs::create_dir(&stranger).unwrap();
     let state = |name: &str| match name {
-        "run-live" => RunState::Live,
-        "run-over" => RunState::Over(over.clone()),
-        "run-fresh" => RunState::Over(fresh.clone()),
-        _ => RunState::Unknown,
+        "run-live" => WorktreeRun::Live,
+        "run-over" => WorktreeRun::Ended(over.clone()),
+        "run-fresh" => WorktreeRun::Ended(fresh.clone()),
+        _ => WorktreeRun::Unknown,
     };
-    let kept = |swept: &[Swept]| {
+    let kept = |swept: &[GcOutcome]| {
         swept
             .iter()
-            .filter(|one| matches!(one, Swept::Kept(_)))
+            .filter(|one| matches!(one, GcOutcome::Kept(_)))
             .count()
     };
-    let soon = ground.worktrees.sweep(&state, SystemTime::now());
+    let soon = ground.worktrees.collect_garbage(&state, SystemTime::now());
     assert_eq!(kept(&soon), 3, "all were modified just now: {soon:?}");
     let later =
         SystemTime::now() + Duration::from_millis(KEPT_AFTER_CHANGE) + Duration::from_secs(60);
@@ -407,21 +410,21 @@ fn the_sweep_follows_the_run_table_and_spares_what_was_just_modified() {
     fs::create_dir_all(fresh.folder.join("a/b")).unwrap();
     let file = fs::File::create(fresh.folder.join("a/b/c")).unwrap();
     file.set_modified(later - Duration::from_secs(5)).unwrap();
-    let swept = ground.worktrees.sweep(&state, later);
+    let swept = ground.worktrees.collect_garbage(&state, later);
     assert!(
-        swept.contains(&Swept::Removed(over.folder.clone())),
+        swept.contains(&GcOutcome::Removed(over.folder.clone())),
         "{swept:?}"
     );
     assert!(
-        swept.contains(&Swept::Kept(live.folder))
-            && swept.contains(&Swept::Kept(fresh.folder.clone()))
+        swept.contains(&GcOutcome::Kept(live.folder))
+            && swept.contains(&GcOutcome::Kept(fresh.folder.clone()))
     );
-    assert!(swept.contains(&Swept::Stranger(stranger.clone())) && stranger.exists());
+    assert!(swept.contains(&GcOutcome::Unknown(stranger.clone())) && stranger.exists());
     assert_eq!(
         git(&ground.checkout(), "rev-parse orch/developer/run-over"),
         done
     );
-    let again = ground.worktrees.sweep(&state, later);
+    let again = ground.worktrees.collect_garbage(&state, later);
     assert_eq!(again.len(), 3);
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) target: Target,
     /// How answers are printed.
     #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
     pub(crate) format: Format,
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 
 /// Where the orchestrator is.
 #[derive(Debug, Args)]
-pub(crate) struct Place {
+pub(crate) struct Target {
     /// The machine it runs on, as `ssh` takes it.
     #[arg(
         long,
@@ -203,15 +203,16 @@ impl std::str::FromStr for RunName {
 /// `hook …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum HookCommand {
-    /// Register the webhook of a project's repository by the forge's API, or bring the one that is there up to date: JSON,
-    /// signed, certificates verified. Doing it again changes nothing else.
+    /// Register the webhook of a project's repository by the forge's API, or bring the one that is
+    /// there up to date: JSON, signed, certificates verified. Doing it again changes nothing else.
     Add(Box<HookAdd>),
 }
 
 /// `hook add …`
 #[derive(Debug, Args)]
 pub(crate) struct HookAdd {
-    /// Where the forge reaches the orchestrator's receiver, for example `https://orch.example.org/webhook`
+    /// Where the forge reaches the orchestrator's receiver, for example
+    /// `https://orch.example.org/webhook`
     #[arg(long, value_name = "URL")]
     pub(crate) url: url::Url,
     /// The project; the main project unless said.
@@ -223,7 +224,8 @@ pub(crate) struct HookAdd {
     /// What kind of forge it is.
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) forge: ForgeKind,
-    /// Base of the forge's API: `https://gitea.example.org`; for GitHub `https://api.github.com` unless said
+    /// Base of the forge's API: `https://gitea.example.org`; for GitHub `https://api.github.com`
+    /// unless said
     #[arg(long, value_name = "URL")]
     pub(crate) forge_url: Option<url::Url>,
     /// Have the forge send a delivery afterwards.
@@ -297,8 +299,8 @@ pub(crate) struct Runs {
 pub(crate) enum Format {
     /// For people.
     Human,
-    /// One JSON document, as the orchestrator answers it; logs and events as one document a line. Failures, on standard
-    /// error, as `{"error","code"}`.
+    /// One JSON document, as the orchestrator answers it; logs and events as one document a line.
+    /// Failures, on standard error, as `{"error","code"}`.
     Json,
 }
 

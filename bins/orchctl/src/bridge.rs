@@ -4,46 +4,48 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use config_core::{Environment, Secret};
+use http_clients::http::{
+    HttpClient, HttpError, HttpOptions, Method, Request, Response, Streaming,
+};
 use orchestrator_core::admin::WebhookReply;
-use outbound::http::{HttpClient, HttpError, HttpOptions, Method, Request, Response, Streaming};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::arguments::Place;
+use crate::arguments::Target;
 use crate::failure::Failure;
 use crate::ssh::{Address, Tunnel};
 
 /// Longest wait between two pieces of a followed log: the bridge sends a sign of life more often.
-const IDLE: Duration = Duration::from_secs(120);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Both addresses of one orchestrator.
 pub(crate) struct Bridge {
-    receiver: End,
-    admin: End,
+    receiver: Endpoint,
+    admin: Endpoint,
     token: Option<Secret<String>>,
     /// Where it is, for messages.
-    place: String,
+    location: String,
     /// Lives as long as the bridge is used.
     _tunnel: Option<Tunnel>,
 }
 
 /// One address: what to connect to, and the base of its URLs.
-struct End {
+struct Endpoint {
     client: HttpClient,
     base: Url,
 }
 
 impl Bridge {
-    /// Reaches the orchestrator of `place`; opens the tunnel where it is on another machine.
-    pub(crate) fn open(place: &Place, environment: &Environment) -> Result<Self, Failure> {
+    /// Reaches the orchestrator of `target`; opens the tunnel where it is on another machine.
+    pub(crate) fn open(target: &Target, environment: &Environment) -> Result<Self, Failure> {
         let token = environment.get("ORCH_ADMIN_TOKEN").ok().flatten();
         let token = token
             .filter(|token| !token.is_empty())
             .map(|token| Secret::new(token.to_owned()));
-        let (tunnel, receiver, admin) = match &place.ssh {
+        let (tunnel, receiver, admin) = match &target.ssh {
             Some(host) => {
                 let (tunnel, sockets) =
-                    Tunnel::open(place, host, &[&place.receiver, &place.admin])?;
+                    Tunnel::open(target, host, &[&target.receiver, &target.admin])?;
                 let [receiver, admin] = &sockets[..] else {
                     return Err(Failure::Refused(
                         "two addresses make two sockets".to_owned(),
@@ -51,13 +53,17 @@ impl Bridge {
                 };
                 (
                     Some(tunnel),
-                    End::socket(receiver.clone())?,
-                    End::socket(admin.clone())?,
+                    Endpoint::socket(receiver.clone())?,
+                    Endpoint::socket(admin.clone())?,
                 )
             }
-            None => (None, End::of(&place.receiver)?, End::of(&place.admin)?),
+            None => (
+                None,
+                Endpoint::of(&target.receiver)?,
+                Endpoint::of(&target.admin)?,
+            ),
         };
-        let place = place
+        let location = target
             .ssh
             .clone()
             .unwrap_or_else(|| "this machine".to_owned());
@@ -65,7 +71,7 @@ impl Bridge {
             receiver,
             admin,
             token,
-            place,
+            location,
             _tunnel: tunnel,
         })
     }
@@ -129,7 +135,7 @@ impl Bridge {
         let opened = self.admin.client.open_or_read(request).await;
         let opened = opened.map_err(|error| self.unreachable(error, "admin bridge"))?;
         let stream = opened.map_err(|answer| refusal(answer.status, &answer.text()))?;
-        Ok(stream.idle(IDLE))
+        Ok(stream.idle(IDLE_TIMEOUT))
     }
 
     fn request(&self, method: Method, path: &str) -> Result<Request, Failure> {
@@ -147,7 +153,7 @@ impl Bridge {
         answer.json().map_err(|error| {
             Failure::Refused(format!(
                 "{} does not answer as an orchestrator: {error}",
-                self.place
+                self.location
             ))
         })
     }
@@ -156,14 +162,14 @@ impl Bridge {
         match Failure::from(error) {
             Failure::Unreachable(reason) => Failure::Unreachable(format!(
                 "the orchestrator's {what} on {} cannot be reached: {reason}; does it run, and are --receiver and --admin right?",
-                self.place
+                self.location
             )),
             other => other,
         }
     }
 }
 
-impl End {
+impl Endpoint {
     fn of(address: &str) -> Result<Self, Failure> {
         if let Address::Socket(path) = Address::parse(address)? {
             return Self::socket(path.into());

@@ -1,6 +1,6 @@
 //! How a command ends, and its exit code.
 
-use outbound::http::HttpError;
+use http_clients::http::HttpError;
 
 /// A command that did not do what was asked.
 #[derive(Debug, thiserror::Error)]

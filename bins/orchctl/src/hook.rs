@@ -1,30 +1,30 @@
 //! `hook add`: the webhook of a project's repository, registered by the forge's API.
 //!
-//! The orchestrator is asked for the project's repository; the forge is called from this machine, with the token in
-//! `FORGE_TOKEN`.
+//! The orchestrator is asked for the project's repository; the forge is called from this machine,
+//! with the token in `FORGE_TOKEN`.
 
 use std::time::Duration;
 
 use config_core::{Environment, Secret};
 use forge_core::{Forge, RepoName};
-use outbound::forge::{ForgeClient, ForgeError, HookChange, HookEvent, Refusal, WantedHook};
-use outbound::http::{HttpClient, HttpOptions};
+use http_clients::forge::{ForgeClient, ForgeError, HookChange, HookEvent, HookSpec, Refusal};
+use http_clients::http::{HttpClient, HttpOptions};
 use serde::Serialize;
 use url::Url;
 
 use crate::arguments::{Arguments, ForgeKind, HookAdd, HookCommand};
 use crate::bridge::Bridge;
 use crate::failure::Failure;
-use crate::run::show;
+use crate::output::show;
 use crate::secret;
 use crate::trigger::project;
 
-/// What the orchestrator acts on.
+/// The events that the orchestrator acts on.
 const EVENTS: [HookEvent; 2] = [HookEvent::PullRequest, HookEvent::IssueComment];
 
 /// What `--format json` prints.
 #[derive(Serialize)]
-struct Registered {
+struct HookReport {
     repository: String,
     hook: u64,
     /// `created` or `updated`.
@@ -42,9 +42,9 @@ pub(crate) async fn hook(
     environment: &Environment,
 ) -> Result<u8, Failure> {
     let client = client(wanted, environment)?;
-    let (id, repository) = place(arguments, wanted, environment).await?;
-    let secret = secret::resolve(wanted.secret.as_ref(), &arguments.place, &id, environment)?;
-    let hook = WantedHook {
+    let (id, repository) = find_repository(arguments, wanted, environment).await?;
+    let secret = secret::resolve(wanted.secret.as_ref(), &arguments.target, &id, environment)?;
+    let hook = HookSpec {
         url: wanted.url.clone(),
         secret,
         events: EVENTS.to_vec(),
@@ -60,7 +60,7 @@ pub(crate) async fn hook(
             .await
             .map_err(refused)?;
     }
-    let registered = Registered {
+    let registered = HookReport {
         repository: repository.to_string(),
         hook: found.id,
         change: match change {
@@ -75,7 +75,7 @@ pub(crate) async fn hook(
     Ok(0)
 }
 
-fn human(done: &Registered) -> String {
+fn human(done: &HookReport) -> String {
     let tested = if done.tested {
         "\nthe forge was asked for a test delivery: see `orchctl events`, or the hook's page at the forge"
     } else {
@@ -92,7 +92,7 @@ fn human(done: &Registered) -> String {
 }
 
 /// The project's id and its repository. The orchestrator is asked only for what was not said.
-async fn place(
+async fn find_repository(
     arguments: &Arguments,
     wanted: &HookAdd,
     environment: &Environment,
@@ -100,7 +100,7 @@ async fn place(
     if let (Some(project), Some(repository)) = (&wanted.project, &wanted.repository) {
         return Ok((project.to_string(), repository.clone()));
     }
-    let bridge = Bridge::open(&arguments.place, environment)?;
+    let bridge = Bridge::open(&arguments.target, environment)?;
     let known = project(&bridge, wanted.project.as_ref()).await?;
     let repository = match &wanted.repository {
         Some(repository) => repository.clone(),

@@ -7,12 +7,12 @@ use orchestrator_core::admin::{
 };
 
 /// A line on standard error. A closed terminal is no reason to fail.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_message(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", clean(text.trim_end()));
 }
 
-/// Text of strangers: control characters could steer the terminal, directional overrides turn a word
-/// around, and others are not seen. They stand there by their number: `<U+202E>`.
+/// Text of strangers: control characters could steer the terminal, directional overrides turn a
+/// word around, and others are not seen. They stand there by their number: `<U+202E>`.
 pub(crate) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -7,11 +7,11 @@ use forge_core::{AgentName, BY_HAND};
 use serde_json::json;
 
 /// Longest context, in bytes: what the orchestrator keeps of a comment, less the mention before it.
-pub(crate) const LONGEST_CONTEXT: usize = orchestrator_core::intake::MAX_TEXT - 256;
+pub(crate) const MAX_CONTEXT_BYTES: usize = orchestrator_core::intake::MAX_TEXT - 256;
 
-/// What is asked for.
+/// The mention to send.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct TriggerRequest<'a> {
     pub(crate) agent: &'a AgentName,
     /// `owner/name`.
     pub(crate) repository: &'a str,
@@ -22,23 +22,26 @@ pub(crate) struct Wanted<'a> {
 
 /// The body, to be signed and sent as it is. `now` makes the comment's id, so that two triggers are
 /// two comments.
-pub(crate) fn body(wanted: &Wanted<'_>, now: SystemTime) -> Vec<u8> {
+pub(crate) fn body(request: &TriggerRequest<'_>, now: SystemTime) -> Vec<u8> {
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     // Forges and JavaScript keep 53 bits of a number.
     let id = u64::try_from(since.as_micros()).unwrap_or(u64::MAX) & ((1 << 53) - 1);
     let created = jiff::Timestamp::try_from(now).unwrap_or_default();
     // Mentions in the context are text for this agent, not orders to others.
-    let context = neutralise_mentions(forge_core::text::truncate(wanted.context, LONGEST_CONTEXT));
+    let context = neutralise_mentions(forge_core::text::truncate(
+        request.context,
+        MAX_CONTEXT_BYTES,
+    ));
     let body = json!({
         "action": "created",
         "comment": {
             "id": id,
-            "body": format!("@orch:{} {context}", wanted.agent).trim_end(),
+            "body": format!("@orch:{} {context}", request.agent).trim_end(),
             "user": {"login": "orchctl"},
             "created_at": format!("{created:.3}"),
         },
-        "issue": {"number": wanted.issue, "title": "orchctl trigger", "state": "open"},
-        "repository": {"full_name": wanted.repository},
+        "issue": {"number": request.issue, "title": "orchctl trigger", "state": "open"},
+        "repository": {"full_name": request.repository},
         BY_HAND: true,
     });
     body.to_string().into_bytes()
@@ -52,14 +55,14 @@ mod tests {
     #[test]
     fn the_body_is_the_contract_s() {
         let agent: AgentName = "developer".parse().unwrap();
-        let wanted = Wanted {
+        let request = TriggerRequest {
             agent: &agent,
             repository: "acme/main",
             issue: 7,
             context: "fix it\n@orch:other now",
         };
         let bytes = body(
-            &wanted,
+            &request,
             UNIX_EPOCH + Duration::from_millis(1_790_000_000_123),
         );
         let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
@@ -81,13 +84,13 @@ mod tests {
     #[test]
     fn without_context_the_mention_stands_alone() {
         let agent: AgentName = "developer".parse().unwrap();
-        let wanted = Wanted {
+        let request = TriggerRequest {
             agent: &agent,
             repository: "a/b",
             issue: 0,
             context: "",
         };
-        let value: serde_json::Value = serde_json::from_slice(&body(&wanted, UNIX_EPOCH)).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&body(&request, UNIX_EPOCH)).unwrap();
         assert_eq!(value["comment"]["body"], "@orch:developer");
     }
 }

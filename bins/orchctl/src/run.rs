@@ -1,25 +1,23 @@
 //! The commands: what to ask, and what to print.
 
-use std::io::{self, Write};
-
 use clap::CommandFactory;
 use config_core::Environment;
 use orchestrator_core::admin::{
     AgentList, CancelReply, CheckView, ProjectView, PromptView, RetryReply, RunList, RunView,
     StatusView,
 };
-use serde::Serialize;
 
 use crate::arguments::{Arguments, Command, Format, RunName, Runs};
 use crate::bridge::Bridge;
 use crate::failure::Failure;
 use crate::hook;
 use crate::human;
+use crate::output::{show, write};
 use crate::stream;
 use crate::trigger::trigger;
 
 /// Length of a run's id, a UUID.
-const WHOLE_ID: usize = 36;
+const FULL_ID_LEN: usize = 36;
 
 /// Runs the command; the exit code.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<u8, Failure> {
@@ -46,7 +44,7 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
     if let Command::Hook { command } = &arguments.command {
         return hook::hook(arguments, command, environment).await;
     }
-    let bridge = Bridge::open(&arguments.place, environment)?;
+    let bridge = Bridge::open(&arguments.target, environment)?;
     match &arguments.command {
         Command::Status => {
             let status: StatusView = bridge.get("admin/status").await?;
@@ -134,10 +132,11 @@ async fn resolve(bridge: &Bridge, name: &RunName) -> Result<String, Failure> {
         RunName::Id(id) => id.to_string(),
     };
     // A whole id (a UUID) needs no look.
-    if id.len() >= WHOLE_ID {
+    if id.len() >= FULL_ID_LEN {
         return Ok(id);
     }
-    // Runs are listed by falling id, and no id goes on with a `~` or beyond: the two before that are those that may fit.
+    // Runs are listed by falling id, and no id goes on with a `~` or beyond: the two before that
+    // are those that may fit.
     let found = of(format!("limit=2&before={id}~")).await?;
     let found: Vec<String> = found.filter(|found| found.starts_with(&id)).collect();
     match &found[..] {
@@ -203,29 +202,4 @@ async fn checked(bridge: &Bridge, format: Format, path: &str) -> Result<u8, Fail
     let view: CheckView = bridge.post_checked(path).await?;
     show(format, &view, || human::check(&view))?;
     Ok(u8::from(!view.valid))
-}
-
-/// Prints an answer in the format asked for.
-pub(crate) fn show(
-    format: Format,
-    answer: &impl Serialize,
-    human: impl FnOnce() -> String,
-) -> Result<(), Failure> {
-    let text = match format {
-        Format::Human => human(),
-        Format::Json => serde_json::to_string_pretty(answer)
-            .map_err(|error| Failure::Refused(error.to_string()))?,
-    };
-    write(format!("{}\n", text.trim_end()).as_bytes())
-}
-
-/// Data on standard output. A reader that has left (`| head`) is no failure.
-pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Refused(error.to_string()))
-        }
-        _ => Ok(()),
-    }
 }

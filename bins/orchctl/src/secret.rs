@@ -1,9 +1,9 @@
-//! The webhook secret: `--secret`, `ORCH_WEBHOOK_SECRET`, then the orchestrator's own configuration, where a project
-//! may have a secret of its own.
+//! The webhook secret: `--secret`, `ORCH_WEBHOOK_SECRET`, then the orchestrator's own
+//! configuration, where a project may have a secret of its own.
 
 use config_core::{Environment, Secret};
 
-use crate::arguments::{HiddenText, Place};
+use crate::arguments::{HiddenText, Target};
 use crate::failure::Failure;
 use crate::ssh;
 
@@ -13,7 +13,7 @@ const KEY: &str = "`[webhook] secret`";
 /// The secret that was given, or that can be found.
 pub(crate) fn resolve(
     given: Option<&HiddenText>,
-    place: &Place,
+    target: &Target,
     project: &str,
     environment: &Environment,
 ) -> Result<Secret<String>, Failure> {
@@ -30,42 +30,42 @@ pub(crate) fn resolve(
         Some(_) => Err(Failure::NotAllowed(
             "the webhook secret is empty".to_owned(),
         )),
-        None => from_configuration(place, project, environment),
+        None => from_configuration(target, project, environment),
     }
 }
 
 fn from_configuration(
-    place: &Place,
+    target: &Target,
     project: &str,
     environment: &Environment,
 ) -> Result<Secret<String>, Failure> {
-    let where_ = place
+    let where_ = target
         .ssh
         .as_deref()
         .map(|host| format!("{host}:"))
         .unwrap_or_default();
-    let file = format!("{where_}{}", place.config);
+    let file = format!("{where_}{}", target.config);
     let missing = |reason: String| {
         Failure::NotAllowed(format!(
             "no webhook secret: {reason}; give --secret or set ORCH_WEBHOOK_SECRET"
         ))
     };
-    let text = match &place.ssh {
-        Some(host) => ssh::read_file(place, host, &place.config)?,
-        None => std::fs::read_to_string(&place.config)
+    let text = match &target.ssh {
+        Some(host) => ssh::read_file(target, host, &target.config)?,
+        None => std::fs::read_to_string(&target.config)
             .map_err(|error| missing(format!("{file}: {error}")))?,
     };
     let written = written_secret(&text, project).or_else(|reason| match reason {
         Missing::ElsewhereOr(shared) => {
-            Ok(fragment_secret(place, project).or(shared).ok_or_else(|| {
+            Ok(fragment_secret(target, project).or(shared).ok_or_else(|| {
                 format!("it has no {KEY}, and no file of conf.d has one for {project}")
             })?)
         }
         Missing::Wrong(reason) => Err(reason),
     });
     let written = written.map_err(|reason| missing(format!("{file}: {reason}")))?;
-    let variable = |name: &str| match &place.ssh {
-        Some(host) => ssh::variable(place, host, name),
+    let variable = |name: &str| match &target.ssh {
+        Some(host) => ssh::variable(target, host, name),
         None => Ok(environment.get(name).ok().flatten().map(str::to_owned)),
     };
     let secret =
@@ -85,7 +85,8 @@ enum Missing {
     Wrong(String),
 }
 
-/// The secret for a project as it is written. An error says nothing of the file's content: it is full of secrets.
+/// The secret for a project as it is written. An error says nothing of the file's content: it is
+/// full of secrets.
 fn written_secret(text: &str, project: &str) -> Result<String, Missing> {
     let wrong = |text: &str| Missing::Wrong(text.to_owned());
     let table: toml::Table = text.parse().map_err(|_| wrong("it is not TOML"))?;
@@ -114,14 +115,14 @@ fn own_secret(project: &toml::Value) -> Option<String> {
 }
 
 /// The secret that `conf.d/<project>.toml` has for its project.
-fn fragment_secret(place: &Place, project: &str) -> Option<String> {
-    let folder = match place.config.rsplit_once('/') {
-        Some((folder, _)) => format!("{folder}/"),
+fn fragment_secret(target: &Target, project: &str) -> Option<String> {
+    let directory = match target.config.rsplit_once('/') {
+        Some((directory, _)) => format!("{directory}/"),
         None => String::new(),
     };
-    let path = format!("{folder}conf.d/{project}.toml");
-    let text = match &place.ssh {
-        Some(host) => ssh::read_file(place, host, &path).ok()?,
+    let path = format!("{directory}conf.d/{project}.toml");
+    let text = match &target.ssh {
+        Some(host) => ssh::read_file(target, host, &path).ok()?,
         None => std::fs::read_to_string(&path).ok()?,
     };
     let table: toml::Table = text.parse().ok()?;

@@ -1,8 +1,8 @@
 //! Another machine, through the OpenSSH client.
 //!
-//! Addresses of the orchestrator are forwarded to sockets in a private folder of this machine, so no
-//! program is run there to talk to it. Only the configuration is read by one (`cat`, `printenv`), with
-//! words that hold nothing a shell would interpret.
+//! Addresses of the orchestrator are forwarded to sockets in a private directory of this machine,
+//! so no program is run there to talk to it. Only the configuration is read by one (`cat`,
+//! `printenv`), with words that hold nothing a shell would interpret.
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -11,35 +11,35 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::arguments::Place;
+use crate::arguments::Target;
 use crate::failure::Failure;
 
 /// How long the connection may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TUNNEL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Most that is read from there, in bytes.
-const MOST: u64 = 1 << 20;
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// A running forward of some addresses. Ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Tunnel {
     child: Child,
     /// Where the sockets are.
-    _folder: PrivateFolder,
+    _directory: PrivateDirectory,
 }
 
 impl Tunnel {
-    /// Forwards each address of `host` (`127.0.0.1:3200`, or the path of a socket); gives the sockets
-    /// here, in the same order.
+    /// Forwards each address of `host` (`127.0.0.1:3200`, or the path of a socket); gives the
+    /// sockets here, in the same order.
     pub(crate) fn open(
-        place: &Place,
+        target: &Target,
         host: &str,
         addresses: &[&str],
     ) -> Result<(Self, Vec<PathBuf>), Failure> {
-        let folder = PrivateFolder::new()?;
+        let directory = PrivateDirectory::new()?;
         let sockets: Vec<PathBuf> = (0..addresses.len())
-            .map(|number| folder.0.join(number.to_string()))
+            .map(|number| directory.0.join(number.to_string()))
             .collect();
-        let mut command = command(place, host)?;
+        let mut command = command(target, host)?;
         command.args([
             "-N",
             "-o",
@@ -55,18 +55,19 @@ impl Tunnel {
         command.stdout(Stdio::null()).args(["--", host]);
         let child = command
             .spawn()
-            .map_err(|error| cannot_start(place, &error))?;
+            .map_err(|error| cannot_start(target, &error))?;
         let mut tunnel = Self {
             child,
-            _folder: folder,
+            _directory: directory,
         };
         tunnel.wait_for(host, &sockets)?;
         Ok((tunnel, sockets))
     }
 
-    /// Until somebody listens at the sockets: ssh makes them once it is let in, and listens a moment later.
+    /// Until somebody listens at the sockets: ssh makes them once it is let in, and listens a
+    /// moment later.
     fn wait_for(&mut self, host: &str, sockets: &[PathBuf]) -> Result<(), Failure> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TUNNEL_TIMEOUT;
         loop {
             if sockets.iter().all(|socket| is_listening(socket)) {
                 return Ok(());
@@ -77,13 +78,13 @@ impl Tunnel {
                     .child
                     .stderr
                     .take()
-                    .map(|err| err.take(MOST).read_to_string(&mut said));
+                    .map(|err| err.take(MAX_OUTPUT_BYTES).read_to_string(&mut said));
                 return Err(refused(host, &said));
             }
             if Instant::now() > until {
                 return Err(Failure::TimedOut(format!(
                     "{host}: ssh did not connect within {} s",
-                    PATIENCE.as_secs()
+                    TUNNEL_TIMEOUT.as_secs()
                 )));
             }
             std::thread::park_timeout(Duration::from_millis(10));
@@ -98,20 +99,21 @@ impl Drop for Tunnel {
     }
 }
 
-/// Whether whoever connects is taken. A socket's file is there before that is so; nothing but asking tells.
+/// Whether whoever connects is taken. A socket's file is there before that is so; nothing but
+/// asking tells.
 fn is_listening(socket: &Path) -> bool {
     UnixStream::connect(socket).is_ok()
 }
 
 /// A file of `host`.
-pub(crate) fn read_file(place: &Place, host: &str, path: &str) -> Result<String, Failure> {
+pub(crate) fn read_file(target: &Target, host: &str, path: &str) -> Result<String, Failure> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte);
     if !path.starts_with('/') || !path.bytes().all(plain) {
         return Err(Failure::Usage(format!(
             "--config {path:?}: use an absolute path of letters, digits and / . _ - +"
         )));
     }
-    let (success, out, err) = output(place, host, &["cat", "--", path])?;
+    let (success, out, err) = output(target, host, &["cat", "--", path])?;
     success.then_some(out).ok_or_else(|| {
         Failure::NotAllowed(format!(
             "no webhook secret: {host}:{path} cannot be read: {}; give --secret or set ORCH_WEBHOOK_SECRET",
@@ -121,38 +123,38 @@ pub(crate) fn read_file(place: &Place, host: &str, path: &str) -> Result<String,
 }
 
 /// A variable of the environment that `host` gives its users. The caller has checked the name.
-pub(crate) fn variable(place: &Place, host: &str, name: &str) -> Result<Option<String>, Failure> {
-    let (success, out, _) = output(place, host, &["printenv", name])?;
+pub(crate) fn variable(target: &Target, host: &str, name: &str) -> Result<Option<String>, Failure> {
+    let (success, out, _) = output(target, host, &["printenv", name])?;
     Ok(success.then(|| out.strip_suffix('\n').unwrap_or(&out).to_owned()))
 }
 
 /// Runs words there that no shell changes, and gives what they print.
-fn output(place: &Place, host: &str, words: &[&str]) -> Result<(bool, String, String), Failure> {
-    let mut command = command(place, host)?;
+fn output(target: &Target, host: &str, words: &[&str]) -> Result<(bool, String, String), Failure> {
+    let mut command = command(target, host)?;
     command
         .stdout(Stdio::piped())
         .args(["--", host])
         .args(words);
     let mut child = command
         .spawn()
-        .map_err(|error| cannot_start(place, &error))?;
+        .map_err(|error| cannot_start(target, &error))?;
     let (sender, receiver) = mpsc::channel();
     let (out, err) = (child.stdout.take(), child.stderr.take());
     std::thread::spawn(move || {
         let (mut text, mut said) = (String::new(), String::new());
-        let _ = out.map(|out| out.take(MOST).read_to_string(&mut text));
-        let _ = err.map(|err| err.take(MOST).read_to_string(&mut said));
+        let _ = out.map(|out| out.take(MAX_OUTPUT_BYTES).read_to_string(&mut text));
+        let _ = err.map(|err| err.take(MAX_OUTPUT_BYTES).read_to_string(&mut said));
         let _ = sender.send((text, said));
     });
-    let Ok((text, said)) = receiver.recv_timeout(PATIENCE) else {
+    let Ok((text, said)) = receiver.recv_timeout(TUNNEL_TIMEOUT) else {
         let _ = child.kill();
         let _ = child.wait();
         return Err(Failure::TimedOut(format!(
             "{host}: ssh did not answer within {} s",
-            PATIENCE.as_secs()
+            TUNNEL_TIMEOUT.as_secs()
         )));
     };
-    let status = child.wait().map_err(|error| cannot_start(place, &error))?;
+    let status = child.wait().map_err(|error| cannot_start(target, &error))?;
     // 255 is ssh's own failure, as its manual says.
     if status.code() == Some(255) {
         return Err(refused(host, &said));
@@ -161,14 +163,14 @@ fn output(place: &Place, host: &str, words: &[&str]) -> Result<(bool, String, St
 }
 
 /// What all calls have in common. It never asks for anything.
-fn command(place: &Place, host: &str) -> Result<Command, Failure> {
+fn command(target: &Target, host: &str) -> Result<Command, Failure> {
     let strange = |c: char| c.is_whitespace() || c.is_control();
     if host.is_empty() || host.starts_with('-') || host.contains(strange) {
         return Err(Failure::Usage(format!(
             "--ssh {host:?} is not the name of a machine"
         )));
     }
-    let mut command = Command::new(&place.ssh_program);
+    let mut command = Command::new(&target.ssh_program);
     command.args([
         "-T",
         "-o",
@@ -179,7 +181,7 @@ fn command(place: &Place, host: &str) -> Result<Command, Failure> {
         "ServerAliveInterval=15",
     ]);
     command
-        .args(&place.ssh_args)
+        .args(&target.ssh_args)
         .stdin(Stdio::null())
         .stderr(Stdio::piped());
     Ok(command)
@@ -221,7 +223,7 @@ impl<'a> Address<'a> {
             return Ok(Self::Port(address));
         }
         Err(Failure::Usage(format!(
-            "{address:?} is neither <host>:<port> nor the path of a socket; a socket in this folder is ./{}",
+            "{address:?} is neither <host>:<port> nor the path of a socket; a socket in this directory is ./{}",
             address.trim_start_matches('-')
         )))
     }
@@ -244,29 +246,29 @@ fn last_line(text: &str) -> String {
     forge_core::text::one_line(line, 300)
 }
 
-fn cannot_start(place: &Place, error: &std::io::Error) -> Failure {
+fn cannot_start(target: &Target, error: &std::io::Error) -> Failure {
     Failure::Unreachable(format!(
         "{} cannot be started: {error}; is the OpenSSH client installed?",
-        place.ssh_program.display()
+        target.ssh_program.display()
     ))
 }
 
-/// A folder that only this user can look into. Removed when dropped, whatever the reason.
+/// A directory that only this user can look into. Removed when dropped, whatever the reason.
 #[derive(Debug)]
-struct PrivateFolder(PathBuf);
+struct PrivateDirectory(PathBuf);
 
-impl PrivateFolder {
+impl PrivateDirectory {
     fn new() -> Result<Self, Failure> {
         use std::os::unix::fs::DirBuilderExt;
         let name = format!("orchctl-{}", uuid::Uuid::new_v4().simple());
-        let folder = std::env::temp_dir().join(name);
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|error| Failure::Refused(format!("{}: {error}", folder.display())))?;
-        Ok(Self(folder))
+        let directory = std::env::temp_dir().join(name);
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&directory);
+        made.map_err(|error| Failure::Refused(format!("{}: {error}", directory.display())))?;
+        Ok(Self(directory))
     }
 }
 
-impl Drop for PrivateFolder {
+impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -280,8 +282,8 @@ mod tests {
 
     #[test]
     fn y2_a_socket_that_is_there_but_does_not_listen_yet_is_waited_for() {
-        let folder = PrivateFolder::new().expect("a folder");
-        let path = folder.0.join("0");
+        let directory = PrivateDirectory::new().expect("a directory");
+        let path = directory.0.join("0");
         assert!(!is_listening(&path), "there is nothing");
         let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
         let socket = socket.expect("a socket");

@@ -1,4 +1,4 @@
-//! What comes piece by piece: a run's log, and the journal.
+//! Streams: a run's log, and the journal.
 
 use orchestrator_core::admin::{JournalEntry, JournalPage};
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::arguments::Format;
 use crate::bridge::Bridge;
 use crate::failure::Failure;
-use crate::follow::{Events, Piece};
+use crate::follow::{SseParser, StreamItem};
 use crate::human;
-use crate::run::write;
+use crate::output::write;
 
 /// Entries asked for at a time.
-const PAGE: u64 = 1000;
+const PAGE_SIZE: u64 = 1000;
 
 /// The log, as it comes. What agents print is data: on a terminal it cannot steer it.
 pub(crate) async fn logs(
@@ -23,7 +23,7 @@ pub(crate) async fn logs(
     let mut stream = bridge.follow(path).await?;
     let kind = stream.headers.get("content-type");
     let events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
-    let (mut parser, mut rest) = (Events::default(), Vec::new());
+    let (mut parser, mut rest) = (SseParser::default(), Vec::new());
     while let Some(chunk) = stream.next_chunk().await {
         let chunk = chunk?;
         if !events {
@@ -34,8 +34,8 @@ pub(crate) async fn logs(
             }
             continue;
         }
-        for piece in parser.push(&chunk) {
-            if show_piece(format, piece)? {
+        for item in parser.push(&chunk) {
+            if show_item(format, item)? {
                 return Ok(());
             }
         }
@@ -60,16 +60,16 @@ pub(crate) async fn text(bridge: &Bridge, path: &str) -> Result<String, Failure>
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether it was the last piece.
-fn show_piece(format: Format, piece: Piece) -> Result<bool, Failure> {
-    match (format, piece) {
-        (Format::Human, Piece::Text(text)) => write(&human::safe(text.as_bytes()))?,
-        (Format::Human, Piece::Skipped(bytes)) => {
-            human::say(&format!("[{bytes} bytes are not kept]"));
+/// Whether it was the last item.
+fn show_item(format: Format, item: StreamItem) -> Result<bool, Failure> {
+    match (format, item) {
+        (Format::Human, StreamItem::Text(text)) => write(&human::safe(text.as_bytes()))?,
+        (Format::Human, StreamItem::Skipped(bytes)) => {
+            human::print_message(&format!("[{bytes} bytes are not kept]"));
         }
-        (Format::Json, Piece::Text(text)) => line(&json!({ "text": text }))?,
-        (Format::Json, Piece::Skipped(bytes)) => line(&json!({ "skipped": bytes }))?,
-        (_, Piece::End) => return Ok(true),
+        (Format::Json, StreamItem::Text(text)) => line(&json!({ "text": text }))?,
+        (Format::Json, StreamItem::Skipped(bytes)) => line(&json!({ "skipped": bytes }))?,
+        (_, StreamItem::End) => return Ok(true),
     }
     Ok(false)
 }
@@ -97,7 +97,7 @@ pub(crate) async fn events(
     };
     let mut left = limit;
     while left > 0 {
-        let asked = left.min(PAGE);
+        let asked = left.min(PAGE_SIZE);
         let path = format!("admin/journal?after={after}&limit={asked}");
         let page: JournalPage = bridge.get(&path).await?;
         for entry in &page.entries {
@@ -115,10 +115,10 @@ pub(crate) async fn events(
 /// The journal as it is written, until it is interrupted or the orchestrator ends.
 pub(crate) async fn follow(bridge: &Bridge, format: Format) -> Result<(), Failure> {
     let mut stream = bridge.follow("admin/events").await?;
-    let mut parser = Events::default();
+    let mut parser = SseParser::default();
     while let Some(chunk) = stream.next_chunk().await {
-        for piece in parser.push(&chunk?) {
-            if let Piece::Text(text) = piece
+        for item in parser.push(&chunk?) {
+            if let StreamItem::Text(text) = item
                 && let Ok(entry) = serde_json::from_str::<JournalEntry>(&text)
             {
                 show_entry(format, &entry)?;

@@ -4,25 +4,25 @@ use std::time::{Duration, Instant, SystemTime};
 
 use config_core::Environment;
 use forge_core::ProjectId;
-use orchestrator_core::admin::{Outcome, ProjectView, RunView, StatusView, WebhookReply};
+use orchestrator_core::admin::{ProjectView, RunView, StatusView, WebhookOutcome, WebhookReply};
 use serde::Serialize;
 
 use crate::arguments::{Arguments, Format, Trigger};
 use crate::bridge::Bridge;
 use crate::failure::Failure;
-use crate::payload::{LONGEST_CONTEXT, Wanted, body};
-use crate::run::{show, write};
+use crate::output::{show, write};
+use crate::payload::{MAX_CONTEXT_BYTES, TriggerRequest, body};
 use crate::{human, secret, stream};
 
-/// Between two looks at a run, at first; doubled up to the second figure.
-const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// Between two polls of a run: at first, and the most it is doubled to.
+const POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
 /// So many lines of an agent's output are shown when its run was waited for.
 const LAST_LINES: u32 = 200;
 
 /// What `--format json` prints for a waited run.
 #[derive(Serialize)]
-struct Waited<'a> {
+struct TriggerResult<'a> {
     reply: &'a WebhookReply,
     run: &'a RunView,
     /// What the agent has printed last; absent where it has no log.
@@ -35,27 +35,27 @@ pub(crate) async fn trigger(
     wanted: &Trigger,
     environment: &Environment,
 ) -> Result<u8, Failure> {
-    if wanted.context.len() > LONGEST_CONTEXT {
+    if wanted.context.len() > MAX_CONTEXT_BYTES {
         return Err(Failure::Usage(format!(
-            "--context has {} bytes, more than {LONGEST_CONTEXT}; write it into the repository and name the file",
+            "--context has {} bytes, more than {MAX_CONTEXT_BYTES}; write it into the repository and name the file",
             wanted.context.len()
         )));
     }
-    let bridge = Bridge::open(&arguments.place, environment)?;
+    let bridge = Bridge::open(&arguments.target, environment)?;
     let known = project(&bridge, wanted.project.as_ref()).await?;
     let secret = secret::resolve(
         wanted.secret.as_ref(),
-        &arguments.place,
+        &arguments.target,
         &known.id,
         environment,
     )?;
-    let wanted_body = Wanted {
+    let request = TriggerRequest {
         agent: &wanted.agent,
         repository: &known.repository,
         issue: wanted.issue,
         context: &wanted.context,
     };
-    let body = body(&wanted_body, SystemTime::now());
+    let body = body(&request, SystemTime::now());
     let reply = bridge.send(body, &secret).await?;
     let run = match accepted(&reply) {
         Ok(run) => run,
@@ -70,7 +70,7 @@ pub(crate) async fn trigger(
         show(arguments.format, &reply, || human::accepted(&reply))?;
         return Ok(0);
     }
-    human::say(&format!("run {run} is queued; waiting"));
+    human::print_message(&format!("run {run} is queued; waiting"));
     let ended = wait(&bridge, &run, wanted.timeout).await?;
     let output = last_words(&bridge, &run).await;
     if let Some(output) = output
@@ -79,9 +79,9 @@ pub(crate) async fn trigger(
     {
         // The agent's words are what was asked for; on a terminal they cannot steer it.
         write(&human::safe(output.as_bytes()))?;
-        human::say(&format!("[all of it: orchctl logs {run}]"));
+        human::print_message(&format!("[all of it: orchctl logs {run}]"));
     }
-    let waited = Waited {
+    let waited = TriggerResult {
         reply: &reply,
         run: &ended,
         output,
@@ -99,7 +99,7 @@ async fn last_words(bridge: &Bridge, run: &str) -> Option<String> {
         // A run that never had a process has no log.
         Err(Failure::NotFound(_)) => None,
         Err(failure) => {
-            human::say(&format!("the agent's output cannot be read: {failure}"));
+            human::print_message(&format!("the agent's output cannot be read: {failure}"));
             None
         }
     }
@@ -135,7 +135,7 @@ fn accepted(reply: &WebhookReply) -> Result<String, Failure> {
     }
     let Some(rejected) = reply.rejected.first() else {
         let why = match reply.outcome {
-            Outcome::Duplicate => "the same trigger was sent before".to_owned(),
+            WebhookOutcome::Duplicate => "the same trigger was sent before".to_owned(),
             _ => match (&reply.reason, &reply.detail) {
                 (Some(reason), Some(detail)) => format!("{reason}: {detail}"),
                 _ => "the orchestrator found no mention in it".to_owned(),
@@ -154,11 +154,11 @@ fn accepted(reply: &WebhookReply) -> Result<String, Failure> {
     })
 }
 
-/// Follows the run by its id, as the orchestrator's records show it. A bridge that is away for a while
-/// (a restart) is waited for as well.
+/// Follows the run by its id, as the orchestrator's records show it. A bridge that is away for a
+/// while (a restart) is waited for as well.
 async fn wait(bridge: &Bridge, run: &str, longest: Duration) -> Result<RunView, Failure> {
     let until = Instant::now() + longest;
-    let mut pause = LOOKS.0;
+    let mut pause = POLL_INTERVALS.0;
     loop {
         match bridge.get::<RunView>(&format!("admin/runs/{run}")).await {
             Ok(view) if view.ended => return Ok(view),
@@ -173,7 +173,7 @@ async fn wait(bridge: &Bridge, run: &str, longest: Duration) -> Result<RunView, 
             )));
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LOOKS.1);
+        pause = (pause * 2).min(POLL_INTERVALS.1);
     }
 }
 

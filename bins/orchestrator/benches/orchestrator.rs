@@ -1,6 +1,7 @@
 //! The orchestrator under a long queue: ticks, start-up, memory, and from a webhook to its process.
 //!
-//! `cargo bench -p orchestrator`. Ticks are measured with all actors in this process, everything else with the daemon.
+//! `cargo bench -p orchestrator`. Ticks are measured with all actors in this process, everything
+//! else with the daemon.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

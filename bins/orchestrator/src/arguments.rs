@@ -3,21 +3,27 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
-use program::log::LogFormat;
+use clap::{Parser, Subcommand, ValueEnum};
+use daemon::log::LogFormat;
+use daemon::settings::ConfigOptions;
+
+/// Exit code when the configuration is wrong or the orchestrator cannot start.
+pub(crate) const EXIT_FAILED: u8 = 1;
 
 /// Starts AI agents when they are mentioned, when a pull request is opened, and by schedule.
 #[derive(Debug, Parser)]
 #[command(
     name = "orchestrator",
     version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     after_help = "Exit codes: 0 ok, 1 the configuration is invalid or the orchestrator cannot start, 2 wrong usage.\n\
         Signals: SIGHUP reads the configuration again; SIGTERM and Ctrl-C end every agent within its grace period."
 )]
 pub(crate) struct Arguments {
     /// The configuration, `orchestrator.toml`; `conf.d` and the other files stand beside it
-    #[arg(value_name = "CONFIG_FILE")]
-    pub(crate) config: PathBuf,
+    #[arg(value_name = "CONFIG_FILE", required = true)]
+    pub(crate) config: Option<PathBuf>,
 
     /// Check the whole configuration, print the routing table, and end
     #[arg(long)]
@@ -31,9 +37,27 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", env = "LOG_LEVEL", default_value = "info")]
     pub(crate) log_level: String,
 
-    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as well
+    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as
+    /// well
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
+
+    /// What to do; the daemon runs unless said
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What there is beside the daemon.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// What may be set, and what is in force
+    Config {
+        #[command(flatten)]
+        what: ConfigOptions,
+        /// The configuration, `orchestrator.toml`
+        #[arg(value_name = "CONFIG_FILE", required_unless_present = "schema")]
+        config: Option<PathBuf>,
+    },
 }
 
 /// How results are printed.

@@ -1,23 +1,22 @@
 //! `--check`: reads everything the daemon would read, and says all that is wrong at once.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
 
-use config_core::{Colours, Diagnostics, Environment, UnknownKeys};
-use orchestrator_actors::desk::{as_values, check_view};
-use orchestrator_actors::load::{SystemHost, isolation_here, load};
+use config_core::{Colours, Diagnostics, Environment, TableInfo, UnknownKeys};
+use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
+use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
-use orchestrator_core::config::{Checked, check, routes, table};
+use orchestrator_core::config::{
+    Checked, ConfigFile, Files, check, fragment_keys, keys, routes, table,
+};
 
-use crate::FAILED;
-use crate::arguments::{Arguments, Format, complain, print, say};
+use crate::arguments::{Arguments, EXIT_FAILED, Format, complain, print, say};
 
 /// The checked configuration, or the exit code after what is wrong with it was said.
 pub(crate) fn read(arguments: &Arguments, environment: &Environment) -> Result<Checked, ExitCode> {
-    let files = load(&arguments.config, environment).map_err(|error| {
-        say(&error.to_string());
-        ExitCode::from(FAILED)
-    })?;
+    let files = files(arguments.config.as_deref(), environment)?;
     let host = SystemHost::new(environment);
     check(&files, environment, &host, UnknownKeys::Refuse).map_err(|wrong| {
         if arguments.check && arguments.format == Format::Json {
@@ -34,11 +33,68 @@ pub(crate) fn read(arguments: &Arguments, environment: &Environment) -> Result<C
                 .filter(|one| one.severity == config_core::Severity::Error);
             say(&format!("{} errors in the configuration", errors.count()));
         }
-        ExitCode::from(FAILED)
+        ExitCode::from(EXIT_FAILED)
     })
 }
 
-/// What a right configuration looks like.
+fn files(path: Option<&Path>, environment: &Environment) -> Result<Files, ExitCode> {
+    load(path.unwrap_or(Path::new("")), environment).map_err(|error| {
+        say(&error.to_string());
+        ExitCode::from(EXIT_FAILED)
+    })
+}
+
+/// Prints what may be set, or what is in force.
+pub(crate) fn settings(
+    what: ConfigOptions,
+    path: Option<&Path>,
+    environment: &Environment,
+) -> ExitCode {
+    if what.schema {
+        print(&schema("orchestrator.toml", &keys()));
+        return ExitCode::SUCCESS;
+    }
+    let files = match files(path, environment) {
+        Ok(files) => files,
+        Err(code) => return code,
+    };
+    match in_force(&files, environment) {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(wrong) => {
+            show(&wrong);
+            ExitCode::from(EXIT_FAILED)
+        }
+    }
+}
+
+/// The settings of all files, each below its name.
+fn in_force(files: &Files, environment: &Environment) -> Result<String, Diagnostics> {
+    check(
+        files,
+        environment,
+        &SystemHost::new(environment),
+        UnknownKeys::Refuse,
+    )?;
+    let text = |keys: &TableInfo, file: &ConfigFile| {
+        let file = ConfigText {
+            name: file.name.clone(),
+            text: file.bytes.clone(),
+            base: files.folder.clone(),
+        };
+        effective(keys, &file, &[], environment)
+    };
+    let mut all = text(&keys(), &files.main)?;
+    for fragment in &files.fragments {
+        let settings = text(&fragment_keys(), fragment)?;
+        all.push_str(&format!("\n# {}\n{settings}", fragment.name));
+    }
+    Ok(all)
+}
+
+/// Reports a valid configuration.
 pub(crate) fn report(
     arguments: &Arguments,
     checked: &Checked,

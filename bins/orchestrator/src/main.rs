@@ -8,14 +8,16 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Exit code when the configuration is wrong or the orchestrator cannot start.
-const FAILED: u8 = 1;
+use crate::arguments::Command;
 
 fn main() -> ExitCode {
-    program::process::begin();
-    program::memory::give_freed_memory_back();
+    daemon::process::begin();
+    daemon::memory::give_freed_memory_back();
     let arguments = arguments::Arguments::parse();
-    let environment = program::environment::take();
+    let environment = daemon::environment::take();
+    if let Some(Command::Config { what, config }) = &arguments.command {
+        return check::settings(*what, config.as_deref(), &environment);
+    }
     let checked = match check::read(&arguments, &environment) {
         Ok(checked) => checked,
         Err(code) => return code,
@@ -26,8 +28,8 @@ fn main() -> ExitCode {
     match run::run(&arguments, checked, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            arguments::say(&program::in_words(error.as_ref()));
-            ExitCode::from(FAILED)
+            arguments::say(&daemon::error_chain(error.as_ref()));
+            ExitCode::from(arguments::EXIT_FAILED)
         }
     }
 }

@@ -1,14 +1,15 @@
-//! The daemon's life: store, actors, listeners, end.
+//! The daemon: store, actors, listeners, shutdown.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::time::Duration;
 
 use config_core::Environment;
+use daemon::notify;
 use orchestrator_actors::messages::GetJournal;
-use orchestrator_actors::{Desk, Shared};
+use orchestrator_actors::{OperatorApi, OrchestratorService};
 use orchestrator_core::config::Checked;
 use orchestrator_web::{Listening, OrchestratorServer, boot, reload_on_hangup};
-use program::notify;
 use supervision::ChildRef;
 
 use crate::arguments::Arguments;
@@ -19,34 +20,34 @@ pub(crate) fn run(
     checked: Checked,
     environment: Environment,
 ) -> anyhow::Result<()> {
-    let look = program::log::look(arguments.log_format, &environment)?;
-    let connections = program::limits::serve_options(&environment)?;
-    program::log::init(&arguments.log_level, look, &environment);
-    program::limits::warn_of_few_files();
-    program::data::tighten(&checked.config.directories.data);
-    let (shared, mut listening) =
-        boot::shared(checked, &arguments.config, environment, "orchestrator")?;
+    let log_output = daemon::log::output(arguments.log_format, &environment)?;
+    let connections = daemon::limits::serve_options(&environment)?;
+    daemon::log::init(&arguments.log_level, log_output, &environment);
+    daemon::limits::warn_of_few_files();
+    daemon::data::tighten(&checked.config.directories.data);
+    let path = arguments.config.as_deref().unwrap_or(Path::new(""));
+    let (service, mut listening) = boot::open(checked, path, environment, "orchestrator")?;
     listening.serve = connections;
-    let store = shared.store().clone();
-    let ended = actix_rt::System::new().block_on(serve(shared, listening));
+    let store = service.store.clone();
+    let ended = actix_rt::System::new().block_on(serve(service, listening));
     store.close();
     ended
 }
 
-async fn serve(shared: Shared, listening: Listening) -> anyhow::Result<()> {
+async fn serve(service: OrchestratorService, listening: Listening) -> anyhow::Result<()> {
     let receiver = listening.receiver.local_addr()?;
     let admin = listening
         .admin
         .as_ref()
         .map(TcpListener::local_addr)
         .transpose()?;
-    let server = OrchestratorServer::start(shared);
+    let server = OrchestratorServer::start(service);
     server.ready().await;
     let signal = edge_web::shutdown_signal()?;
-    reload_on_hangup(server.desk().clone(), || {
+    reload_on_hangup(server.operator_api().clone(), || {
         notify::status("the configuration was read again");
     })?;
-    notify::keep_alive(answers(server.desk().clone()));
+    notify::keep_alive(answers(server.operator_api().clone()));
     tracing::info!(
         event = "orchestrator.listening",
         url = %format!("http://{receiver}/"),
@@ -68,16 +69,16 @@ async fn serve(shared: Shared, listening: Listening) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the desk answers and the store can be read: what the watchdog is told.
-fn answers(desk: ChildRef<Desk>) -> impl Fn(Duration) -> BoxedCheck {
+/// Whether the operator API answers and the store can be read: the check of the watchdog.
+fn answers(api: ChildRef<OperatorApi>) -> impl Fn(Duration) -> BoxedCheck {
     move |within| {
-        let desk = desk.clone();
+        let api = api.clone();
         Box::pin(async move {
             let newest = GetJournal {
                 after: u64::MAX - 1,
                 limit: 1,
             };
-            match desk.ask_within(newest, within).await {
+            match api.ask_within(newest, within).await {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(error) => Err(error.to_string()),

@@ -1,13 +1,12 @@
-//! The admin bridge: each handler is one message to the desk.
+//! The handlers of the admin bridge: each is one message to the operator API.
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use edge_web::{Problem, Routes, actor_tree, livez, readyz};
-use forge_core::RunId;
+use edge_web::{Metrics, Problem, actor_tree, metrics_text};
 use orchestrator_actors::RunQuery;
 use orchestrator_actors::messages::{
-    CancelRun, CheckConfig, DeskError, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns,
-    GetStatus, PauseProject, ReloadConfig, RetryRun,
+    CancelRun, CheckConfig, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns, GetStatus,
+    OperatorError, PauseProject, ReloadConfig, RetryRun,
 };
 use orchestrator_core::admin::{
     AgentList, CancelReply, CheckView, JournalPage, ProjectView, PromptView, RetryReply, RunList,
@@ -18,35 +17,9 @@ use serde::{Deserialize, Serialize};
 use supervision::AskError;
 use utoipa::IntoParams;
 
-use crate::problems::{ask_problem, desk_problem};
+use crate::path_params::run_id;
+use crate::problems::{ask_problem, operator_problem};
 use crate::state::WebState;
-use crate::{documented, event_stream, log_stream, page};
-
-/// The routes of the admin bridge.
-pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
-    let routes = Routes::new(metrics)
-        .get("/admin/status", status)
-        .get("/admin/agents", agents)
-        .get("/admin/agents/{project}/{agent}/prompt", prompt)
-        .get("/admin/runs", runs)
-        .get("/admin/runs/{id}", run)
-        .get("/admin/runs/{id}/log", log_stream::log)
-        .get("/admin/runs/{id}/events", event_stream::run_events)
-        .get("/admin/events", event_stream::events)
-        .post("/admin/runs/{id}/cancel", cancel)
-        .post("/admin/runs/{id}/retry", retry)
-        .post("/admin/projects/{id}/pause", pause)
-        .post("/admin/projects/{id}/resume", resume)
-        .post("/admin/check", check)
-        .post("/admin/reload", reload)
-        .get("/admin/journal", journal)
-        .get("/admin/actors", actors)
-        .get("/healthz", livez)
-        .get("/livez", livez)
-        .get("/readyz", readyz)
-        .get("/metrics", crate::metrics::metrics);
-    page::add(documented::add(routes))
-}
 
 fn json(body: &impl Serialize) -> HttpResponse {
     HttpResponse::Ok()
@@ -54,26 +27,20 @@ fn json(body: &impl Serialize) -> HttpResponse {
         .json(body)
 }
 
-/// The reply of the desk as an answer.
+/// The reply of the operator API as an answer.
 fn answered<T: Serialize>(
-    reply: Result<Result<T, DeskError>, AskError>,
+    reply: Result<Result<T, OperatorError>, AskError>,
 ) -> Result<HttpResponse, Problem> {
     let reply = reply.map_err(|error| ask_problem(&error))?;
-    let body = reply.map_err(|error| desk_problem(&error))?;
+    let body = reply.map_err(|error| operator_problem(&error))?;
     Ok(json(&body))
-}
-
-/// A run's id out of a path.
-pub(crate) fn run_id(text: &str) -> Result<RunId, Problem> {
-    text.parse()
-        .map_err(|_| Problem::not_found("there is no run of that id"))
 }
 
 /// Everything at one look.
 #[utoipa::path(get, path = "/admin/status", tag = "admin",
     responses((status = 200, description = "Queue, projects, runs under way, statuses owed.", body = StatusView)))]
 pub(crate) async fn status(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
-    answered(state.desk.ask(GetStatus).await)
+    answered(state.operator_api.ask(GetStatus).await)
 }
 
 /// `?project=`
@@ -92,7 +59,7 @@ pub(crate) async fn agents(
     query: web::Query<AgentsQuery>,
 ) -> Result<HttpResponse, Problem> {
     let project = query.into_inner().project;
-    answered(state.desk.ask(GetAgents { project }).await)
+    answered(state.operator_api.ask(GetAgents { project }).await)
 }
 
 /// An agent's prompt, without running it.
@@ -104,7 +71,7 @@ pub(crate) async fn prompt(
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let (project, agent) = path.into_inner();
-    answered(state.desk.ask(GetPrompt { project, agent }).await)
+    answered(state.operator_api.ask(GetPrompt { project, agent }).await)
 }
 
 /// Which runs.
@@ -145,7 +112,7 @@ pub(crate) async fn runs(
         limit: limit.unwrap_or(50),
         before,
     };
-    answered(state.desk.ask(GetRuns(query)).await)
+    answered(state.operator_api.ask(GetRuns(query)).await)
 }
 
 /// A run.
@@ -155,7 +122,7 @@ pub(crate) async fn run(
     state: web::Data<WebState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    answered(state.desk.ask(GetRun(run_id(&id)?)).await)
+    answered(state.operator_api.ask(GetRun(run_id(&id)?)).await)
 }
 
 /// Ends a run: at once when it waits, within its grace period when it runs.
@@ -166,7 +133,7 @@ pub(crate) async fn cancel(
     state: web::Data<WebState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    answered(state.desk.ask(CancelRun(run_id(&id)?)).await)
+    answered(state.operator_api.ask(CancelRun(run_id(&id)?)).await)
 }
 
 /// Repeats a run that has ended.
@@ -177,7 +144,7 @@ pub(crate) async fn retry(
     state: web::Data<WebState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    answered(state.desk.ask(RetryRun(run_id(&id)?)).await)
+    answered(state.operator_api.ask(RetryRun(run_id(&id)?)).await)
 }
 
 async fn set_paused(
@@ -185,7 +152,12 @@ async fn set_paused(
     project: String,
     paused: bool,
 ) -> Result<HttpResponse, Problem> {
-    answered(state.desk.ask(PauseProject { project, paused }).await)
+    answered(
+        state
+            .operator_api
+            .ask(PauseProject { project, paused })
+            .await,
+    )
 }
 
 /// Holds a project's runs back; those under way go on.
@@ -214,7 +186,7 @@ pub(crate) async fn resume(
 #[utoipa::path(post, path = "/admin/check", tag = "admin",
     responses((status = 200, description = "What is wrong, or the routing table.", body = CheckView)))]
 pub(crate) async fn check(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
-    answered(state.desk.ask(CheckConfig).await)
+    answered(state.operator_api.ask(CheckConfig).await)
 }
 
 /// Checks the files, and puts them in force when they are right.
@@ -223,11 +195,11 @@ pub(crate) async fn check(state: web::Data<WebState>) -> Result<HttpResponse, Pr
         (status = 422, description = "Wrong; nothing was changed.", body = CheckView)))]
 pub(crate) async fn reload(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
     let reply = state
-        .desk
+        .operator_api
         .ask(ReloadConfig)
         .await
         .map_err(|error| ask_problem(&error))?;
-    let view = reply.map_err(|error| desk_problem(&error))?;
+    let view = reply.map_err(|error| operator_problem(&error))?;
     if view.valid {
         return Ok(json(&view));
     }
@@ -255,7 +227,7 @@ pub(crate) async fn journal(
         after: query.after.unwrap_or(0),
         limit: query.limit.unwrap_or(200),
     };
-    answered(state.desk.ask(asked).await)
+    answered(state.operator_api.ask(asked).await)
 }
 
 /// The actors, live: a tree of `{"name","state","children",…}`.
@@ -263,4 +235,19 @@ pub(crate) async fn journal(
     responses((status = 200, description = "The actors below the root supervisor.", body = Object)))]
 pub(crate) async fn actors(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
     actor_tree(async move { Ok(state.tree.snapshot()) }).await
+}
+
+/// `GET /metrics`.
+pub(crate) async fn metrics(
+    state: web::Data<WebState>,
+    metrics: web::Data<Metrics>,
+) -> Result<HttpResponse, Problem> {
+    let asked = state
+        .operator_api
+        .ask(GetStatus)
+        .await
+        .map_err(|error| ask_problem(&error))?;
+    let status = asked.map_err(|error| operator_problem(&error))?;
+    state.metrics.set(&status, state.view.ended_runs());
+    metrics_text(metrics).await
 }

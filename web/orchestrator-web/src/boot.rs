@@ -1,4 +1,5 @@
-//! From a checked configuration to what can be started: the store, the addresses, what the actors share.
+//! From a checked configuration to what can be started: the store, the addresses, the composed
+//! actors.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -8,23 +9,24 @@ use std::time::{Duration, Instant, SystemTime};
 use config_core::{Diagnostic, Environment};
 use edge_web::{BindError, ServeOptions};
 use git_engine::Git;
-use orchestrator_actors::{Clock, Parts, Shared};
+use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup};
 use orchestrator_core::config::{Checked, Config};
 use orchestrator_engine::process::{Confinement, adopt_orphans};
 use store::{LockError, OpenError, Options, Store};
 
-use crate::server::{Listening, ServerError};
-use crate::socket::Bound;
+use crate::error::ServerError;
+use crate::server::Listening;
+use crate::socket::AdminSocket;
 
 /// How long the lock of a daemon that is gone is waited for.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks at it.
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two attempts.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Why an orchestrator cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    /// The data folder cannot be used, or another orchestrator uses it.
+    /// The data directory cannot be used, or another orchestrator uses it.
     #[error("data_dir: {0}")]
     Data(#[from] OpenError),
     /// An address is taken or not this machine's.
@@ -46,31 +48,31 @@ pub enum BootError {
     Orphans(std::io::Error),
 }
 
-/// Opens the store of `program`, binds the addresses, and puts together what the actors share. Makes this process
+/// Opens the store of `program`, binds the addresses, and composes the actors. Makes this process
 /// the parent of its agents' orphans. Blocks.
 ///
 /// # Errors
 /// See [`BootError`].
-pub fn shared(
+pub fn open(
     checked: Checked,
     config_path: &Path,
     environment: Environment,
     program: &str,
-) -> Result<(Shared, Listening), BootError> {
+) -> Result<(OrchestratorService, Listening), BootError> {
     let warnings: Vec<String> = checked.warnings.iter().map(Diagnostic::headline).collect();
     for warning in &warnings {
         tracing::warn!(event = "config.warning", "{warning}");
     }
     let config = checked.config;
     let data = config.directories.data.clone();
-    let store = open(&data, program)?;
+    let store = open_store(&data, program)?;
     let listening = listening(&config)?;
     adopt_orphans().map_err(BootError::Orphans)?;
     let confinement = Confinement::detect(&data.display().to_string());
     let path = environment
         .text("PATH")
         .unwrap_or("/usr/local/bin:/usr/bin:/bin");
-    let shared = Shared::new(Parts {
+    let service = OrchestratorService::new(OrchestratorSetup {
         git: Git::new("git", path),
         store,
         config,
@@ -80,17 +82,16 @@ pub fn shared(
         confinement,
         warnings,
     });
-    let shared = shared.map_err(OpenError::from)?;
-    Ok((shared, listening))
+    Ok((service.map_err(OpenError::from)?, listening))
 }
 
 /// Pages of the store kept in memory: the open runs are held beside them, so little is read twice.
 const CACHE_BYTES: usize = 16 << 20;
 
-/// Opens the store. A child that a killed daemon was just starting holds its lock for the moment before it
-/// becomes another program, so a lock whose holder is gone is waited for.
-fn open(data: &Path, program: &str) -> Result<Store, OpenError> {
-    let until = Instant::now() + LOCK_PATIENCE;
+/// Opens the store. A child that a killed daemon was just starting holds its lock for the moment
+/// before it becomes another program, so a lock whose holder is gone is waited for.
+fn open_store(data: &Path, program: &str) -> Result<Store, OpenError> {
+    let until = Instant::now() + LOCK_TIMEOUT;
     let options = Options {
         cache_bytes: CACHE_BYTES,
         ..Options::new(program)
@@ -104,7 +105,7 @@ fn open(data: &Path, program: &str) -> Result<Store, OpenError> {
         if alive || Instant::now() > until {
             return opened;
         }
-        std::thread::park_timeout(LOCK_PAUSE);
+        std::thread::park_timeout(LOCK_POLL_INTERVAL);
     }
 }
 
@@ -127,7 +128,7 @@ fn listening(config: &Config) -> Result<Listening, BootError> {
     let socket = listeners
         .admin_socket
         .as_deref()
-        .map(Bound::new)
+        .map(AdminSocket::new)
         .transpose()?;
     Ok(Listening {
         receiver,

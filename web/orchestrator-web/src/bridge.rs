@@ -11,15 +11,15 @@ use actix_web::{App, HttpServer, web};
 use edge_web::guard::{ApiToken, HostPolicy, PublicPaths};
 use edge_web::{Edge, EdgeConfig, Health, Metrics, ServeOptions, serve};
 
-use crate::admin;
+use crate::admin_routes;
 use crate::peer;
-use crate::socket::{Bound, Standing};
+use crate::socket::{AdminSocket, SocketFile};
 use crate::state::WebState;
 
-/// Between two looks at the socket's file.
-const LOOK: Duration = Duration::from_secs(2);
+/// Between two checks of the socket's file.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The admin bridge, on either of its doors.
+/// The admin bridge, on socket or port.
 #[derive(Clone)]
 pub(crate) struct Bridge {
     pub(crate) state: web::Data<WebState>,
@@ -31,7 +31,7 @@ impl Bridge {
     pub(crate) async fn serve(
         self,
         port: Option<TcpListener>,
-        socket: Option<Bound>,
+        socket: Option<AdminSocket>,
         options: ServeOptions,
         stopped: tokio::sync::watch::Receiver<bool>,
     ) -> io::Result<()> {
@@ -55,9 +55,9 @@ impl Bridge {
             return Ok(());
         };
         let address = listener.local_addr()?;
-        let shared = self.state.shared.clone();
+        let view = self.state.view.clone();
         let token = ApiToken::following(move || {
-            let config = shared.config();
+            let config = view.config();
             let token = config.listeners.admin_token.as_ref();
             token.map(|token| token.expose().clone())
         });
@@ -69,11 +69,12 @@ impl Bridge {
         .await
     }
 
-    /// Only this user can open the socket, so it wants no token; agents run as this user, too, and are refused. Where somebody removes its file, it is made anew;
-    /// what was asked on the old one is answered.
+    /// Only this user can open the socket, so it needs no token; agents run as this user, too, and
+    /// are refused. When its file is removed, it is made anew; what was asked on the old one is
+    /// answered.
     async fn on_socket(
         self,
-        bound: Option<Bound>,
+        bound: Option<AdminSocket>,
         mut stopped: tokio::sync::watch::Receiver<bool>,
     ) -> io::Result<()> {
         let Some(mut bound) = bound else {
@@ -84,7 +85,7 @@ impl Bridge {
         loop {
             let (bridge, edge) = (self.clone(), edge.clone());
             let server = HttpServer::new(move || bridge.app(&edge))
-                .on_connect(peer::look)
+                .on_connect(peer::record)
                 .workers(1)
                 .disable_signals()
                 .shutdown_timeout(5)
@@ -105,7 +106,7 @@ impl Bridge {
         }
     }
 
-    /// What is allowed on one of its doors.
+    /// What is allowed on socket or port.
     fn edge(&self, hosts: HostPolicy, token: Option<ApiToken>) -> Edge {
         let public = [
             "/",
@@ -134,7 +135,7 @@ impl Bridge {
             InitError = (),
         > + use<>,
     > {
-        let routes = admin::routes(&self.metrics);
+        let routes = admin_routes::routes(&self.metrics);
         App::new()
             .wrap(from_fn(peer::refuse_agents))
             .wrap(edge.clone())
@@ -151,14 +152,14 @@ async fn until(stopped: &mut tokio::sync::watch::Receiver<bool>) {
 }
 
 /// Waits until the file of the socket is gone, and binds it again.
-async fn lost(bound: &Bound) -> Bound {
-    let mut told = false;
+async fn lost(bound: &AdminSocket) -> AdminSocket {
+    let mut is_reported = false;
     loop {
-        tokio::time::sleep(LOOK).await;
-        let reason = match bound.standing() {
-            Standing::Own => continue,
-            Standing::Taken => "somebody else's file stands there".to_owned(),
-            Standing::Free => match Bound::new(bound.path()) {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let reason = match bound.file_state() {
+            SocketFile::Own => continue,
+            SocketFile::Taken => "somebody else's file stands there".to_owned(),
+            SocketFile::Free => match AdminSocket::new(bound.path()) {
                 Ok(again) => {
                     tracing::warn!(
                         event = "admin.socket_again", path = %bound.path().display(),
@@ -169,7 +170,7 @@ async fn lost(bound: &Bound) -> Bound {
                 Err(error) => error.to_string(),
             },
         };
-        if !std::mem::replace(&mut told, true) {
+        if !std::mem::replace(&mut is_reported, true) {
             tracing::error!(
                 event = "admin.socket_lost", path = %bound.path().display(), reason,
                 "the admin socket's file is gone and cannot be made again yet; it is tried every two seconds"

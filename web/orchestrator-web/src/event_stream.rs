@@ -10,18 +10,18 @@ use edge_web::Problem;
 use forge_core::RunId;
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use orchestrator_actors::messages::{DeskError, GetJournal, GetRun};
+use orchestrator_actors::messages::{GetJournal, GetRun, OperatorError};
 use orchestrator_core::admin::{JournalEntry, RunView};
 use serde::Deserialize;
 use tokio::sync::watch;
 use utoipa::IntoParams;
 
-use crate::admin::run_id;
-use crate::problems::{ask_problem, desk_problem};
+use crate::path_params::run_id;
+use crate::problems::{ask_problem, operator_problem};
 use crate::state::WebState;
 
-/// A follower that gets nothing else gets a sign of life so often.
-const ALIVE: Duration = Duration::from_secs(5);
+/// A follower that gets nothing else gets a keep-alive so often.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Most entries read at a time.
 const PAGE: usize = 500;
 
@@ -29,7 +29,8 @@ const PAGE: usize = 500;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsQuery {
-    /// Entries of the journal after this one, as the header `Last-Event-ID` says too; else what comes from now on.
+    /// Entries of the journal after this one, as the header `Last-Event-ID` says too; else what
+    /// comes from now on.
     after: Option<u64>,
 }
 
@@ -42,16 +43,16 @@ pub(crate) async fn events(
     query: web::Query<EventsQuery>,
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let news = state.shared.news();
+    let changes = state.view.journal_changes();
     let header = request.headers().get("last-event-id");
     let header = header.and_then(|id| id.to_str().ok()?.parse().ok());
     let after = match query.after.or(header) {
         Some(after) => after,
         None => newest(&state).await?,
     };
-    let follower = Follower {
+    let follower = JournalFollower {
         state,
-        news,
+        changes,
         after,
         ready: VecDeque::new(),
     };
@@ -74,45 +75,45 @@ async fn newest(state: &WebState) -> Result<u64, Problem> {
         after: u64::MAX - 1,
         limit: 1,
     };
-    let page = state.desk.ask(asked).await;
+    let page = state.operator_api.ask(asked).await;
     let page = page.map_err(|error| ask_problem(&error))?;
-    let page = page.map_err(|error| desk_problem(&error))?;
+    let page = page.map_err(|error| operator_problem(&error))?;
     Ok(page.last.unwrap_or(0))
 }
 
-struct Follower {
+struct JournalFollower {
     state: web::Data<WebState>,
-    news: watch::Receiver<u64>,
+    changes: watch::Receiver<u64>,
     after: u64,
     ready: VecDeque<Bytes>,
 }
 
-impl Follower {
+impl JournalFollower {
     /// The next event; `None` when the orchestrator ends.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
             }
-            // Marked as seen before the look: what is written meanwhile is seen again.
-            self.news.mark_unchanged();
-            if !self.look().await? {
-                match wait(&mut self.news).await {
-                    News::Some => {}
-                    News::None => return Some(Bytes::from_static(b": alive\n\n")),
-                    News::Over => return None,
+            // Marked as seen before the read: what is written meanwhile is seen again.
+            self.changes.mark_unchanged();
+            if !self.read_more().await? {
+                match wait(&mut self.changes).await {
+                    Change::New => {}
+                    Change::Quiet => return Some(Bytes::from_static(b": alive\n\n")),
+                    Change::Closed => return None,
                 }
             }
         }
     }
 
     /// Whether there is something new. `None`: the orchestrator ends.
-    async fn look(&mut self) -> Option<bool> {
+    async fn read_more(&mut self) -> Option<bool> {
         let asked = GetJournal {
             after: self.after,
             limit: PAGE,
         };
-        let page = self.state.desk.ask(asked).await.ok()?.ok()?;
+        let page = self.state.operator_api.ask(asked).await.ok()?.ok()?;
         for entry in page.entries {
             self.after = entry.seq;
             self.ready.push_back(event(&entry));
@@ -129,21 +130,22 @@ fn event(entry: &JournalEntry) -> Bytes {
     ))
 }
 
-enum News {
-    Some,
-    None,
-    Over,
+enum Change {
+    New,
+    Quiet,
+    Closed,
 }
 
-async fn wait(news: &mut watch::Receiver<u64>) -> News {
-    match tokio::time::timeout(ALIVE, news.changed()).await {
-        Ok(Ok(())) => News::Some,
-        Ok(Err(_)) => News::Over,
-        Err(_) => News::None,
+async fn wait(changes: &mut watch::Receiver<u64>) -> Change {
+    match tokio::time::timeout(KEEPALIVE_INTERVAL, changes.changed()).await {
+        Ok(Ok(())) => Change::New,
+        Ok(Err(_)) => Change::Closed,
+        Err(_) => Change::Quiet,
     }
 }
 
-/// A run as it changes: `event: run` with a `RunView`, at once and after each change, and `event: end` after the last.
+/// A run as it changes: `event: run` with a `RunView`, at once and after each change, and
+/// `event: end` after the last.
 #[utoipa::path(get, path = "/admin/runs/{id}/events", tag = "admin",
     params(("id" = String, Path, description = "The run")),
     responses((status = 200, description = "Server-Sent Events, until the run has ended.",
@@ -153,13 +155,13 @@ pub(crate) async fn run_events(
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id = run_id(&id)?;
-    let news = state.shared.news();
+    let changes = state.view.journal_changes();
     // A run that there is none of is said so at once.
-    let first = look(&state, &id).await.map_err(|failed| *failed)?;
+    let first = get_run(&state, &id).await.map_err(|failed| *failed)?;
     let follower = RunFollower {
         state,
         id,
-        news,
+        changes,
         last: None,
         first: Some(first),
         over: false,
@@ -170,16 +172,17 @@ pub(crate) async fn run_events(
     })))
 }
 
-async fn look(state: &WebState, id: &RunId) -> Result<RunView, Box<Problem>> {
-    let found: Result<Result<RunView, DeskError>, _> = state.desk.ask(GetRun(id.clone())).await;
+async fn get_run(state: &WebState, id: &RunId) -> Result<RunView, Box<Problem>> {
+    let found: Result<Result<RunView, OperatorError>, _> =
+        state.operator_api.ask(GetRun(id.clone())).await;
     let found = found.map_err(|error| Box::new(ask_problem(&error)))?;
-    found.map_err(|error| Box::new(desk_problem(&error)))
+    found.map_err(|error| Box::new(operator_problem(&error)))
 }
 
 struct RunFollower {
     state: web::Data<WebState>,
     id: RunId,
-    news: watch::Receiver<u64>,
+    changes: watch::Receiver<u64>,
     last: Option<RunView>,
     first: Option<RunView>,
     over: bool,
@@ -195,10 +198,10 @@ impl RunFollower {
                 self.over = true;
                 return Some(Bytes::from_static(b"event: end\ndata: {}\n\n"));
             }
-            self.news.mark_unchanged();
+            self.changes.mark_unchanged();
             let view = match self.first.take() {
                 Some(first) => first,
-                None => look(&self.state, &self.id).await.ok()?,
+                None => get_run(&self.state, &self.id).await.ok()?,
             };
             if self.last.as_ref() != Some(&view) {
                 let data =
@@ -206,10 +209,10 @@ impl RunFollower {
                 self.last = Some(view);
                 return Some(Bytes::from(format!("event: run\ndata: {data}\n\n")));
             }
-            match wait(&mut self.news).await {
-                News::Some => {}
-                News::None => return Some(Bytes::from_static(b": alive\n\n")),
-                News::Over => return None,
+            match wait(&mut self.changes).await {
+                Change::New => {}
+                Change::Quiet => return Some(Bytes::from_static(b": alive\n\n")),
+                Change::Closed => return None,
             }
         }
     }

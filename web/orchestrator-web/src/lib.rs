@@ -2,18 +2,21 @@
 //!
 //! ```text
 //! forge ──POST /webhook (signed)──▶ receiver ──Admit──▶ Intake
-//! orchctl, browser ──▶ admin bridge (Unix socket, loopback with token) ──Get…, CancelRun, …──▶ Desk
+//! orchctl, browser ──▶ admin bridge (Unix socket, loopback with token) ──Get…, CancelRun, …──▶ OperatorApi
 //! ```
 //! A handler turns a request into a message and the reply into JSON; it decides nothing.
 
 mod admin;
+mod admin_routes;
 pub mod boot;
 mod bridge;
-mod documented;
+mod error;
 mod event_stream;
 mod log_stream;
 mod metrics;
+mod openapi;
 mod page;
+mod path_params;
 mod peer;
 mod problems;
 mod receiver;
@@ -23,7 +26,8 @@ mod server;
 mod socket;
 mod state;
 
-pub use documented::openapi;
+pub use error::ServerError;
+pub use openapi::openapi;
 pub use reload::reload_on_hangup;
-pub use server::{Listening, OrchestratorServer, ServerError};
-pub use socket::Bound;
+pub use server::{Listening, OrchestratorServer};
+pub use socket::AdminSocket;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
-use edge_web::Problem;
+use edge_web::{Problem, visible};
 use forge_core::RunId;
 use futures_util::stream::unfold;
 use orchestrator_actors::messages::GetRun;
@@ -15,14 +15,14 @@ use orchestrator_engine::output::{LogPart, LogReader};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::admin::run_id;
-use crate::problems::{ask_problem, desk_problem};
+use crate::path_params::run_id;
+use crate::problems::{ask_problem, operator_problem};
 use crate::state::WebState;
 
-/// Between two looks at a log that is being written.
-const LOOK: Duration = Duration::from_millis(150);
-/// A follower that gets nothing else gets a sign of life so often.
-const ALIVE: Duration = Duration::from_secs(5);
+/// Between two reads of a log that is being written.
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
+/// A follower that gets nothing else gets a keep-alive so often.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Read at once, in bytes.
 const PART: usize = 64 << 10;
 /// Most of a log that is sent whole, in bytes.
@@ -38,7 +38,8 @@ pub(crate) struct LogQuery {
     tail: Option<usize>,
 }
 
-/// What a run's agent printed, secrets masked.
+/// What a run's agent printed, secrets masked. Whole, what steers a terminal or is not seen is
+/// shown by its number; followed, the text is exact, with escapes of JSON for such characters.
 #[utoipa::path(get, path = "/admin/runs/{id}/log", tag = "admin",
     params(("id" = String, Path, description = "The run"), LogQuery),
     responses((status = 200, description = "The log, or events of it.", content_type = "text/plain", body = String)))]
@@ -48,21 +49,21 @@ pub(crate) async fn log(
     query: web::Query<LogQuery>,
 ) -> Result<HttpResponse, Problem> {
     let id = run_id(&id)?;
-    let asked = state.desk.ask(GetRun(id.clone())).await;
+    let asked = state.operator_api.ask(GetRun(id.clone())).await;
     let found = asked.map_err(|error| ask_problem(&error))?;
-    found.map_err(|error| desk_problem(&error))?;
-    let folder = state.shared.log_folder(id.as_str());
+    found.map_err(|error| operator_problem(&error))?;
+    let directory = state.view.log_directory(id.as_str());
     let tail = query.tail;
-    let (text, at) = blocking(move || whole(&folder, tail)).await?;
+    let (text, at) = blocking(move || whole(&directory, tail)).await?;
     if query.follow != Some(1) {
         return Ok(HttpResponse::Ok()
             .insert_header((header::CONTENT_TYPE, "text/plain; charset=utf-8"))
             .insert_header((header::CACHE_CONTROL, "no-store"))
-            .body(text));
+            .body(visible::plain(&text)));
     }
-    let follower = Follower {
+    let follower = LogFollower {
         state,
-        folder: None,
+        directory: None,
         run: id,
         at,
         quiet: Duration::ZERO,
@@ -86,8 +87,8 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// What is there, and the place after it.
-fn whole(folder: &std::path::Path, tail: Option<usize>) -> Result<(String, u64), Problem> {
-    let mut reader = LogReader::new(folder, 0);
+fn whole(directory: &std::path::Path, tail: Option<usize>) -> Result<(String, u64), Problem> {
+    let mut reader = LogReader::new(directory, 0);
     let mut bytes: Vec<u8> = Vec::new();
     while bytes.len() < MAX_WHOLE {
         match reader.next(PART) {
@@ -127,14 +128,14 @@ fn first_events(text: &str) -> Vec<Bytes> {
 }
 
 fn log_event(text: &str) -> Bytes {
-    let data = serde_json::json!({ "text": text });
-    Bytes::from(format!("event: log\ndata: {data}\n\n"))
+    let data = serde_json::json!({ "text": text }).to_string();
+    Bytes::from(format!("event: log\ndata: {}\n\n", visible::json(&data)))
 }
 
 /// One follower of one log.
-struct Follower {
+struct LogFollower {
     state: web::Data<WebState>,
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
     run: RunId,
     at: u64,
     quiet: Duration,
@@ -142,7 +143,7 @@ struct Follower {
     over: bool,
 }
 
-impl Follower {
+impl LogFollower {
     /// The next event; `None` after the last.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
@@ -153,22 +154,21 @@ impl Follower {
             if self.over {
                 return None;
             }
-            if self.quiet >= ALIVE {
+            if self.quiet >= KEEPALIVE_INTERVAL {
                 self.quiet = Duration::ZERO;
                 return Some(Bytes::from_static(b": alive\n\n"));
             }
-            self.look().await;
+            self.read_more().await;
         }
     }
 
-    async fn look(&mut self) {
-        let folder = self.folder.get_or_insert_with(|| {
-            let shared = &self.state.shared;
-            shared.log_folder(self.run.as_str())
-        });
-        let (folder, at) = (folder.clone(), self.at);
+    async fn read_more(&mut self) {
+        let directory = self
+            .directory
+            .get_or_insert_with(|| self.state.view.log_directory(self.run.as_str()));
+        let (directory, at) = (directory.clone(), self.at);
         let part = blocking(move || {
-            let mut reader = LogReader::new(&folder, at);
+            let mut reader = LogReader::new(&directory, at);
             let part = reader.next(PART);
             let part = part.map_err(|error| Problem::unavailable(error.to_string(), 5))?;
             Ok((part, reader.at()))
@@ -195,14 +195,15 @@ impl Follower {
             .push_back(Bytes::from_static(b"event: end\ndata: {}\n\n"));
     }
 
-    /// Nothing new: a run that ended without a log (refused, cancelled early) has no end in it either.
+    /// Nothing new: a run that ended without a log (refused, cancelled early) has no end in it
+    /// either.
     async fn wait(&mut self) {
-        tokio::time::sleep(LOOK).await;
-        self.quiet += LOOK;
+        tokio::time::sleep(POLL_INTERVAL).await;
+        self.quiet += POLL_INTERVAL;
         if self.at > 0 {
             return;
         }
-        let asked = self.state.desk.ask(GetRun(self.run.clone())).await;
+        let asked = self.state.operator_api.ask(GetRun(self.run.clone())).await;
         let started = matches!(&asked, Ok(Ok(view)) if view.started_at.is_some());
         let ended = matches!(&asked, Ok(Ok(view)) if view.ended);
         if ended && !started {
@@ -214,6 +215,16 @@ impl Follower {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn t11_events_of_a_log_hide_nothing_and_change_nothing() {
+        let text = "a\u{202e}b\u{1b}[2J\n";
+        let event = String::from_utf8(log_event(text).to_vec()).unwrap();
+        assert!(!event.contains('\u{202e}'), "{event}");
+        let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+        let data: serde_json::Value = serde_json::from_str(data.unwrap()).unwrap();
+        assert_eq!(data["text"], text);
+    }
 
     #[test]
     fn the_last_lines_are_whole_lines() {

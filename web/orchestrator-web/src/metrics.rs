@@ -1,13 +1,8 @@
-//! Figures of the orchestrator, made when they are asked for.
+//! Figures of the orchestrator, computed when they are scraped.
 
-use actix_web::{HttpResponse, web};
-use edge_web::{Metrics, Problem, metrics_text};
-use orchestrator_actors::messages::GetStatus;
+use edge_web::Metrics;
 use orchestrator_core::admin::{StatusView, WebhookReply};
 use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts};
-
-use crate::problems::{ask_problem, desk_problem};
-use crate::state::WebState;
 
 /// The orchestrator's own figures, beside those of the edge.
 #[derive(Debug, Clone)]
@@ -133,7 +128,7 @@ impl OrchestratorMetrics {
         }
     }
 
-    fn set(
+    pub(crate) fn set(
         &self,
         status: &StatusView,
         ended: impl IntoIterator<Item = ((String, &'static str), u64)>,
@@ -167,19 +162,4 @@ impl OrchestratorMetrics {
                 .set(as_gauge(count));
         }
     }
-}
-
-/// `GET /metrics`.
-pub(crate) async fn metrics(
-    state: web::Data<WebState>,
-    metrics: web::Data<Metrics>,
-) -> Result<HttpResponse, Problem> {
-    let asked = state
-        .desk
-        .ask(GetStatus)
-        .await
-        .map_err(|error| ask_problem(&error))?;
-    let status = asked.map_err(|error| desk_problem(&error))?;
-    state.metrics.set(&status, state.shared.ended());
-    metrics_text(metrics).await
 }

@@ -1,5 +1,5 @@
-//! Who is at the other end of the admin socket. The socket belongs to the user that agents run as, too: an agent, which has
-//! a process table of its own, is no operator, and is refused there.
+//! Who is at the other end of the admin socket. The socket belongs to the user that agents run as,
+//! too: an agent, which has a process table of its own, is no operator, and is refused there.
 
 use std::any::Any;
 
@@ -17,8 +17,8 @@ struct Peer {
     is_confined: bool,
 }
 
-/// Looks at a connection when it is taken.
-pub(crate) fn look(connection: &dyn Any, extensions: &mut Extensions) {
+/// Records who is at the other end of a connection when it is accepted.
+pub(crate) fn record(connection: &dyn Any, extensions: &mut Extensions) {
     if let Some(stream) = connection.downcast_ref::<UnixStream>() {
         let is_confined = is_confined_peer(stream);
         extensions.insert(Peer { is_confined });
@@ -43,7 +43,8 @@ pub(crate) async fn refuse_agents(
 }
 
 fn is_confined_peer(stream: &UnixStream) -> bool {
-    // Without a number here the peer is outside of this process's own table; agents are always inside of it.
+    // Without a number here the peer is outside of this process's own table; agents are always
+    // inside of it.
     let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
     let Some(pid) = pid.filter(|pid| *pid > 0) else {
         return false;
@@ -53,7 +54,8 @@ fn is_confined_peer(stream: &UnixStream) -> bool {
     status.map_or(true, |status| has_own_process_table(&status))
 }
 
-/// `NSpid` of proc_pid_status(5) has a number for each process table that the process is in, from the reader's inwards.
+/// `NSpid` of proc_pid_status(5) has a number for each process table that the process is in, from
+/// the reader's inwards.
 fn has_own_process_table(status: &str) -> bool {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     numbers.is_some_and(|numbers| numbers.split_whitespace().count() > 1)

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use edge_web::{LogGate, Problem};
-use orchestrator_actors::messages::DeskError;
+use orchestrator_actors::messages::OperatorError;
 use store::StoreError;
 use supervision::AskError;
 
@@ -46,11 +46,11 @@ pub(crate) fn store_problem(error: &StoreError) -> Problem {
     }
 }
 
-/// Why the desk has no answer.
-pub(crate) fn desk_problem(error: &DeskError) -> Problem {
+/// Why the operator API has no answer.
+pub(crate) fn operator_problem(error: &OperatorError) -> Problem {
     match error {
-        DeskError::NotFound(text) => Problem::not_found(text.clone()),
-        DeskError::Conflict(text) => Problem::conflict(text.clone()),
-        DeskError::Store(error) => store_problem(error),
+        OperatorError::NotFound(text) => Problem::not_found(text.clone()),
+        OperatorError::Conflict(text) => Problem::conflict(text.clone()),
+        OperatorError::Store(error) => store_problem(error),
     }
 }

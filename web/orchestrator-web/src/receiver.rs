@@ -3,7 +3,7 @@
 use actix_web::{HttpResponse, web};
 use edge_web::{ForgeVerifier, Problem, Routes, SignedBody, WebhookBody, livez, readyz};
 use orchestrator_actors::messages::Admit;
-use orchestrator_core::admin::{Outcome, WebhookReply};
+use orchestrator_core::admin::{WebhookOutcome, WebhookReply};
 
 use crate::problems::{ask_problem, store_problem};
 use crate::state::WebState;
@@ -37,8 +37,8 @@ pub(crate) async fn webhook(
     let reply: WebhookReply = reply.map_err(|error| store_problem(&error))?;
     state.metrics.count_delivery(&reply);
     let mut answer = match reply.outcome {
-        Outcome::Accepted | Outcome::Rejected => HttpResponse::Accepted(),
-        Outcome::Ignored | Outcome::Duplicate => HttpResponse::Ok(),
+        WebhookOutcome::Accepted | WebhookOutcome::Rejected => HttpResponse::Accepted(),
+        WebhookOutcome::Ignored | WebhookOutcome::Duplicate => HttpResponse::Ok(),
     };
     Ok(answer.json(reply))
 }

@@ -2,21 +2,21 @@
 
 use std::io;
 
-use orchestrator_actors::Desk;
+use orchestrator_actors::OperatorApi;
 use orchestrator_actors::messages::ReloadConfig;
 use supervision::ChildRef;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// From now on SIGHUP has the desk read the configuration again; `read` is called when that went well. A wrong
-/// configuration is refused, and what is in force stays.
+/// From now on SIGHUP has the operator API read the configuration again; `read` is called when that
+/// went well. A wrong configuration is refused, and what is in force stays.
 ///
 /// # Errors
 /// When the system refuses the handler.
-pub fn reload_on_hangup(desk: ChildRef<Desk>, read: impl Fn() + 'static) -> io::Result<()> {
+pub fn reload_on_hangup(api: ChildRef<OperatorApi>, read: impl Fn() + 'static) -> io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     actix_rt::spawn(async move {
         while hangup.recv().await.is_some() {
-            match desk.ask(ReloadConfig).await {
+            match api.ask(ReloadConfig).await {
                 Ok(Ok(view)) if view.valid => read(),
                 Ok(Ok(view)) => tracing::error!(
                     event = "config.refused",
@@ -27,7 +27,7 @@ pub fn reload_on_hangup(desk: ChildRef<Desk>, read: impl Fn() + 'static) -> io::
                     tracing::error!(event = "config.refused", error = %error, "it could not be read again");
                 }
                 Err(error) => {
-                    tracing::error!(event = "config.refused", error = %error, "the desk does not answer");
+                    tracing::error!(event = "config.refused", error = %error, "the operator API does not answer");
                 }
             }
         }

@@ -1,37 +1,39 @@
 //! The page of a run beside the receiver: where the links of commit statuses lead.
 //!
-//! Whoever comes there sees what the status on the forge shows already: agent, context, commit, state and times. Why it
-//! ended so and what the agent printed is shown to those who have signed in with the admin token.
+//! Whoever comes there sees what the status on the forge shows already: agent, context, commit,
+//! state and times. Why it ended so and what the agent printed is shown to those who have signed in
+//! with the admin token.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::guard::ApiToken;
-use edge_web::{Asset, Problem, Routes, SignIn, SignInAttempts, SignInSessions, visible};
-use orchestrator_actors::Shared;
+use edge_web::visible::{Visible, without_colours};
+use edge_web::{Asset, Problem, Routes, SignIn, SignInAttempts, SignInSessions};
+use maud::{DOCTYPE, Markup, html};
+use orchestrator_actors::OrchestratorView;
 use orchestrator_actors::messages::GetRun;
 use orchestrator_core::admin::RunView;
 use orchestrator_engine::output::LogReader;
 
-use crate::admin::run_id;
-use crate::problems::{ask_problem, desk_problem};
+use crate::path_params::run_id;
+use crate::problems::{ask_problem, operator_problem};
 use crate::state::WebState;
 
 /// Most of a log's end that is shown, in bytes.
-const LOG: usize = 256 << 10;
+const MAX_LOG_BYTES: usize = 256 << 10;
 const STYLE: &str = include_str!("page.css");
 const STYLE_PATH: &str = "/runs.css";
 
 /// How people sign in beside the receiver: with the admin token that is in force.
-pub(crate) fn sign_in(shared: &Shared) -> SignIn {
-    let config = shared.config();
+pub(crate) fn sign_in(view: &OrchestratorView) -> SignIn {
+    let config = view.config();
     let public_url = config.public_url.as_ref();
     let secure = public_url.is_some_and(|url| url.scheme() == "https");
-    let shared = shared.clone();
+    let view = view.clone();
     SignIn {
         token: ApiToken::following(move || {
-            let config = shared.config();
+            let config = view.config();
             let token = config.listeners.admin_token.as_ref();
             token.map(|token| token.expose().clone())
         }),
@@ -65,15 +67,15 @@ async fn run(
     sign_in: &SignIn,
 ) -> Result<HttpResponse, Problem> {
     let id = run_id(id)?;
-    let asked = state.desk.ask(GetRun(id.clone())).await;
+    let asked = state.operator_api.ask(GetRun(id.clone())).await;
     let found = asked.map_err(|error| ask_problem(&error))?;
-    let run = found.map_err(|error| desk_problem(&error))?;
+    let run = found.map_err(|error| operator_problem(&error))?;
     let log = if sign_in.is_signed_in(request.head()) {
-        Some(log(state.shared.log_folder(id.as_str())).await?)
+        Some(log(state.view.log_directory(id.as_str())).await?)
     } else {
         None
     };
-    let can_sign_in = state.shared.config().listeners.admin_token.is_some();
+    let can_sign_in = state.view.config().listeners.admin_token.is_some();
     Ok(HttpResponse::Ok()
         .content_type("text/html; charset=utf-8")
         .insert_header(("cache-control", "no-store"))
@@ -82,8 +84,8 @@ async fn run(
         .body(page(&run, log.as_deref(), can_sign_in)))
 }
 
-async fn log(folder: PathBuf) -> Result<String, Problem> {
-    let read = tokio::task::spawn_blocking(move || LogReader::tail(&folder, LOG));
+async fn log(directory: PathBuf) -> Result<String, Problem> {
+    let read = tokio::task::spawn_blocking(move || LogReader::tail(&directory, MAX_LOG_BYTES));
     let read = read.await.map_err(|_| Problem::internal())?;
     read.map_err(|error| {
         tracing::error!(event = "http.failed", %error, "the log of a run cannot be read");
@@ -115,53 +117,56 @@ fn page(run: &RunView, log: Option<&str>, can_sign_in: bool) -> String {
             ("Because", exit.and_then(|exit| exit.detail.as_deref())),
         ]);
     }
-    let mut rows = String::new();
-    for (name, value) in facts {
-        if let Some(value) = value {
-            let _ = write!(
-                rows,
-                "<tr><th scope=\"row\">{name}</th><td>{}</td></tr>",
-                visible::markup(value)
-            );
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="robots" content="noindex";
+                title { "Run " (Visible(&run.id)) }
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href=(STYLE_PATH);
+            }
+            body {
+                main {
+                    h1 { "Run " (Visible(&run.id)) }
+                    table {
+                        tbody {
+                            @for (name, value) in facts {
+                                @if let Some(value) = value {
+                                    tr { th scope="row" { (name) } td { (Visible(value)) } }
+                                }
+                            }
+                        }
+                    }
+                    (below(&run.id, log, can_sign_in))
+                }
+            }
         }
-    }
-    let id = visible::markup(&run.id);
-    let more = match log {
-        Some(log) => format!(
-            "<h2>Log</h2><pre>{}</pre><form method=\"post\" action=\"/sign-out\"><button>Sign out</button></form>",
-            visible::markup(&without_colours(log))
-        ),
-        None if can_sign_in => format!(
-            "<p><a href=\"/sign-in?next=/runs/{id}\">Sign in to see the reason and the log</a></p>"
-        ),
-        None => format!(
-            "<p>The reason and the log: <code>orchctl logs {id}</code> on the orchestrator's machine.</p>"
-        ),
     };
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"robots\" content=\"noindex\"><title>Run {id}</title><link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"{STYLE_PATH}\"></head>\
-         <body><main><h1>Run {id}</h1><table><tbody>{rows}</tbody></table>{more}</main></body></html>\n"
-    )
+    page.into_string()
 }
 
-/// A log without the colours of terminals; what else steers one is shown by its number.
-fn without_colours(log: &str) -> String {
-    let mut parts = log.split("\u{1b}[");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let parameters = part
-            .find(|c: char| !matches!(c, '0'..='9' | ';' | ':'))
-            .unwrap_or(part.len());
-        match part[parameters..].strip_prefix('m') {
-            Some(rest) => out.push_str(rest),
-            None => {
-                out.push_str("\u{1b}[");
-                out.push_str(part);
+/// The log, or the way to it.
+fn below(id: &str, log: Option<&str>, can_sign_in: bool) -> Markup {
+    html! {
+        @if let Some(log) = log {
+            h2 { "Log" }
+            pre { (Visible(&without_colours(log))) }
+            form method="post" action="/sign-out" { button { "Sign out" } }
+        } @else if can_sign_in {
+            p {
+                a href={ "/sign-in?next=/runs/" (id) } { "Sign in to see the reason and the log" }
+            }
+        } @else {
+            p {
+                "The reason and the log: "
+                code { "orchctl logs " (Visible(id)) }
+                " on the orchestrator's machine."
             }
         }
     }
-    out.replace("\r\n", "\n")
 }
 
 #[cfg(test)]

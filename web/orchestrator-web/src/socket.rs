@@ -5,11 +5,11 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use crate::server::ServerError;
+use crate::error::ServerError;
 
 /// A bound Unix socket; the file goes with it.
 #[derive(Debug)]
-pub struct Bound {
+pub struct AdminSocket {
     pub(crate) listener: UnixListener,
     path: PathBuf,
     file: FileId,
@@ -20,7 +20,7 @@ type FileId = (u64, u64);
 
 /// What stands where the socket's file should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum SocketFile {
     /// The socket.
     Own,
     /// Nothing, or what a dead program left.
@@ -29,9 +29,9 @@ pub(crate) enum Standing {
     Taken,
 }
 
-impl Bound {
-    /// Binds the socket, for this user only. A socket that nobody listens to any more is replaced; one that somebody
-    /// listens to, and a file of any other kind, is left alone.
+impl AdminSocket {
+    /// Binds the socket, for this user only. A socket that nobody listens to any more is replaced;
+    /// one that somebody listens to, and a file of any other kind, is left alone.
     ///
     /// # Errors
     /// When it is taken, or the operating system refuses.
@@ -47,11 +47,11 @@ impl Bound {
     }
 
     /// What stands at its place now.
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn file_state(&self) -> SocketFile {
         match std::fs::symlink_metadata(&self.path) {
-            Ok(data) if id(&data) == self.file => Standing::Own,
-            _ if taken(&self.path).is_some() => Standing::Taken,
-            _ => Standing::Free,
+            Ok(data) if id(&data) == self.file => SocketFile::Own,
+            _ if taken(&self.path).is_some() => SocketFile::Taken,
+            _ => SocketFile::Free,
         }
     }
 }
@@ -60,15 +60,16 @@ fn id(data: &std::fs::Metadata) -> FileId {
     (data.dev(), data.ino())
 }
 
-fn bind(path: &Path) -> io::Result<Bound> {
+fn bind(path: &Path) -> io::Result<AdminSocket> {
     if let Some(reason) = taken(path) {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, reason));
     }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    // Under another name first: under its own it never stands there open to others, and takes a dead one's place in one step.
+    let directory = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    // Under another name first: under its own it never stands there open to others, and takes a
+    // dead one's place in one step.
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let fresh = folder.join(format!(".{name}.{}", std::process::id()));
+    let fresh = directory.join(format!(".{name}.{}", std::process::id()));
     let _ = std::fs::remove_file(&fresh);
     let listener = UnixListener::bind(&fresh)?;
     let ready = || -> io::Result<FileId> {
@@ -80,7 +81,7 @@ fn bind(path: &Path) -> io::Result<Bound> {
     let file = ready().inspect_err(|_| {
         let _ = std::fs::remove_file(&fresh);
     })?;
-    Ok(Bound {
+    Ok(AdminSocket {
         listener,
         path: path.to_owned(),
         file,
@@ -97,10 +98,10 @@ fn taken(path: &Path) -> Option<&'static str> {
     listens.then_some("another program listens there")
 }
 
-impl Drop for Bound {
+impl Drop for AdminSocket {
     fn drop(&mut self) {
         // One that somebody else has put there is theirs.
-        if self.standing() == Standing::Own {
+        if self.file_state() == SocketFile::Own {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -112,32 +113,34 @@ mod tests {
 
     #[test]
     fn f14_a_dead_socket_is_replaced_and_nothing_else() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("deep/admin.sock");
-        let first = Bound::new(&path).expect("a socket");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("deep/admin.sock");
+        let first = AdminSocket::new(&path).expect("a socket");
         let mode = std::fs::metadata(&path).expect("it is there").mode();
         assert_eq!(mode & 0o777, 0o600);
-        let said = Bound::new(&path).expect_err("it is taken").to_string();
+        let said = AdminSocket::new(&path)
+            .expect_err("it is taken")
+            .to_string();
         assert!(said.contains("another program listens there"), "{said}");
         assert_eq!(
-            first.standing(),
-            Standing::Own,
+            first.file_state(),
+            SocketFile::Own,
             "the first one is untouched"
         );
         // A dead one: its listener is gone, its file is not.
-        let Bound { listener, .. } = &first;
+        let AdminSocket { listener, .. } = &first;
         let dead = listener.try_clone().expect("a descriptor");
         std::mem::forget(first);
         drop(dead);
         std::fs::remove_file(&path).expect("it is there");
         drop(UnixListener::bind(&path).expect("a socket"));
-        let second = Bound::new(&path).expect("a dead one is in nobody's way");
+        let second = AdminSocket::new(&path).expect("a dead one is in nobody's way");
         std::fs::remove_file(&path).expect("it is there");
-        assert_eq!(second.standing(), Standing::Free);
+        assert_eq!(second.file_state(), SocketFile::Free);
         std::fs::write(&path, "a file of somebody's").expect("a file");
-        assert_eq!(second.standing(), Standing::Taken);
+        assert_eq!(second.file_state(), SocketFile::Taken);
         drop(second);
-        assert!(Bound::new(&path).is_err());
+        assert!(AdminSocket::new(&path).is_err());
         let kept = std::fs::read_to_string(&path).expect("it is still there");
         assert_eq!(kept, "a file of somebody's");
     }

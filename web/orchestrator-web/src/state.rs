@@ -1,6 +1,6 @@
 //! What the handlers share.
 
-use orchestrator_actors::{Desk, Intake, Shared};
+use orchestrator_actors::{Intake, OperatorApi, OrchestratorView};
 use supervision::{ActorTree, ChildRef};
 
 use crate::metrics::OrchestratorMetrics;
@@ -10,9 +10,9 @@ pub(crate) struct WebState {
     /// Takes events in.
     pub(crate) intake: ChildRef<Intake>,
     /// Answers operators.
-    pub(crate) desk: ChildRef<Desk>,
+    pub(crate) operator_api: ChildRef<OperatorApi>,
     /// For logs, which are files, and for the figures.
-    pub(crate) shared: Shared,
+    pub(crate) view: OrchestratorView,
     /// The actors.
     pub(crate) tree: ActorTree,
     /// Figures of the orchestrator.

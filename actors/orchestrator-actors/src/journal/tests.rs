@@ -3,72 +3,72 @@
 use super::*;
 
 /// One of each; the match has no `_`, so that a new event is put here, too.
-fn every_event() -> Vec<Happened> {
+fn every_event() -> Vec<JournalEvent> {
     let all = vec![
-        Happened::Queued,
-        Happened::Rejected(Reason::Disabled),
-        Happened::Ended(Reason::Superseded),
-        Happened::Spawned { pid: 1 },
-        Happened::Exited {
+        JournalEvent::Queued,
+        JournalEvent::Rejected(Reason::Disabled),
+        JournalEvent::Ended(Reason::Superseded),
+        JournalEvent::Spawned { pid: 1 },
+        JournalEvent::Exited {
             class: ExitClass::Success,
             wall_ms: 1,
         },
-        Happened::WallClockKilled,
-        Happened::FanOut { runs: 1 },
-        Happened::FanOutSkipped(Reason::Disabled),
-        Happened::StatusDecided(CommitState::Success),
-        Happened::PersonaApplied("p".into()),
-        Happened::PersonaNotFound("p".into()),
-        Happened::SkillsInjected(vec!["s".into()]),
-        Happened::WorktreeCreated("/w".into()),
-        Happened::WorktreeRemoved("/w".into()),
-        Happened::Ignored(Ignored::NoMention),
-        Happened::Ignored(Ignored::PrDraft),
-        Happened::DedupHit("d".into()),
-        Happened::Breaker {
+        JournalEvent::WallClockKilled,
+        JournalEvent::FanOut { runs: 1 },
+        JournalEvent::FanOutSkipped(Reason::Disabled),
+        JournalEvent::StatusDecided(CommitState::Success),
+        JournalEvent::PersonaApplied("p".into()),
+        JournalEvent::PersonaNotFound("p".into()),
+        JournalEvent::SkillsInjected(vec!["s".into()]),
+        JournalEvent::WorktreeCreated("/w".into()),
+        JournalEvent::WorktreeRemoved("/w".into()),
+        JournalEvent::Ignored(Ignored::NoMention),
+        JournalEvent::Ignored(Ignored::PrDraft),
+        JournalEvent::DedupHit("d".into()),
+        JournalEvent::Breaker {
             provider: "p".into(),
             state: "open",
         },
-        Happened::Breaker {
+        JournalEvent::Breaker {
             provider: "p".into(),
             state: "half_open",
         },
-        Happened::Breaker {
+        JournalEvent::Breaker {
             provider: "p".into(),
             state: "closed",
         },
-        Happened::BudgetNear,
-        Happened::Quarantined,
-        Happened::BuildRemote { task_bytes: 1 },
-        Happened::ProjectPaused(true),
-        Happened::ProjectPaused(false),
-        Happened::Reloaded,
+        JournalEvent::BudgetNear,
+        JournalEvent::Quarantined,
+        JournalEvent::BuildRemote { task_bytes: 1 },
+        JournalEvent::ProjectPaused(true),
+        JournalEvent::ProjectPaused(false),
+        JournalEvent::Reloaded,
     ];
     for what in &all {
         match what {
-            Happened::Queued
-            | Happened::Rejected(_)
-            | Happened::Ended(_)
-            | Happened::Spawned { .. }
-            | Happened::Exited { .. }
-            | Happened::WallClockKilled
-            | Happened::FanOut { .. }
-            | Happened::FanOutSkipped(_)
-            | Happened::StatusDecided(_)
-            | Happened::PersonaApplied(_)
-            | Happened::PersonaNotFound(_)
-            | Happened::SkillsInjected(_)
-            | Happened::WorktreeCreated(_)
-            | Happened::WorktreeRemoved(_)
-            | Happened::Ignored(_)
-            | Happened::DedupHit(_)
-            | Happened::Breaker { .. }
-            | Happened::BudgetNear
-            | Happened::Quarantined
-            | Happened::BuildRemote { .. }
-            | Happened::ProjectPaused(_)
-            | Happened::Reloaded
-            | Happened::Posted(_) => {}
+            JournalEvent::Queued
+            | JournalEvent::Rejected(_)
+            | JournalEvent::Ended(_)
+            | JournalEvent::Spawned { .. }
+            | JournalEvent::Exited { .. }
+            | JournalEvent::WallClockKilled
+            | JournalEvent::FanOut { .. }
+            | JournalEvent::FanOutSkipped(_)
+            | JournalEvent::StatusDecided(_)
+            | JournalEvent::PersonaApplied(_)
+            | JournalEvent::PersonaNotFound(_)
+            | JournalEvent::SkillsInjected(_)
+            | JournalEvent::WorktreeCreated(_)
+            | JournalEvent::WorktreeRemoved(_)
+            | JournalEvent::Ignored(_)
+            | JournalEvent::DedupHit(_)
+            | JournalEvent::Breaker { .. }
+            | JournalEvent::BudgetNear
+            | JournalEvent::Quarantined
+            | JournalEvent::BuildRemote { .. }
+            | JournalEvent::ProjectPaused(_)
+            | JournalEvent::Reloaded
+            | JournalEvent::Posted(_) => {}
         }
     }
     all
@@ -85,13 +85,13 @@ fn z1_every_event_of_the_journal_has_a_name_and_a_log_line() {
         assert!(!line.text.is_empty(), "{name}");
         entry.log();
     }
-    let posted = Entry::plain(Happened::Posted("status.posted"), "");
+    let posted = Entry::plain(JournalEvent::Posted("status.posted"), "");
     assert_eq!(posted.line(), None, "the poster has written it");
 }
 
 #[test]
 fn y5_a_pull_request_that_is_not_fanned_out_is_a_skipped_fan_out() {
-    let name = |why| Entry::plain(Happened::Ignored(why), "a/b#3").name_and_detail();
+    let name = |why| Entry::plain(JournalEvent::Ignored(why), "a/b#3").name_and_detail();
     let draft = ("pr.fanout.skipped", "a/b#3 pr_draft".to_owned());
     assert_eq!(name(Ignored::PrDraft), draft);
     let comment = ("webhook.ignored", "a/b#3 no_mention".to_owned());

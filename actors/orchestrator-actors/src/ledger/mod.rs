@@ -1,39 +1,47 @@
-//! Everything durable, as functions of one transaction each.
+//! The durable state: one [`Ledger`] handle, and every decision as functions of one transaction
+//! each.
 //!
 //! ```text
-//! webhook, poll ──admit──▶ delivery + runs + contexts + statuses + journal   (one transaction)
-//! tick ──look──▶ reconcile ──▶ begin, reject, lost, mark …                   (one transaction each)
-//! keeper ──running, ended──▶ run, status, comment, usage, breaker, journal   (one transaction)
+//! webhook, poll ──admit──▶ delivery + runs + contexts + statuses + journal        (one transaction)
+//! tick ──decide_tick──▶ reconcile ──▶ begin, reject, lost, mark …                 (one transaction each)
+//! AgentRun ──running, end──▶ run, status, comment, usage, breaker, journal        (one transaction)
 //! ```
 //!
-//! What a decision needs to know exactly is read in the transaction that stores it, so no two of them can
-//! contradict each other, and a crash leaves either all of it or nothing.
+//! What a decision needs to know exactly is read in the transaction that stores it, so no two
+//! decisions can contradict each other, and a crash leaves either all of it or nothing.
 
 mod admit;
-mod answer;
-mod book;
-mod change;
-mod heads;
+mod event_source;
+mod handle;
 mod health;
-mod keep;
-mod look;
-mod mirror;
+mod ids;
+mod issue_comments;
+mod open_runs;
+mod pull_heads;
+mod records;
 mod rows;
-mod view;
+mod tick_input;
+mod transitions;
+mod txn;
+mod views;
 
-pub(crate) use admit::new_run_id;
-pub use admit::{Admitted, Source, admit};
-pub use book::Book;
-pub(crate) use book::OWN_ACCOUNT;
-pub use change::{
-    EndOfRun, Started, add_run, begin, cancel, checked, close_status, end, lost, put_back, reject,
-    retry, running, spawned_nothing,
+pub use admit::{IntakeResult, admit};
+pub use event_source::EventSource;
+pub use handle::{Clock, Ledger};
+pub(crate) use ids::new_run_id;
+pub use open_runs::{OpenRunCache, open_runs};
+pub(crate) use records::last_entry_at;
+pub use records::{
+    advance_cursor, clear_config_errors, cursor, forget_worktree, mark_comments_seen,
+    mark_schedule, prune, remember_heads, set_paused, worktrees,
 };
-pub(crate) use keep::last_entry_at;
-pub use keep::{
-    advance_cursor, clear_trouble, cursor, forget_worktree, mark_schedule, prune, remember_heads,
-    set_paused, worktrees,
+pub use tick_input::{ForgeQuestion, TickContext, breakers, decide_tick, forge_question};
+pub use transitions::{
+    RunEnd, StartRequest, add_run, begin, cancel, checked, close_status, end, lost, reject, retry,
+    return_to_queue, running, start_failure,
 };
-pub use look::{Looked, Question, breakers, look, question_of};
-pub use mirror::{Mirror, open_runs};
-pub use view::{RunQuery, Standing, agents, journal, projects, run_record, run_view, runs, status};
+pub use txn::LedgerTxn;
+pub(crate) use txn::OWN_ACCOUNT;
+pub use views::{
+    ProcessStatus, RunQuery, agents, journal, projects, run_record, run_view, runs, status,
+};

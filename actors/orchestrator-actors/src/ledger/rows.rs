@@ -28,7 +28,8 @@ pub(super) struct RunRow(pub(super) Run);
 impl Row for RunRow {
     const SCHEMA: u16 = 2;
 
-    /// Runs of schema 1 had neither a provider of their own nor an author to ask about: both come last.
+    /// Runs of schema 1 had neither a provider of their own nor an author to ask about: both come
+    /// last.
     fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
         let mut whole = (schema == 1).then(|| body.to_vec())?;
         whole.extend([0, 0]);
@@ -39,8 +40,8 @@ impl Row for RunRow {
     }
 }
 
-/// That a run is open, and how often its row was written: who holds the run as it was at that count need not
-/// read it again.
+/// That a run is open, and how often its row was written: who holds the run as it was at that count
+/// need not read it again.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct OpenRow(pub(super) u64);
 
@@ -124,7 +125,7 @@ pub(super) const USAGE: Table<(String, String, String), UsageRow> = Table::new("
 /// Circuits that are not closed.
 pub(super) const BREAKERS: Table<String, BreakerRow> = Table::new("orch_breakers");
 /// Configuration errors in a row: project, agent.
-pub(super) const TROUBLE: Table<(String, String), Count> = Table::new("orch_trouble");
+pub(super) const CONFIG_ERRORS: Table<(String, String), Count> = Table::new("orch_trouble");
 /// Schedules: project, agent.
 pub(super) const SCHEDULES: Table<(String, String), MarkRow> = Table::new("orch_schedules");
 /// Paused projects.
@@ -135,9 +136,11 @@ pub(super) const STARTED: Table<String, At> = Table::new("orch_started");
 pub(super) const CURSORS: Table<String, At> = Table::new("orch_cursors");
 /// Commits whose statuses changed, by time.
 pub(super) const HEADS: Table<(u64, String), HeadRow> = Table::new("orch_heads");
+/// Most entries of the journal.
+pub(super) const MAX_JOURNAL: u64 = 100_000;
 /// The journal.
 pub(super) const JOURNAL: Table<u64, JournalRow> = Table::new("orch_journal");
-/// Runs whose worktree stands on disk.
+/// Runs whose worktree is on disk.
 pub(super) const WORKTREES: Table<String, Flag> = Table::new("orch_worktrees");
 
 /// A repository as part of a key: forges compare names without regard to case.
@@ -159,7 +162,8 @@ mod tests {
         });
         let mut run: Run = serde_json::from_value(run).expect("a run");
         let whole = postcard::to_stdvec(&RunRow(run.clone())).expect("a body");
-        // The former shape ended before the provider: an option of one byte and a text of two, and a flag.
+        // The former shape ended before the provider: an option of one byte and a text of two, and
+        // a flag.
         let former = &whole[..whole.len() - 4];
         (run.provider, run.check_author) = (None, false);
         assert_eq!(RunRow::upgrade(1, former).expect("it is read").0, run);

@@ -1,38 +1,39 @@
-//! Comments that were written while nobody listened.
+//! Comments that were written while no webhook arrived.
 //!
 //! ```text
-//! cursor ─▶ page ─▶ hand on ─▶ cursor := written at ─▶ page ─▶ …   a crash in between reads its page again
+//! cursor ─▶ page ─▶ admit ─▶ cursor := written at ─▶ page ─▶ …   a crash in between reads its page again
 //! ```
-//! A forge gives the comments that were changed since a time, in the order in which they were written. So whatever was
-//! not read yet was written after the last that was, and the cursor is the time of that one, by the forge's clock. Each
-//! page is asked for from there: page numbers would pass over comments when one before them is deleted meanwhile.
+//! A forge gives the comments that were changed since a time, in the order in which they were
+//! written. So whatever was not read yet was written after the last that was, and the cursor is the
+//! time of that one, by the forge's clock. Each page is asked for from there: page numbers would
+//! pass over comments when one before them is deleted meanwhile.
 
 use std::collections::BTreeSet;
 
 use forge_core::mention::{self, Limits};
-use forge_core::{Comment, CommentAction, Event, Issue, IssueCommentEvent, IssueState};
+use forge_core::{Comment, CommentAction, CommentId, Event, Issue, IssueCommentEvent, IssueState};
+use http_clients::forge::ForgeComment;
 use jiff::Timestamp;
 use orchestrator_core::Millis;
 use orchestrator_core::config::Project;
-use orchestrator_core::intake::comment_key;
-use outbound::forge::ForgeComment;
 
-use super::{Known, PollError, Polling, repository};
+use super::project_poll::{PollError, ProjectPoll, SeenComments, repository};
+use crate::ledger;
 
 /// Comments are read again for this long before the cursor: a forge's clock may be set back.
 const OVERLAP: Millis = 60_000;
 /// Where nobody writes, the cursor follows our clock so far behind: a forge's clock may be slow.
 const LAG: Millis = 24 * 3600 * 1000;
 
-impl Polling<'_> {
-    /// Hands on everything that was written since the cursor.
+impl ProjectPoll<'_> {
+    /// Admits everything that was written since the cursor.
     pub(super) async fn comments(
         &self,
         project: &Project,
         cursor: Millis,
-        known: &mut Known,
+        seen_before: &mut SeenComments,
     ) -> Result<(), PollError> {
-        let began = self.shared.now();
+        let began = self.ledger.now();
         let floor = time_of(cursor.saturating_sub(OVERLAP));
         let (mut since, mut page) = (floor, 1);
         let (mut seen, mut in_order) = (BTreeSet::new(), true);
@@ -51,10 +52,10 @@ impl Polling<'_> {
             let new: Vec<ForgeComment> = new.filter(|new| seen.insert(new.id)).collect();
             let fresh = new
                 .into_iter()
-                .filter(|new| !known.comments.contains(&new.id));
-            self.hand_on(project, fresh.collect()).await?;
+                .filter(|new| !seen_before.0.contains(&new.id));
+            self.admit_all(project, fresh.collect()).await?;
             if let Some(last) = last.filter(|_| in_order || !found.more) {
-                self.passed(project, millis_of(last).min(began)).await?;
+                self.advance(project, millis_of(last).min(began)).await?;
             }
             if !found.more {
                 break;
@@ -66,11 +67,11 @@ impl Polling<'_> {
                 _ => page += 1,
             }
         }
-        known.comments = seen;
-        self.passed(project, began.saturating_sub(LAG)).await
+        seen_before.0 = seen;
+        self.advance(project, began.saturating_sub(LAG)).await
     }
 
-    async fn hand_on(
+    async fn admit_all(
         &self,
         project: &Project,
         comments: Vec<ForgeComment>,
@@ -84,18 +85,15 @@ impl Polling<'_> {
         if !silent.is_empty() {
             // Seen as they are: a mention that is put in later starts nothing, as with a webhook.
             let name = project.repository.clone();
-            let deliveries = self.shared.deliveries().clone();
-            let now = self.shared.now();
-            let marked = self.shared.store().write(move |rows| {
-                for comment in &silent {
-                    deliveries.admit_subject(rows, &comment_key(&name, comment.id), now)?;
-                }
-                Ok::<_, store::StoreError>(())
-            });
+            let deliveries = self.ledger.deliveries().clone();
+            let ids: Vec<CommentId> = silent.iter().map(|comment| comment.id).collect();
+            let marked = self
+                .ledger
+                .write(move |txn| ledger::mark_comments_seen(txn, &deliveries, &name, &ids));
             marked.await?;
         }
         for comment in asking {
-            let asked_at = self.shared.now();
+            let asked_at = self.ledger.now();
             if let Some(issue) = self.issue_of(project, &comment).await?
                 && let Some(event) = comment_event(project, comment, issue)
             {
@@ -105,7 +103,7 @@ impl Polling<'_> {
         Ok(())
     }
 
-    /// The issue of a comment, as it was when that was written: a webhook would have said so.
+    /// The issue of a comment, as it was when that was written, like in a webhook.
     async fn issue_of(
         &self,
         project: &Project,
@@ -121,7 +119,7 @@ impl Polling<'_> {
         let found = match self.client.issue(&project.repository, number).await {
             Ok(found) => Some(found),
             Err(error) if error.is_temporary() => return Err(error.into()),
-            // The mention counts all the same; only what its agent is told of the issue is missing.
+            // The mention counts all the same; only the issue's text is missing in its prompt.
             Err(error) => {
                 tracing::warn!(
                     event = "forge.issue_unknown", project = %project.id, issue = %number, error = %error,
@@ -166,7 +164,7 @@ fn millis_of(time: Timestamp) -> Millis {
     Millis::try_from(time.as_millisecond()).unwrap_or_default()
 }
 
-/// As a webhook would have told of it. `None`: it has no author any more, or stands nowhere.
+/// The event that a webhook would have delivered. `None`: the author's account is gone.
 fn comment_event(project: &Project, comment: ForgeComment, issue: Issue) -> Option<Event> {
     Some(Event::IssueComment(Box::new(IssueCommentEvent {
         action: CommentAction::Created,

@@ -1,21 +1,21 @@
-//! Pull requests that were opened, pushed to or closed while nobody listened.
+//! Pull requests that were opened, pushed to or closed while no webhook arrived.
 
 use forge_core::{
     Event, IssueState, PullRequest, PullRequestAction, PullRequestBase, PullRequestEvent,
     PullRequestHead,
 };
+use http_clients::forge::ForgePull;
 use orchestrator_core::config::Project;
 use orchestrator_core::run::Subject;
-use outbound::forge::ForgePull;
 
-use super::{PollError, Polling, repository};
+use super::project_poll::{PollError, ProjectPoll, repository};
 use crate::ledger;
 
-impl Polling<'_> {
-    /// Pull requests that are open now; at the very first poll they are only remembered. Open runs of others
-    /// end.
+impl ProjectPoll<'_> {
+    /// Pull requests that are open now; at the very first poll they are only remembered. Open runs
+    /// of others end.
     pub(super) async fn pulls(&self, project: &Project, first: bool) -> Result<(), PollError> {
-        let asked_at = self.shared.now();
+        let asked_at = self.ledger.now();
         let open = self.client.open_pulls(&project.repository).await?;
         if first {
             let heads: Vec<_> = open
@@ -24,8 +24,8 @@ impl Polling<'_> {
                 .map(|pull| (pull.number, pull.head_sha.clone()))
                 .collect();
             let repository = project.repository.clone();
-            self.shared
-                .write(move |book| ledger::remember_heads(book, &repository, &heads))
+            self.ledger
+                .write(move |txn| ledger::remember_heads(txn, &repository, &heads))
                 .await?;
             return Ok(());
         }
@@ -46,12 +46,8 @@ impl Polling<'_> {
         project: &Project,
         open: &[forge_core::PullRequestNumber],
     ) -> Result<(), PollError> {
-        let runs = self
-            .shared
-            .store()
-            .read(|rows| ledger::open_runs(rows))
-            .await?;
-        let mut gone: Vec<_> = runs
+        let runs = self.ledger.read(|rows| ledger::open_runs(rows)).await?;
+        let mut closed: Vec<_> = runs
             .into_iter()
             .filter(|run| run.repository == project.repository)
             .filter_map(|run| match run.subject {
@@ -59,10 +55,10 @@ impl Polling<'_> {
                 _ => None,
             })
             .collect();
-        gone.sort();
-        gone.dedup();
-        for number in gone {
-            let asked_at = self.shared.now();
+        closed.sort();
+        closed.dedup();
+        for number in closed {
+            let asked_at = self.ledger.now();
             let pull = self.client.pull(&project.repository, number).await?;
             if !pull.is_open {
                 let event = pull_event(project, pull, PullRequestAction::Closed);

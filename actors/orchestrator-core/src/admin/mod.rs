@@ -23,7 +23,9 @@
 mod reply;
 mod views;
 
-pub use reply::{AcceptedView, CancelReply, Outcome, RejectedView, RetryReply, WebhookReply};
+pub use reply::{
+    AcceptedView, CancelReply, RejectedView, RetryReply, WebhookOutcome, WebhookReply,
+};
 pub use views::{
     AgentList, AgentView, CheckView, ExitView, JournalEntry, JournalPage, ProjectView, PromptView,
     QueueView, RouteRow, RunList, RunView, StatusObligationView, StatusView,

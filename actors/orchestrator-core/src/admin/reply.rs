@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// What became of a delivery as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum WebhookOutcome {
     /// Stored; at least one dispatch was queued.
     Accepted,
     /// Stored; every dispatch it asked for was rejected.
@@ -23,12 +23,13 @@ pub struct WebhookReply {
     /// The delivery's id.
     pub delivery: String,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: WebhookOutcome,
     /// Runs that were queued.
     pub dispatches: Vec<AcceptedView>,
     /// What was asked for and refused.
     pub rejected: Vec<RejectedView>,
-    /// Why nothing was asked for: a word of [`crate::intake::Ignored`]; with `ignored` and `duplicate`.
+    /// Why nothing was asked for: a word of [`crate::intake::Ignored`]; with `ignored` and
+    /// `duplicate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The same in one sentence for people.

@@ -255,7 +255,8 @@ pub struct PromptView {
 pub struct CheckView {
     /// Whether the configuration can be used.
     pub valid: bool,
-    /// What is wrong and what is odd: `{"severity","file","line","col","message","help","key_path"}`.
+    /// What is wrong and what is odd:
+    /// `{"severity","file","line","col","message","help","key_path"}`.
     #[schema(value_type = Vec<Object>)]
     pub diagnostics: Vec<serde_json::Value>,
     /// The routing table; empty when the configuration is wrong.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use forge_core::{AgentName, Login, ProjectId};
 use serde::{Deserialize, Serialize};
 
-use crate::posting::PostKind;
+use super::post_kind::PostKind;
 
 /// How urgent an agent's scheduled work is, and where it stands in the routing table.
 #[derive(
@@ -209,7 +209,8 @@ pub enum Isolation {
     Auto,
     /// As `auto`, and without a writable cgroup v2 the run is refused.
     Cgroup,
-    /// Bubblewrap: own processes, and the orchestrator's files out of sight. Without it the run is refused.
+    /// Bubblewrap: own processes, and the orchestrator's files out of sight. Without it the run is
+    /// refused.
     Sandbox,
     /// A process of the orchestrator's user like any other.
     None,
@@ -283,14 +284,14 @@ impl AgentSpec {
         self.project == *project || self.extra_projects.contains(project)
     }
 
-    /// Whether an `orch-result` block in its output can be a verdict: always where a prompt asks for one, else only
-    /// where the configuration does (what a script runs may print anything).
+    /// Whether an `orch-result` block in its output can be a verdict: always where a prompt asks
+    /// for one, else only where the configuration does (what a script runs may print anything).
     pub fn reads_blocks(&self) -> bool {
         self.verdict_block || self.cli.takes_prompt()
     }
 
-    /// Whether the nonce of a run is handed over as `ORCH_RESULT_NONCE`: to a script that has to print a block and has
-    /// no prompt to read it in.
+    /// Whether the nonce of a run is handed over as `ORCH_RESULT_NONCE`: to a script that has to
+    /// print a block and has no prompt to read it in.
     pub fn needs_nonce_variable(&self) -> bool {
         self.verdict_block && !self.cli.takes_prompt()
     }

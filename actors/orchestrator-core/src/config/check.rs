@@ -12,13 +12,14 @@ use forge_core::{AgentName, ProjectId};
 
 use super::agent::AgentSpec;
 use super::declared::{Declared, unknown};
-use super::decode_top::{Top, is_loopback, places, top};
-use super::decoder::{Context, Parts, fragment};
+use super::decode_top::{places, top};
+use super::decoder::{Context, FileParts, fragment};
 use super::input::{ConfigFile, FileProblem, Files, Host};
 use super::model::{Config, Directories, Project};
 use super::persona::Persona;
 use super::routing::{RoutingTable, RoutingTables};
 use super::secrets::book;
+use super::top_keys::{Top, is_loopback};
 use super::{persona, routing, skill};
 
 /// A configuration that can be used, and what is odd about it.
@@ -30,20 +31,22 @@ pub struct Checked {
     pub warnings: Diagnostics,
 }
 
-/// Where the files stand that `orchestrator.toml` names, so that they can be read. What is wrong with
-/// it is left to [`check`]; a folder that is named wrongly has its default place.
+/// Where the files stand that `orchestrator.toml` names, so that they can be read. What is wrong
+/// with it is left to [`check`]; a folder that is named wrongly has its default place.
 pub fn locate(main: &ConfigFile, folder: &Path, environment: &Environment) -> Directories {
     let mut found = None;
-    let input = Input::toml(&main.name, &main.bytes, environment).unknown_keys(UnknownKeys::Warn);
+    let input = Input::toml(&main.name, &main.bytes, environment)
+        .base(folder)
+        .unknown_keys(UnknownKeys::Warn);
     let _ = input.decode(|item| {
-        found = Some(places(item, folder));
+        found = Some(places(item));
         Some(())
     });
     found.unwrap_or_else(|| Directories::beside(folder))
 }
 
-/// Checks all files together. [`UnknownKeys::Warn`] is the lenient mode: the same function, but keys that
-/// nobody knows are warnings.
+/// Checks all files together. [`UnknownKeys::Warn`] is the lenient mode: the same function, but
+/// keys that nobody knows are warnings.
 ///
 /// # Errors
 /// Every mistake of every file: `orchestrator.toml` first, then the others by name.
@@ -115,7 +118,7 @@ fn without_line(found: Diagnostic) -> Diagnostic {
 }
 
 /// Puts the parts together. Names that are used twice were reported before.
-fn build(top: Top, own: Parts, parts: Vec<Parts>) -> Option<Config> {
+fn build(top: Top, own: FileParts, parts: Vec<FileParts>) -> Option<Config> {
     let mut projects: BTreeMap<ProjectId, Project> = BTreeMap::new();
     let mut agents: BTreeMap<(ProjectId, AgentName), AgentSpec> = BTreeMap::new();
     for part in std::iter::once(own).chain(parts) {
@@ -214,20 +217,22 @@ impl Checker<'_> {
         }
     }
 
-    fn main(&mut self) -> Option<(Top, Parts)> {
+    fn main(&mut self) -> Option<(Top, FileParts)> {
         let file = &self.files.main;
         let input = Input::toml(&file.name, &file.bytes, self.environment);
         let decoded = input
+            .base(&self.files.folder)
             .unknown_keys(self.unknown_keys)
             .decode(|item| top(item, &self.context(&file.name)));
         self.keep(decoded)
     }
 
-    fn fragments(&mut self) -> Vec<Parts> {
+    fn fragments(&mut self) -> Vec<FileParts> {
         let mut parts = Vec::new();
         for file in &self.files.fragments {
             let input = Input::toml(&file.name, &file.bytes, self.environment);
             let decoded = input
+                .base(&self.files.folder)
                 .unknown_keys(self.unknown_keys)
                 .decode(|item| fragment(item, file, &self.context(&file.name)));
             parts.extend(self.keep(decoded));
@@ -372,6 +377,7 @@ impl Checker<'_> {
             let help = "add `[[agents]]` to a file of `conf.d`";
             self.warn(&main, "there is no agent".to_owned(), help);
         }
+        self.ssh_warnings(config);
         for agent in config.agents.values() {
             if agent.isolation == super::Isolation::None {
                 let message = format!(
@@ -399,5 +405,35 @@ impl Checker<'_> {
                 "its status will be `error` on every pull request",
             );
         }
+    }
+
+    /// Origins that the orchestrator's git, which speaks https alone, cannot fetch from.
+    fn ssh_warnings(&mut self, config: &Config) {
+        if config.forge.is_some() {
+            return;
+        }
+        let main = self.files.main.name.clone();
+        for project in config.projects.values() {
+            let origin = self.host.origin(&project.working_dir);
+            if !origin.is_some_and(|origin| is_ssh(&origin)) {
+                continue;
+            }
+            let message = format!(
+                "project `{}`: its `origin` is reached by ssh, which the orchestrator does not use: nothing is fetched, and what the checkout has is worked on",
+                project.id
+            );
+            let help = "add `[forge]`: with it everything is fetched by https, with its token";
+            self.warn(&main, message, help);
+        }
+    }
+}
+
+/// `ssh://host/path`, or `user@host:path` as ssh takes it.
+fn is_ssh(origin: &str) -> bool {
+    match origin.split_once("://") {
+        Some((scheme, _)) => scheme == "ssh" || scheme.ends_with("+ssh"),
+        None => origin
+            .split_once(':')
+            .is_some_and(|(host, _)| host.len() > 1 && !host.contains('/')),
     }
 }

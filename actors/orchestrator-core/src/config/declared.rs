@@ -11,19 +11,19 @@ use super::input::{ConfigFile, Files};
 #[derive(Debug, Default)]
 pub(super) struct Declared {
     /// Projects, and where each was declared first.
-    pub(super) projects: BTreeMap<String, Place>,
+    pub(super) projects: BTreeMap<String, DeclaredAt>,
     /// Agents by project, and where each was declared first.
-    pub(super) agents: BTreeMap<(String, String), Place>,
+    pub(super) agents: BTreeMap<(String, String), DeclaredAt>,
     /// Repositories, and where each was named first.
-    pub(super) repositories: BTreeMap<String, Place>,
+    pub(super) repositories: BTreeMap<String, DeclaredAt>,
     /// Personas, and where each was declared first.
-    pub(super) personas: BTreeMap<String, Place>,
+    pub(super) personas: BTreeMap<String, DeclaredAt>,
     /// Skills.
     pub(super) skills: BTreeSet<String>,
 }
 
 /// A file and the path of a value in it.
-pub(super) type Place = (String, String);
+pub(super) type DeclaredAt = (String, String);
 
 impl Declared {
     pub(super) fn gather(files: &Files, environment: &Environment) -> Self {

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use config_core::{Item, ValueError, quoted};
-use forge_core::{BranchName, ProjectId, RepoName};
+use config_core::{Item, ValueError, ValueKind as _, quoted, record};
+use forge_core::{ProjectId, RepoName};
 
 use super::agent::AgentSpec;
-use super::declared::{Declared, Place, unknown};
+use super::declared::{Declared, DeclaredAt, unknown};
 use super::input::{ConfigFile, Folder, Host};
 use super::model::Project;
 use super::secrets::project_secrets;
-use super::values::{count, folder, id, logins, or};
+use super::top_keys::{FRAGMENT, PROJECT, PROJECT_MENTIONS, blank_project};
+use super::values::{folder, id};
 
 /// Shared by all files of one check.
 pub(super) struct Context<'c> {
@@ -24,15 +25,18 @@ pub(super) struct Context<'c> {
 
 /// What a file adds.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct FileParts {
     pub(super) projects: Vec<Project>,
     pub(super) agents: Vec<AgentSpec>,
 }
 
 /// Reads a file of `conf.d`.
-pub(super) fn fragment(item: &Item<'_>, file: &ConfigFile, context: &Context<'_>) -> Option<Parts> {
-    const KEYS: [&str; 4] = ["project", "mentions", "agents", "pr_dispatch"];
-    item.fields("a file of conf.d", &KEYS, |fields| {
+pub(super) fn fragment(
+    item: &Item<'_>,
+    file: &ConfigFile,
+    context: &Context<'_>,
+) -> Option<FileParts> {
+    FRAGMENT.fields(item, |fields| {
         if fields.has("pr_dispatch") {
             let error = ValueError::new("`[pr_dispatch]` belongs into orchestrator.toml");
             fields.error_at("pr_dispatch", error.help("a file of conf.d cannot have it"));
@@ -43,8 +47,10 @@ pub(super) fn fragment(item: &Item<'_>, file: &ConfigFile, context: &Context<'_>
             None if fields.has("project") => None,
             None => owner(fields, file, context),
         };
-        let mentions = fields.optional("mentions", project_mentions);
-        let mut parts = Parts::default();
+        let mentions = fields.optional("mentions", |item| {
+            record(&PROJECT_MENTIONS, blank_project).read(item)
+        });
+        let mut parts = FileParts::default();
         fields.optional("agents", |item| {
             item.list(|item| {
                 parts
@@ -54,9 +60,9 @@ pub(super) fn fragment(item: &Item<'_>, file: &ConfigFile, context: &Context<'_>
             })
         });
         if let Some(mut project) = declared_here {
-            if let Some((enabled, allow)) = mentions {
-                project.mentions = enabled;
-                project.allow = allow;
+            if let Some(mentions) = mentions {
+                project.mentions = mentions.mentions;
+                project.allow = mentions.allow;
             }
             parts.projects.push(project);
         } else if fields.has("mentions") && !fields.has("project") {
@@ -84,14 +90,6 @@ fn owner(
     stem.parse().ok()
 }
 
-/// `[mentions]` of a fragment.
-fn project_mentions(item: &Item<'_>) -> Option<(bool, Vec<forge_core::Login>)> {
-    item.fields("[mentions] of a project", &["enabled", "allow"], |fields| {
-        let enabled = or(fields, "enabled", true, Item::boolean);
-        Some((enabled, or(fields, "allow", Vec::new(), logins)))
-    })
-}
-
 impl Context<'_> {
     /// An id that a project has.
     pub(super) fn known_project(&self, item: &Item<'_>) -> Option<ProjectId> {
@@ -105,7 +103,7 @@ impl Context<'_> {
     }
 
     /// Whether the value at `path` of this file is the first to declare its name.
-    pub(super) fn is_first(&self, place: Option<&Place>, path: &str) -> Result<(), String> {
+    pub(super) fn is_first(&self, place: Option<&DeclaredAt>, path: &str) -> Result<(), String> {
         match place {
             Some((file, at)) if file != self.file || at != path => {
                 Err(format!("it is in {file} already"))
@@ -115,20 +113,8 @@ impl Context<'_> {
     }
 
     pub(super) fn project(&self, item: &Item<'_>) -> Option<Project> {
-        const KEYS: [&str; 10] = [
-            "id",
-            "repository",
-            "working_dir",
-            "worktree_root",
-            "default_branch",
-            "max_concurrent_agents",
-            "mentions",
-            "allow",
-            "webhook_secret",
-            "previous_webhook_secret",
-        ];
         let path = item.path().to_owned();
-        item.fields("a project", &KEYS, |fields| {
+        PROJECT.fields(item, |fields| {
             let project: Option<ProjectId> = fields.required("id", |item| {
                 let project: ProjectId = id(item)?;
                 let first = self.declared.projects.get(project.as_str());
@@ -158,14 +144,15 @@ impl Context<'_> {
             });
             let working_dir = fields.required("working_dir", |item| self.git_folder(item));
             let worktree_root = fields.optional("worktree_root", |item| {
-                let root = folder(item, self.folder)?;
+                let root = folder(item)?;
                 if working_dir.as_ref() == Some(&root) {
                     item.error("the worktree root is the working directory itself");
                     return None;
                 }
                 Some(root)
             });
-            let default_branch = fields.optional("default_branch", id::<BranchName>);
+            let mut rest = blank_project();
+            PROJECT.read_rows(fields, &mut rest);
             let webhook = project_secrets(fields);
             let project = project?;
             Some(Project {
@@ -174,20 +161,14 @@ impl Context<'_> {
                 id: project,
                 repository: repository?,
                 working_dir: working_dir?,
-                default_branch: default_branch
-                    .unwrap_or_else(|| "main".parse().expect("`main` is a branch name")),
-                max_concurrent_agents: or(fields, "max_concurrent_agents", 16, |item| {
-                    count(item, 1, 10_000)
-                }),
-                mentions: or(fields, "mentions", true, Item::boolean),
-                allow: or(fields, "allow", Vec::new(), logins),
                 webhook,
+                ..rest
             })
         })
     }
 
     fn git_folder(&self, item: &Item<'_>) -> Option<std::path::PathBuf> {
-        let path = folder(item, self.folder)?;
+        let path = folder(item)?;
         let help = "clone the project's repository there";
         let wrong = match self.host.folder(&path) {
             Folder::Git => return self.without_credentials(item, path),
@@ -198,7 +179,8 @@ impl Context<'_> {
         None
     }
 
-    /// A token in the address of `origin` stands in a file that every agent of the project can read.
+    /// A token in the address of `origin` stands in a file that every agent of the project can
+    /// read.
     fn without_credentials(
         &self,
         item: &Item<'_>,

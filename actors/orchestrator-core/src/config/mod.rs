@@ -1,4 +1,5 @@
-//! The configuration: one value that cannot be wrong, from `orchestrator.toml` and all files beside it.
+//! The configuration: one value that cannot be wrong, from `orchestrator.toml` and all files beside
+//! it.
 //!
 //! ```text
 //! orchestrator.toml ─locate─▶ where the other files are ─(the program reads them)─▶ Files ─check─▶ Config
@@ -7,6 +8,7 @@
 //! References between files are judged where they stand: what all files declare is gathered first.
 
 mod agent;
+mod agent_keys;
 mod check;
 mod declared;
 mod decode_agent;
@@ -15,11 +17,13 @@ mod decoder;
 mod input;
 mod model;
 mod persona;
+mod post_kind;
 mod routes;
 mod routing;
 mod schedule;
 mod secrets;
 mod skill;
+mod top_keys;
 mod values;
 
 pub use agent::{
@@ -33,6 +37,8 @@ pub use model::{
     Project, ProjectSecrets, Provider, Retention, WebhookConfig,
 };
 pub use persona::{Persona, PersonaFacts};
+pub use post_kind::PostKind;
 pub use routes::{routes, table};
 pub use routing::{Route, RoutingTable, RoutingTables};
 pub use schedule::DueTimes;
+pub use top_keys::{fragment_keys, keys};

@@ -34,7 +34,8 @@ pub struct Config {
     pub forge: Option<ForgeConfig>,
     /// The receiver's secrets and limits.
     pub webhook: WebhookConfig,
-    /// What webhooks are verified with: the secrets of `[webhook]`, and those of projects that have their own.
+    /// What webhooks are verified with: the secrets of `[webhook]`, and those of projects that have
+    /// their own.
     pub secrets: Arc<SecretBook>,
     /// Mention dispatch; absent: every mention is dropped, and the reply says so.
     pub mentions: Option<Mentions>,
@@ -80,8 +81,8 @@ impl Config {
         self.agents.get(&(project.clone(), name.clone()))
     }
 
-    /// Keeps what a process cannot change while it runs as it is `in_force`; the keys that were to change it. They take
-    /// effect at the next start.
+    /// Keeps what a process cannot change while it runs as it is `in_force`; the keys that were to
+    /// change it. They take effect at the next start.
     pub fn keep_fixed(&mut self, in_force: &Self) -> Vec<&'static str> {
         fn keep<T: Clone + PartialEq>(
             wanted: &mut T,
@@ -161,22 +162,17 @@ pub struct Directories {
 impl Directories {
     /// The default places.
     pub fn beside(config: &Path) -> Self {
-        Self::read(config, |_| None)
-    }
-
-    /// The places that `get` knows, by key, and the default ones for the others.
-    pub(super) fn read(config: &Path, get: impl Fn(&str) -> Option<PathBuf>) -> Self {
-        let place = |key: &str, default: &str| get(key).unwrap_or_else(|| config.join(default));
+        let place = |name: &str| config.join(name);
         Self {
             config: config.to_owned(),
-            data: place("data_dir", "data"),
-            personas: place("persona_data_dir", "personas"),
-            skills: get("skill_dir").unwrap_or_else(|| place("skills_dir", "skills")),
-            routing: place("routing_tables_dir", "routing"),
-            scenarios: place("scenarios_dir", "scenarios"),
-            reports: place("reports_dir", "reports"),
-            agent_tokens: place("agent_tokens_file", "agent_tokens.json"),
-            persona_roles: place("persona_roles_file", "persona_roles_config.json"),
+            data: place("data"),
+            personas: place("personas"),
+            skills: place("skills"),
+            routing: place("routing"),
+            scenarios: place("scenarios"),
+            reports: place("reports"),
+            agent_tokens: place("agent_tokens.json"),
+            persona_roles: place("persona_roles_config.json"),
         }
     }
 }
@@ -218,10 +214,29 @@ pub struct Mentions {
     pub limits: MentionLimits,
     /// Who may mention agents at all; empty: whom `require_write` lets.
     pub allow: Vec<Login>,
-    /// Whether an author that is on no allow-list must be able to write to the repository, as the forge says.
+    /// Whether an author that is on no allow-list must be able to write to the repository, as the
+    /// forge says.
     pub require_write: bool,
     /// Whether a refused mention is answered at its issue, once for each reason.
     pub answer_refusals: bool,
+}
+
+impl Default for Mentions {
+    fn default() -> Self {
+        Self {
+            poll_modulo: 2,
+            max_dispatches_per_tick: 3,
+            max_concurrent_mention_agents: 8,
+            limits: MentionLimits {
+                max_depth: 3,
+                per_issue_per_hour: 20,
+                per_comment: 10,
+            },
+            allow: Vec::new(),
+            require_write: true,
+            answer_refusals: true,
+        }
+    }
 }
 
 /// Bounds against loops and floods.
@@ -284,7 +299,8 @@ pub struct Project {
     pub webhook: Option<ProjectSecrets>,
 }
 
-/// Secrets of one project's webhook; no other secret speaks for its repository, nor these for another.
+/// Secrets of one project's webhook; no other secret speaks for its repository, nor these for
+/// another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectSecrets {
     /// The secret in use.

@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 
 use config_core::{
-    Decoded, Diagnostics, Environment, Input, Item, UnknownKeys, ValueError, quoted,
+    Decoded, Diagnostics, Environment, Input, Item, Plain, Shape, TextKind, UnknownKeys,
+    ValueError, map, no_text, quoted, table,
 };
 use handlebars::{Handlebars, RenderError, RenderErrorReason};
 use serde_json::{Value, json};
 
 use super::declared::Declared;
 use super::input::ConfigFile;
-use super::values::{long_text, or};
+use super::values::long_text;
 
 /// Largest template, in bytes.
 const MAX_TEMPLATE: usize = 256 << 10;
 
 /// A persona, its template checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Persona {
     /// Its name.
     pub name: String,
@@ -97,10 +98,9 @@ pub(super) fn parse(
     environment: &Environment,
     unknown_keys: UnknownKeys,
 ) -> Result<Decoded<Persona>, Diagnostics> {
-    const KEYS: [&str; 4] = ["name", "description", "template", "variables"];
     let input = Input::toml(&file.name, &file.bytes, environment).unknown_keys(unknown_keys);
     input.decode(|item| {
-        item.fields("a persona", &KEYS, |fields| {
+        PERSONA.fields(item, |fields| {
             let named = fields.optional("name", Item::string);
             let name = named.unwrap_or_else(|| file.stem().to_owned());
             if let Some((first, _)) = declared.personas.get(&name)
@@ -110,14 +110,11 @@ pub(super) fn parse(
                 let error = ValueError::new(message);
                 fields.error_at("name", error.help(format!("it is in {first} already")));
             }
-            let variables = or(fields, "variables", BTreeMap::new(), variables);
-            let template = fields.required("template", |item| long_text(item, MAX_TEMPLATE));
-            let persona = Persona {
+            let mut persona = Persona {
                 name,
-                description: or(fields, "description", String::new(), Item::string),
-                template: template?,
-                variables,
+                ..Persona::default()
             };
+            PERSONA.read_rows(fields, &mut persona)?;
             let sample = PersonaFacts {
                 agent: "agent",
                 project: "project",
@@ -136,7 +133,23 @@ pub(super) fn parse(
     })
 }
 
-fn variables(item: &Item<'_>) -> Option<BTreeMap<String, String>> {
-    let entries = item.entries(|_, item| long_text(item, MAX_TEMPLATE))?;
-    Some(entries.into_iter().collect())
+const TEMPLATE: Plain<String> = Plain {
+    shape: || Shape::Value(json!({"type": "string"})),
+    read: |item| long_text(item, MAX_TEMPLATE),
+    parse: no_text,
+    write: |_| None,
+};
+
+table! {
+    /// A persona.
+    static PERSONA: Persona = "a persona" {
+        /// its name
+        "name" (shown "that of the file") = TextKind::STRING;
+        /// one sentence for people
+        "description" = TextKind::STRING => description;
+        /// the Handlebars template
+        "template" (required) = TEMPLATE => template;
+        /// values for the template's `{{vars.…}}`
+        "variables" = map(TEMPLATE) => variables;
+    }
 }

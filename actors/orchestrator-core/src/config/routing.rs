@@ -1,8 +1,9 @@
 //! Routing tables: which provider and model a task goes to, by the words in it.
 //!
 //! A table is a Markdown file with lines `priority:: N`, `synonyms:: a, b`, `trigger:: text`,
-//! `route:: provider, model` (several: in order of preference) and `action:: program --model {{ model }} {{ prompt }}`,
-//! which belongs to the route above it. Everything else in the file is for people.
+//! `route:: provider, model` (several: in order of preference) and
+//! `action:: program --model {{ model }} {{ prompt }}`, which belongs to the route above it.
+//! Everything else in the file is for people.
 
 use std::ops::Range;
 

@@ -1,9 +1,10 @@
-//! What webhooks are signed with: one secret for all repositories, and those of projects that have their own.
+//! What webhooks are signed with: one secret for all repositories, and those of projects that have
+//! their own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use config_core::{Fields, Item, Secret, ValueError};
+use config_core::{Fields, Item, Plain, SECRET, Secret, ValueError};
 use forge_core::{EmptySecret, ProjectId, SecretBook, WebhookSecrets};
 
 use super::model::{Project, ProjectSecrets, WebhookConfig};
@@ -19,6 +20,12 @@ pub(super) fn webhook_secret(item: &Item<'_>) -> Option<Secret<String>> {
     }
     Some(secret)
 }
+
+/// The same as a kind.
+pub(super) const WEBHOOK_SECRET: Plain<Secret<String>> = Plain {
+    read: webhook_secret,
+    ..SECRET
+};
 
 /// The secrets of a project's own webhook.
 pub(super) fn project_secrets(fields: &Fields<'_>) -> Option<ProjectSecrets> {

@@ -1,21 +1,35 @@
 //! Values that several tables share.
 
-use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use config_core::{Fields, Item, Secret, ValueError, quoted};
+use config_core::{
+    FILE_PATH, Fields, Item, Plain, Shape, Shaped, TextKind, ValueError, ValueKind, no_text,
+    quoted, whole,
+};
 use forge_core::{IdError, Login};
+use serde_json::{Value, json};
+
+/// Longest task or script, in bytes.
+pub(super) const MAX_TEXT: usize = 64 << 10;
 
 /// An id that checks itself.
 pub(super) fn id<T: FromStr<Err = IdError>>(item: &Item<'_>) -> Option<T> {
-    item.parsed(|text| {
-        text.parse().map_err(|error: IdError| {
-            let message = format!("{} is not a valid {}", quoted(text), error.kind());
-            ValueError::new(message).help(error.reason())
-        })
+    item.parsed(parse_id)
+}
+
+fn parse_id<T: FromStr<Err = IdError>>(text: &str) -> Result<T, ValueError> {
+    text.parse().map_err(|error: IdError| {
+        let message = format!("{} is not a valid {}", quoted(text), error.kind());
+        ValueError::new(message).help(error.reason())
     })
+}
+
+/// The kind of an id.
+pub(super) const fn id_kind<T: FromStr<Err = IdError> + Display>() -> TextKind<T> {
+    TextKind::new("id", parse_id, T::to_string)
 }
 
 /// A list of ids, each once.
@@ -32,12 +46,17 @@ pub(super) fn ids<T: FromStr<Err = IdError> + Ord + Clone>(item: &Item<'_>) -> O
 }
 
 /// Logins of an allow-list.
-pub(super) fn logins(item: &Item<'_>) -> Option<Vec<Login>> {
-    ids(item)
-}
+pub(super) const LOGINS: Plain<Vec<Login>> = Plain {
+    shape: || Shape::Value(json!({"type": "array", "items": {"type": "string"}})),
+    read: ids,
+    parse: no_text,
+    write: |logins| {
+        (!logins.is_empty()).then(|| json!(logins.iter().map(Login::as_str).collect::<Vec<_>>()))
+    },
+};
 
 /// A folder; a relative one stands beside `orchestrator.toml`.
-pub(super) fn folder(item: &Item<'_>, base: &Path) -> Option<PathBuf> {
+pub(super) fn folder(item: &Item<'_>) -> Option<PathBuf> {
     item.parsed(|text| {
         let path = Path::new(text);
         let climbs = path
@@ -47,9 +66,23 @@ pub(super) fn folder(item: &Item<'_>, base: &Path) -> Option<PathBuf> {
             let error = ValueError::new(format!("the folder {} climbs out by `..`", quoted(text)));
             return Err(error.help("write an absolute path"));
         }
-        Ok(base.join(path))
+        Ok(item.base().join(path))
     })
 }
+
+/// The same as a kind.
+pub(super) const FOLDER: Plain<PathBuf> = Plain {
+    read: folder,
+    ..FILE_PATH
+};
+
+/// Text of several lines, at most [`MAX_TEXT`] bytes.
+pub(super) const LONG_TEXT: Plain<String> = Plain {
+    shape: || Shape::Value(json!({"type": "string", "minLength": 1})),
+    read: |item| long_text(item, MAX_TEXT),
+    parse: no_text,
+    write: |text| (!text.is_empty()).then(|| json!(text)),
+};
 
 /// Text of several lines, at most `max` bytes.
 pub(super) fn long_text(item: &Item<'_>, max: usize) -> Option<String> {
@@ -78,16 +111,47 @@ pub(super) fn long_text(item: &Item<'_>, max: usize) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// A whole number of seconds from 1 to `max`.
-pub(super) fn seconds(item: &Item<'_>, max: i64) -> Option<Duration> {
-    let seconds = item.integer(1..=max)?;
-    Some(Duration::from_secs(seconds.unsigned_abs()))
+/// A time as a whole number of a unit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Period {
+    unit: u64,
+    least: i64,
+    most: i64,
 }
 
-/// A count from `min` to `max`.
-pub(super) fn count(item: &Item<'_>, min: u32, max: u32) -> Option<u32> {
-    let number = item.integer(i64::from(min)..=i64::from(max))?;
-    u32::try_from(number).ok()
+/// A whole number of seconds from `least` to `most`.
+pub(super) const fn seconds(least: i64, most: i64) -> Period {
+    Period {
+        unit: 1,
+        least,
+        most,
+    }
+}
+
+/// A whole number of days, at least one.
+pub(super) const fn days(most: i64) -> Period {
+    Period {
+        unit: 86_400,
+        least: 1,
+        most,
+    }
+}
+
+impl Shaped for Period {
+    fn shape(&self) -> Shape {
+        whole(self.least..=self.most).shape()
+    }
+}
+
+impl ValueKind<Duration> for Period {
+    fn read(&self, item: &Item<'_>) -> Option<Duration> {
+        let number = item.integer(self.least..=self.most)?;
+        Some(Duration::from_secs(number.unsigned_abs() * self.unit))
+    }
+
+    fn write(&self, value: &Duration) -> Option<Value> {
+        Some(json!(value.as_secs() / self.unit))
+    }
 }
 
 /// The value of `key`, or `default` when it is absent or wrong (which is reported).
@@ -101,42 +165,33 @@ pub(super) fn or<'d, T>(
 }
 
 /// `<host>:<port>`.
-pub(super) fn address(item: &Item<'_>) -> Option<String> {
-    item.parsed(|text| {
-        let wrong = || {
-            ValueError::new(format!("{} is not a listen address", quoted(text)))
-                .help("write `<host>:<port>`, for example `127.0.0.1:3200`")
-        };
-        let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
-        let bare = host
-            .strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'));
-        let numeric = bare.unwrap_or(host).parse::<std::net::IpAddr>().is_ok();
-        if port.parse::<u16>().is_err() || !(numeric || host == "localhost") {
-            return Err(wrong());
-        }
-        Ok(text.to_owned())
-    })
+pub(super) const ADDRESS: TextKind<String> = TextKind::new("address", address, String::clone);
+
+fn address(text: &str) -> Result<String, ValueError> {
+    let wrong = || {
+        ValueError::new(format!("{} is not a listen address", quoted(text)))
+            .help("write `<host>:<port>`, for example `127.0.0.1:3200`")
+    };
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    let numeric = bare.unwrap_or(host).parse::<std::net::IpAddr>().is_ok();
+    if port.parse::<u16>().is_err() || !(numeric || host == "localhost") {
+        return Err(wrong());
+    }
+    Ok(text.to_owned())
 }
 
-/// Names of environment variables.
-pub(super) fn variable_names(item: &Item<'_>) -> Option<Vec<String>> {
-    item.list(|item| item.parsed(|text| variable(text).map(str::to_owned)))
-}
+/// The name of an environment variable.
+pub(super) const VARIABLE: TextKind<String> = TextKind::new(
+    "variable",
+    |text| variable(text).map(|()| text.to_owned()),
+    String::clone,
+);
 
-/// A table of environment variables.
-pub(super) fn variables(item: &Item<'_>) -> Option<BTreeMap<String, Secret<String>>> {
-    let entries = item.entries(|key, item| {
-        if let Err(error) = variable(key) {
-            item.error(error);
-            return None;
-        }
-        item.secret()
-    })?;
-    Some(entries.into_iter().collect())
-}
-
-fn variable(name: &str) -> Result<&str, ValueError> {
+/// Whether an agent may be given a variable of this name.
+pub(super) fn variable(name: &str) -> Result<(), ValueError> {
     let starts = name
         .bytes()
         .next()
@@ -158,5 +213,5 @@ fn variable(name: &str) -> Result<&str, ValueError> {
             quoted(name)
         )));
     }
-    Ok(name)
+    Ok(())
 }

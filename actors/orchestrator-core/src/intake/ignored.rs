@@ -1,4 +1,5 @@
-//! Why an event asked for nothing: a closed list, the same words in the reply, the journal and the log.
+//! Why an event asked for nothing: a closed list, the same words in the reply, the journal and the
+//! log.
 
 use std::fmt;
 

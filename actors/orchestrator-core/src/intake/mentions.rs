@@ -3,24 +3,25 @@
 use forge_core::mention::{self, Limits, Mention};
 use forge_core::{CommentAction, IssueCommentEvent, IssueState, Login, Marker};
 
-use super::{
-    Ask, Decision, Dispatch, Ignored, Mark, Rejection, View, Want, comment_key, long, refusal,
-    rejected, title,
+use super::decision::{
+    Decision, Dispatch, EventIdentity, IntakeContext, NewRun, Rejection, comment_key,
 };
+use super::ignored::Ignored;
+use super::request::{RunRequest, long, refusal, rejected, title};
 use crate::config::{AgentSpec, Mentions, Project};
 use crate::run::{Reason, RunContext, Subject, Trigger};
 
 /// Standings of an author on GitHub that come with the right to write.
 const WRITERS: [&str; 3] = ["OWNER", "MEMBER", "COLLABORATOR"];
 
-pub(super) fn decide(event: &IssueCommentEvent, view: &View<'_>) -> Decision {
+pub(super) fn decide(event: &IssueCommentEvent, intake: &IntakeContext<'_>) -> Decision {
     match event.action {
         CommentAction::Created => {}
         CommentAction::Edited => return Decision::Ignored(Ignored::CommentEdited),
         CommentAction::Deleted => return Decision::Ignored(Ignored::CommentDeleted),
         CommentAction::Other(_) => return Decision::Ignored(Ignored::CommentAction),
     }
-    let settings = view.config.mentions.as_ref();
+    let settings = intake.config.mentions.as_ref();
     let per_comment = settings.map_or(Limits::default().mentions, |m| m.limits.per_comment);
     let limits = Limits {
         mentions: per_comment,
@@ -30,22 +31,22 @@ pub(super) fn decide(event: &IssueCommentEvent, view: &View<'_>) -> Decision {
     if mentions.found.is_empty() {
         return Decision::Ignored(Ignored::NoMention);
     }
-    if view.own_logins.contains(&event.comment.author) {
+    if intake.own_logins.contains(&event.comment.author) {
         return Decision::Ignored(Ignored::OwnComment);
     }
-    let asked = Asked {
+    let request = CommentRequest {
         event,
-        view,
+        intake,
         settings,
-        project: view.config.project_of(&event.repository.name),
+        project: intake.config.project_of(&event.repository.name),
     };
     let mut dispatch = Dispatch {
-        mark: asked.mark(),
+        identity: request.identity(),
         ..Dispatch::default()
     };
     for mention in &mentions.found {
-        match asked.one(mention, dispatch.wants.len()) {
-            Ok(want) => dispatch.wants.push(want),
+        match request.new_run(mention, dispatch.runs.len()) {
+            Ok(want) => dispatch.runs.push(want),
             Err(rejection) => dispatch.rejected.push(*rejection),
         }
     }
@@ -59,19 +60,19 @@ pub(super) fn decide(event: &IssueCommentEvent, view: &View<'_>) -> Decision {
     Decision::Dispatch(Box::new(dispatch))
 }
 
-struct Asked<'a> {
+struct CommentRequest<'a> {
     event: &'a IssueCommentEvent,
-    view: &'a View<'a>,
+    intake: &'a IntakeContext<'a>,
     settings: Option<&'a Mentions>,
     project: Option<&'a Project>,
 }
 
-impl<'a> Asked<'a> {
-    /// A comment is the same whatever delivery tells of it. Triggers of the command line without an id
-    /// are told apart by their deliveries alone.
-    fn mark(&self) -> Option<Mark> {
+impl<'a> CommentRequest<'a> {
+    /// A comment is the same whatever delivery tells of it. Triggers of the command line without an
+    /// id are distinguished by their deliveries alone.
+    fn identity(&self) -> Option<EventIdentity> {
         let (repository, id) = (&self.event.repository.name, self.event.comment.id);
-        (id.get() != 0).then(|| Mark {
+        (id.get() != 0).then(|| EventIdentity {
             key: comment_key(repository, id),
             once: true,
         })
@@ -82,7 +83,7 @@ impl<'a> Asked<'a> {
         self.event.by_hand || self.event.issue.number.is_cli()
     }
 
-    fn one(&self, mention: &Mention, already: usize) -> Result<Want, Box<Rejection>> {
+    fn new_run(&self, mention: &Mention, already: usize) -> Result<NewRun, Box<Rejection>> {
         let named = match &mention.project {
             Some(project) => format!("{project}/{}", mention.agent),
             None => mention.agent.to_string(),
@@ -101,7 +102,7 @@ impl<'a> Asked<'a> {
             .resolve(mention, project)
             .map_err(|reason| refused(reason, None))?;
         let (depth, too_deep) = self.depth(settings);
-        let ask = Ask {
+        let request = RunRequest {
             project,
             agent,
             subject: Subject::Comment {
@@ -121,21 +122,21 @@ impl<'a> Asked<'a> {
             .against(settings, project, agent)
             .or_else(|| too_deep.then_some(Reason::LoopGuard))
             .or_else(|| self.too_many(settings, already))
-            .or_else(|| refusal(agent, self.view, already));
+            .or_else(|| refusal(agent, self.intake, already));
         if let Some(reason) = against {
-            let run = rejected(ask.run(self.view), reason, self.view.now);
+            let run = rejected(request.run(self.intake), reason, self.intake.now);
             return Err(refused(reason, Some(run)));
         }
-        Ok(Want {
-            run: ask.run(self.view),
+        Ok(NewRun {
+            run: request.run(self.intake),
             context: self.context(mention),
         })
     }
 
-    /// The agent of that name that serves the repository's project. A project that is written must be
-    /// one, and its agent must serve this project too.
+    /// The agent of that name that serves the repository's project. A project that is written must
+    /// be one, and its agent must serve this project too.
     fn resolve(&self, mention: &Mention, project: &'a Project) -> Result<&'a AgentSpec, Reason> {
-        let config = self.view.config;
+        let config = self.intake.config;
         if let Some(written) = &mention.project {
             if !config.projects.contains_key(written) {
                 return Err(Reason::UnknownProject);
@@ -177,8 +178,9 @@ impl<'a> Asked<'a> {
         (!may).then_some(Reason::NotAllowed)
     }
 
-    /// The nearest allow-list counts; without any, whoever the forge does not call a stranger. Where the event does
-    /// not say what the author is, the forge is asked before the run starts (`must_ask`).
+    /// The nearest allow-list counts; without any, whoever the forge does not call a stranger.
+    /// Where the event does not say what the author is, the forge is asked before the run starts
+    /// (`must_ask`).
     fn is_allowed(
         &self,
         author: &Login,
@@ -194,11 +196,12 @@ impl<'a> Asked<'a> {
         standing.is_none_or(|standing| WRITERS.contains(&standing))
     }
 
-    /// Whether only the forge can say if the author may write: no allow-list decides, and the event does not say.
+    /// Whether only the forge can say if the author may write: no allow-list decides, and the event
+    /// does not say.
     fn must_ask(&self, settings: &Mentions, project: &Project, agent: &AgentSpec) -> bool {
         let listed = [&agent.allow, &project.allow, &settings.allow];
         settings.require_write
-            && self.view.config.forge.is_some()
+            && self.intake.config.forge.is_some()
             && self.event.comment.author_association.is_none()
             && listed.into_iter().all(Vec::is_empty)
     }
@@ -214,7 +217,7 @@ impl<'a> Asked<'a> {
         if self.is_cli() {
             return None;
         }
-        let recent = (self.view.recent)(&self.event.repository.name, self.event.issue.number);
+        let recent = (self.intake.recent)(&self.event.repository.name, self.event.issue.number);
         let already = u32::try_from(already).unwrap_or(u32::MAX);
         let limit = settings.limits.per_issue_per_hour;
         (recent.saturating_add(already) >= limit).then_some(Reason::RateLimited)

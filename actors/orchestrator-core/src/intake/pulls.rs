@@ -2,14 +2,15 @@
 
 use forge_core::{IssueState, Origin, PullRequestAction, PullRequestEvent, PullRequestHead};
 
-use super::{
-    Ask, Decision, Dispatch, Ends, Ignored, Mark, Rejection, View, Want, long, refusal, rejected,
-    title,
+use super::decision::{
+    Decision, Dispatch, EventIdentity, IntakeContext, NewRun, Rejection, RunsToEnd,
 };
+use super::ignored::Ignored;
+use super::request::{RunRequest, long, refusal, rejected, title};
 use crate::config::{PrAgent, PrDispatch, Project};
 use crate::run::{Reason, RunContext, StatusKey, Subject, Trigger};
 
-pub(super) fn decide(event: &PullRequestEvent, view: &View<'_>) -> Decision {
+pub(super) fn decide(event: &PullRequestEvent, intake: &IntakeContext<'_>) -> Decision {
     let once = match event.action {
         PullRequestAction::Opened
         | PullRequestAction::Synchronized
@@ -20,10 +21,10 @@ pub(super) fn decide(event: &PullRequestEvent, view: &View<'_>) -> Decision {
             return Decision::Ignored(Ignored::PullRequestAction);
         }
     };
-    let Some(settings) = &view.config.pr_dispatch else {
+    let Some(settings) = &intake.config.pr_dispatch else {
         return Decision::Ignored(Ignored::PrDispatchNotConfigured);
     };
-    let project = view.config.project_of(&event.repository.name);
+    let project = intake.config.project_of(&event.repository.name);
     let Some(project) = project.filter(|project| project.id == settings.project) else {
         return Decision::Ignored(Ignored::PrOtherProject);
     };
@@ -38,7 +39,7 @@ pub(super) fn decide(event: &PullRequestEvent, view: &View<'_>) -> Decision {
     }
     let fan_out = FanOut {
         event,
-        view,
+        intake,
         settings,
         project,
         head,
@@ -49,7 +50,7 @@ pub(super) fn decide(event: &PullRequestEvent, view: &View<'_>) -> Decision {
 /// Everything of the pull request ends; opened again, it begins anew.
 fn closed(event: &PullRequestEvent) -> Decision {
     Decision::Dispatch(Box::new(Dispatch {
-        ends: Some(Ends {
+        runs_to_end: Some(RunsToEnd {
             repository: event.repository.name.clone(),
             number: event.number,
             keep: None,
@@ -62,7 +63,7 @@ fn closed(event: &PullRequestEvent) -> Decision {
 
 struct FanOut<'a> {
     event: &'a PullRequestEvent,
-    view: &'a View<'a>,
+    intake: &'a IntakeContext<'a>,
     settings: &'a PrDispatch,
     project: &'a Project,
     head: &'a PullRequestHead,
@@ -72,11 +73,11 @@ impl FanOut<'_> {
     fn dispatch(&self, once: bool) -> Dispatch {
         let whole = self.against_all();
         let mut dispatch = Dispatch {
-            mark: Some(Mark {
-                key: self.mark(),
+            identity: Some(EventIdentity {
+                key: self.identity_key(),
                 once,
             }),
-            ends: Some(Ends {
+            runs_to_end: Some(RunsToEnd {
                 repository: self.event.repository.name.clone(),
                 number: self.event.number,
                 keep: Some(self.head.sha.clone()),
@@ -86,8 +87,8 @@ impl FanOut<'_> {
             ..Dispatch::default()
         };
         for entry in &self.settings.agents {
-            match self.one(entry, whole, dispatch.wants.len()) {
-                Ok(want) => dispatch.wants.push(want),
+            match self.new_run(entry, whole, dispatch.runs.len()) {
+                Ok(want) => dispatch.runs.push(want),
                 Err(rejection) => dispatch.rejected.push(*rejection),
             }
         }
@@ -95,7 +96,7 @@ impl FanOut<'_> {
     }
 
     /// A forge may tell of one head by several events (`synchronized` before `opened`).
-    fn mark(&self) -> String {
+    fn identity_key(&self) -> String {
         let repository = self.event.repository.name.as_str().to_ascii_lowercase();
         format!("pull:{repository}:{}:{}", self.event.number, self.head.sha)
     }
@@ -119,20 +120,20 @@ impl FanOut<'_> {
         (!allowed).then_some(Reason::NotAllowed)
     }
 
-    fn one(
+    fn new_run(
         &self,
         entry: &PrAgent,
         whole: Option<Reason>,
         already: usize,
-    ) -> Result<Want, Box<Rejection>> {
+    ) -> Result<NewRun, Box<Rejection>> {
         let refused = |reason, run| {
             let agent = entry.agent.to_string();
             Box::new(Rejection { agent, reason, run })
         };
-        let Some(agent) = self.view.config.agent(&self.project.id, &entry.agent) else {
+        let Some(agent) = self.intake.config.agent(&self.project.id, &entry.agent) else {
             return Err(refused(Reason::UnknownAgent, None));
         };
-        let ask = Ask {
+        let request = RunRequest {
             project: self.project,
             agent,
             subject: Subject::PullRequest {
@@ -147,16 +148,16 @@ impl FanOut<'_> {
                 context: entry.context.clone(),
             }),
             // Only the forge knows the message of the head commit.
-            check_author: self.view.config.forge.is_some(),
+            check_author: self.intake.config.forge.is_some(),
         };
-        let run = ask.run(self.view);
-        match whole.or_else(|| refusal(agent, self.view, already)) {
-            None => Ok(Want {
+        let run = request.run(self.intake);
+        match whole.or_else(|| refusal(agent, self.intake, already)) {
+            None => Ok(NewRun {
                 run,
                 context: self.context(),
             }),
             Some(reason) => {
-                let run = rejected(run, reason, self.view.now);
+                let run = rejected(run, reason, self.intake.now);
                 Err(refused(reason, Some(run)))
             }
         }

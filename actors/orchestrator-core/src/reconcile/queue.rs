@@ -1,10 +1,11 @@
-//! Which queued runs start: by priority, round robin by project, then first come first served, within caps.
+//! Which queued runs start: by priority, round robin by project, then first come first served,
+//! within caps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use forge_core::{AgentName, ProjectId};
 
-use super::State;
+use super::snapshot::Snapshot;
 use crate::Millis;
 use crate::action::Action;
 use crate::config::AgentSpec;
@@ -12,46 +13,46 @@ use crate::health::BudgetState;
 use crate::run::{Hold, Priority, Reason, Run, RunState, Trigger};
 
 /// Starts, holds and rejects queued runs.
-pub(super) fn start(state: &State<'_>, now: Millis, actions: &mut Vec<Action>) {
-    let mut counts = Counts::of(state);
-    let mut lines: BTreeMap<Priority, BTreeMap<&ProjectId, Vec<&Run>>> = BTreeMap::new();
-    for run in state
+pub(super) fn start(snapshot: &Snapshot<'_>, now: Millis, actions: &mut Vec<Action>) {
+    let mut counts = Counts::of(snapshot);
+    let mut queues: BTreeMap<Priority, BTreeMap<&ProjectId, Vec<&Run>>> = BTreeMap::new();
+    for run in snapshot
         .open
         .iter()
         .filter(|run| run.state == RunState::Queued)
     {
-        let line = lines.entry(run.priority).or_default();
-        line.entry(&run.project).or_default().push(run);
+        let queue = queues.entry(run.priority).or_default();
+        queue.entry(&run.project).or_default().push(run);
     }
-    for (_, projects) in lines {
-        for run in round_robin(state, projects) {
+    for (_, projects) in queues {
+        for run in round_robin(snapshot, projects) {
             if run.check_author {
                 actions.push(Action::CheckAuthor {
                     run: run.id.clone(),
                 });
             }
-            actions.extend(counts.judge(state, run, now));
+            actions.extend(counts.decide(snapshot, run, now));
         }
     }
 }
 
 /// One run of each project in turn; the project that waited longest for a start begins.
 fn round_robin<'r>(
-    state: &State<'_>,
+    snapshot: &Snapshot<'_>,
     projects: BTreeMap<&ProjectId, Vec<&'r Run>>,
 ) -> Vec<&'r Run> {
-    let mut lines: Vec<(Millis, &ProjectId, VecDeque<&Run>)> = projects
+    let mut queues: Vec<(Millis, &ProjectId, VecDeque<&Run>)> = projects
         .into_iter()
         .map(|(project, mut runs)| {
             runs.sort_by(|a, b| (a.queued_at, &a.id).cmp(&(b.queued_at, &b.id)));
-            let last = state.last_started.get(project).copied().unwrap_or(0);
+            let last = snapshot.last_started.get(project).copied().unwrap_or(0);
             (last, project, runs.into())
         })
         .collect();
-    lines.sort_by_key(|(last, project, _)| (*last, *project));
+    queues.sort_by_key(|(last, project, _)| (*last, *project));
     let mut order = Vec::new();
-    while !lines.is_empty() {
-        lines.retain_mut(|(_, _, runs)| {
+    while !queues.is_empty() {
+        queues.retain_mut(|(_, _, runs)| {
             order.extend(runs.pop_front());
             !runs.is_empty()
         });
@@ -75,7 +76,7 @@ struct Counts<'a> {
 }
 
 impl<'a> Counts<'a> {
-    fn of(state: &State<'a>) -> Self {
+    fn of(snapshot: &Snapshot<'a>) -> Self {
         let mut counts = Self {
             total: 0,
             mentions: 0,
@@ -86,7 +87,7 @@ impl<'a> Counts<'a> {
             started: HashMap::new(),
             trials: BTreeSet::new(),
         };
-        for run in state.open.iter().filter(|run| run.state.is_active()) {
+        for run in snapshot.open.iter().filter(|run| run.state.is_active()) {
             counts.add(run);
         }
         counts
@@ -100,21 +101,21 @@ impl<'a> Counts<'a> {
         *self.agents.entry((&run.home, &run.agent)).or_default() += 1;
     }
 
-    fn judge(&mut self, state: &State<'a>, run: &'a Run, now: Millis) -> Option<Action> {
+    fn decide(&mut self, snapshot: &Snapshot<'a>, run: &'a Run, now: Millis) -> Option<Action> {
         let id = run.id.clone();
-        let agent = match standing(state, run, self.started_of(run)) {
+        let agent = match may_start(snapshot, run, self.started_of(run)) {
             Ok(agent) => agent,
             Err(reason) => return Some(Action::Reject { run: id, reason }),
         };
-        if let Some(hold) = self.hold(state, run, agent, now) {
-            let news = run.hold != Some(hold);
-            return news.then_some(Action::Hold { run: id, hold });
+        if let Some(hold) = self.hold(snapshot, run, agent, now) {
+            let is_new = run.hold != Some(hold);
+            return is_new.then_some(Action::Hold { run: id, hold });
         }
         self.add(run);
         self.dispatched += u32::from(run.trigger.is_mention());
         *self.started.entry((&run.home, &run.agent)).or_default() += 1;
         if let Some(provider) = agent.provider.as_deref()
-            && state.breakers.contains_key(provider)
+            && snapshot.breakers.contains_key(provider)
         {
             self.trials.insert(provider);
         }
@@ -129,8 +130,14 @@ impl<'a> Counts<'a> {
     }
 
     /// The first cap that is in the way.
-    fn hold(&self, state: &State<'_>, run: &Run, agent: &AgentSpec, now: Millis) -> Option<Hold> {
-        let config = state.config;
+    fn hold(
+        &self,
+        snapshot: &Snapshot<'_>,
+        run: &Run,
+        agent: &AgentSpec,
+        now: Millis,
+    ) -> Option<Hold> {
+        let config = snapshot.config;
         let active = |id: &ProjectId| self.projects.get(id).copied().unwrap_or(0);
         let of_agent = self
             .agents
@@ -144,11 +151,14 @@ impl<'a> Counts<'a> {
         let mentions = config.mentions.as_ref();
         let pulls = config.pr_dispatch.as_ref();
         let holds = [
-            // Its keeper pauses: the start lacked descriptors, threads, memory or disk.
-            (state.kept.contains(&run.id), Hold::Resources),
+            // Its start is delayed: it lacked descriptors, threads, memory or disk.
+            (snapshot.active.contains(&run.id), Hold::Resources),
             (run.check_author, Hold::AuthorCheck),
-            (state.paused.contains(&run.project), Hold::Paused),
-            (!self.provider_allows(state, agent, now), Hold::BreakerOpen),
+            (snapshot.paused.contains(&run.project), Hold::Paused),
+            (
+                !self.provider_allows(snapshot, agent, now),
+                Hold::BreakerOpen,
+            ),
             (of_agent >= agent.max_parallel, Hold::AgentCap),
             (active(&run.project) >= project_cap, Hold::ProjectCap),
             (
@@ -173,14 +183,14 @@ impl<'a> Counts<'a> {
             .find_map(|(holds, hold)| holds.then_some(hold))
     }
 
-    fn provider_allows(&self, state: &State<'_>, agent: &AgentSpec, now: Millis) -> bool {
+    fn provider_allows(&self, snapshot: &Snapshot<'_>, agent: &AgentSpec, now: Millis) -> bool {
         let Some(provider) = agent.provider.as_deref() else {
             return true;
         };
-        let Some(breaker) = state.breakers.get(provider) else {
+        let Some(breaker) = snapshot.breakers.get(provider) else {
             return true;
         };
-        let settings = state
+        let settings = snapshot
             .config
             .providers
             .get(provider)
@@ -191,23 +201,27 @@ impl<'a> Counts<'a> {
 }
 
 /// Whether the run may start at all, by today's configuration and budgets.
-fn standing<'c>(state: &State<'c>, run: &Run, started: u64) -> Result<&'c AgentSpec, Reason> {
-    let agent = state
+fn may_start<'c>(
+    snapshot: &Snapshot<'c>,
+    run: &Run,
+    started: u64,
+) -> Result<&'c AgentSpec, Reason> {
+    let agent = snapshot
         .config
         .agent(&run.home, &run.agent)
         .ok_or(Reason::AgentRemoved)?;
-    if !state.config.projects.contains_key(&run.project) {
+    if !snapshot.config.projects.contains_key(&run.project) {
         return Err(Reason::UnknownProject);
     }
     if !agent.enabled {
         return Err(Reason::Disabled);
     }
     let key = (agent.project.clone(), agent.name.clone());
-    if state.quarantined.contains(&key) {
+    if snapshot.quarantined.contains(&key) {
         return Err(Reason::Quarantined);
     }
     if agent.budget.is_limited() {
-        let mut usage = state.usage.get(&key).copied().unwrap_or_default();
+        let mut usage = snapshot.usage.get(&key).copied().unwrap_or_default();
         usage.runs += started;
         usage.cents += started * agent.budget.cents_per_run;
         if agent.budget.state(usage) == BudgetState::Exhausted {

@@ -85,7 +85,7 @@ impl ExitClass {
     }
 }
 
-/// How the process ended, as its keeper saw it. Exactly one of the fields tells.
+/// How the process ended, as its actor observed it. Exactly one of the fields is decisive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Terminal {

@@ -30,7 +30,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// All of them, in the order of a run's life.
+    /// All of them, in the order that a run passes them.
     pub const ALL: [Self; 6] = [
         Self::Queued,
         Self::Starting,
@@ -197,7 +197,8 @@ pub struct ProcessIdentity {
     pub start_ticks: u64,
     /// The boot it belongs to (`/proc/sys/kernel/random/boot_id`).
     pub boot_id: String,
-    /// How far it is kept apart: `sandbox`, `pid_namespace` or `none`; absent in records from before that was known.
+    /// How far it is kept apart: `sandbox`, `pid_namespace` or `none`; absent in records from
+    /// before that was known.
     pub isolation: Option<String>,
 }
 
@@ -212,8 +213,8 @@ pub struct WorktreeRecord {
     pub present: bool,
 }
 
-/// What the agent is told about the event. Bounded at intake; text of strangers. Kept beside the run,
-/// so that looking over the queue does not read it.
+/// What the agent is told about the event. Bounded at intake; text of strangers. Kept beside the
+/// run, so that looking over the queue does not read it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunContext {
     /// The issue's or pull request's number.
@@ -295,6 +296,29 @@ impl Run {
             Subject::Comment { issue, .. } => Some(*issue),
             Subject::PullRequest { number, .. } => Some((*number).into()),
             Subject::Schedule { .. } => None,
+        }
+    }
+
+    /// The same once more: a run of its own, queued at `now`, with nothing of what became of this
+    /// one.
+    #[must_use]
+    pub fn repetition(&self, id: RunId, now: Millis) -> Self {
+        Self {
+            id,
+            state: RunState::Queued,
+            hold: None,
+            reason: None,
+            ending: None,
+            queued_at: now,
+            started_at: None,
+            ended_at: None,
+            process: None,
+            worktree: None,
+            exit: None,
+            provider: None,
+            // Whoever repeats a check has decided that the commit is to be checked.
+            check_author: self.check_author && !matches!(self.subject, Subject::PullRequest { .. }),
+            ..self.clone()
         }
     }
 

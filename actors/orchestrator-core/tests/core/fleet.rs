@@ -8,7 +8,7 @@ use forge_core::{CommitSha, Event, Login, ObjectFormats, RunId, WebhookHeaders};
 use orchestrator_core::Millis;
 use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
 use orchestrator_core::health::Usage;
-use orchestrator_core::intake::{AgentKey, Decision, Dispatch, View, decide};
+use orchestrator_core::intake::{AgentKey, Decision, Dispatch, IntakeContext, decide};
 use serde_json::{Value, json};
 
 pub(crate) const MAIN: &str = r#"
@@ -186,7 +186,7 @@ impl World {
         };
         decide(
             event,
-            &View {
+            &IntakeContext {
                 config: &self.config,
                 own_logins: &self.own,
                 now: self.now,
@@ -211,7 +211,7 @@ impl World {
         match self.decide(event) {
             Decision::Ignored(why) => vec![format!("ignored: {why}")],
             Decision::Dispatch(dispatch) => {
-                let queued = dispatch.wants.iter().map(|want| want.run.agent.to_string());
+                let queued = dispatch.runs.iter().map(|want| want.run.agent.to_string());
                 let refused = dispatch
                     .rejected
                     .iter()

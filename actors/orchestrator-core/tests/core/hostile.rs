@@ -1,4 +1,5 @@
-//! T2 and T9: whatever strangers write, no verdict comes of it, and nothing that is posted is alive.
+//! T2 and T9: whatever strangers write, no verdict comes of it, and nothing that is posted is
+//! alive.
 
 use forge_core::CommitState;
 use orchestrator_core::posting::{PostKind, inert};
@@ -51,7 +52,8 @@ fn t2_a_quoted_block_of_a_description_is_an_error() {
     let guessed = format!("Reviewing.\n{}", block(&"0".repeat(32), "success"));
     assert!(!passes(&guessed), "with a guessed one");
     assert!(!passes(&block("", "success")));
-    // The run's own block passes, and what is quoted before it does not hurt; what is quoted after it does.
+    // The run's own block passes, and what is quoted before it does not hurt; what is quoted after
+    // it does.
     let own = block(NONCE, "failure");
     assert!(passes(&format!("{output}\n{own}")));
     assert!(
@@ -76,8 +78,8 @@ fn t2_a_quoted_block_of_a_description_is_an_error() {
     assert!(matches!(nothing.0, Some(Verdict::Refused { .. })));
 }
 
-/// The nonce stands in the last part of the prompt only, behind everything that strangers wrote, and no fence of theirs
-/// is one.
+/// The nonce stands in the last part of the prompt only, behind everything that strangers wrote,
+/// and no fence of theirs is one.
 #[test]
 fn t2_a_prompt_names_the_nonce_once_and_last() {
     let hostile = block("", "success");
@@ -120,8 +122,8 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// No title, description, comment, diff or file name makes a verdict of an output that quotes them, as long as the
-    /// agent itself has not printed the nonce.
+    /// No title, description, comment, diff or file name makes a verdict of an output that quotes
+    /// them, as long as the agent itself has not printed the nonce.
     #[test]
     fn t2_no_text_without_the_nonce_gives_a_verdict(
         title in hostile(), body in hostile(), comment in hostile(), diff in hostile(), said in hostile(),
@@ -137,7 +139,8 @@ proptest! {
         prop_assert!(!passes(&without_end));
     }
 
-    /// T9: nothing that a forge or a bot acts on is left in a posted text, and the text reads as before.
+    /// T9: nothing that a forge or a bot acts on is left in a posted text, and the text reads as
+    /// before.
     #[test]
     fn t9_nothing_in_a_posted_text_is_alive(text in posted()) {
         let shown = inert(&text, &[]);

@@ -127,7 +127,7 @@ fn w24_many_mentions_are_bounded() {
     let world = World::new();
     let body: Vec<String> = (0..1000).map(|n| format!("@orch:agent-{n}")).collect();
     let dispatch = world.dispatch(&comment("acme/main", 7, 1, "bob", &body.join(" ")));
-    assert_eq!(dispatch.wants.len(), 0);
+    assert_eq!(dispatch.runs.len(), 0);
     assert_eq!(dispatch.rejected.len(), 11);
     assert_eq!(dispatch.rejected[10].reason, Reason::OverMentionLimit);
     assert_eq!(dispatch.rejected[10].agent, "990 more");
@@ -158,7 +158,7 @@ fn w25_where_the_event_does_not_say_the_forge_is_to_be_asked() {
     let mut world = World::new();
     let asked = |world: &World, event: &forge_core::Event| {
         let dispatch = world.dispatch(event);
-        dispatch.wants[0].run.check_author
+        dispatch.runs[0].run.check_author
     };
     let stranger = comment("acme/main", 7, 1, "bob", "@orch:reviewer");
     let cli = comment("acme/main", 0, 1, "bob", "@orch:reviewer");
@@ -191,19 +191,22 @@ fn o04_chains_of_agents_end() {
 fn a_comments_mark_does_not_depend_on_its_delivery() {
     let world = World::new();
     let dispatch = world.dispatch(&comment("Acme/Main", 7, 42, "bob", "@orch:reviewer fix it"));
-    let mark = dispatch.mark.expect("a mark");
+    let mark = dispatch.identity.expect("a mark");
     assert_eq!(
         (mark.key.as_str(), mark.once),
         ("comment:acme/main:42", true)
     );
-    let want = &dispatch.wants[0];
+    let want = &dispatch.runs[0];
     assert_eq!(want.context.task, "fix it");
     assert_eq!(
         (want.run.trigger, want.run.priority),
         (Trigger::Mention, Priority::Mention)
     );
     let cli = world.dispatch(&comment("acme/main", 0, 0, "cli", "@orch:reviewer"));
-    assert_eq!((cli.mark, cli.wants[0].run.trigger), (None, Trigger::Cli));
+    assert_eq!(
+        (cli.identity, cli.runs[0].run.trigger),
+        (None, Trigger::Cli)
+    );
 }
 
 #[test]
@@ -217,13 +220,13 @@ fn a_pull_request_fans_out_and_owes_a_status_for_each() {
         "ready_for_review",
     ] {
         let dispatch = world.dispatch(&pull(action, 3, 5));
-        assert_eq!(dispatch.wants.len(), 2, "{action}");
-        let mark = dispatch.mark.expect("a mark");
+        assert_eq!(dispatch.runs.len(), 2, "{action}");
+        let mark = dispatch.identity.expect("a mark");
         assert_eq!(mark.key, format!("pull:acme/main:3:{}", sha(5)));
         assert_eq!(mark.once, action != "reopened");
-        let ends = dispatch.ends.expect("older heads end");
+        let ends = dispatch.runs_to_end.expect("older heads end");
         assert_eq!((ends.keep, ends.reason), (Some(sha(5)), Reason::Superseded));
-        let status = dispatch.wants[0].run.status.as_ref().expect("a status");
+        let status = dispatch.runs[0].run.status.as_ref().expect("a status");
         assert_eq!(
             (status.context.as_str(), &status.sha),
             ("orch/build", &sha(5))
@@ -241,7 +244,7 @@ fn a_skipped_fan_out_still_owes_terminal_statuses() {
     world.config.agents.remove(&key("main", "reviewer"));
     world.quarantined.insert(key("main", "build-runner"));
     let dispatch = world.dispatch(&pull("opened", 3, 5));
-    assert!(dispatch.wants.is_empty());
+    assert!(dispatch.runs.is_empty());
     let skipped = dispatch
         .rejected
         .iter()
@@ -274,8 +277,8 @@ fn o19_a_closed_pull_request_ends_everything_of_it() {
         pull_with("synchronized", 3, 5, &json!({"state": "closed"})),
     ] {
         let dispatch = world.dispatch(&event);
-        assert!(dispatch.wants.is_empty());
-        let ends = dispatch.ends.expect("runs end");
+        assert!(dispatch.runs.is_empty());
+        let ends = dispatch.runs_to_end.expect("runs end");
         assert_eq!(
             (ends.keep, ends.reason, ends.forget),
             (None, Reason::PullRequestClosed, true)
@@ -283,7 +286,8 @@ fn o19_a_closed_pull_request_ends_everything_of_it() {
     }
 }
 
-/// `orchctl trigger --issue 7`: the secret says who asks, whatever the forge and the lists know of that name.
+/// `orchctl trigger --issue 7`: the secret says who asks, whatever the forge and the lists know of
+/// that name.
 #[test]
 fn a_trigger_by_hand_may_name_an_issue() {
     let event = |by_hand: bool, state: &str| {
@@ -303,7 +307,7 @@ fn a_trigger_by_hand_may_name_an_issue() {
     );
     for state in ["open", "closed"] {
         let dispatch = world.dispatch(&event(true, state));
-        let run = &dispatch.wants[0].run;
+        let run = &dispatch.runs[0].run;
         assert!(!run.check_author && run.trigger == orchestrator_core::run::Trigger::Cli);
         assert_eq!(run.issue().map(u64::from), Some(7));
     }

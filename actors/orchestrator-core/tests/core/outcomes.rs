@@ -15,7 +15,7 @@ pub(crate) const NONCE: &str = "5f0c7f6e2b5d4f3c9a1e8b7d6c5a4f32";
 pub(crate) fn check() -> Run {
     World::new()
         .dispatch(&pull("opened", 3, 5))
-        .wants
+        .runs
         .remove(1)
         .run
 }
@@ -203,14 +203,25 @@ fn a_prompt_fences_off_what_strangers_wrote() {
 }
 
 #[test]
-fn the_page_of_reasons_names_every_one() {
+fn the_page_of_reasons_names_every_one_and_no_other() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/REASONS.md");
     let page = std::fs::read_to_string(page).expect("the page exists");
     let reasons = Reason::ALL.iter().map(|reason| reason.as_str());
-    for word in reasons.chain(Hold::ALL.iter().map(|hold| hold.as_str())) {
+    let words: Vec<&str> = reasons
+        .chain(Hold::ALL.iter().map(|hold| hold.as_str()))
+        .collect();
+    for word in &words {
         assert!(
             page.contains(&format!("\n| `{word}` | ")),
             "{word} is missing"
         );
     }
+    // Below are the reasons of deliveries that ask for nothing.
+    let listed = page.lines().take_while(|line| *line != "## Ignored");
+    let mut listed = listed.filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    assert_eq!(
+        listed.find(|word| !words.contains(word)),
+        None,
+        "no run has it"
+    );
 }

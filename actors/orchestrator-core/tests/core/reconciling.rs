@@ -9,7 +9,7 @@ use orchestrator_core::config::Config;
 use orchestrator_core::health::{Breaker, Usage};
 use orchestrator_core::intake::AgentKey;
 use orchestrator_core::obligation::Obligation;
-use orchestrator_core::reconcile::{ScheduleMark, State, reconcile};
+use orchestrator_core::reconcile::{ScheduleMark, Snapshot, reconcile};
 use orchestrator_core::run::{Hold, Priority, Reason, Run, RunState, Subject, Trigger};
 
 use crate::fleet::{World, config, config_of, key, pull, run_id};
@@ -19,7 +19,7 @@ pub(crate) struct Bench {
     pub(crate) config: Config,
     pub(crate) tick: u64,
     pub(crate) open: Vec<Run>,
-    pub(crate) kept: BTreeSet<RunId>,
+    pub(crate) active: BTreeSet<RunId>,
     pub(crate) paused: BTreeSet<forge_core::ProjectId>,
     pub(crate) breakers: BTreeMap<String, Breaker>,
     pub(crate) quarantined: BTreeSet<AgentKey>,
@@ -43,7 +43,7 @@ impl Bench {
             config,
             tick: 0,
             open: Vec::new(),
-            kept: BTreeSet::new(),
+            active: BTreeSet::new(),
             paused: BTreeSet::new(),
             breakers: BTreeMap::new(),
             quarantined: BTreeSet::new(),
@@ -55,11 +55,11 @@ impl Bench {
     }
 
     pub(crate) fn decide(&self, now: Millis) -> Vec<Action> {
-        let state = State {
+        let state = Snapshot {
             config: &self.config,
             tick: self.tick,
             open: &self.open,
-            kept: &self.kept,
+            active: &self.active,
             paused: &self.paused,
             breakers: &self.breakers,
             quarantined: &self.quarantined,
@@ -167,7 +167,7 @@ fn every_cap_is_named() {
         for _ in 0..count {
             let run = bench.queue("main", agent, trigger);
             bench.open.last_mut().expect("queued").state = RunState::Running;
-            bench.kept.insert(run);
+            bench.active.insert(run);
         }
     };
     let paused = |bench: &mut Bench| {
@@ -217,7 +217,7 @@ fn deciding_twice_holds_once() {
             .find(|r| r.id == run)
             .expect("open")
             .state = RunState::Running;
-        bench.kept.insert(run);
+        bench.active.insert(run);
     }
     for run in bench
         .open
@@ -269,7 +269,7 @@ fn o18_active_runs_that_nobody_keeps_are_lost() {
     }
     let lost = |n| Action::Lost { run: run_id(n) };
     assert_eq!(bench.decide(100), [lost(1), lost(2)]);
-    bench.kept.insert(run_id(1));
+    bench.active.insert(run_id(1));
     bench.open[0].ending = Some(Reason::Superseded);
     let kill = Action::Kill {
         run: run_id(1),
@@ -347,7 +347,7 @@ fn a_schedule_does_not_pile_up() {
         .schedules
         .insert(key("main", "guard"), ScheduleMark { last: 0, next: 10 });
     bench.queue("main", "guard", Trigger::Schedule);
-    bench.kept.insert(run_id(1));
+    bench.active.insert(run_id(1));
     bench.open[0].state = RunState::Running;
     let actions = bench.decide(7_200_000);
     assert!(
@@ -360,7 +360,7 @@ fn a_schedule_does_not_pile_up() {
 fn no_status_stays_pending_without_a_run() {
     let mut bench = Bench::new(config());
     let world = World::new();
-    let run = world.dispatch(&pull("opened", 3, 5)).wants.remove(0).run;
+    let run = world.dispatch(&pull("opened", 3, 5)).runs.remove(0).run;
     let status = run.status.clone().expect("a status");
     bench
         .obligations
@@ -370,7 +370,7 @@ fn no_status_stays_pending_without_a_run() {
         run: run.id.clone(),
     };
     assert_eq!(bench.decide(100), [close]);
-    bench.kept.insert(run.id.clone());
+    bench.active.insert(run.id.clone());
     bench.open.push(Run {
         state: RunState::Running,
         ..run
@@ -399,24 +399,25 @@ fn polls_come_with_the_first_and_every_second_tick() {
     assert_eq!(polls, [false, true, true, false, true, false]);
 }
 
-/// T8: a run that was put back for lack of descriptors or memory waits as long as its keeper pauses, with a reason.
+/// T8: a run that was put back for lack of descriptors or memory waits as long as its keeper
+/// pauses, with a reason.
 #[test]
 fn t8_a_run_whose_keeper_pauses_waits_with_a_reason() {
     let mut bench = Bench::new(config());
     let run = bench.queue("main", "reviewer", Trigger::Mention);
-    bench.kept.insert(run.clone());
+    bench.active.insert(run.clone());
     let hold = Hold::Resources;
     let expected = Action::Hold {
         run: run.clone(),
         hold,
     };
     assert_eq!(bench.decide(100), [expected]);
-    bench.kept.clear();
+    bench.active.clear();
     assert_eq!(started(&bench.decide(100)), [run]);
 }
 
-/// Linear cost is asserted by what is looked at, not by a clock: ten times the queue gives ten times the
-/// actions, and nothing but one decision for each run.
+/// Linear cost is asserted by what is looked at, not by a clock: ten times the queue gives ten
+/// times the actions, and nothing but one decision for each run.
 #[test]
 fn one_decision_for_each_run_however_many_there_are() {
     let agents: String = (0..1000)

@@ -1,7 +1,8 @@
-//! Wrong configurations give exactly the message beside them; the base they are changes of is right.
+//! Wrong configurations give exactly the message beside them; the base they are changes of is
+//! right.
 //!
-//! Each folder of `config-samples/invalid-orchestrator` holds only the files that differ from `base`.
-//! `UPDATE_EXPECT=1` writes the messages anew; read the difference before committing it.
+//! Each folder of `config-samples/invalid-orchestrator` holds only the files that differ from
+//! `base`. `UPDATE_EXPECT=1` writes the messages anew; read the difference before committing it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::redact::{RedactedStream, Redactor};
 
 /// The file that says that nothing more will come.
-pub(super) const END: &str = "end.json";
+pub(super) const END_FILE: &str = "end.json";
 
 /// How much of an output is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,8 +126,8 @@ impl RunLog {
         self.ready = ready;
     }
 
-    /// Closes the log: what is kept is on the disk, and readers are told that it is all. The error is
-    /// the first that the disk gave; the rest of the output was counted only.
+    /// Closes the log: what is kept is on the disk, and readers see that it is complete. The error
+    /// is the first that the disk gave; the rest of the output was counted only.
     pub fn finish(mut self) -> (LogSummary, Option<LogError>) {
         let mut ready = std::mem::take(&mut self.ready);
         self.stream.finish(&mut ready);
@@ -206,7 +206,7 @@ fn create(folder: &Path, start: u64) -> Result<File, LogError> {
 
 /// Says that nothing more will come. Readers see all of it or nothing.
 pub(super) fn write_end(folder: &Path, summary: &LogSummary) -> Result<(), LogError> {
-    let path = folder.join(END);
+    let path = folder.join(END_FILE);
     let part = folder.join("end.part");
     let text = serde_json::to_vec(summary).expect("numbers always serialise");
     let write = || {

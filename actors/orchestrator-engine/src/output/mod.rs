@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A log is a folder. Its segments are named by the place of their first byte in the whole output.
-//! The first is never given up; of the later ones only the last two are kept, so what a reader finds
-//! is the beginning, a gap that it is told about, and the end. No unredacted byte reaches the disk.
+//! The first is never given up; of the later ones only the last two are kept, so what a reader
+//! finds is the beginning, a gap that it is told about, and the end. No unredacted byte reaches the
+//! disk.
 
 mod log;
 mod reader;

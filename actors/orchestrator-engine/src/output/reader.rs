@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::log::{END, LogError, LogSummary, segment_path, write_end};
+use super::log::{END_FILE, LogError, LogSummary, segment_path, write_end};
 
 /// What comes next in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +71,8 @@ impl LogReader {
         }
     }
 
-    /// All that is kept, at most `most` bytes of it from the end back, as text; for the classification
-    /// of a finished run.
+    /// All that is kept, at most `most` bytes of it from the end back, as text; for the
+    /// classification of a finished run.
     ///
     /// # Errors
     /// [`LogError`] when the log cannot be read.
@@ -100,7 +100,7 @@ impl LogReader {
     }
 
     fn end(&self) -> Result<Option<LogSummary>, LogError> {
-        let path = self.folder.join(END);
+        let path = self.folder.join(END_FILE);
         match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text)
                 .map(Some)

@@ -15,10 +15,10 @@ const MINIMUMS: Minimums = Minimums {
 
 /// Masks a fixed set of secrets. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Redactor(Option<Looking>);
+pub struct Redactor(Option<Matcher>);
 
 #[derive(Clone)]
-struct Looking {
+struct Matcher {
     forms: CompiledForms,
     count: usize,
     /// More secrets than can be looked for: nothing of the output is shown.
@@ -34,12 +34,12 @@ impl Redactor {
         for secret in secrets {
             withholds |= forms.add(secret.expose(), MINIMUMS).is_err();
         }
-        let looking = || Looking {
+        let matcher = || Matcher {
             forms: CompiledForms::from(&forms),
             count: forms.len(),
             withholds,
         };
-        Self((!forms.is_empty()).then(looking))
+        Self((!forms.is_empty()).then(matcher))
     }
 
     /// `text` with its secrets masked.
@@ -54,7 +54,7 @@ impl Redactor {
 
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = self.0.as_ref().map_or(0, |looking| looking.count);
+        let count = self.0.as_ref().map_or(0, |matcher| matcher.count);
         write!(f, "Redactor({count} forms)")
     }
 }
@@ -68,9 +68,9 @@ pub(super) struct RedactedStream {
 
 impl RedactedStream {
     pub(super) fn new(redactor: Redactor) -> Self {
-        let withholds = redactor.0.as_ref().is_some_and(|looking| looking.withholds);
+        let withholds = redactor.0.as_ref().is_some_and(|matcher| matcher.withholds);
         Self {
-            masker: redactor.0.map(|looking| StreamMasker::new(looking.forms)),
+            masker: redactor.0.map(|matcher| StreamMasker::new(matcher.forms)),
             withheld: withholds.then_some(0),
         }
     }
@@ -115,7 +115,7 @@ mod tests {
         Redactor::new(&secrets)
     }
 
-    fn in_pieces(redactor: &Redactor, text: &[u8], cuts: &[usize]) -> String {
+    fn in_chunks(redactor: &Redactor, text: &[u8], cuts: &[usize]) -> String {
         let (mut out, mut stream) = (Vec::new(), RedactedStream::new(redactor.clone()));
         let mut from = 0;
         for &cut in cuts {
@@ -134,13 +134,13 @@ mod tests {
         let text = b"a hunter2-secret b hunter2-secret-longer c hunter2-secre";
         for cut in 0..text.len() {
             assert_eq!(
-                in_pieces(&redactor, text, &[cut]),
+                in_chunks(&redactor, text, &[cut]),
                 "a *** b *** c ***",
                 "cut at {cut}"
             );
         }
         let each: Vec<usize> = (0..text.len()).collect();
-        assert_eq!(in_pieces(&redactor, text, &each), "a *** b *** c ***");
+        assert_eq!(in_chunks(&redactor, text, &each), "a *** b *** c ***");
     }
 
     #[test]
@@ -172,8 +172,8 @@ mod tests {
             let redactor = redactor(&["abcabd-x", "abcabc"]);
             let mut cuts = cuts;
             cuts.sort_unstable();
-            let whole = in_pieces(&redactor, text.as_bytes(), &[]);
-            let pieces = in_pieces(&redactor, text.as_bytes(), &cuts);
+            let whole = in_chunks(&redactor, text.as_bytes(), &[]);
+            let pieces = in_chunks(&redactor, text.as_bytes(), &cuts);
             prop_assert_eq!(&whole, &pieces);
             prop_assert!(!whole.contains("abcabd-x") && !whole.contains("abcabc"));
         }

@@ -11,7 +11,7 @@ use super::limits::Limits;
 use crate::names::safe_name;
 
 /// Deepest nesting that is looked at below a run's cgroup: agents may make their own.
-const DEPTH: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// A folder of the cgroup file system below which this daemon may make cgroups, named after the
 /// daemon's data folder: two daemons on one machine never touch each other's.
@@ -55,11 +55,6 @@ impl CgroupBase {
         Some(Self { path, enforces })
     }
 
-    /// Whether the kernel itself enforces bounds of processes and memory.
-    pub fn enforces_limits(&self) -> bool {
-        self.enforces
-    }
-
     /// The cgroup of one run.
     pub(super) fn open(&self, run: &str, limits: &Limits) -> io::Result<RunCgroup> {
         let path = self.path.join(safe_name(run));
@@ -72,7 +67,7 @@ impl CgroupBase {
         Ok(cgroup)
     }
 
-    /// The cgroups that are still there from before: runs of a former life of the daemon.
+    /// The cgroups that are still there from before: runs of a previous incarnation of the daemon.
     pub(super) fn existing(&self) -> Vec<RunCgroup> {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -173,7 +168,7 @@ impl RunCgroup {
             visit(&path);
             let entries = fs::read_dir(&path).into_iter().flatten().flatten();
             let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            if depth < DEPTH {
+            if depth < MAX_DEPTH {
                 open.extend(below.map(|entry| (entry.path(), depth + 1)));
             }
         }

@@ -6,14 +6,14 @@ use std::fmt;
 
 use config_core::{Environment, Secret};
 
-/// Variables of the daemon that every agent gets.
-const PASSED: [&str; 10] = [
+/// Variables of the daemon that every agent inherits.
+const INHERITED: [&str; 10] = [
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER",
 ];
 
 /// Variables that no configuration can pass on: secrets of the daemon, and switches that would make
 /// the loader or an interpreter run something else.
-const NEVER: [&str; 8] = [
+const FORBIDDEN: [&str; 8] = [
     "ORCH_WEBHOOK_SECRET",
     "ORCH_ADMIN_TOKEN",
     "CREDENTIALS_DIRECTORY",
@@ -24,8 +24,11 @@ const NEVER: [&str; 8] = [
     "LD_LIBRARY_PATH",
 ];
 
+/// The variable by which processes of a run are known when everything else about them has changed.
+pub(super) const RUN_VARIABLE: &str = "ORCH_RUN_ID";
+
 /// Longest value, in bytes: the kernel takes 128 KiB for one string.
-const LONGEST: usize = 100_000;
+const MAX_VALUE_BYTES: usize = 100_000;
 
 /// Why a child's environment cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +48,7 @@ pub enum EnvironmentError {
     Refused(String),
 }
 
-/// What is told to an agent about its run, as `ORCH_*` variables.
+/// The `ORCH_*` variables of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunVariables {
     /// `ORCH_RUN_ID`.
@@ -80,7 +83,7 @@ impl RunVariables {
     fn list(&self) -> Vec<(&'static str, OsString)> {
         let text = |text: &Option<String>| text.as_ref().map(OsString::from);
         let variables = [
-            (super::pen::RUN_VARIABLE, Some(OsString::from(&self.run))),
+            (RUN_VARIABLE, Some(OsString::from(&self.run))),
             ("ORCH_AGENT", Some(OsString::from(&self.agent))),
             ("ORCH_PROJECT", Some(OsString::from(&self.project))),
             ("ORCH_REPO", text(&self.repo)),
@@ -109,8 +112,8 @@ impl RunVariables {
 pub struct ChildEnvironment(BTreeMap<OsString, OsString>);
 
 impl ChildEnvironment {
-    /// The variables of `daemon` on the allow-list, those named in `passed` (an agent's `pass_env`),
-    /// and what the run is told. Later ones win.
+    /// The variables of `daemon` on the allow-list, those named in `passed` (an agent's
+    /// `pass_env`), and what the run is told. Later ones win.
     ///
     /// # Errors
     /// [`EnvironmentError`] for a name or value that cannot be passed on.
@@ -120,13 +123,13 @@ impl ChildEnvironment {
         run: &RunVariables,
     ) -> Result<Self, EnvironmentError> {
         let mut environment = Self::default();
-        for name in PASSED {
+        for name in INHERITED {
             if let Ok(Some(value)) = daemon.get(name) {
                 environment.put(name, value.into())?;
             }
         }
         for name in passed {
-            if NEVER.contains(&name.as_str()) {
+            if FORBIDDEN.contains(&name.as_str()) {
                 return Err(EnvironmentError::Refused(name.clone()));
             }
             if let Ok(Some(value)) = daemon.get(name) {
@@ -148,7 +151,7 @@ impl ChildEnvironment {
         name: &str,
         value: impl Into<OsString>,
     ) -> Result<Self, EnvironmentError> {
-        if NEVER.contains(&name) {
+        if FORBIDDEN.contains(&name) {
             return Err(EnvironmentError::Refused(name.to_owned()));
         }
         self.put(name, value.into())?;
@@ -172,7 +175,7 @@ impl ChildEnvironment {
         if !starts || !name.bytes().all(allowed) {
             return Err(EnvironmentError::Name(name.to_owned()));
         }
-        if value.len() > LONGEST || value.as_encoded_bytes().contains(&0) {
+        if value.len() > MAX_VALUE_BYTES || value.as_encoded_bytes().contains(&0) {
             return Err(EnvironmentError::Value(name.to_owned()));
         }
         self.0.insert(name.into(), value);
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_daemon_s_secrets_cannot_be_passed_on_by_configuration() {
-        for name in NEVER {
+        for name in FORBIDDEN {
             let wanted = ChildEnvironment::new(&daemon(), &[name.to_owned()], &run());
             assert_eq!(wanted, Err(EnvironmentError::Refused(name.to_owned())));
             assert!(ChildEnvironment::default().with(name, "x").is_err());
@@ -261,7 +264,7 @@ mod tests {
             let wanted = ChildEnvironment::default().with(name, "x");
             assert_eq!(wanted, Err(EnvironmentError::Name(name.to_owned())));
         }
-        for value in ["a\0b".to_owned(), "x".repeat(LONGEST + 1)] {
+        for value in ["a\0b".to_owned(), "x".repeat(MAX_VALUE_BYTES + 1)] {
             let wanted = ChildEnvironment::default().with("A", value);
             assert_eq!(wanted, Err(EnvironmentError::Value("A".into())));
         }

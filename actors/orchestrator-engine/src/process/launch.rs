@@ -9,37 +9,40 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Resource, Rlimit, Signal};
 
-use super::orphans::Leader;
-use super::pen::Pen;
+use super::process_group::ProcessGroup;
+use super::reaper::RegisteredLeader;
 use super::sandbox::find;
 use super::spec::{AgentInput, AgentSpec, StartError};
 
 /// A started program, and the read end of its output.
 #[derive(Debug)]
-pub(super) struct Launched {
+pub(super) struct LaunchedProcess {
     pub(super) child: Child,
-    pub(super) leader: Leader,
+    pub(super) leader: RegisteredLeader,
     /// Standard output and standard error, in the order they were written.
     pub(super) output: PipeReader,
     /// What the sandbox tells of its start and end.
     pub(super) status: Option<PipeReader>,
 }
 
-/// Starts the program of `spec` inside `pen`.
-pub(super) fn launch(spec: &AgentSpec, pen: &Pen) -> Result<Launched, StartError> {
+/// Starts the program of `spec` inside `group`.
+pub(super) fn launch(
+    spec: &AgentSpec,
+    group: &ProcessGroup,
+) -> Result<LaunchedProcess, StartError> {
     let failed = |source| StartError::Program {
         program: spec.program.clone(),
         source,
     };
     let (output, writer) = io::pipe().map_err(StartError::Pipe)?;
-    let (status, told) = if spec.sandbox.tells_status() {
-        let (status, told) = io::pipe().map_err(StartError::Pipe)?;
-        (Some(status), Some(told))
+    let (status, status_writer) = if spec.sandbox.reports_status() {
+        let (status, status_writer) = io::pipe().map_err(StartError::Pipe)?;
+        (Some(status), Some(status_writer))
     } else {
         (None, None)
     };
     let program = program(spec).map_err(failed)?;
-    let number = told.as_ref().map(AsRawFd::as_raw_fd);
+    let number = status_writer.as_ref().map(AsRawFd::as_raw_fd);
     let inside = (program.as_path(), spec.arguments.as_slice());
     let (program, arguments) = spec.sandbox.wrap(&spec.view, &spec.folder, number, inside);
     let mut command = Command::new(program);
@@ -54,7 +57,7 @@ pub(super) fn launch(spec: &AgentSpec, pen: &Pen) -> Result<Launched, StartError
         })
         .stderr(writer.try_clone().map_err(StartError::Pipe)?)
         .stdout(writer);
-    let entrance = pen
+    let entrance = group
         .cgroup()
         .map(super::cgroup::RunCgroup::entrance)
         .transpose();
@@ -62,11 +65,11 @@ pub(super) fn launch(spec: &AgentSpec, pen: &Pen) -> Result<Launched, StartError
         &mut command,
         entrance.map_err(StartError::Confinement)?,
         spec.limits.file_size,
-        told,
+        status_writer,
         spec.sandbox.has_namespace(),
     );
-    let (child, leader) = Leader::start(&mut command).map_err(failed)?;
-    Ok(Launched {
+    let (child, leader) = RegisteredLeader::start(&mut command).map_err(failed)?;
+    Ok(LaunchedProcess {
         child,
         leader,
         output,
@@ -74,7 +77,8 @@ pub(super) fn launch(spec: &AgentSpec, pen: &Pen) -> Result<Launched, StartError
     })
 }
 
-/// The program as a path, where something else has to start it and could not say that it is missing.
+/// The program as a path, where something else has to start it and could not say that it is
+/// missing.
 fn program(spec: &AgentSpec) -> io::Result<PathBuf> {
     if !spec.sandbox.has_namespace() {
         return Ok(spec.program.clone());
@@ -90,8 +94,9 @@ fn program(spec: &AgentSpec) -> io::Result<PathBuf> {
     find(&spec.program, &path, &spec.folder).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// What the child does between fork and exec: it leads a session of its own (and so a group, and has
-/// no terminal), joins its cgroup before the first instruction of the program, and bounds its files.
+/// What the child does between fork and exec: it leads a session of its own (and so a group, and
+/// has no terminal), joins its cgroup before the first instruction of the program, and bounds its
+/// files.
 #[expect(
     unsafe_code,
     reason = "std has no safe way to call setsid and to join a cgroup before exec"
@@ -100,7 +105,7 @@ fn set_apart(
     command: &mut Command,
     entrance: Option<File>,
     file_size: Option<u64>,
-    told: Option<PipeWriter>,
+    status_writer: Option<PipeWriter>,
     tied: bool,
 ) {
     let prepare = move || {
@@ -109,8 +114,8 @@ fn set_apart(
             // The namespace ends with the thread that watches it, and so with this daemon.
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         }
-        if let Some(told) = &told {
-            rustix::io::fcntl_setfd(told, rustix::io::FdFlags::empty())?;
+        if let Some(status_writer) = &status_writer {
+            rustix::io::fcntl_setfd(status_writer, rustix::io::FdFlags::empty())?;
         }
         if let Some(entrance) = &entrance {
             rustix::io::write(entrance, b"0")?;
@@ -131,7 +136,7 @@ fn set_apart(
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes at most
-    // seven system calls through rustix's raw backend; it allocates nothing and takes no lock.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes at
+    // most seven system calls through rustix's raw backend; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(prepare) };
 }

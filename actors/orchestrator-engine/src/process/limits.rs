@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The bounds of one run. `None`: no bound of that kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest life (`max_cpu_seconds`, which is wall-clock time by the contract).
+    /// Longest duration (`max_cpu_seconds`, which is wall-clock time by the contract).
     pub wall: Duration,
     /// Longest time without a byte of output.
     pub stall: Option<Duration>,

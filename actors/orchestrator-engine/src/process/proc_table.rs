@@ -52,9 +52,9 @@ fn parse(pid: Pid, stat: &[u8]) -> Option<ProcessRow> {
     })
 }
 
-/// Whether the environment a process was started with holds `NAME=value`. A process of another user cannot be looked
-/// at: `false`. `None`: it cannot be told now; a process that is just becoming another program shows nothing for that
-/// moment.
+/// Whether the environment a process was started with holds `NAME=value`. A process of another user
+/// cannot be looked at: `false`. `None`: it cannot be told now; a process that is just becoming
+/// another program shows nothing for that moment.
 pub(super) fn has_variable(row: &ProcessRow, assignment: &[u8]) -> Option<bool> {
     let read = fs::read(format!("/proc/{}/environ", row.pid.as_raw_nonzero()));
     match read {

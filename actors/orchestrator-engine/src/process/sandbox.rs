@@ -1,4 +1,5 @@
-//! How far an agent is kept apart from the host: the best that the host allows, tried once at the start.
+//! How far an agent is kept apart from the host: the best that the host allows, tried once at the
+//! start.
 //!
 //! | level | what it is | how it is had |
 //! |---|---|---|
@@ -6,16 +7,17 @@
 //! | `pid_namespace` | its own process table | `unshare` of util-linux |
 //! | `none` | a process of the orchestrator's user | |
 //!
-//! In the first two the namespace's first process is what a kill ends: nothing of the run survives it, whatever it
-//! forks, and a process belongs to a run by descent.
+//! In the first two the namespace's first process is what a kill ends: nothing of the run survives
+//! it, whatever it forks, and a process belongs to a run by descent.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Rights of root that an agent never needs and that lead out: mounts, other processes, devices, the kernel.
-const DROPPED: [&str; 13] = [
+/// Rights of root that an agent never needs and that lead out: mounts, other processes, devices,
+/// the kernel.
+const DROPPED_CAPABILITIES: [&str; 13] = [
     "CAP_SYS_ADMIN",
     "CAP_SYS_PTRACE",
     "CAP_SYS_MODULE",
@@ -32,7 +34,7 @@ const DROPPED: [&str; 13] = [
 ];
 
 /// Runs a program as the child of a first process that forwards nothing and ends with it.
-const FIRST: &str = "\"$@\"; exit \"$?\"";
+const INIT_SCRIPT: &str = "\"$@\"; exit \"$?\"";
 
 /// A level, with what is needed for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +128,7 @@ impl Sandbox {
     }
 
     /// Whether the start is told on a descriptor (bubblewrap's `--json-status-fd`).
-    pub(super) fn tells_status(&self) -> bool {
+    pub(super) fn reports_status(&self) -> bool {
         matches!(self, Self::Bubblewrap(_))
     }
 
@@ -147,7 +149,7 @@ impl Sandbox {
                 ));
                 if rustix::process::geteuid().is_root() {
                     line.extend(
-                        DROPPED
+                        DROPPED_CAPABILITIES
                             .iter()
                             .flat_map(|right| words("--cap-drop").chain([right.into()])),
                     );
@@ -166,7 +168,7 @@ impl Sandbox {
                 line.extend(words(
                     "--pid --fork --kill-child=SIGKILL --mount-proc -- /bin/sh -c",
                 ));
-                line.extend([FIRST.into(), "first".into()]);
+                line.extend([INIT_SCRIPT.into(), "first".into()]);
                 program
             }
         };
@@ -175,7 +177,8 @@ impl Sandbox {
         (outer.clone(), line)
     }
 
-    /// Whether a program that is started this way is in another process table, with `/proc` showing that one.
+    /// Whether a program that is started this way is in another process table, with `/proc` showing
+    /// that one.
     fn canary(&self) -> Result<(), String> {
         let own = std::fs::read_link("/proc/self/ns/pid").map_err(|error| error.to_string())?;
         let ask = [OsString::from("-c"), "readlink /proc/self/ns/pid".into()];
@@ -185,7 +188,8 @@ impl Sandbox {
             None,
             (Path::new("/bin/sh"), &ask),
         );
-        // In a session of its own, as runs are: what it leaves to this process is collected as theirs is.
+        // In a session of its own, as runs are: what it leaves to this process is collected as
+        // theirs is.
         let output = Command::new("setsid")
             .arg("--wait")
             .arg(program)
@@ -199,9 +203,9 @@ impl Sandbox {
         {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         Err(forge_core::text::one_line(
-            &format!("{} {said}", output.status),
+            &format!("{} {stderr}", output.status),
             200,
         ))
     }
@@ -226,7 +230,8 @@ impl View {
                 0 if Path::new(&path).is_dir() => line.extend(["--tmpfs".into(), path]),
                 0 => line.extend(["--ro-bind".into(), "/dev/null".into(), path]),
                 1 => line.extend(["--ro-bind".into(), path.clone(), path]),
-                _ => line.extend(["--bind".into(), path.clone(), path]),
+                // What has gone meanwhile is not needed.
+                _ => line.extend(["--bind-try".into(), path.clone(), path]),
             }
         }
         line
@@ -277,7 +282,7 @@ mod tests {
             .collect();
         assert_eq!(
             shown.join(" "),
-            "--tmpfs /data --bind /data/runs/a /data/runs/a --ro-bind /data/runs/a/prompt.md \
+            "--tmpfs /data --bind-try /data/runs/a /data/runs/a --ro-bind /data/runs/a/prompt.md \
              /data/runs/a/prompt.md --ro-bind /dev/null /tokens.json"
         );
     }

@@ -1,4 +1,5 @@
-//! What bubblewrap tells of a sandbox: its first process once there is one, and the exit code if the program was started.
+//! What bubblewrap tells of a sandbox: its first process once there is one, and the exit code if
+//! the program was started.
 
 use std::io::{BufRead as _, BufReader, PipeReader, Read as _};
 
@@ -6,12 +7,12 @@ use rustix::process::Pid;
 use serde::Deserialize;
 
 /// Longest line, in bytes.
-const LINE: u64 = 4096;
+const MAX_LINE_BYTES: u64 = 4096;
 
 /// The status of one sandbox.
 #[derive(Debug)]
 pub(super) struct SandboxStatus {
-    told: BufReader<PipeReader>,
+    pipe: BufReader<PipeReader>,
     /// The first process of its process table, as this process table names it.
     pub(super) first: Pid,
 }
@@ -24,19 +25,24 @@ struct StartReport {
 
 impl SandboxStatus {
     /// Waits for the first process; an error when there will be none.
-    pub(super) fn of(told: PipeReader) -> Result<Self, ()> {
-        let mut told = BufReader::new(told);
+    pub(super) fn of(pipe: PipeReader) -> Result<Self, ()> {
+        let mut pipe = BufReader::new(pipe);
         let mut line = String::new();
-        (&mut told).take(LINE).read_line(&mut line).map_err(drop)?;
+        (&mut pipe)
+            .take(MAX_LINE_BYTES)
+            .read_line(&mut line)
+            .map_err(drop)?;
         let begun: StartReport = serde_json::from_str(&line).map_err(drop)?;
         let first = Pid::from_raw(begun.child).ok_or(())?;
-        Ok(Self { told, first })
+        Ok(Self { pipe, first })
     }
 
     /// Whether the program was started, once everything has ended.
     pub(super) fn has_run(mut self) -> bool {
         let mut rest = String::new();
-        let read = (&mut self.told).take(LINE).read_to_string(&mut rest);
+        let read = (&mut self.pipe)
+            .take(MAX_LINE_BYTES)
+            .read_to_string(&mut rest);
         read.is_ok() && rest.contains("\"exit-code\"")
     }
 }

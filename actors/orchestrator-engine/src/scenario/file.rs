@@ -4,7 +4,7 @@ use config_core::{Diagnostics, Environment, Input, Item};
 use serde::Serialize;
 
 /// Most steps of one scenario.
-const MOST_STEPS: usize = 200;
+const MAX_STEPS: usize = 200;
 const KINDS: [&str; 5] = ["goto", "click", "type", "expect", "screenshot"];
 
 /// One scenario, checked.
@@ -72,8 +72,8 @@ fn scenario(item: &Item<'_>) -> Option<Scenario> {
         let timeout = fields.optional("timeout_secs", |item| item.integer(1..=120));
         let steps = fields.required("step", |item| {
             let steps = item.non_empty_list("a scenario needs at least one step", step)?;
-            if steps.len() > MOST_STEPS {
-                item.error(format!("a scenario has at most {MOST_STEPS} steps"));
+            if steps.len() > MAX_STEPS {
+                item.error(format!("a scenario has at most {MAX_STEPS} steps"));
             }
             Some(steps)
         });
@@ -185,8 +185,8 @@ mod tests {
         );
     }
 
-    /// Wrong files, and a part of what is said about each.
-    const MISTAKES: [(&str, &str); 9] = [
+    /// Wrong files, and a part of what is error about each.
+    const COMMON_MISTAKES: [(&str, &str); 9] = [
         (
             "base_url = 'http://x'\n[[step]]\ngoto = '/'",
             "missing key `name`",
@@ -215,10 +215,10 @@ mod tests {
 
     #[test]
     fn each_mistake_is_named_with_its_place() {
-        for (text, expected) in MISTAKES {
+        for (text, expected) in COMMON_MISTAKES {
             let text = text.replace("HEAD", "name = 'x'\nbase_url = 'http://x'");
-            let said = read(&text).expect_err(&text);
-            assert!(said.contains(expected), "{text}: {said}");
+            let error = read(&text).expect_err(&text);
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! A file is checked here and handed to the browser's script as JSON, so the script only ever sees
-//! steps that cannot be wrong. It writes `report.json` and the pictures below the run's reports folder,
-//! says a line for each step, and ends with 1 when a scenario failed.
+//! steps that cannot be wrong. It writes `report.json` and the pictures below the run's reports
+//! folder, says a line for each step, and ends with 1 when a scenario failed.
 
 mod file;
 mod plan;

@@ -14,9 +14,9 @@ use crate::names::safe_name;
 /// The script that runs in node, with playwright-core.
 const SCRIPT: &str = include_str!("run.mjs");
 /// Most scenario files.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 /// Largest scenario file, in bytes.
-const LARGEST: u64 = 256 << 10;
+const MAX_FILE_BYTES: u64 = 256 << 10;
 
 /// Prepared files of one run of the browser agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +73,8 @@ struct Plan<'a> {
     scenarios: Vec<(&'a str, &'a Scenario)>,
 }
 
-/// Checks all files of `scenarios`, and writes the script and the plan into `run_folder`; reports go
-/// to `reports/<run>`.
+/// Checks all files of `scenarios`, and writes the script and the plan into `run_folder`; reports
+/// go to `reports/<run>`.
 ///
 /// # Errors
 /// [`PlanError`] with every mistake of every file.
@@ -120,7 +120,7 @@ fn read_all(
     if paths.is_empty() {
         return Err(PlanError::Empty(folder.to_owned()));
     }
-    if paths.len() > MOST_FILES {
+    if paths.len() > MAX_FILES {
         return Err(PlanError::Refused {
             path: folder.to_owned(),
             reason: "more than 500 scenario files",
@@ -147,7 +147,7 @@ fn read_all(
 /// A plain file only: a pipe or a device would be waited for.
 fn bytes(path: &Path) -> Result<Vec<u8>, PlanError> {
     let data = path.symlink_metadata().map_err(at(path))?;
-    if !data.is_file() || data.len() > LARGEST {
+    if !data.is_file() || data.len() > MAX_FILE_BYTES {
         let reason = "not a plain file of at most 256 KiB";
         return Err(PlanError::Refused {
             path: path.to_owned(),

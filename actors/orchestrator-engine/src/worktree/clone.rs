@@ -1,4 +1,5 @@
-//! The repository of one run: an agent's own, made from the mirror before it starts and read back after it has ended.
+//! The repository of one run: an agent's own, made from the mirror before it starts and read back
+//! after it has ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +8,13 @@ use forge_core::CommitSha;
 use git_engine::Git;
 
 use super::error::WorktreeError;
+use super::guard;
 use super::mirror::{ProjectMirror, write_config};
-use super::{Worktree, guard};
+use super::tree::Worktree;
 
-/// What a fresh clone is told, as data.
+/// The configuration of a fresh clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct CloneFacts {
+pub(super) struct CloneConfig {
     /// The address of `origin`, without any secret.
     pub(super) origin: Option<String>,
     /// `user.name` and `user.email` of the project's checkout, where it has its own.
@@ -26,12 +28,13 @@ pub(super) fn inner(worktree: &Worktree) -> PathBuf {
     worktree.folder.join(".git")
 }
 
-/// Makes the clone and checks its files out. Objects are those of the mirror, which the agent reads and does not write.
+/// Makes the clone and checks its files out. Objects are those of the mirror, which the agent reads
+/// and does not write.
 pub(super) fn make(
     git: &Git,
     mirror: &ProjectMirror,
     worktree: &Worktree,
-    facts: &CloneFacts,
+    facts: &CloneConfig,
 ) -> Result<(), WorktreeError> {
     let folder = &worktree.folder;
     fs::create_dir(folder).map_err(WorktreeError::at(folder))?;
@@ -58,12 +61,12 @@ pub(super) fn make(
     Ok(())
 }
 
-/// Before anything is read from a clone whose agent has ended: a real folder, our configuration, our objects. `false`
-/// when it is no repository any more.
+/// Before anything is read from a clone whose agent has ended: a real folder, our configuration,
+/// our objects. `false` when it is no repository any more.
 pub(super) fn tame(
     mirror: &ProjectMirror,
     worktree: &Worktree,
-    facts: &CloneFacts,
+    facts: &CloneConfig,
 ) -> Result<bool, WorktreeError> {
     let inner = inner(worktree);
     let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|data| data.is_dir());
@@ -98,7 +101,7 @@ fn share_objects(inner: &Path, mirror: &ProjectMirror) -> Result<(), WorktreeErr
     fs::write(&path, text).map_err(WorktreeError::at(&path))
 }
 
-fn config(format: &str, facts: &CloneFacts) -> String {
+fn config(format: &str, facts: &CloneConfig) -> String {
     let mut text =
         "[core]\n\tbare = false\n\tfilemode = true\n\tlogallrefupdates = true\n".to_owned();
     text += if format == "sha256" {
@@ -127,7 +130,7 @@ fn quoted(value: &str) -> String {
 }
 
 /// The run's branch, and those of `origin`, for comparisons like `origin/main...HEAD`.
-fn references(worktree: &Worktree, facts: &CloneFacts) -> String {
+fn references(worktree: &Worktree, facts: &CloneConfig) -> String {
     let mut rows = vec![(
         format!("refs/heads/{}", worktree.branch),
         worktree.start.clone(),

@@ -20,7 +20,8 @@ pub(super) fn real_folder_below(root: &Path, folder: &Path) -> Result<(), Worktr
         .ok_or_else(outside)
 }
 
-/// Removes a folder and everything in it; links are removed and never followed. Nothing there is fine.
+/// Removes a folder and everything in it; links are removed and never followed. Nothing there is
+/// fine.
 pub(super) fn remove_tree(path: &Path) -> Result<(), WorktreeError> {
     let first = remove(path);
     let Err(error) = first else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! The orchestrator's own bare mirror of a project: the only repository in which its git runs with a token.
+//! The orchestrator's own bare mirror of a project: the only repository in which its git runs with
+//! a token.
 //!
 //! ```text
 //! forge ──fetch (token)──▶ mirror ──objects──▶ clone of a run (an agent's own `.git`)
@@ -6,31 +7,35 @@
 //!                                └──objects, then one reference file──▶ checkout
 //! ```
 //!
-//! The configuration of the mirror is a constant that is written again before each use. Other repositories are only read
-//! by `git upload-pack`, which is made for repositories that are not trusted, and by processes without any secret; what is
-//! handed to a checkout is written into its object folder under a configuration of ours, and its reference by hand: no git
-//! process ever runs by the configuration of a folder that an agent can write.
+//! The configuration of the mirror is a constant that is written again before each use. Other
+//! repositories are only read by `git upload-pack`, which is made for repositories that are not
+//! trusted, and by processes without any secret; what is handed to a checkout is written into its
+//! object folder under a configuration of ours, and its reference by hand: no git process ever runs
+//! by the configuration of a folder that an agent can write.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use forge_core::{CommitSha, ObjectFormats};
-use git_engine::{Call, Git, GitError, Remote};
+use git_engine::{Call, Git, GitError, References, Remote, TreeLimits};
 use parking_lot::Mutex;
 
 use super::error::WorktreeError;
 use super::guard;
+use super::integrity::{self, Seal};
 
-/// How another repository of this machine is read: exactly the named folder, whoever owns it, any commit of it.
+/// How another repository of this machine is read: exactly the named folder, whoever owns it, any
+/// commit of it.
 const UPLOAD_PACK: &str =
     "git -c 'safe.directory=*' -c uploadpack.allowAnySHA1InWant=true upload-pack --strict";
 /// The same for an `origin` that is a folder, as people write it: with or without its `.git`.
 const UPLOAD_PACK_OF_ORIGIN: &str =
     "git -c 'safe.directory=*' -c uploadpack.allowAnySHA1InWant=true upload-pack";
 
-/// What a fetch is told: no tags, no submodules, no record that others could trip over.
+/// The options of a fetch: no tags, no submodules, no record that others could trip over.
 const FETCH: [&str; 5] = [
     "--quiet",
     "--no-tags",
@@ -39,22 +44,32 @@ const FETCH: [&str; 5] = [
     "--no-auto-maintenance",
 ];
 
+/// The most that an agent's clone lays out.
+const LIMITS: TreeLimits = TreeLimits {
+    entries: 1_000_000,
+    bytes: 16 << 30,
+    depth: 200,
+};
+
 /// A bare repository of ours.
 #[derive(Debug, Clone)]
 pub struct ProjectMirror {
     git: Git,
     folder: PathBuf,
     sha256: bool,
-    lock: Arc<Mutex<()>>,
+    lock: Arc<Mutex<Seal>>,
 }
 
 impl ProjectMirror {
-    /// The mirror in `folder`, made when it is not there yet.
+    /// The mirror in `folder`, made when it is not there yet, and made anew when somebody else has
+    /// written to it: where agents are no more than processes of the same user, nothing but this
+    /// look keeps them from it. Objects stay, since their names are their content; references are
+    /// fetched again.
     pub(super) fn open(
         git: Git,
         folder: PathBuf,
         sha256: bool,
-        lock: Arc<Mutex<()>>,
+        lock: Arc<Mutex<Seal>>,
     ) -> Result<Self, WorktreeError> {
         let mirror = Self {
             git,
@@ -62,10 +77,28 @@ impl ProjectMirror {
             sha256,
             lock,
         };
-        let _writing = mirror.lock.lock();
-        mirror.make(&mirror.folder)?;
-        drop(_writing);
+        mirror.writing(|seal| {
+            if let Some(change) = seal.broken(&mirror.folder, &mirror.config()) {
+                tracing::error!(
+                    event = "worktree.mirror_changed", path = %mirror.folder.display(), change,
+                    "somebody else has written to a mirror: it is made anew"
+                );
+                integrity::clear(&mirror.folder)?;
+            }
+            mirror.make(&mirror.folder)
+        })?;
         Ok(mirror)
+    }
+
+    /// Work that may change references, one at a time.
+    fn writing<T>(
+        &self,
+        work: impl FnOnce(&Seal) -> Result<T, WorktreeError>,
+    ) -> Result<T, WorktreeError> {
+        let mut seal = self.lock.lock();
+        let done = work(&seal);
+        seal.close(&self.folder);
+        done
     }
 
     /// Where it is.
@@ -100,23 +133,26 @@ impl ProjectMirror {
         }
     }
 
-    /// Fetches `from` (a reference or a commit) of the forge to the reference `to`. The only call that holds a token.
+    /// Fetches `from` (a reference or a commit) of the forge to the reference `to`. The only call
+    /// that holds a token.
     ///
     /// # Errors
     /// When the remote cannot be reached, refuses, or has no such thing.
     pub fn fetch(&self, remote: &Remote, from: &str, to: &str) -> Result<(), WorktreeError> {
-        let _writing = self.lock.lock();
-        let mut call = self.call("fetch")?.remote(remote).args(FETCH);
-        if remote.url().scheme() == "file" {
-            call = call.arg(format!("--upload-pack={UPLOAD_PACK_OF_ORIGIN}"));
-        }
-        call.args(["--", remote.url().as_str(), &format!("+{from}:{to}")])
-            .output()?;
-        Ok(())
+        self.writing(|_| {
+            let mut call = self.call("fetch")?.remote(remote).args(FETCH);
+            if remote.url().scheme() == "file" {
+                call = call.arg(format!("--upload-pack={UPLOAD_PACK_OF_ORIGIN}"));
+            }
+            call.args(["--", remote.url().as_str(), &format!("+{from}:{to}")])
+                .output()?;
+            Ok(())
+        })
     }
 
-    /// Fetches from a repository of this machine, given by its inner folder (`.git`, or a bare one); no secret is near.
-    /// With `checked` each object that comes must be as git makes it (`fsck`): no `.git` in a tree, no strange modes.
+    /// Fetches from a repository of this machine, given by its inner folder (`.git`, or a bare
+    /// one); no secret is near. With `checked` each object that comes must be as git makes it
+    /// (`fsck`): no `.git` in a tree, no strange modes.
     ///
     /// # Errors
     /// When it has no such thing, or holds what git refuses.
@@ -126,14 +162,15 @@ impl ProjectMirror {
         specs: &[String],
         checked: bool,
     ) -> Result<(), WorktreeError> {
-        let _writing = self.lock.lock();
-        let call = self.call("fetch")?.own_folders();
-        let call = call
-            .setting(&format!("fetch.fsckObjects={checked}"))
-            .args(FETCH);
-        let call = call.arg(format!("--upload-pack={UPLOAD_PACK}"));
-        call.arg("--").arg(inner).args(specs).output()?;
-        Ok(())
+        self.writing(|_| {
+            let call = self.call("fetch")?.own_folders();
+            let call = call
+                .setting(&format!("fetch.fsckObjects={checked}"))
+                .args(FETCH);
+            let call = call.arg(format!("--upload-pack={UPLOAD_PACK}"));
+            call.arg("--").arg(inner).args(specs).output()?;
+            Ok(())
+        })
     }
 
     /// The commits of all references below `prefix`, by the rest of their names.
@@ -152,10 +189,42 @@ impl ProjectMirror {
 
     /// Points a branch of the mirror at a commit.
     pub(super) fn set(&self, reference: &str, commit: &CommitSha) -> Result<(), WorktreeError> {
-        let _writing = self.lock.lock();
-        let call = self.call("update-ref")?;
-        call.args(["--", reference, commit.as_str()]).output()?;
+        self.writing(|_| {
+            let call = self.call("update-ref")?;
+            call.args(["--", reference, commit.as_str()]).output()?;
+            Ok(())
+        })
+    }
+
+    /// Removes the references below a folder, which are never packed.
+    pub(super) fn forget(&self, references: &str) -> Result<(), WorktreeError> {
+        self.writing(|_| guard::remove_tree(&self.folder.join(references)))
+    }
+
+    /// What a commit would lay out, as far as an agent's clone may.
+    pub(super) fn measure(&self, commit: &CommitSha) -> Result<(), WorktreeError> {
+        write_config(&self.folder, &self.config())?;
+        let call = |what: &str| self.git_call(what);
+        git_engine::tree_size(&call, commit, &LIMITS)?;
         Ok(())
+    }
+
+    /// Tidies the mirror where that is worth it; whether it did. Waits for fetches, and they wait
+    /// for it.
+    ///
+    /// # Errors
+    /// When git fails or takes too long.
+    pub(super) fn housekeep(&self, now: SystemTime) -> Result<bool, WorktreeError> {
+        self.writing(|_| {
+            write_config(&self.folder, &self.config())?;
+            let references = References {
+                pinned: "refs/orch/starts/",
+                // Those of runs are removed as files.
+                pack: false,
+            };
+            let call = |what: &str| self.git_call(what);
+            Ok(git_engine::housekeep(&call, &self.folder, references, now)?)
+        })
     }
 
     pub(super) fn is_ancestor(
@@ -174,8 +243,8 @@ impl ProjectMirror {
         }
     }
 
-    /// Puts a commit of the mirror into another repository of this machine, with everything it needs, and points
-    /// `branch` at it. `known` is a commit that is likely to be there already.
+    /// Puts a commit of the mirror into another repository of this machine, with everything it
+    /// needs, and points `branch` at it. `known` is a commit that is likely to be there already.
     pub(super) fn hand_to(
         &self,
         inner: &Path,
@@ -217,8 +286,12 @@ impl ProjectMirror {
     /// A call in the mirror, by the mirror's own configuration alone.
     fn call(&self, what: &str) -> Result<Call, WorktreeError> {
         write_config(&self.folder, &self.config())?;
+        Ok(self.git_call(what))
+    }
+
+    fn git_call(&self, what: &str) -> Call {
         let call = self.git.call(&self.folder, what);
-        Ok(call.env("GIT_DIR", &self.folder))
+        call.env("GIT_DIR", &self.folder)
     }
 
     fn config(&self) -> String {
@@ -253,7 +326,8 @@ impl Drop for Bench {
     }
 }
 
-/// Makes `config` the whole configuration of a repository, and takes away what would lead elsewhere.
+/// Makes `config` the whole configuration of a repository, and takes away what would lead
+/// elsewhere.
 pub(super) fn write_config(inner: &Path, config: &str) -> Result<(), WorktreeError> {
     for other in ["config.worktree", "commondir", "hooks", "info/attributes"] {
         guard::remove_tree(&inner.join(other))?;
@@ -267,7 +341,8 @@ pub(super) fn write_config(inner: &Path, config: &str) -> Result<(), WorktreeErr
     fs::write(&path, config).map_err(WorktreeError::at(&path))
 }
 
-/// Points a branch of a repository at a commit, as git does it, without running git there: a lock, then a rename.
+/// Points a branch of a repository at a commit, as git does it, without running git there: a lock,
+/// then a rename.
 fn write_reference(inner: &Path, branch: &str, commit: &CommitSha) -> Result<(), WorktreeError> {
     let path = inner.join("refs/heads").join(branch);
     let unsupported = io::Error::new(

@@ -1,4 +1,5 @@
-//! A worktree for each run: a folder, a repository and a branch of its own, and nothing lost or followed.
+//! A worktree for each run: a folder, a repository and a branch of its own, and nothing lost or
+//! followed.
 //!
 //! ```text
 //! mirror: fetched from the forge or the checkout, by our configuration alone (see `mirror`)
@@ -7,31 +8,37 @@
 //! sweep:  the run table says which folders are over; those modified within half an hour stay
 //! ```
 //!
-//! Agents own what is in a worktree, its repository included, and may write to the project's checkout, so nothing of
-//! either is trusted: no git process runs by their configuration, and folders are removed without following links.
+//! Agents own what is in a worktree, its repository included, and may write to the project's
+//! checkout, so nothing of either is trusted: no git process runs by their configuration, and
+//! folders are removed without following links.
 
 mod clone;
 mod error;
+mod gc;
 mod guard;
+mod integrity;
 mod mirror;
 mod settle;
-mod sweep;
+mod tree;
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use forge_core::{AgentName, CommitSha, ObjectFormats, ProjectId, RunId};
+use forge_core::{CommitSha, ObjectFormats, ProjectId, RunId};
 use git_engine::Git;
 use parking_lot::Mutex;
 
 pub use error::WorktreeError;
+pub use gc::{GcOutcome, WorktreeRun};
 pub use mirror::ProjectMirror;
-pub use settle::Settled;
-pub use sweep::{RunState, Swept};
+pub use settle::SettledBranch;
+pub use tree::{Purpose, Worktree};
 
-use self::clone::CloneFacts;
+use self::clone::CloneConfig;
+use self::integrity::Seal;
 use crate::exhaustion;
 use crate::names::safe_name;
 
@@ -43,47 +50,12 @@ pub struct Worktrees {
     /// Where the mirrors are.
     mirrors: PathBuf,
     /// One writer at a time for each repository.
-    locks: Arc<Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>>,
-}
-
-/// What a worktree is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Purpose {
-    /// The project.
-    pub project: ProjectId,
-    /// The agent.
-    pub agent: AgentName,
-    /// The run.
-    pub run: RunId,
-}
-
-/// A worktree that is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worktree {
-    /// The folder the agent works in.
-    pub folder: PathBuf,
-    /// The repository of the project's checkout, which gets the run's branch: its `.git` folder, or a bare one.
-    pub repository: PathBuf,
-    /// The project.
-    pub project: ProjectId,
-    /// Its branch, `orch/<agent>/<run>`.
-    pub branch: String,
-    /// The commit it began with.
-    pub start: CommitSha,
-    /// The run.
-    pub run: RunId,
-}
-
-impl Purpose {
-    /// The branch that all work of the run is on.
-    pub fn branch(&self) -> String {
-        format!("orch/{}/{}", self.agent, self.run)
-    }
+    locks: Arc<Mutex<HashMap<PathBuf, Arc<Mutex<Seal>>>>>,
 }
 
 impl Worktrees {
-    /// Worktrees live in `root/<project>/<run>`, mirrors in `mirrors/<project>.git`; both folders are made. No agent may
-    /// write to `mirrors`.
+    /// Worktrees live in `root/<project>/<run>`, mirrors in `mirrors/<project>.git`; both folders
+    /// are made. No agent may write to `mirrors`.
     ///
     /// # Errors
     /// [`WorktreeError::Io`] when one cannot be made.
@@ -119,14 +91,13 @@ impl Worktrees {
         let inner = self.common_folder(checkout)?;
         let format = self.call(&inner, "rev-parse");
         let format = format.arg("--show-object-format").text()?;
-        let name = format!("{}.git", safe_name(project.as_str()));
-        let folder = self.mirrors.join(name);
+        let folder = self.mirror_folder(project);
         let lock = self.lock(&folder);
         ProjectMirror::open(self.git.clone(), folder, format == "sha256", lock)
     }
 
-    /// Fetches `from` (a reference or a commit) of the project's checkout to the mirror's reference `to`; `false` when
-    /// the checkout has no such thing.
+    /// Fetches `from` (a reference or a commit) of the project's checkout to the mirror's reference
+    /// `to`; `false` when the checkout has no such thing.
     ///
     /// # Errors
     /// When git cannot run.
@@ -145,7 +116,8 @@ impl Worktrees {
         }
     }
 
-    /// Puts a commit of the mirror into the project's checkout, on no branch, so that what runs there can name it.
+    /// Puts a commit of the mirror into the project's checkout, on no branch, so that what runs
+    /// there can name it.
     ///
     /// # Errors
     /// When git cannot run, or the checkout's folders lead elsewhere.
@@ -163,11 +135,35 @@ impl Worktrees {
         mirror.hand_to(&inner, commit, tip.as_ref(), None)
     }
 
-    /// Makes the run's branch at `start` in a clone of its own, and checks it out into the run's folder. A commit that
-    /// the mirror has not got yet comes from the checkout.
+    /// Whether a project has a mirror already.
+    pub fn has_mirror(&self, project: &ProjectId) -> bool {
+        self.mirror_folder(project).join("HEAD").exists()
+    }
+
+    fn mirror_folder(&self, project: &ProjectId) -> PathBuf {
+        let name = format!("{}.git", safe_name(project.as_str()));
+        self.mirrors.join(name)
+    }
+
+    /// Tidies the mirror of a project where that is worth it.
     ///
     /// # Errors
-    /// When the folder is there already, the commit is not, or the disk is full. Nothing is left behind then.
+    /// When git fails or takes too long; it is tried again after a day.
+    pub fn housekeep(
+        &self,
+        project: &ProjectId,
+        checkout: &Path,
+        now: SystemTime,
+    ) -> Result<bool, WorktreeError> {
+        self.mirror(project, checkout)?.housekeep(now)
+    }
+
+    /// Makes the run's branch at `start` in a clone of its own, and checks it out into the run's
+    /// folder. A commit that the mirror has not got yet comes from the checkout.
+    ///
+    /// # Errors
+    /// When the folder is there already, the commit is not, or the disk is full. Nothing is left
+    /// behind then.
     pub fn create(
         &self,
         checkout: &Path,
@@ -197,6 +193,7 @@ impl Worktrees {
         if worktree.folder.symlink_metadata().is_ok() {
             return Err(WorktreeError::Taken(worktree.folder));
         }
+        mirror.measure(start)?;
         let facts = self.facts(&mirror, &worktree.repository)?;
         mirror.set(&worktree.staged("start"), start)?;
         let made = clone::make(&self.git, &mirror, &worktree, &facts);
@@ -216,13 +213,13 @@ impl Worktrees {
         Ok(worktree)
     }
 
-    /// What a clone of the project is told.
-    fn facts(&self, mirror: &ProjectMirror, inner: &Path) -> Result<CloneFacts, WorktreeError> {
+    /// The configuration of a clone of the project.
+    fn facts(&self, mirror: &ProjectMirror, inner: &Path) -> Result<CloneConfig, WorktreeError> {
         let setting = |name: &str| {
             let call = self.call(inner, "config").args(["--local", "--get", name]);
             call.text().ok().filter(|value| !value.is_empty())
         };
-        Ok(CloneFacts {
+        Ok(CloneConfig {
             origin: setting("remote.origin.url").and_then(|url| without_secret(&url)),
             user: [setting("user.name"), setting("user.email")],
             branches: mirror.list("refs/remotes/origin/")?,
@@ -276,8 +273,8 @@ impl Worktrees {
         CommitSha::parse(&text, ObjectFormats::Sha1AndSha256).map_err(|_| none())
     }
 
-    /// A question to a repository of the project, `rev-parse` or `config`: they start no program whatever its
-    /// configuration says, and hold no secret.
+    /// A question to a repository of the project, `rev-parse` or `config`: they start no program
+    /// whatever its configuration says, and hold no secret.
     fn call(&self, repository: &Path, what: &str) -> git_engine::Call {
         debug_assert!(["rev-parse", "config"].contains(&what), "no other call");
         self.git
@@ -286,7 +283,7 @@ impl Worktrees {
             .env("GIT_DIR", repository)
     }
 
-    fn lock(&self, repository: &Path) -> Arc<Mutex<()>> {
+    fn lock(&self, repository: &Path) -> Arc<Mutex<Seal>> {
         let mut locks = self.locks.lock();
         Arc::clone(locks.entry(repository.to_owned()).or_default())
     }
@@ -322,18 +319,5 @@ impl Worktree {
             run: purpose.run.clone(),
             project: purpose.project.clone(),
         })
-    }
-
-    /// A reference of the mirror that is about this run alone, until its worktree is removed.
-    fn staged(&self, name: &str) -> String {
-        format!("refs/orch/runs/{}/{name}", safe_name(self.run.as_str()))
-    }
-
-    /// What the checkout keeps about a worktree of the kind that was made before there was a mirror. Named by git after
-    /// the folder.
-    fn administration(&self) -> PathBuf {
-        self.repository
-            .join("worktrees")
-            .join(safe_name(self.run.as_str()))
     }
 }

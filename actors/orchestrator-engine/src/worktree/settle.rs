@@ -8,11 +8,11 @@ use super::{Worktree, Worktrees, clone};
 use crate::names::safe_name;
 
 /// Most branches of an agent's own that are kept beside the run's.
-const MOST_BRANCHES: usize = 32;
+const MAX_BRANCHES: usize = 32;
 
 /// What a run left in its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct SettledBranch {
     /// The commit the agent ended on.
     pub head: CommitSha,
     /// The branch that holds it.
@@ -24,13 +24,15 @@ pub struct Settled {
 }
 
 impl Worktrees {
-    /// Reads back what the agent committed, into the mirror and from there into the checkout: on the run's branch
-    /// `orch/<agent>/<run>`; commits that this one does not hold on `orch/<agent>/<run>-head` (what `HEAD` named) and
-    /// `orch/<agent>/<run>-<branch>`. An agent that destroyed its repository has committed nothing.
+    /// Reads back what the agent committed, into the mirror and from there into the checkout: on
+    /// the run's branch `orch/<agent>/<run>`; commits that this one does not hold on
+    /// `orch/<agent>/<run>-head` (what `HEAD` named) and `orch/<agent>/<run>-<branch>`. An agent
+    /// that destroyed its repository has committed nothing.
     ///
     /// # Errors
-    /// When git cannot run or refuses what the agent made. What is in the mirror by then stays there.
-    pub fn settle(&self, worktree: &Worktree) -> Result<Settled, WorktreeError> {
+    /// When git cannot run or refuses what the agent made. What is in the mirror by then stays
+    /// there.
+    pub fn settle(&self, worktree: &Worktree) -> Result<SettledBranch, WorktreeError> {
         let mirror = self.mirror(&worktree.project, &worktree.repository)?;
         let facts = self.facts(&mirror, &worktree.repository)?;
         // A previous incarnation of the daemon may have made it: the mirror knows where it began.
@@ -39,7 +41,7 @@ impl Worktrees {
             start: start.unwrap_or_else(|| worktree.start.clone()),
             ..worktree.clone()
         };
-        let nothing = || Settled {
+        let nothing = || SettledBranch {
             head: worktree.start.clone(),
             branch: worktree.branch.clone(),
             changed: false,
@@ -48,7 +50,7 @@ impl Worktrees {
         if !clone::tame(&mirror, worktree, &facts)? {
             return Ok(nothing());
         }
-        let left = Left::read(&mirror, worktree)?;
+        let left = CloneRefs::read(&mirror, worktree)?;
         let plan = left.plan(&mirror, worktree)?;
         for (branch, commit) in &plan.branches {
             mirror.set(&format!("refs/heads/{branch}"), commit)?;
@@ -62,7 +64,7 @@ impl Worktrees {
 }
 
 /// The references of a clone, as they were fetched.
-struct Left {
+struct CloneRefs {
     /// What `HEAD` names.
     head: Option<CommitSha>,
     /// The run's branch.
@@ -75,10 +77,10 @@ struct Left {
 #[derive(Default)]
 struct Plan {
     branches: Vec<(String, CommitSha)>,
-    settled: Option<Settled>,
+    settled: Option<SettledBranch>,
 }
 
-impl Left {
+impl CloneRefs {
     fn read(mirror: &ProjectMirror, worktree: &Worktree) -> Result<Self, WorktreeError> {
         let inner = clone::inner(worktree);
         let heads = worktree.staged("heads/");
@@ -93,7 +95,7 @@ impl Left {
         let mut others = mirror.list(&heads)?;
         let own = others.iter().position(|(name, _)| *name == worktree.branch);
         let own = own.map(|at| others.remove(at).1);
-        others.truncate(MOST_BRANCHES);
+        others.truncate(MAX_BRANCHES);
         Ok(Self { head, own, others })
     }
 
@@ -132,7 +134,7 @@ impl Left {
             let beside = format!("{}-{}", worktree.branch, safe_name(&name).replace('~', "-"));
             plan.branches.push((beside, commit));
         }
-        plan.settled = Some(Settled {
+        plan.settled = Some(SettledBranch {
             changed: head != *start,
             head,
             branch,

@@ -7,12 +7,12 @@ use orchestrator_engine::process::{
     StopCause,
 };
 
-use crate::support::{Yard, alive, limits, wait_for_output};
+use crate::support::{ProcessTestBed, alive, limits, wait_for_output};
 
 #[test]
 fn an_agent_that_ends_by_itself_gives_its_exit_code_and_all_of_its_output() {
-    let yard = Yard::best();
-    let (ended, text) = yard.run("echo one; echo two >&2; echo three; exit 7", limits());
+    let test_bed = ProcessTestBed::best();
+    let (ended, text) = test_bed.run("echo one; echo two >&2; echo three; exit 7", limits());
     assert_eq!(
         (ended.cause, ended.end),
         (EndCause::Exited, ProcessEnd::Code(7))
@@ -23,7 +23,7 @@ fn an_agent_that_ends_by_itself_gives_its_exit_code_and_all_of_its_output() {
     );
     assert_eq!((ended.survivors, ended.unkillable.len()), (0, 0));
     assert!(ended.output.complete && ended.log_error.is_none());
-    let (ended, _) = yard.run("kill -9 $$", limits());
+    let (ended, _) = test_bed.run("kill -9 $$", limits());
     assert_eq!(
         (ended.cause, ended.end),
         (EndCause::Exited, ProcessEnd::Signal(9))
@@ -32,14 +32,14 @@ fn an_agent_that_ends_by_itself_gives_its_exit_code_and_all_of_its_output() {
 
 #[test]
 fn the_environment_is_the_allow_list_and_the_run() {
-    let (_, text) = Yard::best().run("env | cut -d= -f1 | sort | tr '\\n' ' '", limits());
+    let (_, text) = ProcessTestBed::best().run("env | cut -d= -f1 | sort | tr '\\n' ' '", limits());
     assert_eq!(text, "ORCH_AGENT ORCH_PROJECT ORCH_RUN_ID PATH PWD ");
 }
 
 #[test]
 fn a_session_a_group_and_no_terminal_of_its_own() {
     let script = "read -r line < /proc/$$/stat; set -- ${line##*) }; echo $$ $3 $4; (: < /dev/tty) 2> /dev/null || echo none";
-    let (_, text) = Yard::best().run(script, limits());
+    let (_, text) = ProcessTestBed::best().run(script, limits());
     let words: Vec<&str> = text.split_whitespace().collect();
     assert!(
         words[0] == words[1] && words[1] == words[2] && words[3] == "none",
@@ -49,19 +49,19 @@ fn a_session_a_group_and_no_terminal_of_its_own() {
 
 #[test]
 fn a_prompt_is_read_to_its_end_and_need_not_be_read() {
-    let yard = Yard::best();
+    let test_bed = ProcessTestBed::best();
     let prompt = "é$(id)`x`\n".repeat(50_000);
     for (script, expected) in [
         ("wc -c", prompt.len().to_string()),
         ("exec <&-; echo done", "done".to_owned()),
     ] {
-        let mut prepared = yard.shell(script, limits());
+        let mut prepared = test_bed.shell(script, limits());
         prepared.spec.input = AgentInput::Text(prompt.clone().into_bytes());
         let log = prepared.log_folder.clone();
-        assert_eq!(yard.start(prepared).run().end, ProcessEnd::Code(0));
+        assert_eq!(test_bed.start(prepared).run().end, ProcessEnd::Code(0));
         assert_eq!(crate::support::text(&log).trim(), expected);
     }
-    let (_, text) = yard.run("cat; echo end", limits());
+    let (_, text) = test_bed.run("cat; echo end", limits());
     assert_eq!(text, "end\n", "without a prompt the input is at its end");
 }
 
@@ -71,7 +71,7 @@ fn the_wall_clock_ends_a_run() {
         wall: Duration::from_millis(400),
         ..limits()
     };
-    let (ended, text) = Yard::best().run("echo begun; sleep TOKEN", limits);
+    let (ended, text) = ProcessTestBed::best().run("echo begun; sleep TOKEN", limits);
     assert_eq!(
         (ended.cause, ended.end),
         (EndCause::WallClock, ProcessEnd::Signal(15))
@@ -85,30 +85,30 @@ fn o15_silence_ends_a_run_whatever_it_waits_for() {
         stall: Some(Duration::from_millis(400)),
         ..limits()
     };
-    let yard = Yard::best();
+    let test_bed = ProcessTestBed::best();
     for script in [
         "exec >&- 2>&-; sleep TOKEN",
         "echo 'password: '; sleep TOKEN",
         "(: < /dev/tty) || sleep TOKEN",
         "kill -STOP $$",
     ] {
-        let (ended, _) = yard.run(script, stall.clone());
+        let (ended, _) = test_bed.run(script, stall.clone());
         assert_eq!(ended.cause, EndCause::Stalled, "{script}");
     }
     let busy = "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done";
-    let (ended, _) = yard.run(busy, stall);
+    let (ended, _) = test_bed.run(busy, stall);
     assert_eq!(ended.cause, EndCause::Exited, "output keeps it alive");
 }
 
 #[test]
 fn a_stop_ends_it_at_once_and_the_first_cause_counts() {
-    let yard = Yard::best();
-    let prepared = yard.shell(
+    let test_bed = ProcessTestBed::best();
+    let prepared = test_bed.shell(
         "trap 'echo bye; exit 3' TERM; echo ready; sleep TOKEN & wait",
         limits(),
     );
     let (log, token) = (prepared.log_folder.clone(), prepared.token.clone());
-    let agent = yard.start(prepared);
+    let agent = test_bed.start(prepared);
     let stopper = agent.stopper();
     let thread = std::thread::spawn(move || agent.run());
     wait_for_output(&log, "ready");
@@ -128,53 +128,53 @@ fn a_stop_ends_it_at_once_and_the_first_cause_counts() {
 
 #[test]
 fn a_stop_before_the_run_is_watched_is_not_lost() {
-    let yard = Yard::best();
-    let agent = yard.start(yard.shell("sleep TOKEN", limits()));
+    let test_bed = ProcessTestBed::best();
+    let agent = test_bed.start(test_bed.shell("sleep TOKEN", limits()));
     assert!(agent.stopper().stop(StopCause::Cancelled));
     assert_eq!(agent.run().cause, EndCause::Stopped(StopCause::Cancelled));
 }
 
 #[test]
 fn o14_a_fork_bomb_and_a_memory_hog_are_ended_and_named() {
-    let yard = Yard::best();
+    let test_bed = ProcessTestBed::best();
     let few = Limits {
         processes: Some(40),
         ..limits()
     };
     let bomb = "bomb() { bomb | bomb & sleep TOKEN; }; bomb";
-    let (ended, _) = yard.run(bomb, few);
+    let (ended, _) = test_bed.run(bomb, few);
     assert_eq!(ended.cause, EndCause::Exhausted(Resource::Processes));
     assert_eq!(ended.unkillable, [0; 0]);
     let little = Limits {
         memory: Some(64 << 20),
         ..limits()
     };
-    let (ended, _) = yard.run("tail /dev/zero", little);
+    let (ended, _) = test_bed.run("tail /dev/zero", little);
     assert_eq!(ended.cause, EndCause::Exhausted(Resource::Memory));
     assert_eq!(ended.end, ProcessEnd::Signal(9));
 }
 
 #[test]
 fn o14_a_folder_filled_with_files_or_bytes_ends_the_run() {
-    let yard = Yard::best();
+    let test_bed = ProcessTestBed::best();
     let files = Limits {
         folder_files: Some(1000),
         ..limits()
     };
     let many = "mkdir d; i=0; while :; do : > d/$i; i=$((i+1)); done";
-    let (ended, _) = yard.run(many, files);
+    let (ended, _) = test_bed.run(many, files);
     assert_eq!(ended.cause, EndCause::Exhausted(Resource::FolderFiles));
     let bytes = Limits {
         folder_bytes: Some(4 << 20),
         ..limits()
     };
-    let (ended, _) = yard.run("head -c 16M /dev/zero > big; sleep TOKEN", bytes);
+    let (ended, _) = test_bed.run("head -c 16M /dev/zero > big; sleep TOKEN", bytes);
     assert_eq!(ended.cause, EndCause::Exhausted(Resource::FolderBytes));
     let file = Limits {
         file_size: Some(1 << 20),
         ..limits()
     };
-    let (ended, _) = yard.run("head -c 16M /dev/zero > big", file);
+    let (ended, _) = test_bed.run("head -c 16M /dev/zero > big", file);
     assert_eq!(
         ended.cause,
         EndCause::Exited,
@@ -185,13 +185,13 @@ fn o14_a_folder_filled_with_files_or_bytes_ends_the_run() {
 
 #[test]
 fn what_cannot_be_started_is_an_error_and_leaves_nothing() {
-    let yard = Yard::best();
+    let test_bed = ProcessTestBed::best();
     for (program, folder) in [
         ("/no/such/program", None),
         ("/etc/passwd", None),
         ("/bin/sh", Some("/no/such/folder")),
     ] {
-        let mut prepared = yard.shell("true", limits());
+        let mut prepared = test_bed.shell("true", limits());
         prepared.spec.program = program.into();
         prepared.spec.folder = folder.map_or(prepared.spec.folder, Into::into);
         let again = AgentSpec {
@@ -199,13 +199,13 @@ fn what_cannot_be_started_is_an_error_and_leaves_nothing() {
             folder: "/".into(),
             ..prepared.spec.clone()
         };
-        let refused = RunningAgent::start(prepared.spec, &yard.confinement, prepared.log);
+        let refused = RunningAgent::start(prepared.spec, &test_bed.confinement, prepared.log);
         assert!(
             matches!(refused, Err(StartError::Program { .. })),
             "{program}"
         );
-        let log = yard.shell("true", limits()).log;
-        let agent = RunningAgent::start(again, &yard.confinement, log).unwrap();
+        let log = test_bed.shell("true", limits()).log;
+        let agent = RunningAgent::start(again, &test_bed.confinement, log).unwrap();
         assert_eq!(
             agent.run().end,
             ProcessEnd::Code(0),
@@ -216,13 +216,13 @@ fn what_cannot_be_started_is_an_error_and_leaves_nothing() {
 
 #[test]
 fn o12_an_agent_that_ignores_sigterm_is_gone_after_the_grace_time() {
-    let yard = Yard::best();
-    let prepared = yard.shell(
+    let test_bed = ProcessTestBed::best();
+    let prepared = test_bed.shell(
         "trap '' TERM; echo ready; while :; do sleep 0.05; done",
         limits(),
     );
     let log = prepared.log_folder.clone();
-    let agent = yard.start(prepared);
+    let agent = test_bed.start(prepared);
     let stopper = agent.stopper();
     let thread = std::thread::spawn(move || agent.run());
     wait_for_output(&log, "ready");

@@ -3,7 +3,7 @@
 use orchestrator_engine::output::{LogSizes, Redactor};
 use orchestrator_engine::process::{EndCause, ProcessEnd};
 
-use crate::support::{Yard, limits, text};
+use crate::support::{ProcessTestBed, limits, text};
 
 /// Resident memory of this process, in bytes: now, or the most there ever was.
 fn memory(which: &str) -> u64 {
@@ -19,16 +19,16 @@ fn memory(which: &str) -> u64 {
 
 #[test]
 fn f11_a_gigabyte_of_output_is_kept_head_and_tail_within_16_mib_of_memory() {
-    let yard = Yard::best();
+    let test_bed = ProcessTestBed::best();
     let secret = config_core::Secret::new("sk-flood-1234567890".to_owned());
     let sizes = LogSizes {
         head: 1 << 20,
         tail: 1 << 20,
     };
     let script = "echo the beginning; head -c 1073741824 /dev/zero; echo; echo key sk-flood-1234567890; echo the end";
-    let prepared = yard.shell_with(script, limits(), Redactor::new([&secret]), sizes);
+    let prepared = test_bed.shell_with(script, limits(), Redactor::new([&secret]), sizes);
     let log = prepared.log_folder.clone();
-    let agent = yard.start(prepared);
+    let agent = test_bed.start(prepared);
     let before = memory("VmHWM");
     let ended = agent.run();
     let grown = memory("VmHWM").saturating_sub(before);

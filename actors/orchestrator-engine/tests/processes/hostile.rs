@@ -1,13 +1,13 @@
-//! F10: agents that do not want to end. Each round: gone at grace + 2 s, and nothing survives. The bound is kept by a
-//! machine that has the time (`HOSTILE_ROUNDS=1000` with nothing beside it); in the test run, which shares its
-//! processors with everything else, an end only has to come.
+//! F10: agents that do not want to end. Each round: gone at grace + 2 s, and nothing survives. The
+//! bound is kept by a machine that has the time (`HOSTILE_ROUNDS=1000` with nothing beside it); in
+//! the test run, which shares its processors with everything else, an end only has to come.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use orchestrator_engine::process::{Confinement, Limits, StopCause};
 
-use crate::support::{Yard, alive, limits, wait_for_output};
+use crate::support::{ProcessTestBed, alive, limits, wait_for_output};
 
 /// What each agent does once it has written `ready`. None ends by itself within the test.
 const AGENTS: [(&str, &str); 8] = [
@@ -48,7 +48,7 @@ const WITHOUT_A_TRACE: (&str, &str) = (
     "(env -i setsid sh -c 'sleep TOKEN & exec sleep TOKEN' &) ; echo ready; sleep TOKEN",
 );
 
-fn round(yard: &Yard, name: &str, script: &str) -> Result<(), String> {
+fn round(test_bed: &ProcessTestBed, name: &str, script: &str) -> Result<(), String> {
     let limits = Limits {
         memory: Some(256 << 20),
         ..limits()
@@ -57,9 +57,9 @@ fn round(yard: &Yard, name: &str, script: &str) -> Result<(), String> {
         Some(_) => limits.grace + Duration::from_secs(2),
         None => limits.grace + Duration::from_secs(30),
     };
-    let prepared = yard.shell(script, limits);
+    let prepared = test_bed.shell(script, limits);
     let (log, token) = (prepared.log_folder.clone(), prepared.token.clone());
-    let agent = yard.start(prepared);
+    let agent = test_bed.start(prepared);
     let stopper = agent.stopper();
     let thread = std::thread::spawn(move || agent.run());
     wait_for_output(&log, "ready");
@@ -74,7 +74,7 @@ fn round(yard: &Yard, name: &str, script: &str) -> Result<(), String> {
 }
 
 /// `rounds` rounds over all agents, four at a time: runs share a machine in real life too.
-fn rounds(yard: &Yard, agents: &[(&str, &str)], rounds: usize) {
+fn rounds(test_bed: &ProcessTestBed, agents: &[(&str, &str)], rounds: usize) {
     let next = Mutex::new((0..rounds).map(|round| agents[round % agents.len()]));
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -87,7 +87,7 @@ fn rounds(yard: &Yard, agents: &[(&str, &str)], rounds: usize) {
                     failed
                         .lock()
                         .unwrap()
-                        .extend(round(yard, name, script).err());
+                        .extend(round(test_bed, name, script).err());
                 }
             });
         }
@@ -112,30 +112,30 @@ fn wanted(usual: usize) -> usize {
 
 #[test]
 fn f10_hostile_agents_are_gone_with_a_cgroup() {
-    let yard = Yard::best();
-    if !matches!(yard.confinement, Confinement::Cgroup(_)) {
+    let test_bed = ProcessTestBed::best();
+    if !matches!(test_bed.confinement, Confinement::Cgroup(_)) {
         println!("this host has no writable cgroup v2: the rounds are run by the scan only");
         return;
     }
     let mut agents = AGENTS.to_vec();
     agents.push(WITHOUT_A_TRACE);
-    rounds(&yard, &agents, wanted(72));
+    rounds(&test_bed, &agents, wanted(72));
 }
 
 #[test]
 fn f10_hostile_agents_are_gone_without_a_cgroup() {
-    rounds(&Yard::scan(), &AGENTS, wanted(48));
+    rounds(&ProcessTestBed::scan(), &AGENTS, wanted(48));
 }
 
 #[test]
 fn o13_a_daemon_left_behind_is_ended_and_counted() {
-    for yard in [Yard::best(), Yard::scan()] {
-        let prepared = yard.shell(
+    for test_bed in [ProcessTestBed::best(), ProcessTestBed::scan()] {
+        let prepared = test_bed.shell(
             "setsid sh -c 'sleep TOKEN & (sleep TOKEN &)' > /dev/null 2>&1; echo done",
             limits(),
         );
         let token = prepared.token.clone();
-        let ended = yard.start(prepared).run();
+        let ended = test_bed.start(prepared).run();
         assert_eq!(alive(&token), [""; 0]);
         assert!(ended.survivors >= 2, "{ended:?}");
         assert!(ended.took < Duration::from_secs(10));

@@ -8,7 +8,7 @@
 mod ends;
 mod flood;
 mod hostile;
-mod leftovers;
+mod previous_runs;
 mod secrets;
 mod support;
 mod walls;

@@ -4,7 +4,7 @@ use config_core::Secret;
 use orchestrator_engine::output::{LogSizes, Redactor};
 use orchestrator_engine::process::ProcessEnd;
 
-use crate::support::{Yard, limits, text};
+use crate::support::{ProcessTestBed, limits, text};
 
 /// Prints its secret in five encodings, in one write and byte by byte.
 const SCRIPT: &str = r#"
@@ -47,17 +47,18 @@ fn planted() -> Vec<String> {
 
 #[test]
 fn twelve_secrets_in_five_encodings_are_masked() {
-    let yard = Yard::best();
+    let test_bed = ProcessTestBed::best();
     let secrets = planted();
     assert_eq!(secrets.len(), 12);
     let hidden: Vec<Secret<String>> = secrets.iter().cloned().map(Secret::new).collect();
     let redactor = Redactor::new(&hidden);
     for secret in &secrets {
-        let mut prepared = yard.shell_with(SCRIPT, limits(), redactor.clone(), LogSizes::default());
+        let mut prepared =
+            test_bed.shell_with(SCRIPT, limits(), redactor.clone(), LogSizes::default());
         prepared.spec.input =
             orchestrator_engine::process::AgentInput::Text(secret.clone().into_bytes());
         let log = prepared.log_folder.clone();
-        let ended = yard.start(prepared).run();
+        let ended = test_bed.start(prepared).run();
         assert_eq!(ended.end, ProcessEnd::Code(0));
         let text = text(&log);
         assert!(text.contains("finished"), "{text}");

@@ -15,7 +15,7 @@ use orchestrator_engine::process::{
 use tempfile::TempDir;
 
 /// A place for runs, and how they are confined.
-pub(crate) struct Yard {
+pub(crate) struct ProcessTestBed {
     pub(crate) folder: TempDir,
     pub(crate) confinement: Confinement,
     pub(crate) sandbox: Sandbox,
@@ -40,7 +40,7 @@ fn unique() -> String {
     )
 }
 
-impl Yard {
+impl ProcessTestBed {
     /// The best confinement of this host.
     pub(crate) fn best() -> Self {
         Self {

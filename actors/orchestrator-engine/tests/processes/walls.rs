@@ -4,11 +4,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use orchestrator_engine::process::{
-    Confinement, EndCause, Leftover, Limits, ProcessEnd, Sandbox, StartError, StopCause, View,
-    end_leftover,
+    Confinement, EndCause, Limits, PreviousRun, ProcessEnd, Sandbox, StartError, StopCause, View,
+    end_previous_run,
 };
 
-use crate::support::{Yard, alive, limits, text, wait_for_output};
+use crate::support::{ProcessTestBed, alive, limits, text, wait_for_output};
 
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -29,10 +29,10 @@ fn walls() -> Vec<Sandbox> {
     }
 }
 
-fn yard(sandbox: &Sandbox) -> Yard {
-    Yard {
+fn test_bed(sandbox: &Sandbox) -> ProcessTestBed {
+    ProcessTestBed {
         sandbox: sandbox.clone(),
-        ..Yard::scan()
+        ..ProcessTestBed::scan()
     }
 }
 
@@ -48,10 +48,10 @@ fn t4_an_agent_reads_no_other_process_s_environment() {
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
-    let open = Yard::scan().run(READS_ENVIRONMENTS, limits()).1;
+    let open = ProcessTestBed::scan().run(READS_ENVIRONMENTS, limits()).1;
     let seen: Vec<String> = walls()
         .iter()
-        .map(|wall| yard(wall).run(READS_ENVIRONMENTS, limits()).1)
+        .map(|wall| test_bed(wall).run(READS_ENVIRONMENTS, limits()).1)
         .collect();
     daemon.kill().unwrap();
     daemon.wait().unwrap();
@@ -64,7 +64,8 @@ fn t4_an_agent_reads_no_other_process_s_environment() {
     }
 }
 
-/// Double fork, a session of its own and an empty environment, in the ways that survived ten of ten.
+/// Double fork, a session of its own and an empty environment, in the ways that survived ten of
+/// ten.
 const SURVIVES: &str = "(env -i setsid sh -c 'trap \"\" TERM; sleep TOKEN & exec sleep TOKEN' >/dev/null 2>&1 &)\n\
     (setsid env -i sh -c '(setsid sleep TOKEN >/dev/null 2>&1 &)' &)\n\
     env -i setsid setsid sh -c 'while :; do sleep 0.TOKEN; done' >/dev/null 2>&1 &\n";
@@ -73,11 +74,11 @@ const SURVIVES: &str = "(env -i setsid sh -c 'trap \"\" TERM; sleep TOKEN & exec
 fn t4_nothing_survives_an_agent_without_a_cgroup() {
     for wall in walls() {
         for round in 0..10 {
-            let yard = yard(&wall);
+            let test_bed = test_bed(&wall);
             let script = format!("{SURVIVES}echo ready; [ {round} -gt 4 ] || exit 0; sleep TOKEN");
-            let prepared = yard.shell(&script, limits());
+            let prepared = test_bed.shell(&script, limits());
             let (log, token) = (prepared.log_folder.clone(), prepared.token.clone());
-            let agent = yard.start(prepared);
+            let agent = test_bed.start(prepared);
             let stopper = agent.stopper();
             let watched = std::thread::scope(|scope| {
                 let thread = scope.spawn(|| {
@@ -101,12 +102,12 @@ fn t4_copied_run_ids_end_nobody_else() {
     let mut levels = walls();
     levels.push(Sandbox::off());
     for wall in levels {
-        let yard = yard(&wall);
+        let test_bed = test_bed(&wall);
         let few = Limits {
             processes: Some(20),
             ..limits()
         };
-        let victim = yard.shell(
+        let victim = test_bed.shell(
             "echo ready; until [ -e ../go ]; do sleep 0.02; done; sleep 1",
             few,
         );
@@ -115,19 +116,19 @@ fn t4_copied_run_ids_end_nobody_else() {
             "i=0; while [ $i -lt 20 ]; do ORCH_RUN_ID={run} sleep TOKEN & \
              (ORCH_RUN_ID={run} setsid sleep TOKEN >/dev/null 2>&1 &) ; i=$((i+1)); done; echo ready; sleep TOKEN"
         );
-        let hostile = yard.shell(&script, limits());
+        let hostile = test_bed.shell(&script, limits());
         let (hostile_log, token) = (hostile.log_folder.clone(), hostile.token.clone());
         let (sender, stopper) = std::sync::mpsc::channel();
         let ended = std::thread::scope(|scope| {
-            let victim = scope.spawn(|| yard.start(victim).run());
+            let victim = scope.spawn(|| test_bed.start(victim).run());
             wait_for_output(&log, "ready");
             let hostile = scope.spawn(|| {
-                let agent = yard.start(hostile);
+                let agent = test_bed.start(hostile);
                 sender.send(agent.stopper()).unwrap();
                 agent.run()
             });
             wait_for_output(&hostile_log, "ready");
-            std::fs::write(yard.folder.path().join("go"), "").unwrap();
+            std::fs::write(test_bed.folder.path().join("go"), "").unwrap();
             let ended = victim.join().unwrap();
             stopper.recv().unwrap().stop(StopCause::Cancelled);
             hostile.join().unwrap();
@@ -139,7 +140,8 @@ fn t4_copied_run_ids_end_nobody_else() {
             "{}",
             wall.level()
         );
-        // Those that carry the victim's id were ended with it, where nothing better is known of them.
+        // Those that carry the victim's id were ended with it, where nothing better is known of
+        // them.
         assert_eq!(alive(&token), [""; 0], "{}", wall.level());
     }
 }
@@ -151,8 +153,8 @@ fn t4_a_sandbox_hides_what_is_the_orchestrators_own() {
         println!("bubblewrap does not work here: {:?}", best.shortfall());
         return;
     }
-    let yard = yard(&best);
-    let root = yard.folder.path().canonicalize().unwrap();
+    let test_bed = test_bed(&best);
+    let root = test_bed.folder.path().canonicalize().unwrap();
     let data = root.join("data");
     let other = data.join("worktrees/other");
     std::fs::create_dir_all(&other).unwrap();
@@ -166,7 +168,7 @@ fn t4_a_sandbox_hides_what_is_the_orchestrators_own() {
     let script = "cat ../../../agent_tokens.json; cat ../other/work ../../store.redb; grep -rs PLANTED ../../..; \
         umount ../../.. ../.. 2>/dev/null; mount -t proc proc /proc 2>/dev/null; cat ../../store.redb; \
         cat mine; echo new > made; ls ..";
-    let mut prepared = yard.shell(script, limits());
+    let mut prepared = test_bed.shell(script, limits());
     prepared.spec.folder = own.clone();
     prepared.spec.view = View {
         hidden: vec![data.clone(), tokens],
@@ -174,7 +176,7 @@ fn t4_a_sandbox_hides_what_is_the_orchestrators_own() {
         readable: Vec::new(),
     };
     let log = prepared.log_folder.clone();
-    yard.start(prepared).run();
+    test_bed.start(prepared).run();
     let said = text(&log);
     assert!(!said.contains("PLANTED"), "{said}");
     assert!(said.contains("my own file"), "{said}");
@@ -185,8 +187,8 @@ fn t4_a_sandbox_hides_what_is_the_orchestrators_own() {
 #[test]
 fn t4_leftovers_of_a_killed_daemon_are_ended_by_the_first_process() {
     for wall in walls() {
-        let yard = yard(&wall);
-        let prepared = yard.shell(&format!("{SURVIVES}echo ready; sleep TOKEN"), limits());
+        let test_bed = test_bed(&wall);
+        let prepared = test_bed.shell(&format!("{SURVIVES}echo ready; sleep TOKEN"), limits());
         let (run, log, token) = (
             prepared.spec.run.to_string(),
             prepared.log_folder.clone(),
@@ -195,15 +197,15 @@ fn t4_leftovers_of_a_killed_daemon_are_ended_by_the_first_process() {
         let (sender, mark) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let agent = yard.start(prepared);
-                sender.send(agent.mark().clone()).unwrap();
+                let agent = test_bed.start(prepared);
+                sender.send(agent.key().clone()).unwrap();
                 agent.run()
             });
             wait_for_output(&log, "ready");
             let mark = mark.recv().unwrap();
-            let ended = end_leftover(&Confinement::Scan, &run, Some(&mark));
+            let ended = end_previous_run(&Confinement::Scan, &run, Some(&mark));
             assert!(
-                matches!(ended, Leftover::Ended(_)),
+                matches!(ended, PreviousRun::Ended(_)),
                 "{}: {ended:?}",
                 wall.level()
             );
@@ -216,13 +218,13 @@ fn t4_leftovers_of_a_killed_daemon_are_ended_by_the_first_process() {
 #[test]
 fn t4_a_program_that_is_not_there_is_said_before_there_is_a_sandbox() {
     for wall in walls() {
-        let yard = yard(&wall);
-        let mut prepared = yard.shell("true", limits());
+        let test_bed = test_bed(&wall);
+        let mut prepared = test_bed.shell("true", limits());
         prepared.spec.program = "/nonexistent/agent".into();
         let spec = prepared.spec;
         let failed = orchestrator_engine::process::RunningAgent::start(
             spec,
-            &yard.confinement,
+            &test_bed.confinement,
             prepared.log,
         );
         assert!(
@@ -230,13 +232,13 @@ fn t4_a_program_that_is_not_there_is_said_before_there_is_a_sandbox() {
             "{failed:?}"
         );
         // Exit codes and time limits are those of the agent.
-        let (ended, _) = yard.run("exit 3", limits());
+        let (ended, _) = test_bed.run("exit 3", limits());
         assert_eq!((ended.end, ended.not_run), (ProcessEnd::Code(3), false));
         let short = Limits {
             wall: Duration::from_millis(300),
             ..limits()
         };
-        let (ended, said) = yard.run(
+        let (ended, said) = test_bed.run(
             "trap 'echo asked; exit 7' TERM; while :; do sleep 0.02; done",
             short,
         );

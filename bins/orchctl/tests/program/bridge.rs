@@ -1,4 +1,5 @@
-//! A scripted orchestrator: the receiver and the admin bridge, with the shapes of orchestrator-core.
+//! A scripted orchestrator: the receiver and the admin bridge, with the shapes of
+//! orchestrator-core.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,8 +8,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use forge_core::{WebhookHeaders, WebhookSecrets};
 use orchestrator_core::admin::{
-    AcceptedView, CancelReply, ExitView, Outcome, ProjectView, PromptView, QueueView, RejectedView,
-    RunView, StatusView, WebhookReply,
+    AcceptedView, CancelReply, ExitView, ProjectView, PromptView, QueueView, RejectedView, RunView,
+    StatusView, WebhookOutcome, WebhookReply,
 };
 use serde_json::{Value, json};
 
@@ -141,14 +142,14 @@ fn webhook(request: &HttpRequest, body: &[u8], script: &mut Script) -> HttpRespo
     script.seen.push(body);
     let mut reply = WebhookReply {
         delivery: "d-1".into(),
-        outcome: Outcome::Accepted,
+        outcome: WebhookOutcome::Accepted,
         dispatches: vec![],
         rejected: vec![],
         reason: None,
         detail: None,
     };
     if let Some(reason) = script.rejected {
-        reply.outcome = Outcome::Rejected;
+        reply.outcome = WebhookOutcome::Rejected;
         reply.rejected.push(RejectedView {
             agent,
             reason: reason.into(),

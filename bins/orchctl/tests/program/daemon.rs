@@ -15,7 +15,7 @@ use crate::{code, command, err, out};
 pub(crate) const SECRET: &str = "shared-secret-of-all-0123456789";
 pub(crate) const OWN_SECRET: &str = "own-secret-of-tools-0123456789";
 pub(crate) const TOKEN: &str = "token-of-the-admin-bridge";
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 const AGENTS: &str = r#"
 [mentions]
@@ -169,7 +169,7 @@ impl Site {
     }
 
     /// The standard output of a command that ends with `expected`.
-    pub(crate) fn told(&self, daemon: &Daemon, args: &[&str], expected: i32) -> String {
+    pub(crate) fn printed(&self, daemon: &Daemon, args: &[&str], expected: i32) -> String {
         let output = self.ask(daemon, args);
         let said = format!("{args:?}: {} {}", out(&output), err(&output));
         assert_eq!(code(&output), expected, "{said}");
@@ -179,7 +179,7 @@ impl Site {
     /// The same with `--format json`.
     pub(crate) fn json(&self, daemon: &Daemon, args: &[&str], expected: i32) -> Value {
         let all: Vec<&str> = args.iter().copied().chain(["--format=json"]).collect();
-        let text = self.told(daemon, &all, expected);
+        let text = self.printed(daemon, &all, expected);
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{args:?}: {error}: {text}"))
     }
 
@@ -191,7 +191,7 @@ impl Site {
 
     /// The run once it is in this state.
     pub(crate) fn in_state(&self, daemon: &Daemon, run: &str, state: &str) -> Value {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TEST_TIMEOUT;
         loop {
             let view = self.json(daemon, &["show", run], 0);
             if view["state"] == state {
@@ -206,7 +206,7 @@ impl Site {
 impl Daemon {
     fn wait_until_it_listens(&mut self) {
         let mut seen = Vec::new();
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TEST_TIMEOUT;
         let address = |line: &Value, name: &str| {
             let text = line[name].as_str().or(line["fields"][name].as_str())?;
             let bare = text.trim_start_matches("http://").trim_end_matches('/');
@@ -260,7 +260,8 @@ fn git(folder: &Path, args: &[&str]) {
     assert!(status.is_ok_and(|status| status.success()), "git {args:?}");
 }
 
-/// The daemon's program, which cargo puts beside the program under test when the whole workspace is tested.
+/// The daemon's program, which cargo puts beside the program under test when the whole workspace is
+/// tested.
 fn orchestrator() -> PathBuf {
     let path = Path::new(env!("CARGO_BIN_EXE_orchctl")).with_file_name("orchestrator");
     assert!(

@@ -47,7 +47,7 @@ impl Remote {
     }
 
     /// Whatever orchctl keeps while it runs.
-    fn left_behind(&self) -> Vec<String> {
+    fn stale_files(&self) -> Vec<String> {
         let names = fs::read_dir(self.folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -74,7 +74,7 @@ fn o11_a_trigger_goes_through_ssh_and_no_secret_stands_on_a_command_line() {
         "one connection for both addresses"
     );
     assert_eq!(remote.bridge.script.lock().unwrap().exposed, None);
-    assert_eq!(remote.left_behind(), [""; 0]);
+    assert_eq!(remote.stale_files(), [""; 0]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn o10_nothing_of_the_command_line_reaches_a_shell() {
         assert_eq!(code(&remote.ask(&["status", address], &[])), 2, "{address}");
     }
     assert!(!pwned.exists());
-    assert_eq!(remote.left_behind(), [""; 0], "a refusal leaves nothing");
+    assert_eq!(remote.stale_files(), [""; 0], "a refusal leaves nothing");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_machine_that_cannot_be_reached_or_does_not_let_us_in_is_said() {
         &[("TMPDIR", text(remote.folder.path()))],
     );
     assert_eq!(code(&no_ssh), 6);
-    assert_eq!(remote.left_behind(), [""; 0], "a failure leaves nothing");
+    assert_eq!(remote.stale_files(), [""; 0], "a failure leaves nothing");
 }
 
 #[test]
@@ -237,5 +237,5 @@ fn a_followed_log_comes_through_ssh_and_the_tunnel_is_taken_down() {
         "{}",
         err(&failed)
     );
-    assert_eq!(remote.left_behind(), [""; 0]);
+    assert_eq!(remote.stale_files(), [""; 0]);
 }

@@ -1,4 +1,5 @@
-//! Every command against the real daemon: on this machine by a socket and a port, and through a real SSH server.
+//! Every command against the real daemon: on this machine by a socket and a port, and through a
+//! real SSH server.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -12,12 +13,12 @@ use crate::{code, err, orchctl, out, text};
 fn every_question_is_answered_for_people_and_programs() {
     let site = Site::new();
     let daemon = site.start();
-    let told = |args: &[&str], expected: i32| site.told(&daemon, args, expected);
+    let printed = |args: &[&str], expected: i32| site.printed(&daemon, args, expected);
     let json = |args: &[&str], expected: i32| site.json(&daemon, args, expected);
 
-    assert!(told(&["status"], 0).contains("running 0\n"));
+    assert!(printed(&["status"], 0).contains("running 0\n"));
     assert_eq!(json(&["status"], 0)["main_project"], "main");
-    let list = told(&["list"], 0);
+    let list = printed(&["list"], 0);
     assert!(
         list.contains("tools    helper") && list.contains("disabled"),
         "{list}"
@@ -25,19 +26,19 @@ fn every_question_is_answered_for_people_and_programs() {
     let agents = json(&["list", "--project", "tools"], 0);
     assert_eq!(agents["agents"].as_array().unwrap().len(), 1);
     assert_eq!(
-        told(&["runs"], 4).lines().count(),
+        printed(&["runs"], 4).lines().count(),
         1,
         "the head of the table"
     );
     assert_eq!(json(&["runs"], 4)["runs"], serde_json::json!([]));
 
-    let queued = told(&["trigger", "greeter", "--context", "by hand"], 0);
+    let queued = printed(&["trigger", "greeter", "--context", "by hand"], 0);
     let run = queued.split_whitespace().next().unwrap().to_owned();
     assert!(queued.ends_with("main/greeter is queued\n"), "{queued}");
-    assert_eq!(told(&["logs", "-f", &run], 0), "hello\nto the world\n");
+    assert_eq!(printed(&["logs", "-f", &run], 0), "hello\nto the world\n");
     site.in_state(&daemon, &run, "exited");
-    assert!(told(&["show", &run], 0).contains("exit       success, code 0"));
-    assert_eq!(told(&["logs", &run, "--tail", "1"], 0), "to the world\n");
+    assert!(printed(&["show", &run], 0).contains("exit       success, code 0"));
+    assert_eq!(printed(&["logs", &run, "--tail", "1"], 0), "to the world\n");
     assert_eq!(json(&["logs", &run], 0)["text"], "hello\nto the world\n");
     let runs = json(&["runs", "--agent", "greeter", "--state", "exited"], 0);
     assert_eq!(runs["runs"][0]["id"], *run);
@@ -51,11 +52,11 @@ fn every_question_is_answered_for_people_and_programs() {
         site.in_state(&daemon, &again, "exited")["exit"]["class"],
         "success"
     );
-    let events = told(&["events"], 0);
+    let events = printed(&["events"], 0);
     let mut names = ["run.queued", "agent.spawned", "agent.exited"].iter();
     assert!(names.all(|name| events.contains(name)), "{events}");
     let args = ["events", "--after", "0", "--limit", "1", "--format=json"];
-    let first: serde_json::Value = serde_json::from_str(&told(&args, 0)).unwrap();
+    let first: serde_json::Value = serde_json::from_str(&printed(&args, 0)).unwrap();
     assert_eq!(
         (&first["seq"], &first["event"]),
         (&1.into(), &"run.queued".into())
@@ -68,43 +69,43 @@ fn every_question_is_answered_for_people_and_programs() {
 fn every_order_is_answered_for_people_and_programs() {
     let site = Site::new();
     let daemon = site.start();
-    let told = |args: &[&str], expected: i32| site.told(&daemon, args, expected);
+    let printed = |args: &[&str], expected: i32| site.printed(&daemon, args, expected);
     let json = |args: &[&str], expected: i32| site.json(&daemon, args, expected);
 
     assert_eq!(
-        told(&["pause", "main"], 0),
+        printed(&["pause", "main"], 0),
         "main is paused: its runs wait\n"
     );
     let held = site.trigger(&daemon, "greeter");
-    let shown = told(&["show", &held], 0);
+    let shown = printed(&["show", &held], 0);
     assert!(shown.contains("state      queued"), "{shown}");
     assert_eq!(json(&["cancel", &held], 0)["state"], "cancelled");
-    assert!(told(&["cancel", &held], 1).contains("is over already (cancelled)"));
+    assert!(printed(&["cancel", &held], 1).contains("is over already (cancelled)"));
     assert_eq!(json(&["resume", "main"], 0)["paused"], false);
 
     let slow = site.trigger(&daemon, "slow");
     site.in_state(&daemon, &slow, "running");
-    assert!(told(&["status"], 0).contains("main/slow"));
-    assert!(told(&["retry", &slow], 1).is_empty(), "it goes on");
-    assert!(told(&["cancel", &slow], 0).contains("is being ended"));
+    assert!(printed(&["status"], 0).contains("main/slow"));
+    assert!(printed(&["retry", &slow], 1).is_empty(), "it goes on");
+    assert!(printed(&["cancel", &slow], 0).contains("is being ended"));
     assert_eq!(
         site.in_state(&daemon, &slow, "cancelled")["reason"],
         "cancelled_by_operator"
     );
 
-    assert!(told(&["prompt", "writer"], 0).contains("Write well."));
+    assert!(printed(&["prompt", "writer"], 0).contains("Write well."));
     assert_eq!(
         json(&["prompt", "helper", "--project", "tools"], 0)["agent"],
         "helper"
     );
-    assert!(told(&["check"], 0).ends_with("the configuration is valid\n"));
-    let warned = told(&["check"], 0);
+    assert!(printed(&["check"], 0).ends_with("the configuration is valid\n"));
+    let warned = printed(&["check"], 0);
     let expected = "orchestrator.toml: warning: there is no `[forge]`: no status and no comment is posted\n   = help: ";
     assert!(warned.contains(expected), "{warned}");
     assert_eq!(json(&["reload"], 0)["valid"], true);
     site.configure("bogus = 1");
     assert_eq!(json(&["check"], 1)["diagnostics"][0]["line"], 7);
-    let wrong = told(&["reload"], 1);
+    let wrong = printed(&["reload"], 1);
     assert!(
         wrong.starts_with("orchestrator.toml:7:1: error: unknown key `bogus`"),
         "{wrong}"
@@ -238,8 +239,8 @@ fn the_port_wants_its_token_and_a_project_its_own_secret() {
     let own = ask(&trigger, &[token, ("ORCH_WEBHOOK_SECRET", OWN_SECRET)]);
     assert_eq!(code(&own), 0, "{}", err(&own));
     // From the files, each project's own is found.
-    site.told(&daemon, &trigger, 0);
-    site.told(&daemon, &["trigger", "greeter", "--wait"], 0);
+    site.printed(&daemon, &trigger, 0);
+    site.printed(&daemon, &["trigger", "greeter", "--wait"], 0);
 }
 
 /// The same over SSH: tunnels to the socket and the receiver, the secrets read there.
@@ -263,23 +264,23 @@ fn o11_everything_works_through_a_real_ssh_server() {
         orchctl(&all, &[("TMPDIR", text(site.folder.path()))])
     };
     let ask = |args: &[&str]| ask_at(&socket, args);
-    let told = |args: &[&str], expected: i32| {
+    let printed = |args: &[&str], expected: i32| {
         let output = ask(args);
         let said = format!("{args:?}: {} {}", err(&output), sshd.log());
         assert_eq!(code(&output), expected, "{said}");
         out(&output)
     };
-    assert!(told(&["status"], 0).contains("running 0"));
-    assert!(told(&["trigger", "greeter", "--wait"], 0).contains("success"));
-    told(&["trigger", "failing", "--wait"], 3);
-    told(&["trigger", "helper", "--project=tools", "--wait"], 0);
-    let slow = told(&["trigger", "slow"], 0);
+    assert!(printed(&["status"], 0).contains("running 0"));
+    assert!(printed(&["trigger", "greeter", "--wait"], 0).contains("success"));
+    printed(&["trigger", "failing", "--wait"], 3);
+    printed(&["trigger", "helper", "--project=tools", "--wait"], 0);
+    let slow = printed(&["trigger", "slow"], 0);
     let slow = slow.split_whitespace().next().unwrap();
     site.in_state(&daemon, slow, "running");
-    told(&["cancel", slow], 0);
-    assert_eq!(told(&["logs", "-f", slow], 0), "begun\n");
+    printed(&["cancel", slow], 0);
+    assert_eq!(printed(&["logs", "-f", slow], 0), "begun\n");
     let list: serde_json::Value =
-        serde_json::from_str(&told(&["runs", "--format=json"], 0)).unwrap();
+        serde_json::from_str(&printed(&["runs", "--format=json"], 0)).unwrap();
     assert_eq!(list["runs"].as_array().unwrap().len(), 4);
     for args in [
         &["list"][..],
@@ -292,7 +293,7 @@ fn o11_everything_works_through_a_real_ssh_server() {
         &["check"],
         &["reload"],
     ] {
-        assert!(!told(args, 0).is_empty(), "{args:?}");
+        assert!(!printed(args, 0).is_empty(), "{args:?}");
     }
     let relative = ask_at("./admin.sock", &["status"]);
     assert_eq!(code(&relative), 2, "{}", err(&relative));

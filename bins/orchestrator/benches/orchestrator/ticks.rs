@@ -1,4 +1,5 @@
-//! Ticks over queues of several lengths, with the caps of the contract: 3 starts a tick, 8 at a time.
+//! Ticks over queues of several lengths, with the caps of the contract: 3 starts a tick, 8 at a
+//! time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use config_core::{Environment, UnknownKeys};
 use forge_core::{Event, ObjectFormats, WebhookHeaders};
 use git_engine::Git;
 use orchestrator_actors::load::{SystemHost, load};
-use orchestrator_actors::messages::{AdmitFound, GetStatus, Reconcile, Tick};
-use orchestrator_actors::{OrchestratorService, Parts, Shared};
+use orchestrator_actors::messages::{AdmitFound, GetStatus, Tick};
+use orchestrator_actors::{OrchestratorService, OrchestratorSetup};
 use orchestrator_core::config::check;
 use orchestrator_engine::process::Confinement;
 use store::{Options, Store};
@@ -35,14 +36,13 @@ pub(crate) fn measure() {
 }
 
 async fn one(folder: &Path, queued: usize) -> String {
-    let shared = shared(folder);
-    let store = shared.store().clone();
-    let mut service = OrchestratorService::new(shared.clone());
+    let mut service = service(folder);
+    let store = service.store.clone();
     let supervisor = std::mem::replace(&mut service.supervisor, SupervisorSpec::new("nothing"));
     let root = Root::start(SupervisorSpec::root("bench").supervisor(supervisor));
     service.intake.ready().await;
     service.dispatcher.ready().await;
-    service.desk.ready().await;
+    service.operator_api.ready().await;
     for id in 0..queued / MENTIONS {
         let body = serde_json::to_vec(&comment(id as u64, MENTIONS)).expect("JSON");
         let event = Event::parse(&WebhookHeaders::collect([]), &body, ObjectFormats::Sha1);
@@ -59,23 +59,23 @@ async fn one(folder: &Path, queued: usize) -> String {
     }
     let (mut ticks, mut looks) = (Vec::new(), Vec::new());
     for round in 0..TICKS + 10 {
-        let before = shared.standing().ticks;
+        let before = service.view.ticks().count;
         service.dispatcher.ask(Tick).await.expect("a tick");
-        let standing = shared.standing();
-        assert!(standing.ticks > before);
+        let stats = service.view.ticks();
+        assert!(stats.count > before);
         let began = Instant::now();
         service
-            .desk
+            .operator_api
             .ask(GetStatus)
             .await
-            .expect("the desk")
+            .expect("the operator API")
             .expect("the store");
         // The first ticks start what may start, and read everything once.
         if round >= 10 {
-            ticks.push(standing.last_tick_took);
+            ticks.push(stats.last_took);
             looks.push(began.elapsed());
         }
-        let _ = service.dispatcher.tell(Reconcile);
+        service.ticks.request();
     }
     ticks.sort();
     looks.sort();
@@ -91,7 +91,7 @@ async fn one(folder: &Path, queued: usize) -> String {
     )
 }
 
-fn shared(folder: &Path) -> Shared {
+fn service(folder: &Path) -> OrchestratorService {
     let repository = folder.join("repo");
     let made = std::process::Command::new("git")
         .args(["init", "--quiet"])
@@ -118,7 +118,7 @@ fn shared(folder: &Path) -> Shared {
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         })
     };
-    Shared::new(Parts {
+    OrchestratorService::new(OrchestratorSetup {
         store: Store::open(&folder.join("data"), &Options::new("orchestrator")).expect("a store"),
         config: checked.config,
         config_path: path,

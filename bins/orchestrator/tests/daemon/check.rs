@@ -137,6 +137,32 @@ fn v2_an_origin_with_a_token_in_it_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn t3_an_origin_by_ssh_without_a_forge_is_told_of() {
+    let site = Site::new("", AGENT);
+    let set = |origin: &str| {
+        let repo = site.path("repo");
+        crate::harness::git(&repo, &["config", "remote.origin.url", origin]);
+        let (code, _, err) = check(&site, &[]);
+        assert_eq!(code, Some(0), "{err}");
+        err
+    };
+    for origin in [
+        "git@git.example.org:acme/main.git",
+        "ssh://git@git.example.org/acme/main.git",
+    ] {
+        let err = set(origin);
+        assert!(
+            err.contains("is reached by ssh") && err.contains("add `[forge]`"),
+            "{err}"
+        );
+    }
+    for origin in ["https://git.example.org/acme/main.git", "/srv/git/main.git"] {
+        let err = set(origin);
+        assert!(!err.contains("is reached by ssh"), "{origin}: {err}");
+    }
+}
+
+#[test]
 fn v13_what_the_start_or_the_first_run_would_refuse_is_refused() {
     let top = "admin_listen = \"127.0.0.1:3999\"\nadmin_token = \"a-token-of-the-tests-0123\"";
     let site = Site::new(top, AGENT);

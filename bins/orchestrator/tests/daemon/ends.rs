@@ -47,7 +47,7 @@ fn settled(daemon: &Daemon) {
 }
 
 /// The reason is in the record, the journal and the status's description.
-fn said_everywhere(daemon: &Daemon, forge: &Forge, run: &str, reason: &str) {
+fn logged_everywhere(daemon: &Daemon, forge: &Forge, run: &str, reason: &str) {
     let record = daemon.run(run);
     assert_eq!(record["reason"], reason, "{record}");
     assert_eq!(record["ended"], true);
@@ -94,18 +94,18 @@ fn what_ends_before_its_time_says_why_and_leaves_no_status_pending() {
     // Closed while it runs; opened again with the same head; cancelled.
     open(1, "closed", &shas[1]);
     daemon.ended(&newer);
-    said_everywhere(&daemon, &forge, &newer, "pull_request_closed");
+    logged_everywhere(&daemon, &forge, &newer, "pull_request_closed");
     assert_eq!(daemon.run(&first)["reason"], "superseded");
     let again = run_of(&open(1, "reopened", &shas[1]), "checker");
     daemon.wait_for_run(&again, |run| run["state"] == "running");
     daemon.post(&format!("/admin/runs/{again}/cancel"));
     daemon.ended(&again);
-    said_everywhere(&daemon, &forge, &again, "cancelled_by_operator");
+    logged_everywhere(&daemon, &forge, &again, "cancelled_by_operator");
     // O19: closed before it was started.
     daemon.post("/admin/projects/main/pause");
     let waiting = run_of(&open(2, "opened", &shas[2]), "checker");
     open(2, "closed", &shas[2]);
-    said_everywhere(&daemon, &forge, &waiting, "pull_request_closed");
+    logged_everywhere(&daemon, &forge, &waiting, "pull_request_closed");
     // The agent is gone before its turn.
     let orphan = run_of(&open(3, "opened", &shas[3]), "checker");
     let without = AGENTS.split("[[agents]]").skip(2);
@@ -118,7 +118,7 @@ fn what_ends_before_its_time_says_why_and_leaves_no_status_pending() {
     assert_eq!(daemon.post("/admin/reload")["valid"], true);
     daemon.post("/admin/projects/main/resume");
     daemon.ended(&orphan);
-    said_everywhere(&daemon, &forge, &orphan, "agent_removed");
+    logged_everywhere(&daemon, &forge, &orphan, "agent_removed");
     // Who is on no allow-list.
     let listed = format!("{table}{}{AGENTS}", fan_out("allow = [\"carol\"]"));
     site.configure("", &format!("{}{listed}", second(&site)));
@@ -127,7 +127,7 @@ fn what_ends_before_its_time_says_why_and_leaves_no_status_pending() {
     assert_eq!(reply["rejected"][0]["reason"], "not_allowed", "{reply}");
     let runs = daemon.get("/admin/runs?state=rejected&limit=1");
     let run = runs["runs"][0]["id"].as_str().expect("a record").to_owned();
-    said_everywhere(&daemon, &forge, &run, "not_allowed");
+    logged_everywhere(&daemon, &forge, &run, "not_allowed");
     // Names that are none here, or elsewhere.
     for (id, mention, reason) in [
         (1, "@orch:nobody", "unknown_agent"),

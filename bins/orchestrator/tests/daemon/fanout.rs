@@ -198,29 +198,3 @@ fn f14_a_removed_status_is_repaired() {
     forge.forget(&sha);
     wait_until("the repair", built);
 }
-
-/// Pull requests that were opened and closed while nobody listened.
-#[test]
-fn pull_requests_that_were_missed_are_found_by_asking() {
-    let forge = Forge::start();
-    let top = "tick_interval_secs = 1";
-    let site = Site::new(
-        top,
-        &format!("{}[mentions]\npoll_modulo = 1\n{AGENTS}", forge.table()),
-    );
-    let sha = site.commit("one");
-    let listed = json!([{
-        "number": 4, "title": "T", "body": "", "state": "open", "draft": false, "merged": false, "user": {"login": "alice"},
-        "html_url": "http://f/4", "updated_at": "2026-11-21T10:00:00Z",
-        "head": {"ref": "topic", "sha": sha, "repo": {"full_name": "acme/main"}},
-        "base": {"ref": "main", "sha": site.head(), "repo": {"full_name": "acme/main"}},
-    }]);
-    let daemon = site.start();
-    wait_until("the first poll", || {
-        daemon.get("/admin/status")["ticks"].as_u64() > Some(1)
-    });
-    forge.list_pulls(listed);
-    wait_until("its fan-out", || {
-        forge.state(&sha, "orch/build").as_deref() == Some("success")
-    });
-}

@@ -1,4 +1,4 @@
-//! A scripted forge: takes statuses and comments, remembers them, and lists what it is told to.
+//! A scripted forge: takes statuses and comments, and remembers them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-/// What it was told and is asked for.
+/// What was posted, and what it replies.
 #[derive(Debug, Default)]
-struct Told {
+struct ForgeState {
     /// Commit, context, state; in the order of their arrival.
     statuses: Vec<(String, String, String)>,
     comments: Vec<(String, String)>,
@@ -19,9 +19,6 @@ struct Told {
     permissions: BTreeMap<String, String>,
     /// Descriptions of statuses: context and text.
     descriptions: Vec<(String, String)>,
-    /// Comments and pull requests it lists.
-    listed_comments: Value,
-    listed_pulls: Value,
     /// What comments were posted with.
     tokens: Hidden,
 }
@@ -39,26 +36,22 @@ impl std::fmt::Debug for Hidden {
 /// The forge; its thread ends with the process.
 pub(crate) struct Forge {
     port: u16,
-    told: Arc<Mutex<Told>>,
+    state: Arc<Mutex<ForgeState>>,
 }
 
 impl Forge {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let told = Arc::new(Mutex::new(Told {
-            listed_comments: json!([]),
-            listed_pulls: json!([]),
-            ..Told::default()
-        }));
-        let shared = Arc::clone(&told);
+        let state = Arc::new(Mutex::new(ForgeState::default()));
+        let shared = Arc::clone(&state);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let told = Arc::clone(&shared);
-                std::thread::spawn(move || while answer(&stream, &told).is_some() {});
+                let state = Arc::clone(&shared);
+                std::thread::spawn(move || while answer(&stream, &state).is_some() {});
             }
         });
-        Self { port, told }
+        Self { port, state }
     }
 
     /// The `[forge]` table.
@@ -77,20 +70,20 @@ impl Forge {
 
     /// What the next post is answered with, and a header line of it.
     pub(crate) fn plan(&self, status: u16, header: &str) {
-        let mut told = self.told.lock().expect("not poisoned");
-        told.planned.push_back((status, header.to_owned()));
+        let mut state = self.state.lock().expect("not poisoned");
+        state.planned.push_back((status, header.to_owned()));
     }
 
     /// What a user may do; empty: the forge cannot say.
     pub(crate) fn permit(&self, login: &str, word: &str) {
-        let mut told = self.told.lock().expect("not poisoned");
-        told.permissions.insert(login.to_owned(), word.to_owned());
+        let mut state = self.state.lock().expect("not poisoned");
+        state.permissions.insert(login.to_owned(), word.to_owned());
     }
 
     /// The last description of a status.
     pub(crate) fn description(&self, context: &str) -> Option<String> {
-        let told = self.told.lock().expect("not poisoned");
-        let mut of = told
+        let state = self.state.lock().expect("not poisoned");
+        let mut of = state
             .descriptions
             .iter()
             .rev()
@@ -100,21 +93,13 @@ impl Forge {
 
     /// Everything that was posted, as text.
     pub(crate) fn everything(&self) -> String {
-        format!("{:?}", self.told.lock().expect("not poisoned"))
-    }
-
-    pub(crate) fn list_comments(&self, comments: Value) {
-        self.told.lock().expect("not poisoned").listed_comments = comments;
-    }
-
-    pub(crate) fn list_pulls(&self, pulls: Value) {
-        self.told.lock().expect("not poisoned").listed_pulls = pulls;
+        format!("{:?}", self.state.lock().expect("not poisoned"))
     }
 
     /// The states of one status, in the order they were posted.
     pub(crate) fn states(&self, sha: &str, context: &str) -> Vec<String> {
-        let told = self.told.lock().expect("not poisoned");
-        let same = told
+        let state = self.state.lock().expect("not poisoned");
+        let same = state
             .statuses
             .iter()
             .filter(|(of, name, _)| of == sha && name == context);
@@ -128,17 +113,17 @@ impl Forge {
 
     /// What the last comment was posted with.
     pub(crate) fn last_token(&self) -> String {
-        let told = self.told.lock().expect("not poisoned");
-        told.tokens.0.last().cloned().unwrap_or_default()
+        let state = self.state.lock().expect("not poisoned");
+        state.tokens.0.last().cloned().unwrap_or_default()
     }
 
     pub(crate) fn comments(&self) -> Vec<(String, String)> {
-        self.told.lock().expect("not poisoned").comments.clone()
+        self.state.lock().expect("not poisoned").comments.clone()
     }
 
     /// Forgets a status, as if somebody had removed it.
     pub(crate) fn forget(&self, sha: &str) {
-        self.told
+        self.state
             .lock()
             .expect("not poisoned")
             .statuses
@@ -147,7 +132,7 @@ impl Forge {
 }
 
 /// Serves one request; `None` when the connection is over.
-fn answer(stream: &TcpStream, told: &Mutex<Told>) -> Option<()> {
+fn answer(stream: &TcpStream, state: &Mutex<ForgeState>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
@@ -173,13 +158,13 @@ fn answer(stream: &TcpStream, told: &Mutex<Told>) -> Option<()> {
     reader.read_exact(&mut body).ok()?;
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     if method == "POST" && path.ends_with("/comments") {
-        told.lock().expect("not poisoned").tokens.0.push(token);
+        state.lock().expect("not poisoned").tokens.0.push(token);
     }
     let (status, header, reply) = reply(
         &method,
         &path,
         &body,
-        &mut told.lock().expect("not poisoned"),
+        &mut state.lock().expect("not poisoned"),
     );
     let reply = reply.to_string();
     let mut stream = stream;
@@ -192,41 +177,42 @@ fn answer(stream: &TcpStream, told: &Mutex<Told>) -> Option<()> {
 }
 
 /// Status, one more header line, and the body.
-fn reply(method: &str, path: &str, body: &Value, told: &mut Told) -> (u16, String, Value) {
+fn reply(method: &str, path: &str, body: &Value, state: &mut ForgeState) -> (u16, String, Value) {
     if method == "POST"
-        && let Some((status, header)) = told.planned.pop_front()
+        && let Some((status, header)) = state.planned.pop_front()
     {
         return (status, header, json!({"message": "planned"}));
     }
-    let (status, reply) = answer_of(method, path, body, told);
+    let (status, reply) = answer_of(method, path, body, state);
     (status, String::new(), reply)
 }
 
-fn answer_of(method: &str, path: &str, body: &Value, told: &mut Told) -> (u16, Value) {
+fn answer_of(method: &str, path: &str, body: &Value, state: &mut ForgeState) -> (u16, Value) {
     let path = path.split('?').next().unwrap_or_default();
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     if method == "POST" && path.contains("/statuses/") {
         let sha = path.rsplit('/').next().unwrap_or_default().to_owned();
-        told.statuses.push((sha, text("context"), text("state")));
-        told.descriptions
+        state.statuses.push((sha, text("context"), text("state")));
+        state
+            .descriptions
             .push((text("context"), text("description")));
-        let id = told.statuses.len();
+        let id = state.statuses.len();
         return (
             201,
             json!({"id": id, "status": text("state"), "context": text("context"), "description": "", "target_url": ""}),
         );
     }
     if method == "POST" && path.ends_with("/comments") {
-        told.comments.push((path.to_owned(), text("body")));
+        state.comments.push((path.to_owned(), text("body")));
         return (
             201,
-            json!({"id": told.comments.len(), "body": text("body"), "user": {"login": "orch-bot"},
+            json!({"id": state.comments.len(), "body": text("body"), "user": {"login": "orch-bot"},
             "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:00Z", "html_url": "", "issue_url": ""}),
         );
     }
     if let Some(rest) = path.split("/collaborators/").nth(1) {
         let login = rest.split('/').next().unwrap_or_default();
-        return match told.permissions.get(login).map(String::as_str) {
+        return match state.permissions.get(login).map(String::as_str) {
             Some("") => (500, json!({"message": "planned"})),
             Some(word) => (200, json!({"permission": word, "role_name": word})),
             None => (200, json!({"permission": "write", "role_name": "write"})),
@@ -237,7 +223,7 @@ fn answer_of(method: &str, path: &str, body: &Value, told: &mut Told) -> (u16, V
     }
     if path.ends_with("/statuses") {
         let sha = path.rsplit('/').nth(1).unwrap_or_default();
-        let listed = told
+        let listed = state
             .statuses
             .iter()
             .enumerate()
@@ -247,14 +233,8 @@ fn answer_of(method: &str, path: &str, body: &Value, told: &mut Told) -> (u16, V
             .collect();
         return (200, json!(listed));
     }
-    if path.ends_with("/issues/comments") {
-        return (200, told.listed_comments.clone());
-    }
-    if path.ends_with("/comments") {
+    if path.ends_with("/comments") || path.ends_with("/pulls") {
         return (200, json!([]));
-    }
-    if path.ends_with("/pulls") {
-        return (200, told.listed_pulls.clone());
     }
     (200, json!({"sha": "x"}))
 }

@@ -16,7 +16,7 @@ use crate::wire::exchange;
 pub(crate) use crate::wire::{Answer, comment, pull, run_of, runs_of};
 
 pub(crate) const SECRET: &str = "a-secret-of-the-tests-0123456789";
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder with a configuration, a repository and room for data.
 pub(crate) struct Site {
@@ -30,7 +30,8 @@ pub(crate) struct Daemon {
     pub(crate) admin_port: Option<u16>,
     socket: PathBuf,
     lines: Mutex<Receiver<Value>>,
-    /// Lines that were read while others were waited for: what comes first at a start is no promise.
+    /// Lines that were read while others were waited for: what comes first at a start is no
+    /// promise.
     passed: Vec<Value>,
 }
 
@@ -169,7 +170,7 @@ impl Daemon {
         if let Some(place) = self.passed.iter().position(is_it) {
             return self.passed.remove(place);
         }
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TEST_TIMEOUT;
         let lines = self.lines.get_mut().expect("not poisoned");
         while let Ok(line) = lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
             if is_it(&line) {
@@ -273,7 +274,7 @@ impl Daemon {
         let mut stream = UnixStream::connect(&self.socket).expect("the socket is there");
         let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(head.as_bytes()).expect("it is taken");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time");
         let (mut seen, mut part) = (String::new(), [0; 4096]);
         while !seen.contains(text) {
             match stream.read(&mut part) {
@@ -343,7 +344,7 @@ impl Drop for Daemon {
 
 /// Waits for an event, as long as it takes and no longer.
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TEST_TIMEOUT;
     while !holds() {
         assert!(Instant::now() < until, "{what}: it did not happen in time");
         pause(Duration::from_millis(20));

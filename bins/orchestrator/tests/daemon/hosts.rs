@@ -1,4 +1,5 @@
-//! The machine the daemon is on: service manager, neighbours, full disks, restarts at bad moments, long runs.
+//! The machine the daemon is on: service manager, neighbours, full disks, restarts at bad moments,
+//! long runs.
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
@@ -26,7 +27,8 @@ fn running(run: &serde_json::Value) -> bool {
     run["state"] == "running"
 }
 
-/// What a service manager hears: ready, alive as long as it answers, silence while it hangs, stopping.
+/// What a service manager hears: ready, alive as long as it answers, silence while it hangs,
+/// stopping.
 #[test]
 fn the_service_manager_hears_ready_alive_and_stopping() {
     let site = Site::new("", AGENTS);
@@ -112,7 +114,8 @@ fn alive(pid: &str) -> bool {
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// A restart while a run is between its row and its process: it is settled, and nothing starts twice.
+/// A restart while a run is between its row and its process: it is settled, and nothing starts
+/// twice.
 #[test]
 fn o18_a_restart_while_a_run_is_being_started() {
     let site = Site::new("", "");
@@ -258,8 +261,8 @@ fn f08_a_disk_that_is_full_is_said_and_nothing_acknowledged_is_lost() {
     drop(daemon);
 }
 
-/// T8: a disk without room for a worktree puts starts off, with a reason; nobody is blamed, and each run succeeds once there is
-/// room.
+/// T8: a disk without room for a worktree puts starts off, with a reason; nobody is blamed, and
+/// each run succeeds once there is room.
 #[test]
 fn t8_a_full_disk_puts_starts_off_and_blames_nobody() {
     let site = Site::new("quarantine_after = 2", AGENTS);
@@ -292,7 +295,8 @@ fn soak() -> Duration {
     Duration::from_secs(asked.and_then(|text| text.parse().ok()).unwrap_or(12))
 }
 
-/// F06: with the tick accelerated 300 times nothing grows: descriptors, threads, processes, worktree entries, memory.
+/// F06: with the tick accelerated 300 times nothing grows: descriptors, threads, processes,
+/// worktree entries, memory.
 #[test]
 fn f06_a_soak_leaks_nothing() {
     let site = Site::new("tick_interval_secs = 1", AGENTS);
@@ -323,8 +327,9 @@ fn f06_a_soak_leaks_nothing() {
             && after.children == 0
     });
     println!("{bursts} bursts: before {before:?}, after {after:?}");
-    // The rows of ended runs are kept, and pages of the store as far as its cache goes (16 MiB, and what is being written):
-    // 20,000 runs in a row grew by 24 MB, all of it before the cache was full.
+    // The rows of ended runs are kept, and pages of the store as far as its cache goes (16 MiB, and
+    // what is being written): 20,000 runs in a row grew by 24 MB, all of it before the cache was
+    // full.
     assert!(
         after.kilobytes < before.kilobytes + 32_000,
         "{before:?} {after:?}"

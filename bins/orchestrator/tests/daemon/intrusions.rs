@@ -204,13 +204,13 @@ fn w32_rows_that_cannot_be_read_are_put_aside_and_their_statuses_end() {
     let sound = run_of(&daemon.hook(&comment(0, 1, "@orch:actor")).json(), "actor");
     assert_eq!(daemon.stop(), Some(0));
     {
-        use store::{Blob, Options, Store, StoreError, Table};
-        const RUNS: Table<String, Blob> = Table::new("orch_runs");
+        use store::{Options, RawBytes, Store, StoreError, Table};
+        const RUNS: Table<String, RawBytes> = Table::new("orch_runs");
         let options = Options::new("orchestrator");
         let store = Store::open(&site.path("data"), &options).expect("nobody else has it");
         let key = poisoned.clone();
         let written: Result<(), StoreError> =
-            store.write_blocking(move |rows| rows.put(&RUNS, &key, &Blob(vec![0xFF; 40])));
+            store.write_blocking(move |rows| rows.put(&RUNS, &key, &RawBytes(vec![0xFF; 40])));
         written.expect("it is written");
         store.close();
     }

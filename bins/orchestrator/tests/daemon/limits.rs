@@ -1,10 +1,9 @@
-//! Budgets, schedules, secrets and the door on a port.
+//! Schedules, secrets and the admin port.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use crate::forge::Forge;
-use crate::harness::{Site, comment, pull, runs_of, wait_until};
+use crate::harness::{Site, comment, runs_of, wait_until};
 
 #[test]
 fn a_scheduled_agent_runs_and_does_not_pile_up() {
@@ -35,40 +34,6 @@ fn a_scheduled_agent_runs_and_does_not_pile_up() {
     );
     assert_eq!(runs()[0]["trigger"], "schedule");
     assert!(daemon.get("/admin/agents")["agents"][0]["next_due"].is_string());
-}
-
-#[test]
-fn a_used_up_budget_refuses_and_ends_the_status() {
-    let forge = Forge::start();
-    let agents = format!(
-        "{}[mentions]\n[pr_dispatch]\nproject = \"main\"\nagents = [{{ agent = \"miser\", context = \"orch/miser\" }}]\n\
-         [[agents]]\nproject = \"main\"\nname = \"miser\"\ncli = \"sh\"\nscript = \"echo once\"\nbudget_monthly_runs = 1\n",
-        forge.table()
-    );
-    let site = Site::new("", &agents);
-    let daemon = site.start();
-    let first = runs_of(&daemon.hook(&comment(0, 1, "@orch:miser")).json())
-        .remove(0)
-        .1;
-    assert_eq!(daemon.ended(&first)["exit"]["class"], "success");
-    let reply = daemon.hook(&comment(0, 2, "@orch:miser")).json();
-    assert_eq!(reply["rejected"][0]["reason"], "budget_exhausted");
-    let sha = site.commit("one");
-    let reply = daemon.hook(&pull("opened", 1, &sha)).json();
-    assert_eq!(
-        reply["rejected"][0]["reason"], "budget_exhausted",
-        "{reply}"
-    );
-    wait_until("its status", || {
-        forge.state(&sha, "orch/miser").as_deref() == Some("error")
-    });
-    assert!(daemon.journal().contains(&"pr.fanout.skipped".to_owned()));
-    let runs = daemon.get("/admin/runs?state=rejected");
-    assert_eq!(
-        runs["runs"].as_array().map(Vec::len),
-        Some(2),
-        "the record says so too"
-    );
 }
 
 /// An agent searches as its persona: address and role are told to it.

@@ -9,7 +9,6 @@ mod forge;
 mod harness;
 mod hosts;
 mod intrusions;
-mod keeping;
 mod limits;
 mod mentions;
 mod outside;

@@ -1,4 +1,5 @@
-//! What others do behind the orchestrator's back: deletions, kills, and a forge with a mind of its own.
+//! What others do behind the orchestrator's back: deletions, kills, and a forge with a mind of its
+//! own.
 
 use serde_json::json;
 

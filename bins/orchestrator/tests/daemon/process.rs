@@ -1,4 +1,5 @@
-//! The process as others of the machine see it: its environment, its files, its signals before it listens.
+//! The process as others of the machine see it: its environment, its files, its signals before it
+//! listens.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 

@@ -1,4 +1,5 @@
-//! What changes while the daemon runs: secrets, tokens, the tick; and what waits for the next start.
+//! What changes while the daemon runs: secrets, tokens, the tick; and what waits for the next
+//! start.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -196,4 +197,23 @@ fn the_tick_follows_its_interval() {
     );
     daemon.post("/admin/reload");
     assert_eq!(daemon.ended(&run)["exit"]["class"], "success");
+}
+
+#[test]
+fn z6_a_reload_ticks_at_once() {
+    let site = Site::new("tick_interval_secs = 3000", AGENT);
+    change(&site, "wake_on_dispatch = true", "wake_on_dispatch = false");
+    let mut daemon = site.start();
+    // The first tick comes with the start: what is accepted after it waits for the next.
+    wait_until("the first tick", || {
+        daemon.get("/admin/status")["last_tick_at"].is_string()
+    });
+    let run = run_of(
+        &daemon.hook(&comment(7, 1, "@orch:greeter")).json(),
+        "greeter",
+    );
+    assert_eq!(daemon.run(&run)["state"], "queued");
+    daemon.signal(rustix::process::Signal::HUP);
+    daemon.wait_for_line("config.reloaded");
+    daemon.ended(&run);
 }

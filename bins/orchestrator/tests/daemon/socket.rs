@@ -79,7 +79,8 @@ fn f14_a_stale_socket_is_replaced_at_the_start_and_a_file_is_not() {
     assert_eq!(kept.expect("it is there"), "precious");
 }
 
-/// Two configurations that name the same socket: the data folders differ, so their locks do not help.
+/// Two configurations that name the same socket: the data folders differ, so their locks do not
+/// help.
 #[test]
 fn f14_o17_a_second_daemon_does_not_take_the_socket_of_the_first() {
     let (site, other) = (Site::new("", AGENT), Site::new("", AGENT));

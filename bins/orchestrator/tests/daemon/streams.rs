@@ -59,7 +59,8 @@ fn the_journal_and_a_run_are_streamed_as_they_change() {
     assert_eq!(daemon.admin("GET", "/admin/runs/none/events").status, 404);
 }
 
-/// A repository over HTTP that answers only whoever has the token, as a forge's does (git's "dumb" protocol: files).
+/// A repository over HTTP that answers only whoever has the token, as a forge's does (git's "dumb"
+/// protocol: files).
 struct Private {
     port: u16,
     let_in: Arc<Mutex<Vec<String>>>,

@@ -1,4 +1,5 @@
-//! Agents against the daemon that started them: its secrets, its configuration, its git, and what is posted of them.
+//! Agents against the daemon that started them: its secrets, its configuration, its git, and what
+//! is posted of them.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -41,7 +42,8 @@ fn t4_an_agent_reads_neither_tokens_nor_configuration_nor_the_daemon() {
     }
     match run["isolation"].as_str() {
         Some("sandbox") => {
-            // The redaction would hide the secrets themselves, so what stands around them is looked for.
+            // The redaction would hide the secrets themselves, so what stands around them is looked
+            // for.
             for word in ["\"open\"", "[webhook]", "WEBHOOK_SECRET_OF", "redb", "runs"] {
                 assert!(!log.contains(word), "{word}: {log}");
             }
@@ -59,6 +61,49 @@ fn t4_an_agent_reads_neither_tokens_nor_configuration_nor_the_daemon() {
         open["isolation"], "none",
         "only where the configuration says so"
     );
+}
+
+/// T4: a file of the configuration that is replaced while an agent runs stays hidden, and so do
+/// reports of other runs.
+#[test]
+fn t4_an_agent_sees_neither_replaced_configuration_nor_others_reports() {
+    let script = "set +e; touch begun; while [ ! -e go ]; do sleep 0.05; done; cat ../orchestrator.toml ../late.token;         cat ../reports/*/found.md; echo own > $ORCH_REPORTS_DIR/own.md; ls ..; echo end";
+    let agents = format!(
+        "[mentions]\n[[agents]]\nproject = \"main\"\nname = \"nosy\"\ncli = \"sh\"\nscript = '''{script}; true'''\n"
+    );
+    let site = Site::new("", &agents);
+    let other = site.path("reports/r-other");
+    std::fs::create_dir_all(&other).expect("a folder");
+    std::fs::write(other.join("found.md"), "WORDS_OF_ANOTHER_RUN").expect("a file");
+    let daemon = site.start();
+    let run = run_of(&daemon.hook(&comment(0, 1, "@orch:nosy")).json(), "nosy");
+    wait_until("the agent", || site.path("repo/begun").exists());
+    // As editors save: a new file under the name of the old one.
+    let text = std::fs::read_to_string(site.path("orchestrator.toml")).expect("a file");
+    std::fs::write(
+        site.path("new.toml"),
+        format!("{text}# REPLACED_WHILE_IT_RAN\n"),
+    )
+    .expect("a file");
+    std::fs::rename(site.path("new.toml"), site.path("orchestrator.toml")).expect("a rename");
+    std::fs::write(site.path("late.token"), "TOKEN_THAT_CAME_LATER").expect("a file");
+    std::fs::write(site.path("repo/go"), "").expect("a file");
+    let run = daemon.ended(&run);
+    let id = run["id"].as_str().expect("an id");
+    let log = daemon.admin("GET", &format!("/admin/runs/{id}/log")).body;
+    assert!(log.contains("end") && log.contains("repo"), "{log}");
+    if run["isolation"] == "sandbox" {
+        for word in [
+            "REPLACED_WHILE",
+            "THAT_CAME_LATER",
+            "WORDS_OF_ANOTHER",
+            "[webhook]",
+        ] {
+            assert!(!log.contains(word), "{word}: {log}");
+        }
+    } else {
+        println!("level {}: files are not hidden here", run["isolation"]);
+    }
 }
 
 /// T9: what an agent printed is posted, and does nothing.
@@ -92,10 +137,11 @@ fn t9_a_posted_output_is_inert_unless_allowed() {
     }
 }
 
-/// T3, from end to end: an agent poisons the checkout it works in; the next run, which fetches, runs nothing of it.
+/// T3, from end to end: an agent poisons the checkout it works in; the next run, which fetches,
+/// runs nothing of it.
 #[test]
 fn t3_the_run_after_a_hostile_one_executes_nothing() {
-    let poison = "trap=$(cd ..; pwd)/trap; printf '#!/bin/sh\\nenv > %s.ran\\ncat\\n' \"$trap\" > \"$trap\"; chmod +x \"$trap\"; \
+    let poison = "trap=$(pwd)/trap; printf '#!/bin/sh\\nenv > %s.ran\\ncat\\n' \"$trap\" > \"$trap\"; chmod +x \"$trap\"; \
         origin=$(git config remote.origin.url); \
         git config \"remote.origin.uploadpack\" \"$trap\"; git config \"remote.$origin.uploadpack\" \"$trap\"; \
         git config \"remote.file://$origin.uploadpack\" \"$trap\"; git config \"url.ext::$trap .insteadOf\" \"file://\"; \
@@ -131,11 +177,12 @@ fn t3_the_run_after_a_hostile_one_executes_nothing() {
             );
         }
     }
-    assert!(site.path("trap").exists(), "it was poisoned");
-    assert!(!site.path("trap.ran").exists());
+    assert!(site.path("repo/trap").exists(), "it was poisoned");
+    assert!(!site.path("repo/trap.ran").exists());
 }
 
-/// Y11: a check that works in the project's directory gets the head by its name there, and the status names the commit.
+/// Y11: a check that works in the project's directory gets the head by its name there, and the
+/// status names the commit.
 #[test]
 fn y11_a_status_says_which_commit_was_built() {
     let forge = Forge::start();

@@ -1,0 +1,30 @@
+//! Why a run cannot be prepared.
+
+/// Why a run cannot be prepared, for people: what failed, and what to do.
+#[derive(Debug)]
+pub(super) enum PrepareError {
+    /// Something on this machine.
+    Local(String),
+    /// The forge could not be asked for the commit.
+    Network(String),
+}
+
+impl PrepareError {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Local(text) | Self::Network(text) => text,
+        }
+    }
+}
+
+impl From<String> for PrepareError {
+    fn from(text: String) -> Self {
+        Self::Local(text)
+    }
+}
+
+impl From<&str> for PrepareError {
+    fn from(text: &str) -> Self {
+        Self::Local(text.to_owned())
+    }
+}

@@ -1,0 +1,228 @@
+//! The result of a run: its process's end, classified.
+
+use std::path::Path;
+
+use orchestrator_core::Millis;
+use orchestrator_core::classify::classify;
+use orchestrator_core::config::{AgentSpec, Config, WorktreeMode};
+use orchestrator_core::posting::inert;
+use orchestrator_core::run::{ExitClass, ExitReport, Run, Terminal};
+use orchestrator_core::verdict::{self, Verdict, VerdictSource};
+use orchestrator_engine::exhaustion;
+use orchestrator_engine::output::LogReader;
+use orchestrator_engine::process::{EndCause, Ended, ProcessEnd, StopCause};
+
+use crate::host::log_directory;
+use crate::ledger::{self, RunEnd};
+
+/// Most output searched for signatures and verdicts, in bytes.
+const MAX_SEARCHED: usize = 8 << 20;
+/// Most output posted as a comment, in bytes.
+const MAX_COMMENT: usize = 30_000;
+
+/// The result of a process that has ended. The error is what the machine lacked when the sandbox
+/// could not start the program.
+pub(super) fn of_process(
+    config: &Config,
+    run: &Run,
+    ended: &Ended,
+    nonce: &str,
+    now: Millis,
+) -> Result<RunEnd, String> {
+    let log = log_directory(config, run.id.as_str());
+    if !ended.not_run || ended.cause != EndCause::Exited {
+        let output = LogReader::tail(&log, MAX_SEARCHED).unwrap_or_default();
+        let agent = config.agent(&run.home, &run.agent);
+        return Ok(classified(run, agent, (ended, &output), nonce, now));
+    }
+    let why = why_not_run(&log);
+    if exhaustion::of_text(&why) {
+        return Err(why);
+    }
+    Ok(ledger::start_failure(&why, now))
+}
+
+/// The result of a run that was stopped before its process was started.
+pub(super) fn stopped_before_start(cause: StopCause, now: Millis) -> RunEnd {
+    let (class, terminal) = match cause {
+        StopCause::Shutdown => (ExitClass::OrchestratorRestart, Terminal::Restart),
+        StopCause::Cancelled | StopCause::Superseded => (ExitClass::Cancelled, Terminal::Cancelled),
+    };
+    RunEnd {
+        report: ExitReport {
+            class,
+            terminal,
+            wall_millis: 0,
+            output_bytes: 0,
+            cost_cents: None,
+            detail: Some("ended before its process was started".to_owned()),
+            at: now,
+        },
+        verdict: None,
+        comment: None,
+        worktree: None,
+    }
+}
+
+fn classified(
+    run: &Run,
+    agent: Option<&AgentSpec>,
+    (ended, output): (&Ended, &str),
+    nonce: &str,
+    now: Millis,
+) -> RunEnd {
+    let terminal = terminal(ended);
+    let (class, detail) = classify(terminal, output.as_bytes());
+    let source = if agent.is_some_and(AgentSpec::reads_blocks) {
+        VerdictSource::Block { nonce }
+    } else {
+        VerdictSource::ExitStatus
+    };
+    let (verdict, cost_cents) = verdict::find(output, run, source);
+    let built = agent.map_or(BuiltCommit::Unknown, |agent| built(run, agent, output));
+    let verdict = verdict.or_else(|| built.refusal());
+    let detail = detail.or_else(|| built.detail().filter(|_| class.is_success()));
+    let comment = agent
+        .filter(|agent| {
+            agent.comment && !matches!(terminal, Terminal::Restart | Terminal::Cancelled)
+        })
+        .map(|agent| {
+            let ended = match &detail {
+                Some(detail) => format!("{class}, {detail}"),
+                None => class.to_string(),
+            };
+            comment_text(run, &ended, &inert(output, &agent.allow_in_posts))
+        });
+    let took = u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX);
+    RunEnd {
+        report: ExitReport {
+            class,
+            terminal,
+            wall_millis: took,
+            output_bytes: ended.output.bytes,
+            cost_cents,
+            detail: detail.or_else(|| survivors_text(ended)),
+            at: now,
+        },
+        verdict,
+        comment,
+        worktree: None,
+    }
+}
+
+/// Which commit the exit status of a check is about.
+enum BuiltCommit {
+    /// The head: it was checked out, or the build dispatcher says that it was sent.
+    Head(String),
+    /// The build dispatcher says that it sent another one.
+    Other(String),
+    /// The working directory of the project as it stood.
+    Directory,
+    /// There is no status, or no agent any more.
+    Unknown,
+}
+
+/// How the build dispatcher begins the line that names its files.
+const FILES_OF: &str = "build-dispatch: files of ";
+
+fn built(run: &Run, agent: &AgentSpec, output: &str) -> BuiltCommit {
+    let Some(status) = &run.status else {
+        return BuiltCommit::Unknown;
+    };
+    let dispatched = output.lines().rev().find_map(|line| {
+        let commit = line.trim_end().strip_prefix(FILES_OF)?;
+        Some(
+            commit
+                .strip_prefix("commit ")
+                .unwrap_or_default()
+                .to_owned(),
+        )
+    });
+    match dispatched {
+        Some(commit) if commit == status.sha.as_str() => {
+            BuiltCommit::Head(status.sha.short().to_owned())
+        }
+        Some(commit) => BuiltCommit::Other(commit),
+        None if agent.worktree == WorktreeMode::Head => {
+            BuiltCommit::Head(status.sha.short().to_owned())
+        }
+        None => BuiltCommit::Directory,
+    }
+}
+
+impl BuiltCommit {
+    fn detail(&self) -> Option<String> {
+        match self {
+            Self::Head(commit) => Some(format!("commit {commit}")),
+            Self::Directory => Some("the project's directory as it stood, not a commit".to_owned()),
+            Self::Other(_) | Self::Unknown => None,
+        }
+    }
+
+    /// A commit that was not built gets no green status.
+    fn refusal(&self) -> Option<Verdict> {
+        let Self::Other(commit) = self else {
+            return None;
+        };
+        let files = match commit.get(..12) {
+            Some(short) => format!("commit {short}"),
+            None => "the directory as it stood".to_owned(),
+        };
+        Some(Verdict::Refused {
+            why: format!("{files} was built, not the head; dispatch it with --ref"),
+        })
+    }
+}
+
+fn terminal(ended: &Ended) -> Terminal {
+    match ended.cause {
+        EndCause::WallClock => Terminal::WallClock,
+        EndCause::Stalled => Terminal::Stalled,
+        EndCause::Exhausted(_) => Terminal::Exhausted,
+        EndCause::Stopped(StopCause::Shutdown) => Terminal::Restart,
+        EndCause::Stopped(_) => Terminal::Cancelled,
+        EndCause::Exited => match ended.end {
+            ProcessEnd::Code(code) => Terminal::Code(code),
+            ProcessEnd::Signal(signal) => Terminal::Signal(signal),
+            ProcessEnd::Unkillable => Terminal::Signal(9),
+        },
+    }
+}
+
+/// Why a sandbox did not start its program: the last thing it printed.
+fn why_not_run(log: &Path) -> String {
+    let output = LogReader::tail(log, 4096).unwrap_or_default();
+    let last = output.lines().rev().find(|line| !line.trim().is_empty());
+    format!(
+        "the sandbox did not start the program: {}",
+        last.unwrap_or("it printed nothing").trim()
+    )
+}
+
+fn survivors_text(ended: &Ended) -> Option<String> {
+    let text = format!("{} processes were left and ended", ended.survivors);
+    (ended.survivors > 0).then_some(text)
+}
+
+/// The end of what the agent printed, made inert, below a line that says who and how.
+fn comment_text(run: &Run, ended: &str, output: &str) -> String {
+    let output = output.trim();
+    let from = output.len().saturating_sub(MAX_COMMENT);
+    let from = (from..=output.len())
+        .find(|at| output.is_char_boundary(*at))
+        .unwrap_or(0);
+    let cut = if from > 0 {
+        "[the beginning is left out]\n"
+    } else {
+        ""
+    };
+    let body = if output.is_empty() {
+        "(no output)"
+    } else {
+        &output[from..]
+    };
+    format!(
+        "**{}** ended: {ended} (run `{}`)\n\n{cut}{body}",
+        run.agent, run.id
+    )
+}

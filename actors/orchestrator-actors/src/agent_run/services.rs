@@ -1,0 +1,17 @@
+//! What a run works with.
+
+use crate::active_runs::{ActiveRuns, EndCounters};
+use crate::change_notifier::ChangeNotifier;
+use crate::host::{AgentHost, WorktreeRoots};
+use crate::ledger::Ledger;
+
+/// The handles of a run, one for each stage of its pipeline.
+#[derive(Clone)]
+pub(crate) struct RunServices {
+    pub(crate) ledger: Ledger,
+    pub(crate) runs: ActiveRuns,
+    pub(crate) ended: EndCounters,
+    pub(crate) host: AgentHost,
+    pub(crate) worktrees: WorktreeRoots,
+    pub(crate) notifier: ChangeNotifier,
+}

@@ -1,0 +1,44 @@
+//! Delays of a start for lack of descriptors, threads, memory or disk.
+
+use std::time::Duration;
+
+use orchestrator_core::run::Run;
+use store::StoreError;
+
+use super::services::RunServices;
+use crate::active_runs::ActiveRuns;
+use crate::ledger;
+
+/// How long a start is delayed now; logs it.
+pub(super) fn next_delay(runs: &ActiveRuns, run: &Run, reason: &str) -> Duration {
+    let delay = runs.delay_start(&run.id);
+    tracing::warn!(
+        event = "run.start_paused", run = %run.id, agent = %run.agent, reason,
+        pause_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+        "a run could not be started for lack of descriptors, threads, memory or disk; it is tried again"
+    );
+    delay
+}
+
+/// Queues a run again that got neither thread nor actor, and lets it start after a delay.
+pub(crate) fn delay_start(services: &RunServices, run: Run, reason: &str) {
+    let (services, reason) = (services.clone(), reason.to_owned());
+    actix_rt::spawn(async move {
+        let delay = next_delay(&services.runs, &run, &reason);
+        loop {
+            let id = run.id.clone();
+            let back = services
+                .ledger
+                .write(move |txn| ledger::return_to_queue(txn, &id));
+            match back.await {
+                Ok(_) => break,
+                Err(StoreError::Closed) => return,
+                Err(_) => actix_rt::time::sleep(delay).await,
+            }
+        }
+        services.notifier.ticks.request();
+        actix_rt::time::sleep(delay).await;
+        services.runs.remove(&run.id);
+        services.notifier.ticks.request();
+    });
+}

@@ -1,0 +1,224 @@
+//! The pipeline of a run without an actor system: the ledger is real, the neighbours are handles
+//! that the test reads.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use config_core::{Environment, UnknownKeys};
+use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
+use forge_core::{Event, ObjectFormats, RunId, WebhookHeaders};
+use git_engine::Git;
+use http_clients::forge::ForgeClient;
+use http_clients::http::HttpClient;
+use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
+use orchestrator_core::run::{ExitClass, Reason, Run, RunState, Terminal};
+use orchestrator_engine::process::{Confinement, StopCause};
+use store::{Options, Store};
+use supervision::ChildSpec;
+
+use super::pipeline::execute;
+use super::{RunServices, delay_start};
+use crate::active_runs::{ActiveRuns, EndCounters};
+use crate::change_notifier::ChangeNotifier;
+use crate::host::{AgentHost, WorktreeRoots};
+use crate::ledger::{self, EventSource, Ledger, StartRequest};
+use crate::live_config::{ConfigWriter, LiveConfig};
+use crate::ticks::TickTrigger;
+
+struct NoAccounts;
+
+impl Accounts for NoAccounts {
+    fn client(&self, _: &HttpClient, _: &str) -> Option<ForgeClient> {
+        None
+    }
+}
+
+struct World {
+    services: RunServices,
+    config: ConfigWriter,
+    folder: tempfile::TempDir,
+}
+
+const AGENTS: &str = "[[agents]]\nproject = \"main\"\nname = \"broken\"\ncli = \"command\"\n\
+    command = [\"/nonexistent/program\"]\nworktree = \"none\"\n\
+    [[agents]]\nproject = \"main\"\nname = \"lost\"\ncli = \"sh\"\nscript = \"true\"\nworktree = \"base\"\n";
+
+fn config(folder: &Path, agents: &str) -> Config {
+    let base = folder.display();
+    let text = format!(
+        "data_dir = \"{base}/data\"\n[webhook]\nsecret = \"a-secret-of-the-tests-0123456789\"\n[mentions]\n\
+         [[projects]]\nid = \"main\"\nrepository = \"acme/main\"\nworking_dir = \"{base}/repo\"\n{agents}"
+    );
+    let files = Files {
+        folder: folder.to_owned(),
+        main: ConfigFile::new("orchestrator.toml", text),
+        ..Files::default()
+    };
+    let environment = Environment::default();
+    let checked = check(&files, &environment, &AnyHost, UnknownKeys::Refuse);
+    checked.unwrap_or_else(|wrong| panic!("{wrong}")).config
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a directory");
+        let store = Store::in_memory(&Options::new("agent-run")).expect("a store");
+        let now = 1_795_255_200_000;
+        let (live, writer) = LiveConfig::new(config(folder.path(), AGENTS), Vec::new(), now);
+        let ledger = Ledger::open(store.clone(), live, Arc::new(move || now)).expect("a ledger");
+        // Never started: what is told to it is refused, as while it restarts.
+        let outbox = ChildSpec::new("outbox", move |_| {
+            OutboxWorker::new(store.clone(), OutboxOptions::new(Arc::new(NoAccounts)))
+        });
+        let services = RunServices {
+            ledger,
+            runs: ActiveRuns::default(),
+            ended: EndCounters::default(),
+            host: AgentHost::detect(
+                Environment::from_os(std::env::vars_os()),
+                folder.path().join("orchestrator.toml"),
+                Confinement::Scan,
+            ),
+            worktrees: WorktreeRoots::new(
+                Git::new("git", crate::host::DEFAULT_PATH),
+                &folder.path().join("data"),
+            ),
+            notifier: ChangeNotifier {
+                ticks: TickTrigger::default(),
+                outbox: outbox.reference(),
+            },
+        };
+        Self {
+            services,
+            config: writer,
+            folder,
+        }
+    }
+
+    /// A run of `agent` that was started_run, as the dispatcher hands it over.
+    fn started_run(&self, agent: &str) -> StartRequest {
+        let body = serde_json::json!({
+            "action": "created", "orchctl": true,
+            "comment": {"id": 1, "body": format!("@orch:{agent}"), "user": {"login": "ada"}},
+            "issue": {"number": 7, "state": "open"}, "repository": {"full_name": "acme/main"},
+        });
+        let bytes = serde_json::to_vec(&body).expect("JSON");
+        let headers = WebhookHeaders::collect([]);
+        let event = Event::parse(&headers, &bytes, ObjectFormats::Sha1).expect("an event");
+        let deliveries = self.services.ledger.deliveries().clone();
+        let started_run = self.services.ledger.write_blocking(move |txn| {
+            let source = EventSource::Found {
+                event: &event,
+                asked_at: txn.time(),
+            };
+            let admitted = ledger::admit(txn, &deliveries, &source, &Default::default())?;
+            let id: RunId = admitted.reply.dispatches[0].run.parse().expect("a run id");
+            ledger::begin(txn, &id)
+        });
+        let request = started_run
+            .expect("memory does not fail")
+            .expect("it is queued");
+        self.services.runs.insert(&request.run.id);
+        request
+    }
+
+    fn run(&self, id: &RunId) -> Run {
+        let ledger = &self.services.ledger;
+        let run = ledger.read_blocking(|rows| ledger::run_record(rows, id));
+        run.expect("memory does not fail").expect("it is stored")
+    }
+
+    fn is_tick_requested(&self) -> bool {
+        let requested = self.services.notifier.ticks.requested();
+        let mut context = Context::from_waker(Waker::noop());
+        std::pin::pin!(requested).poll(&mut context).is_ready()
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_started_ends_its_run_and_makes_room() {
+    let world = World::new();
+    let request = world.started_run("broken");
+    assert_eq!(execute(&world.services, &request), None);
+    let run = world.run(&request.run.id);
+    let exit = run.exit.expect("it has ended");
+    assert_eq!(
+        (run.state, run.reason, exit.class, exit.terminal),
+        (
+            RunState::Exited,
+            Some(Reason::StartFailed),
+            ExitClass::ConfigError,
+            Terminal::NotStarted
+        )
+    );
+    assert!(world.services.runs.ids().is_empty());
+    assert!(world.is_tick_requested());
+    let counted = world.services.ended.snapshot();
+    assert_eq!(
+        counted.get(&("broken".to_owned(), ExitClass::ConfigError.as_str())),
+        Some(&1)
+    );
+}
+
+#[test]
+fn a_run_that_is_stopped_before_its_process_exists_starts_none() {
+    let world = World::new();
+    let request = world.started_run("broken");
+    assert!(
+        world
+            .services
+            .runs
+            .stop(&request.run.id, StopCause::Shutdown)
+    );
+    assert_eq!(execute(&world.services, &request), None);
+    let exit = world.run(&request.run.id).exit.expect("it has ended");
+    assert_eq!(exit.class, ExitClass::OrchestratorRestart);
+    assert!(
+        !world.folder.path().join("data/runs").exists(),
+        "no log was opened"
+    );
+}
+
+#[test]
+fn an_agent_that_was_taken_out_meanwhile_is_not_started() {
+    let world = World::new();
+    let request = world.started_run("broken");
+    let without = AGENTS.split_inclusive("worktree = \"none\"\n").nth(1);
+    let without = config(world.folder.path(), without.expect("the other agent"));
+    world.config.replace(without, &Default::default(), 0);
+    assert_eq!(execute(&world.services, &request), None);
+    let exit = world.run(&request.run.id).exit.expect("it has ended");
+    let detail = exit.detail.expect("why");
+    assert!(
+        detail.contains("not in the configuration any more"),
+        "{detail}"
+    );
+}
+
+#[test]
+fn a_worktree_without_a_repository_fails_the_start_and_leaves_nothing_active() {
+    let world = World::new();
+    let request = world.started_run("lost");
+    assert_eq!(execute(&world.services, &request), None);
+    let run = world.run(&request.run.id);
+    assert_eq!(run.reason, Some(Reason::StartFailed), "{run:?}");
+    assert!(run.worktree.is_none());
+    assert!(world.services.runs.ids().is_empty());
+}
+
+#[test]
+fn a_start_that_lacks_something_is_queued_again_and_active_until_its_delay_is_over() {
+    actix_rt::System::new().block_on(async {
+        let world = World::new();
+        let request = world.started_run("broken");
+        let id = request.run.id.clone();
+        delay_start(&world.services, request.run, "no thread");
+        world.services.notifier.ticks.requested().await;
+        assert_eq!(world.run(&id).state, RunState::Queued);
+        assert!(world.services.runs.ids().contains(&id), "no tick starts it");
+        world.services.notifier.ticks.requested().await;
+        assert!(world.services.runs.ids().is_empty(), "now one may");
+        assert_eq!(world.services.runs.start_delays(&id), 1);
+    });
+}

@@ -1,0 +1,130 @@
+//! Where an agent works: a worktree of its own, or the project's checkout.
+
+use std::path::{Path, PathBuf};
+
+use forge_core::RunId;
+use orchestrator_core::config::WorktreeMode;
+use orchestrator_core::run::{Run, WorktreeRecord};
+use orchestrator_engine::worktree::{Purpose, Worktree, Worktrees};
+
+use super::assignment::Assignment;
+use super::base_commit::{lend_head, start_commit};
+use super::prepare_error::PrepareError;
+use crate::host::WorktreeRoots;
+use crate::journal::{Entry, JournalEvent};
+
+/// The directory of an agent, and what is made for it.
+pub(super) struct Workspace {
+    directory: PathBuf,
+    own: Option<OwnWorktree>,
+}
+
+/// A worktree that was made for the run.
+struct OwnWorktree {
+    worktrees: Worktrees,
+    tree: Worktree,
+    record: WorktreeRecord,
+}
+
+impl Workspace {
+    /// Fetches the commit that the run begins at, and checks it out where the agent has a worktree.
+    pub(super) fn prepare(
+        roots: &WorktreeRoots,
+        assignment: &Assignment<'_>,
+    ) -> Result<Self, PrepareError> {
+        let Assignment {
+            agent,
+            project,
+            run,
+            ..
+        } = assignment;
+        if agent.worktree == WorktreeMode::None {
+            lend_head(roots, assignment)?;
+            return Ok(Self {
+                directory: project.working_dir.clone(),
+                own: None,
+            });
+        }
+        let worktrees = roots.at(&project.worktree_root)?;
+        let start = start_commit(roots, assignment)?;
+        let purpose = Purpose {
+            project: run.project.clone(),
+            agent: run.agent.clone(),
+            run: run.id.clone(),
+        };
+        let made = worktrees.create(&project.working_dir, &purpose, &start);
+        let tree = made.map_err(|error| error.to_string())?;
+        let branch = tree.branch.parse().map_err(|error| format!("{error}"))?;
+        let record = WorktreeRecord {
+            path: tree.folder.display().to_string(),
+            branch,
+            present: true,
+        };
+        Ok(Self {
+            directory: tree.folder.clone(),
+            own: Some(OwnWorktree {
+                worktrees,
+                tree,
+                record,
+            }),
+        })
+    }
+
+    /// Where the agent works.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The worktree that was made for the run.
+    pub(super) fn tree(&self) -> Option<&Worktree> {
+        self.own.as_ref().map(|own| &own.tree)
+    }
+
+    /// The worktree as the run's row has it.
+    pub(super) fn record(&self) -> Option<WorktreeRecord> {
+        self.own.as_ref().map(|own| own.record.clone())
+    }
+
+    /// The journal entry of the worktree.
+    pub(super) fn created_entry(&self, run: &Run) -> Option<Entry> {
+        let path = self.own.as_ref()?.record.path.clone();
+        Some(Entry::of(run, JournalEvent::WorktreeCreated(path)))
+    }
+
+    /// After the run: no commit of it is left without a branch.
+    pub(super) fn settle(self, run: &RunId) -> Option<WorktreeRecord> {
+        let OwnWorktree {
+            worktrees,
+            tree,
+            mut record,
+        } = self.own?;
+        match worktrees.settle(&tree) {
+            Ok(settled) => {
+                if let Ok(branch) = settled.branch.parse() {
+                    record.branch = branch;
+                }
+            }
+            Err(error) => tracing::warn!(
+                event = "worktree.not_settled", run = %run, error = %error,
+                "the commits of a run could not be looked after; its worktree stays"
+            ),
+        }
+        Some(record)
+    }
+
+    /// Removes the worktree of a run that did not begin.
+    pub(super) fn discard(self) {
+        let Some(OwnWorktree {
+            worktrees, tree, ..
+        }) = self.own
+        else {
+            return;
+        };
+        if let Err(error) = worktrees.remove(&tree) {
+            tracing::warn!(
+                event = "worktree.not_removed", path = %tree.folder.display(), error = %error,
+                "the worktree of a run that did not begin stays"
+            );
+        }
+    }
+}

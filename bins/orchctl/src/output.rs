@@ -1,0 +1,33 @@
+//! What a command prints on standard output.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::arguments::Format;
+use crate::failure::Failure;
+
+/// Prints an answer in the format asked for.
+pub(crate) fn show(
+    format: Format,
+    answer: &impl Serialize,
+    human: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let text = match format {
+        Format::Human => human(),
+        Format::Json => serde_json::to_string_pretty(answer)
+            .map_err(|error| Failure::Refused(error.to_string()))?,
+    };
+    write(format!("{}\n", text.trim_end()).as_bytes())
+}
+
+/// Data on standard output. A reader that has left (`| head`) is no failure.
+pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Refused(error.to_string()))
+        }
+        _ => Ok(()),
+    }
+}

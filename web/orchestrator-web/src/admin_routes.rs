@@ -1,0 +1,31 @@
+//! The routes of the admin bridge.
+
+use edge_web::{Routes, livez, readyz};
+
+use crate::{admin, event_stream, log_stream, openapi, page};
+
+/// The routes of the admin bridge.
+pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
+    let routes = Routes::new(metrics)
+        .get("/admin/status", admin::status)
+        .get("/admin/agents", admin::agents)
+        .get("/admin/agents/{project}/{agent}/prompt", admin::prompt)
+        .get("/admin/runs", admin::runs)
+        .get("/admin/runs/{id}", admin::run)
+        .get("/admin/runs/{id}/log", log_stream::log)
+        .get("/admin/runs/{id}/events", event_stream::run_events)
+        .get("/admin/events", event_stream::events)
+        .post("/admin/runs/{id}/cancel", admin::cancel)
+        .post("/admin/runs/{id}/retry", admin::retry)
+        .post("/admin/projects/{id}/pause", admin::pause)
+        .post("/admin/projects/{id}/resume", admin::resume)
+        .post("/admin/check", admin::check)
+        .post("/admin/reload", admin::reload)
+        .get("/admin/journal", admin::journal)
+        .get("/admin/actors", admin::actors)
+        .get("/healthz", livez)
+        .get("/livez", livez)
+        .get("/readyz", readyz)
+        .get("/metrics", admin::metrics);
+    page::add(openapi::add(routes))
+}
