@@ -1,42 +1,34 @@
-//! The search server's actors: index keepers, the search desk, and the board between them.
+//! The search server's actors: an indexer for each source, searches, roles, the role file, chats.
 //!
 //! ```text
-//! files --watch--> IndexKeeper --publish--> Board <--read-- SearchDesk's workers <--Search-- edge
-//! role file --ApplyRoles--> RoleDesk --another Board--> Boards
+//! files --watch--> SourceIndexer --publish--> SourceHandle <--read-- SearchService's workers <--Search-- edge
+//! role file --ApplyRoles--> RoleManager --publish RoleSet--> RoleRegistry (read by searches and webs)
 //! ```
 
-mod asking;
-mod board;
-mod board_concepts;
-mod board_views;
-mod boards;
+mod backoff;
+pub mod chat;
 mod concepts;
-mod configuration;
-mod desk;
+mod config;
 mod embedding;
-mod keeper;
-mod keeping;
-mod merging;
+mod indexer;
 pub mod messages;
-mod mounts;
-mod pauses;
-mod roles;
-mod service;
-mod sink;
-mod skips;
-mod slot;
-mod thesauri;
+mod registry;
+mod remote_sources;
+mod role_manager;
+mod search_service;
+mod source_handle;
+mod tree;
 
-pub use asking::{AskDesk, SourceOutcome};
-pub use board::{Board, RoleEntry, RoleSource};
-pub use boards::Boards;
-pub use configuration::{
-    Configuration, ConfigurationDesk, InForce, RoleFilePlace, configuration_desk, write_in_one_step,
+pub use config::{
+    ActiveConfig, ConfigManager, ConfigPublisher, ConfigView, RoleFileLocation, config_manager,
+    write_in_one_step,
 };
-pub use desk::SearchDesk;
-pub use embedding::EmbedDesk;
-pub use keeper::{IndexKeeper, KeeperSettings};
-pub use roles::RoleDesk;
+pub use embedding::EmbeddingService;
+pub use indexer::{IndexThreads, IndexerSettings, SourceIndexer};
+pub use registry::{RoleEntry, RoleRegistry, RoleSet, RoleSource};
+pub use remote_sources::{RemoteSources, SourceOutcome};
+pub use role_manager::RoleManager;
 pub use search_formats_engine::Program as ReaderProgram;
-pub use service::{SearchService, SearchSettings};
-pub use slot::{Published, SourceSlot};
+pub use search_service::SearchService;
+pub use source_handle::{ReindexHandle, SourceHandle, SourceStatus};
+pub use tree::{SearchSettings, SearchTree};

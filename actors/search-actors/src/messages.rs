@@ -1,61 +1,63 @@
 //! The search server's messages: thin wrappers of core types.
 
-use crate::asking::SourceOutcome;
-use crate::configuration::InForce;
+use crate::config::ActiveConfig;
+use crate::remote_sources::SourceOutcome;
 use actix::Message;
 use config_core::Diagnostics;
 use search_core::answer::{DocumentView, SearchAnswer};
 use search_core::role::{ReplaceError, RoleFile};
-use search_engine::answering::{DocumentRequest, SearchFailure, SearchOrder};
+use search_engine::answering::{DocumentRequest, SearchFailure, SearchParams};
 
 /// Search a role.
 ///
-/// Sent by: the HTTP edge, terminal clients in process. Handled by: `SearchDesk`.
+/// Sent by: the HTTP edge, terminal clients in process. Handled by: `SearchTree`.
 /// Reply: the page asked for, or why there is none.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<SearchAnswer, SearchFailure>")]
-pub struct Search(pub SearchOrder);
+pub struct Search(pub SearchParams);
 
 /// Read one document again from its source.
 ///
-/// Sent by: the HTTP edge. Handled by: `SearchDesk`. Reply: its text, or why there is none.
+/// Sent by: the HTTP edge. Handled by: `SearchTree`. Reply: its text, or why there is none.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<DocumentView, SearchFailure>")]
 pub struct ReadDocument(pub DocumentRequest);
 
 /// Compare the source with its index again, now.
 ///
-/// Sent by: the HTTP edge. Handled by: `IndexKeeper`. Reply: none;
+/// Sent by: the HTTP edge. Handled by: `SourceIndexer`. Reply: none;
 /// `GET /health` shows the progress.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct Reindex;
 
-/// Ask these sources at once; each answers within the desk's deadline, or is reported.
+/// Ask these sources at once; each answers within the service's deadline, or is reported.
 ///
-/// Sent by: `SearchDesk`. Handled by: `AskDesk`. Reply: one outcome a source.
+/// Sent by: `SearchTree`. Handled by: `RemoteSources`. Reply: one outcome a source.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Vec<SourceOutcome>")]
-pub struct AskSources {
-    /// Ids of their slots.
+pub struct QuerySources {
+    /// Ids of their handles.
     pub ids: Vec<String>,
     /// What to ask with.
     pub words: String,
 }
 
-/// Search what this file says from now on. Sources that stay keep their index and state, new ones are indexed, removed ones
-/// stop; searches go on meanwhile.
+/// Search what this file says from now on. Sources that stay keep their index and state, new ones
+/// are indexed, removed ones stop; searches go on meanwhile.
 ///
-/// Sent by: whoever reads the role file. Handled by: `RoleDesk`. Reply: the number of the board in force.
+/// Sent by: whoever reads the role file. Handled by: `RoleManager`. Reply: the number of the role
+/// set in force.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "u64")]
 pub struct ApplyRoles(pub RoleFile);
 
 /// Make this text the role file, and put it in force.
 ///
-/// Sent by: the HTTP edge. Handled by: `ConfigurationDesk`. Reply: what is in force then, or why nothing has changed.
+/// Sent by: the HTTP edge. Handled by: `ConfigManager`. Reply: what is in force then, or why
+/// nothing has changed.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<InForce, SaveRefused>")]
+#[rtype(result = "Result<ActiveConfig, SaveError>")]
 pub struct SaveRoles {
     /// The whole file. `***` in the place of a secret keeps the secret.
     pub text: Vec<u8>,
@@ -74,7 +76,7 @@ pub enum Precondition {
 
 /// Why a role file was not saved.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum SaveRefused {
+pub enum SaveError {
     /// Another version is in force.
     #[error("the configuration has been changed meanwhile: read it again")]
     Stale,
@@ -97,7 +99,7 @@ pub enum SaveRefused {
     NotApplied(String),
 }
 
-impl From<ReplaceError> for SaveRefused {
+impl From<ReplaceError> for SaveError {
     fn from(error: ReplaceError) -> Self {
         match error {
             ReplaceError::Wrong(wrong) => Self::Wrong(wrong),
@@ -106,9 +108,9 @@ impl From<ReplaceError> for SaveRefused {
     }
 }
 
-/// Another board is in force.
+/// Another role set is in force.
 ///
-/// Sent by: `RoleDesk`. Handled by: `AskDesk`. Reply: none.
+/// Sent by: `RoleManager`. Handled by: `RemoteSources`. Reply: none.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
-pub struct BoardChanged;
+pub struct RolesReplaced;

@@ -1,4 +1,5 @@
-//! Index keepers in bad hours: a full disk, a folder that cannot be had, flipped bits, file systems that go away.
+//! Source indexers in bad hours: a full disk, a folder that cannot be had, flipped bits, file
+//! systems that go away.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -6,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use search_actors::messages::{Reindex, Search};
-use search_actors::{Boards, Published, SearchDesk, SearchService, SearchSettings, SourceSlot};
+use search_actors::messages::Search;
+use search_actors::{
+    IndexThreads, RoleRegistry, SearchService, SearchSettings, SearchTree, SourceHandle,
+    SourceStatus,
+};
 use search_core::answer::{AnswerStatus, SearchAnswer, SourceState};
 use search_core::query::SearchRequest;
-use search_engine::answering::SearchOrder;
+use search_engine::answering::SearchParams;
 use supervision::{ChildRef, Root, SupervisorSpec, Verdict};
 
 /// A deadline no healthy run comes near.
@@ -18,8 +22,9 @@ const DEADLINE: Duration = Duration::from_secs(40);
 
 /// A search part that runs.
 struct Running {
-    boards: Boards,
-    desk: ChildRef<SearchDesk>,
+    registry: RoleRegistry,
+    search: ChildRef<SearchService>,
+    threads: IndexThreads,
     root: Root,
 }
 
@@ -38,68 +43,77 @@ impl Running {
         );
         let roles =
             search_core::role::parse("role.json", &role, &config_core::Environment::default());
-        let service = SearchService::new(&SearchSettings {
+        let tree = SearchTree::new(&SearchSettings {
             roles: roles.expect("a valid role"),
             data: home.join("index"),
             max_concurrent_searches: 4,
             search_timeout: DEADLINE,
             search_threads: 2,
         });
-        let root = Root::start(SupervisorSpec::root("test").supervisor(service.supervisor));
+        let root = Root::start(SupervisorSpec::root("test").supervisor(tree.supervisor));
         Self {
-            boards: service.boards,
-            desk: service.desk,
+            registry: tree.registry,
+            search: tree.search,
+            threads: tree.threads,
             root,
         }
     }
 
-    fn slot(&self, place: usize) -> std::sync::Arc<SourceSlot> {
-        self.boards.now().slots()[place].clone()
+    fn handle(&self, place: usize) -> std::sync::Arc<SourceHandle> {
+        self.registry.now().handles()[place].clone()
     }
 
     async fn search(&self, words: &str) -> SearchAnswer {
-        let order = SearchOrder {
+        let order = SearchParams {
             request: SearchRequest::for_text(words),
             limit: 10,
-            ..SearchOrder::default()
+            ..SearchParams::default()
         };
-        let answer = self.desk.ask(Search(order)).await.expect("the desk runs");
+        let answer = self
+            .search
+            .ask(Search(order))
+            .await
+            .expect("the service runs");
         answer.expect("an answer")
     }
 
     async fn reindex(&self, place: usize) {
-        let keeper = self.slot(place).keeper().expect("a keeper");
-        keeper.ask(Reindex).await.expect("it is never parked");
+        let indexer = self.handle(place).reindex_handle().expect("an indexer");
+        indexer.request().expect("it is never parked");
     }
 
     async fn stop(self) {
         self.root.handle().stop();
         assert_eq!(self.root.verdict().await, Verdict::Stopped);
-        self.boards.wait_for_threads();
+        self.threads.join_all();
     }
 }
 
-/// Waits until the slot shows what is wanted.
-async fn until(slot: &SourceSlot, what: &str, is_it: impl Fn(&Published) -> bool) -> Published {
+/// Waits until the handle shows what is wanted.
+async fn until(
+    handle: &SourceHandle,
+    what: &str,
+    is_it: impl Fn(&SourceStatus) -> bool,
+) -> SourceStatus {
     let began = Instant::now();
     loop {
-        let published = slot.read();
-        if is_it(&published) {
-            return published;
+        let status = handle.read();
+        if is_it(&status) {
+            return status;
         }
-        assert!(began.elapsed() < DEADLINE, "{what}: {published:?}");
+        assert!(began.elapsed() < DEADLINE, "{what}: {status:?}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
-fn is_ready(published: &Published) -> bool {
-    published.state == SourceState::Ready && published.error.is_none()
+fn is_ready(status: &SourceStatus) -> bool {
+    status.state == SourceState::Ready && status.error.is_none()
 }
 
 /// Waits until the source is ready; gives the number of its documents.
-async fn ready(slot: &SourceSlot) -> u64 {
-    let published = until(slot, "not ready in time", is_ready).await;
-    published.snapshot.expect("a ready source").document_count()
+async fn ready(handle: &SourceHandle) -> u64 {
+    let status = until(handle, "not ready in time", is_ready).await;
+    status.snapshot.expect("a ready source").document_count()
 }
 
 fn folder_with(home: &Path, name: &str, files: usize) -> PathBuf {
@@ -164,36 +178,36 @@ fn index_files(home: &Path, kind: &str) -> Vec<PathBuf> {
 }
 
 #[actix_rt::test]
-async fn u1_a_keeper_that_has_failed_comes_back_by_itself_and_readiness_tells() {
+async fn u1_an_indexer_that_has_failed_comes_back_by_itself_and_readiness_tells() {
     let home = tempfile::tempdir().expect("a temporary folder");
     folder_with(home.path(), "files", 3);
     // A file stands where the indexes are to be.
     fs::write(home.path().join("index"), "in the way").expect("a file");
     let running = Running::start(home.path(), &["files"]);
-    let slot = running.slot(0);
-    let down = until(&slot, "it cannot work", |published| published.is_down).await;
+    let handle = running.handle(0);
+    let down = until(&handle, "it cannot work", |status| status.is_down).await;
     assert_eq!(down.state, SourceState::Failed);
     let reason = down.error.expect("a reason");
     assert!(
         reason.contains("check that it is writable") && reason.contains("tried again"),
         "{reason}"
     );
-    let board = running.boards.now();
-    let degraded = board.keepers_work().expect_err("a keeper is down");
+    let role_set = running.registry.now();
+    let degraded = role_set.check_indexers().expect_err("an indexer is down");
     assert!(
         degraded.starts_with("degraded: source \"files\""),
         "{degraded}"
     );
-    assert!(board.is_degraded());
+    assert!(role_set.is_degraded());
     fs::remove_file(home.path().join("index")).expect("removed");
-    assert_eq!(ready(&slot).await, 3);
-    assert_eq!(board.keepers_work(), Ok(()));
-    assert!(!board.is_degraded());
+    assert_eq!(ready(&handle).await, 3);
+    assert_eq!(role_set.check_indexers(), Ok(()));
+    assert!(!role_set.is_degraded());
     running.stop().await;
 }
 
 #[actix_rt::test]
-async fn u1_a_disk_that_was_full_for_long_parks_no_keeper_and_a_reindex_is_at_once() {
+async fn u1_a_disk_that_was_full_for_long_parks_no_indexer_and_a_reindex_is_at_once() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let data = home.path().join("index");
     let Some(_mount) = Mount::new(&data, "4m") else {
@@ -213,24 +227,24 @@ async fn u1_a_disk_that_was_full_for_long_parks_no_keeper_and_a_reindex_is_at_on
     };
     fill();
     let running = Running::start(home.path(), &["files"]);
-    let slot = running.slot(0);
-    let down = until(&slot, "the disk is full", |published| published.is_down).await;
+    let handle = running.handle(0);
+    let down = until(&handle, "the disk is full", |status| status.is_down).await;
     assert!(down.error.expect("a reason").contains("os error 28"));
     // More failures than any supervisor lets pass.
     for _ in 0..9 {
-        let before = slot.version();
+        let before = handle.version();
         running.reindex(0).await;
-        until(&slot, "the disk is still full", |published| {
-            slot.version() > before && published.state == SourceState::Failed
+        until(&handle, "the disk is still full", |status| {
+            handle.version() > before && status.state == SourceState::Failed
         })
         .await;
     }
-    assert!(running.boards.now().keepers_work().is_err());
+    assert!(running.registry.now().check_indexers().is_err());
     fs::remove_file(&ballast).expect("room");
     running.reindex(0).await;
-    assert_eq!(ready(&slot).await, 5);
+    assert_eq!(ready(&handle).await, 5);
     assert_eq!(running.search("needle").await.total, 5);
-    // It fills again while the keeper follows the folder; what was searchable stays so.
+    // It fills again while the indexer follows the folder; what was searchable stays so.
     fill();
     for number in 0..40 {
         let text: String = (0..2_000)
@@ -242,16 +256,13 @@ async fn u1_a_disk_that_was_full_for_long_parks_no_keeper_and_a_reindex_is_at_on
             &text,
         );
     }
-    until(&slot, "the disk is full again", |published| {
-        published.is_down
-    })
-    .await;
+    until(&handle, "the disk is full again", |status| status.is_down).await;
     assert_eq!(running.search("needle").await.total, 5);
     fs::remove_file(&ballast).expect("room");
     running.reindex(0).await;
-    until(&slot, "everything is indexed", |published| {
-        is_ready(published)
-            && published
+    until(&handle, "everything is indexed", |status| {
+        is_ready(status)
+            && status
                 .snapshot
                 .as_ref()
                 .is_some_and(|all| all.document_count() == 45)
@@ -267,10 +278,10 @@ async fn u5_a_search_that_meets_damage_is_answered_by_the_others_and_the_index_i
     folder_with(home.path(), "whole", 4);
     let running = Running::start(home.path(), &["damaged", "whole"]);
     for place in [0, 1] {
-        ready(&running.slot(place)).await;
+        ready(&running.handle(place)).await;
     }
     assert_eq!(running.search("needle").await.total, 10);
-    let id = running.slot(0).id.clone();
+    let id = running.handle(0).id.clone();
     let stores = index_files(home.path(), "store").into_iter();
     let mut stores = stores.filter(|path| path.to_string_lossy().contains(&id));
     let store = stores.next().expect("a store");
@@ -278,7 +289,8 @@ async fn u5_a_search_that_meets_damage_is_answered_by_the_others_and_the_index_i
     let half = file.metadata().expect("a file").len() / 2;
     file.write_all_at(&vec![0xff; half as usize], 0)
         .expect("writes");
-    // Whatever was damaged by then: an answer, never an error, and never less than the whole source's.
+    // Whatever was damaged by then: an answer, never an error, and never less than the whole
+    // source's.
     let answer = running.search("hay needle").await;
     assert!(answer.total == 4 || answer.total == 10, "{answer:?}");
     if answer.total == 4 {
@@ -292,7 +304,7 @@ async fn u5_a_search_that_meets_damage_is_answered_by_the_others_and_the_index_i
             "{report:?}"
         );
     }
-    assert_eq!(ready(&running.slot(0)).await, 6);
+    assert_eq!(ready(&running.handle(0)).await, 6);
     let answer = running.search("hay needle").await;
     assert_eq!((answer.total, answer.status), (10, AnswerStatus::Success));
     running.stop().await;
@@ -304,14 +316,14 @@ async fn u5_a_bit_that_flipped_while_nobody_ran_is_found_at_the_start() {
     folder_with(home.path(), "files", 7);
     for kind in ["term", "store", "idx", "fieldnorm", "fast"] {
         let running = Running::start(home.path(), &["files"]);
-        assert_eq!(ready(&running.slot(0)).await, 7, "{kind}");
+        assert_eq!(ready(&running.handle(0)).await, 7, "{kind}");
         running.stop().await;
         let path = index_files(home.path(), kind).pop().expect("a file");
         let mut bytes = fs::read(&path).expect("reads");
         bytes[8] ^= 1;
         fs::write(&path, bytes).expect("writes");
         let running = Running::start(home.path(), &["files"]);
-        assert_eq!(ready(&running.slot(0)).await, 7, "{kind}");
+        assert_eq!(ready(&running.handle(0)).await, 7, "{kind}");
         let answer = running.search("needle").await;
         assert_eq!((answer.total, answer.results.len()), (7, 7), "{kind}");
         running.stop().await;
@@ -323,32 +335,29 @@ async fn u8_a_file_that_grows_over_the_limit_is_counted_as_skipped() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let files = folder_with(home.path(), "files", 3);
     let running = Running::start(home.path(), &["files"]);
-    let slot = running.slot(0);
-    assert_eq!(ready(&slot).await, 3);
+    let handle = running.handle(0);
+    assert_eq!(ready(&handle).await, 3);
     write(&files, "00.txt", &"needle ".repeat(1_600_000));
-    let large = |published: &Published| published.skipped.get("too_large").copied();
-    let grown = until(&slot, "it is counted", |published| {
-        large(published) == Some(1)
-    })
-    .await;
+    let large = |status: &SourceStatus| status.skipped.get("too_large").copied();
+    let grown = until(&handle, "it is counted", |status| large(status) == Some(1)).await;
     assert_eq!(grown.skipped.len(), 1);
-    until(&slot, "it is not found any more", |published| {
-        published
+    until(&handle, "it is not found any more", |status| {
+        status
             .snapshot
             .as_ref()
             .is_some_and(|all| all.document_count() == 2)
     })
     .await;
     write(&files, "new.txt", &"needle ".repeat(1_600_000));
-    until(&slot, "a new one is counted too", |published| {
-        large(published) == Some(2)
+    until(&handle, "a new one is counted too", |status| {
+        large(status) == Some(2)
     })
     .await;
     write(&files, "00.txt", "needle");
     fs::remove_file(files.join("new.txt")).expect("removed");
-    until(&slot, "neither is", |published| {
-        large(published).is_none()
-            && published
+    until(&handle, "neither is", |status| {
+        large(status).is_none()
+            && status
                 .snapshot
                 .as_ref()
                 .is_some_and(|all| all.document_count() == 3)
@@ -369,23 +378,23 @@ async fn unmounted(home: &Path, mounted: &Path, own: u64) {
     };
     fill();
     let running = Running::start(home, &["files"]);
-    let slot = running.slot(0);
-    assert_eq!(ready(&slot).await, own + 32);
-    let is_away = |published: &Published| {
-        let said = published.error.as_ref();
-        published.state == SourceState::Ready
+    let handle = running.handle(0);
+    assert_eq!(ready(&handle).await, own + 32);
+    let is_away = |status: &SourceStatus| {
+        let said = status.error.as_ref();
+        status.state == SourceState::Ready
             && said.is_some_and(|why| why.contains("is not mounted any more"))
     };
     let documents =
-        |published: &Published| published.snapshot.as_ref().map(|all| all.document_count());
+        |status: &SourceStatus| status.snapshot.as_ref().map(|all| all.document_count());
     mount.detach();
-    until(&slot, "it is said", is_away).await;
+    until(&handle, "it is said", is_away).await;
     // However often it is compared.
     for _ in 0..2 {
-        let before = slot.read().updated_at;
+        let before = handle.read().updated_at;
         running.reindex(0).await;
-        let now = until(&slot, "compared", |published| {
-            published.updated_at > before && is_away(published)
+        let now = until(&handle, "compared", |status| {
+            status.updated_at > before && is_away(status)
         })
         .await;
         assert_eq!(documents(&now), Some(own + 32));
@@ -394,21 +403,21 @@ async fn unmounted(home: &Path, mounted: &Path, own: u64) {
     running.stop().await;
     // A start without it.
     let running = Running::start(home, &["files"]);
-    let slot = running.slot(0);
-    let now = until(&slot, "it is said again", is_away).await;
+    let handle = running.handle(0);
+    let now = until(&handle, "it is said again", is_away).await;
     assert_eq!(documents(&now), Some(own + 32));
     // Mounted again, with one file less.
     let mount = Mount::new(mounted, "4m").expect("as before");
     fill();
     fs::remove_file(mounted.join("away7.txt")).expect("removed");
-    until(&slot, "it is back", |published| {
-        is_ready(published) && documents(published) == Some(own + 31)
+    until(&handle, "it is back", |status| {
+        is_ready(status) && documents(status) == Some(own + 31)
     })
     .await;
     // Changes are followed there.
     write(mounted, "new.txt", "needle\n");
-    until(&slot, "it is watched", |published| {
-        documents(published) == Some(own + 32)
+    until(&handle, "it is watched", |status| {
+        documents(status) == Some(own + 32)
     })
     .await;
     running.stop().await;

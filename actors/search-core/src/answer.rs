@@ -34,7 +34,8 @@ pub struct SearchAnswer {
     /// Words that no source holds, and what was searched for in their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<Correction>,
-    /// Whether a source is still being indexed: asked again later there may be more. Its report says how far it is.
+    /// Whether a source is still being indexed: asked again later there may be more. Its report
+    /// says how far it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub indexing: bool,
     /// Notes a person should see: query words that were left out, for instance.
@@ -251,7 +252,8 @@ pub struct SourceHealth {
     /// Files that were not indexed, by reason.
     #[serde(default)]
     pub skipped: std::collections::BTreeMap<String, u64>,
-    /// Files that never stop changing: they are looked at ever more rarely, down to every five minutes.
+    /// Files that never stop changing: they are looked at ever more rarely, down to every five
+    /// minutes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub busy_files: u64,
     /// How far its concepts are, for sources with an index.
@@ -292,7 +294,8 @@ pub struct IndexProgress {
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HealthAnswer {
-    /// `ok`, or `degraded` when a source has failed or the role file is wrong. The server answers either way.
+    /// `ok`, or `degraded` when a source has failed or the role file is wrong. The server answers
+    /// either way.
     pub status: String,
     /// Version of the server.
     pub version: String,

@@ -1,5 +1,5 @@
-//! What is shown of concepts: the JSON shapes of the thesaurus, the concept graph, suggestions, and how
-//! far learning is.
+//! What is shown of concepts: the JSON shapes of the thesaurus, the concept graph, suggestions, and
+//! how far learning is.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,11 +16,12 @@ pub struct ConceptsHealth {
     /// Whether the embedding model has embedded all documents.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub embedded: bool,
-    /// Documents that the embedding model has embedded so far; it ranks a query as soon as the best results of its words are
-    /// among them.
+    /// Documents that the embedding model has embedded so far; it ranks a query as soon as the best
+    /// results of its words are among them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub embeddings: u64,
-    /// Why the concepts are not as they should be; search goes on without them, or with the former ones.
+    /// Why the concepts are not as they should be; search goes on without them, or with the former
+    /// ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -40,7 +41,8 @@ pub enum ConceptsState {
     Reading,
     /// Vectors are learnt; search ranks by words, or by the former vectors.
     Learning,
-    /// Texts are embedded by the role's model; it ranks the queries whose best results are embedded.
+    /// Texts are embedded by the role's model; it ranks the queries whose best results are
+    /// embedded.
     Embedding,
     /// Search ranks by concepts.
     Ready,

@@ -1,5 +1,6 @@
-//! What chats and summaries are answered with: the JSON shapes of `POST /api/chat`, `/api/conversations` and
-//! `POST /api/documents/summarize`, shared by the server, the terminal clients and the OpenAPI document.
+//! What chats and summaries are answered with: the JSON shapes of `POST /api/chat`,
+//! `/api/conversations` and `POST /api/documents/summarize`, shared by the server, the terminal
+//! clients and the OpenAPI document.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -37,7 +38,8 @@ pub struct Citation {
     pub title: String,
     /// Where the document lives.
     pub url: String,
-    /// Whether the answer names its number; if none is named, all documents given to the model are listed.
+    /// Whether the answer names its number; if none is named, all documents given to the model are
+    /// listed.
     pub cited: bool,
 }
 

@@ -18,7 +18,8 @@ pub struct Measures {
 
 /// Judges one ranking: `relevance` holds the grades of the judged documents (grades of 0 and below
 /// mean not relevant), `ranking` the documents found, best first. A document found again counts
-/// once, at its first rank. `None` when no document is relevant: such queries are left out of means.
+/// once, at its first rank. `None` when no document is relevant: such queries are left out of
+/// means.
 #[must_use]
 pub fn judge<S: BuildHasher>(
     relevance: &HashMap<String, i32, S>,

@@ -79,17 +79,17 @@ fn patterns_mean_what_the_reference_says() {
 #[test]
 fn without_patterns_every_file_is_meant() {
     assert!(FileFilter::default().matches(Path::new("a/b.c")));
-    assert!(!FileFilter::default().skips_folder(Path::new("a")));
+    assert!(!FileFilter::default().skips_directory(Path::new("a")));
 }
 
 #[test]
 fn excluded_folders_need_not_be_walked() {
     let filter = filter("*.md, !target/, !docs/old/**, !*.tmp");
     for folder in ["target", "x/target", "docs/old"] {
-        assert!(filter.skips_folder(Path::new(folder)), "{folder}");
+        assert!(filter.skips_directory(Path::new(folder)), "{folder}");
     }
     for folder in ["docs", "targets", "old", "x/docs/old", "a.tmp"] {
-        assert!(!filter.skips_folder(Path::new(folder)), "{folder}");
+        assert!(!filter.skips_directory(Path::new(folder)), "{folder}");
     }
 }
 
@@ -184,6 +184,6 @@ proptest! {
     ) {
         let filter = filter(&patterns.join(","));
         let path = Path::new(&folder).join(&file);
-        prop_assert!(!filter.skips_folder(Path::new(&folder)) || !filter.matches(&path));
+        prop_assert!(!filter.skips_directory(Path::new(&folder)) || !filter.matches(&path));
     }
 }

@@ -6,7 +6,8 @@ use config_core::Environment;
 use search_core::role;
 use serde_json::Value;
 
-/// Whether `value` fits `schema`, for the keywords the schema uses; any other one is an error of this test.
+/// Whether `value` fits `schema`, for the keywords the schema uses; any other one is an error of
+/// this test.
 fn fits(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     let no = |why: &str| Err(format!("{value} {why}"));
     for (keyword, wanted) in schema.as_object().expect("a schema is an object") {

@@ -1,4 +1,5 @@
-//! Whoever changes the role file over the API gets no variable of the server to see, and none sent anywhere.
+//! Whoever changes the role file over the API gets no variable of the server to see, and none sent
+//! anywhere.
 
 use config_core::Environment;
 use proptest::prelude::*;

@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p search-engine --bench excerpts -- FOLDER --queries FILE [--keep FOLDER] [--rounds N]`
 //!
-//! Indexes the text files of a folder once (`--keep` keeps the index), then answers every query with
-//! and without excerpts, and prints the CPU time of this thread for both, per query.
+//! Indexes the text files of a folder once (`--keep` keeps the index), then answers every query
+//! with and without excerpts, and prints the CPU time of this thread for both, per query.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use search_core::query::{SearchRequest, parse};
 use search_core::role::{FileFilter, RelevanceFunction};
-use search_engine::answering::{SearchOrder, SearchableRole, SearchableSource, search};
+use search_engine::answering::{SearchParams, SearchableRole, SearchableSource, search};
 use search_engine::extract::extract;
 use search_engine::index::{
-    Durability, FileState, IndexOptions, IndexSnapshot, Opened, SourceIndex, search_across,
+    Durability, FileState, IndexOptions, IndexSnapshot, OpenOutcome, SourceIndex, search_across,
 };
 use search_engine::sync::walk_all;
-use search_engine::walk::{RootFolder, WalkOptions};
+use search_engine::walk::{RootDirectory, WalkOptions};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -38,9 +38,9 @@ fn main() {
     let rounds: usize = option("--rounds").map_or(3, |rounds| rounds.parse().unwrap());
     let temporary = tempfile::tempdir().unwrap();
     let place = option("--keep").map_or_else(|| temporary.path().join("index"), PathBuf::from);
-    let root = RootFolder::open(Path::new(folder)).unwrap();
+    let root = RootDirectory::open(Path::new(folder)).unwrap();
     let (mut index, opened) = SourceIndex::open(&place, IndexOptions::default()).unwrap();
-    if opened != Opened::Existing {
+    if opened != OpenOutcome::Existing {
         fill(&mut index, &root);
     }
     let snapshot = index.snapshot();
@@ -58,7 +58,7 @@ fn main() {
             snapshot: Some(snapshot.clone()),
             root: Some(Arc::new(root)),
             graph: None,
-            shelf: None,
+            item_cache: None,
             texts: None,
             indexing: None,
             error: None,
@@ -70,7 +70,7 @@ fn main() {
     }
 }
 
-fn fill(index: &mut SourceIndex, root: &RootFolder) {
+fn fill(index: &mut SourceIndex, root: &RootDirectory) {
     let mut walked: Vec<String> = Vec::new();
     for file in walk_all(root, &WalkOptions::new(FileFilter::default())).files {
         walked.push(file.key);
@@ -98,10 +98,10 @@ fn round(role: &SearchableRole, snapshot: &IndexSnapshot, queries: &str) {
         let sources = std::slice::from_ref(snapshot);
         search_across(sources, &query, RelevanceFunction::BM25F, 0, 10).unwrap();
         let between = cpu_ns();
-        let order = SearchOrder {
+        let order = SearchParams {
             request,
             limit: 10,
-            ..SearchOrder::default()
+            ..SearchParams::default()
         };
         let answer = search(role, &order).unwrap();
         whole += cpu_ns() - between;

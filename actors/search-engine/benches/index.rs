@@ -207,7 +207,7 @@ fn opening(place: &Path) {
         let start = Instant::now();
         let (index, opened) = SourceIndex::open(place, IndexOptions::default()).unwrap();
         times.push(start.elapsed());
-        assert_eq!(opened, search_engine::index::Opened::Existing);
+        assert_eq!(opened, search_engine::index::OpenOutcome::Existing);
         drop(index);
     }
     println!("open: {}", quantiles(&mut times));

@@ -15,16 +15,18 @@ use search_core::query::{SearchRequest, parse};
 use search_core::role::FileFilter;
 use search_engine::excerpt::Excerpter;
 use search_engine::extract::{Format, extract, is_binary};
-use search_engine::sync::{IndexSink, KnownFile, Plan, SyncOptions, WalkedFolder, apply, walk_all};
-use search_engine::walk::{RootFolder, SkipCounts, WalkOptions};
-use search_engine::watch::{FolderWatch, WatchOptions};
+use search_engine::sync::{
+    IndexSink, KnownFile, Plan, SyncOptions, WalkedDirectory, apply, walk_all,
+};
+use search_engine::walk::{RootDirectory, SkipCounts, WalkOptions};
+use search_engine::watch::{DirectoryWatch, WatchOptions};
 
 fn main() {
     let argument = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-'));
     let folder = argument.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    let root = RootFolder::open(&folder).expect("a folder that can be read");
+    let root = RootDirectory::open(&folder).expect("a folder that can be read");
     let options = WalkOptions::new(FileFilter::default());
     let walked = walk(&root, &options);
     watch_start(&root);
@@ -51,7 +53,7 @@ fn megabytes_a_second(bytes: usize, time: Duration) -> f64 {
     bytes as f64 / 1e6 / time.as_secs_f64()
 }
 
-fn walk(root: &RootFolder, options: &WalkOptions) -> WalkedFolder {
+fn walk(root: &RootDirectory, options: &WalkOptions) -> WalkedDirectory {
     let (_, first) = timed(|| walk_all(root, options));
     let (walked, second) = timed(|| walk_all(root, options));
     let mut skipped = SkipCounts::default();
@@ -92,14 +94,14 @@ fn parallel_walk(folder: &Path) -> usize {
     found.len()
 }
 
-fn watch_start(root: &RootFolder) {
+fn watch_start(root: &RootDirectory) {
     let options = WatchOptions::new(FileFilter::default());
-    let (watch, time) = timed(|| FolderWatch::start(root, options).expect("a thread"));
+    let (watch, time) = timed(|| DirectoryWatch::start(root, options).expect("a thread"));
     println!("watch: {} after {time:?}", watch.mode());
 }
 
 /// Extraction alone, by format: the files are in memory.
-fn formats(root: &RootFolder, walked: &WalkedFolder) {
+fn formats(root: &RootDirectory, walked: &WalkedDirectory) {
     let mut samples: BTreeMap<String, Vec<(String, Vec<u8>)>> = BTreeMap::new();
     for file in &walked.files {
         let format = format!("{:?}", Format::of_key(&file.key));
@@ -153,7 +155,7 @@ impl IndexSink for Sink {
     }
 }
 
-fn pipeline(root: &RootFolder, options: &WalkOptions, walked: &WalkedFolder) {
+fn pipeline(root: &RootDirectory, options: &WalkOptions, walked: &WalkedDirectory) {
     // Enough to tell the difference.
     let files = walked
         .files
@@ -161,9 +163,9 @@ fn pipeline(root: &RootFolder, options: &WalkOptions, walked: &WalkedFolder) {
         .step_by(1 + walked.files.len() / 8000)
         .cloned()
         .collect();
-    let walked = WalkedFolder {
+    let walked = WalkedDirectory {
         files,
-        ..WalkedFolder::default()
+        ..WalkedDirectory::default()
     };
     for (busy, two_threads) in [(false, false), (false, true), (true, false), (true, true)] {
         let plan = Plan::compare(FxHashMap::default(), walked.clone());
@@ -182,7 +184,7 @@ fn pipeline(root: &RootFolder, options: &WalkOptions, walked: &WalkedFolder) {
 }
 
 /// Ten excerpts a query: words of a file, looked for in it and in nine others of its format.
-fn excerpts(root: &RootFolder, walked: &WalkedFolder) {
+fn excerpts(root: &RootDirectory, walked: &WalkedDirectory) {
     for (name, wanted) in [
         ("Code", Format::Code),
         ("Html", Format::Html),
@@ -236,7 +238,7 @@ fn excerpts(root: &RootFolder, walked: &WalkedFolder) {
 }
 
 /// Three words from the middle of a file.
-fn query_of(root: &RootFolder, key: &str) -> Option<String> {
+fn query_of(root: &RootDirectory, key: &str) -> Option<String> {
     let read = root.read(key, 1 << 20, is_binary).ok()?;
     let document = extract(key, read.bytes, 0).ok()?;
     let middle = document.body.get(document.body.len() / 2..)?;
@@ -250,9 +252,9 @@ fn query_of(root: &RootFolder, key: &str) -> Option<String> {
 /// From the return of the write to the batch.
 fn watch_latency() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let root = RootFolder::open(folder.path()).expect("it is there");
+    let root = RootDirectory::open(folder.path()).expect("it is there");
     let watch =
-        FolderWatch::start(&root, WatchOptions::new(FileFilter::default())).expect("a thread");
+        DirectoryWatch::start(&root, WatchOptions::new(FileFilter::default())).expect("a thread");
     let mut times: Vec<Duration> = (0..500)
         .map(|number| {
             std::fs::write(folder.path().join("a.md"), number.to_string()).expect("a full write");

@@ -15,12 +15,12 @@ use crate::tasks::{TasksError, read_text};
 const MAX_PAGES: u64 = 96 << 20;
 
 /// Size and time of both files: what is read again when it differs.
-type Stamp = [(u64, Option<SystemTime>); 2];
+type FileStamps = [(u64, Option<SystemTime>); 2];
 
 /// The pages, and what is looked through for words.
 #[derive(Debug)]
 struct Pages {
-    stamp: Stamp,
+    stamp: FileStamps,
     parsed: Parsed,
     /// Title and text of each item in small letters.
     texts: Vec<(String, String)>,

@@ -17,7 +17,7 @@ use self::pieces::{
     around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
 };
 use crate::extract::{self, Format};
-use crate::walk::{RootFolder, SkipReason};
+use crate::walk::{RootDirectory, SkipReason};
 
 /// Only so much of the beginning of a file is searched for a place to show, in bytes.
 pub const MAX_EXCERPT_BYTES: usize = 256 * 1024;
@@ -50,7 +50,7 @@ pub struct Excerpt {
 pub struct Excerpter {
     finder: TermFinder,
     max_chars: usize,
-    beginning: Beginning,
+    beginning: FileHead,
     hits: Vec<Hit>,
     /// Phrases that are shown where they stand.
     phrases: Vec<PhraseFinder>,
@@ -58,7 +58,7 @@ pub struct Excerpter {
 
 thread_local! {
     /// The buffers of the thread's last excerpter.
-    static BUFFERS: RefCell<(Beginning, Vec<Hit>)> = RefCell::default();
+    static BUFFERS: RefCell<(FileHead, Vec<Hit>)> = RefCell::default();
 }
 
 impl Drop for Excerpter {
@@ -94,7 +94,7 @@ impl Excerpter {
     }
 
     /// The excerpt of a file. `title` is shown where the file has nothing to show any more.
-    pub fn excerpt(&mut self, root: &RootFolder, key: &str, title: &str) -> Excerpt {
+    pub fn excerpt(&mut self, root: &RootDirectory, key: &str, title: &str) -> Excerpt {
         let found = root
             .open_file(key)
             .and_then(|file| self.of_file(&file, Format::of_key(key)));
@@ -142,7 +142,7 @@ impl Excerpter {
         &mut self,
         file: &File,
         format: Format,
-        beginning: &mut Beginning,
+        beginning: &mut FileHead,
     ) -> Result<Option<Excerpt>, SkipReason> {
         let data = file
             .metadata()
@@ -179,8 +179,8 @@ impl Excerpter {
         )))
     }
 
-    /// Where to go on in a text of which this is the beginning; nowhere when all has to be looked at
-    /// again, because its end decides what is content.
+    /// Where to go on in a text of which this is the beginning; nowhere when all has to be looked
+    /// at again, because its end decides what is content.
     fn resumption(&self, text: &str, format: Format) -> Option<usize> {
         if format == Format::Html || !self.phrases.is_empty() {
             return None;
@@ -217,8 +217,8 @@ impl Excerpter {
         }
     }
 
-    /// Collects hits into `self.hits`, as many as it takes to choose a place; those around the first
-    /// phrase where one is looked for. Whether it ended before the end of the text.
+    /// Collects hits into `self.hits`, as many as it takes to choose a place; those around the
+    /// first phrase where one is looked for. Whether it ended before the end of the text.
     fn scan(&mut self, text: &str, range: Range<usize>) -> bool {
         self.hits.clear();
         let phrases = self.phrases.iter_mut();
@@ -320,13 +320,14 @@ fn span(max_chars: usize) -> usize {
 
 /// The beginning of a file, in a buffer that is used for many.
 #[derive(Debug, Default)]
-struct Beginning {
-    /// Only ever grows: giving 64 KiB back and asking for them again costs more than reading a file.
+struct FileHead {
+    /// Only ever grows: giving 64 KiB back and asking for them again costs more than reading a
+    /// file.
     buffer: Vec<u8>,
     filled: usize,
 }
 
-impl Beginning {
+impl FileHead {
     fn bytes(&self) -> &[u8] {
         &self.buffer[..self.filled]
     }

@@ -22,8 +22,8 @@ pub fn is_lack(error: &io::Error) -> bool {
     }
 }
 
-/// Whether the error tells of the machine, not of what a file holds: a lack, a permission, a server that is away. What
-/// has no number comes from reading a content that cannot be.
+/// Whether the error tells of the machine, not of what a file holds: a lack, a permission, a server
+/// that is away. What has no number comes from reading a content that cannot be.
 pub(crate) fn is_of_machine(error: &io::Error) -> bool {
     if is_lack(error) {
         return true;

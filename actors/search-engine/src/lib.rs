@@ -8,7 +8,7 @@ mod times;
 
 pub mod excerpt;
 pub mod extract;
-pub mod shelf;
+pub mod item_cache;
 pub mod sync;
 pub mod tasks;
 pub mod texts;

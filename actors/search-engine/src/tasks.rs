@@ -1,4 +1,5 @@
-//! Tasks of this machine, read when they are asked for: Taskwarrior's export and todo.txt files. Blocking.
+//! Tasks of this machine, read when they are asked for: Taskwarrior's export and todo.txt files.
+//! Blocking.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use search_sources_core::{Parsed, SourceDataError, tasks};
 
 use crate::extract::decode;
-use crate::walk::{RootFolder, SkipReason};
+use crate::walk::{RootDirectory, SkipReason};
 
 /// Largest list of tasks that is read, in bytes.
 pub const MAX_TASKS_BYTES: u64 = 16 << 20;
@@ -47,7 +48,8 @@ pub fn todo_txt(path: &Path) -> Result<Parsed, TasksError> {
     Ok(tasks::todo_txt(&text_of(path)?))
 }
 
-/// The issues of a Beads tracker: its `issues.jsonl`, the folder that holds it, or the folder that holds `.beads`.
+/// The issues of a Beads tracker: its `issues.jsonl`, the folder that holds it, or the folder that
+/// holds `.beads`.
 ///
 /// # Errors
 /// As [`todo_txt`].
@@ -76,7 +78,7 @@ pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, TasksError> {
     let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
         return Err(failed("it is not a file".to_owned()));
     };
-    let root = RootFolder::open(folder).map_err(|error| failed(error.to_string()))?;
+    let root = RootDirectory::open(folder).map_err(|error| failed(error.to_string()))?;
     let key = crate::walk::encode_key(Path::new(name));
     let read = root.read(&key, most, |_| false);
     let read = read.map_err(|reason: SkipReason| failed(reason.to_string()))?;
@@ -105,7 +107,8 @@ impl Default for Taskwarrior {
 }
 
 impl Taskwarrior {
-    /// All tasks but deleted ones. Ends the program when it takes longer than `time` or prints too much.
+    /// All tasks but deleted ones. Ends the program when it takes longer than `time` or prints too
+    /// much.
     ///
     /// # Errors
     /// When it cannot be started, fails, is too slow, or prints something else.

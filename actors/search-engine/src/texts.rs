@@ -1,7 +1,8 @@
-//! Texts that were read out of complicated formats, kept for excerpts: reading a PDF again for each result would be too slow.
+//! Texts that were read out of complicated formats, kept for excerpts: reading a PDF again for each
+//! result would be too slow.
 //!
-//! One compressed file a document, named after the hash of the document's content. A text that is missing costs its excerpt,
-//! nothing else.
+//! One compressed file a document, named after the hash of the document's content. A text that is
+//! missing costs its excerpt, nothing else.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -10,7 +10,7 @@ use std::path::Path;
 use search_core::role::FileFilter;
 use search_engine::extract::is_binary;
 use search_engine::sync::walk_all;
-use search_engine::walk::{RootError, RootFolder, SkipReason, WalkOptions};
+use search_engine::walk::{RootDirectory, RootError, SkipReason, WalkOptions};
 use tempfile::TempDir;
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -23,8 +23,8 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn root(folder: &TempDir) -> RootFolder {
-    RootFolder::open(folder.path()).unwrap()
+fn root(folder: &TempDir) -> RootDirectory {
+    RootDirectory::open(folder.path()).unwrap()
 }
 
 fn options(glob: &str) -> WalkOptions {
@@ -89,7 +89,7 @@ fn rules_above_the_root_count_in_a_work_tree_only() {
     ];
     let plain = folder(&files);
     let part = |folder: &TempDir| {
-        let root = RootFolder::open(&folder.path().join("part")).unwrap();
+        let root = RootDirectory::open(&folder.path().join("part")).unwrap();
         walk_all(&root, &options(""))
             .files
             .into_iter()
@@ -253,7 +253,7 @@ fn s07_a_sparse_file_of_100_gb_is_skipped_unread() {
 #[test]
 fn s07_pseudo_file_systems_are_no_sources() {
     for path in ["/proc", "/proc/self", "/sys"] {
-        let error = RootFolder::open(Path::new(path)).unwrap_err();
+        let error = RootDirectory::open(Path::new(path)).unwrap_err();
         assert!(
             matches!(error, RootError::PseudoFilesystem { .. }),
             "{error}"
@@ -304,7 +304,7 @@ fn s07_names_that_are_not_utf8_can_be_opened_again() {
 #[test]
 fn s07_a_root_with_parent_components_is_refused_with_the_path_to_write() {
     let folder = folder(&[("sub/a.md", "x")]);
-    let error = RootFolder::open(&folder.path().join("sub/.."))
+    let error = RootDirectory::open(&folder.path().join("sub/.."))
         .unwrap_err()
         .to_string();
     assert!(
@@ -320,14 +320,14 @@ fn s07_a_root_with_parent_components_is_refused_with_the_path_to_write() {
 #[test]
 fn a_root_that_cannot_be_used_says_what_to_do() {
     let folder = folder(&[("file.md", "x")]);
-    let missing = RootFolder::open(&folder.path().join("none")).unwrap_err();
+    let missing = RootDirectory::open(&folder.path().join("none")).unwrap_err();
     assert!(matches!(missing, RootError::Missing { .. }));
     assert!(
         missing
             .to_string()
             .contains("create it, mount it or correct `location`")
     );
-    let file = RootFolder::open(&folder.path().join("file.md")).unwrap_err();
+    let file = RootDirectory::open(&folder.path().join("file.md")).unwrap_err();
     assert!(
         file.to_string()
             .contains("is not a folder: set `location` to the folder it lies in")

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use search_core::role::FileFilter;
-use search_engine::walk::RootFolder;
+use search_engine::walk::RootDirectory;
 use search_engine::watch::{
-    ChangeBatch, FolderWatch, PollingReason, RescanReason, WatchMode, WatchOptions,
+    ChangeBatch, DirectoryWatch, PollingReason, RescanReason, WatchMode, WatchOptions,
 };
 use tempfile::TempDir;
 
@@ -18,7 +18,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 struct Watched {
     folder: TempDir,
-    watch: FolderWatch,
+    watch: DirectoryWatch,
     /// Everything seen since the last question.
     seen: ChangeBatch,
 }
@@ -33,8 +33,8 @@ impl Watched {
         for name in files {
             write(folder.path(), name, "text");
         }
-        let root = RootFolder::open(folder.path()).unwrap();
-        let watch = FolderWatch::start(&root, options).unwrap();
+        let root = RootDirectory::open(folder.path()).unwrap();
+        let watch = DirectoryWatch::start(&root, options).unwrap();
         Self {
             folder,
             watch,
@@ -239,8 +239,8 @@ fn a_root_that_is_removed_and_made_again_is_watched_again() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("root");
     fs::create_dir(&path).unwrap();
-    let root = RootFolder::open(&path).unwrap();
-    let watch = FolderWatch::start(&root, options()).unwrap();
+    let root = RootDirectory::open(&path).unwrap();
+    let watch = DirectoryWatch::start(&root, options()).unwrap();
     let mut watched = Watched {
         folder: parent,
         watch,
@@ -257,12 +257,12 @@ fn a_root_that_is_removed_and_made_again_is_watched_again() {
 #[test]
 fn above_the_limit_of_folders_the_watch_polls_and_says_so() {
     let mut options = options();
-    options.max_folders = 2;
+    options.max_directories = 2;
     options.poll_interval = Duration::from_millis(20);
     let mut watched = Watched::with(&["a/1.md", "b/2.md", "c/3.md"], options);
     assert_eq!(
         watched.watch.mode(),
-        WatchMode::Polling(PollingReason::TooManyFolders)
+        WatchMode::Polling(PollingReason::TooManyDirectories)
     );
     for _ in 0..3 {
         watched.until_rescan(RescanReason::Polling);
@@ -272,14 +272,14 @@ fn above_the_limit_of_folders_the_watch_polls_and_says_so() {
 #[test]
 fn the_limit_can_be_reached_later() {
     let mut options = options();
-    options.max_folders = 2;
+    options.max_directories = 2;
     let mut watched = Watched::with(&["a/1.md"], options);
     assert_eq!(watched.watch.mode(), WatchMode::Events);
     write(watched.path(), "b/2.md", "x");
     watched.until_rescan(RescanReason::Polling);
     assert_eq!(
         watched.watch.mode(),
-        WatchMode::Polling(PollingReason::TooManyFolders)
+        WatchMode::Polling(PollingReason::TooManyDirectories)
     );
 }
 

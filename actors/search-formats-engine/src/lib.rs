@@ -1,4 +1,5 @@
-//! Text of documents whose formats are complicated enough to be dangerous: PDF, DOCX, ODT, EPUB, e-mail, notebooks.
+//! Text of documents whose formats are complicated enough to be dangerous: PDF, DOCX, ODT, EPUB,
+//! e-mail, notebooks.
 //!
 //! ```text
 //! Readers::read(format, bytes) ──frame──▶ child process (limits, no shell, no files) ──frame──▶ Text
@@ -8,11 +9,15 @@
 //!
 //! # What always holds
 //!
-//! - **Parsers run elsewhere.** A parser that panics, loops, overflows its stack or asks for all memory costs one file:
-//!   its process has a memory limit, each file a time limit ([`Limits`]), and both answer as a [`Refusal`].
-//! - **Bombs are cut.** Compressed parts are counted while they are unpacked: size, ratio, number and depth are bounded.
-//! - **Nothing is followed.** No entity, link, image, macro or attachment leads to another file or address.
-//! - **The bytes decide nothing.** The caller names the format ([`Format::of_name`] knows the usual endings).
+//! - **Parsers run elsewhere.** A parser that panics, loops, overflows its stack or asks for all
+//!   memory costs one file: its process has a memory limit, each file a time limit ([`Limits`]),
+//!   and both answer as a [`Refusal`].
+//! - **Bombs are cut.** Compressed parts are counted while they are unpacked: size, ratio, number
+//!   and depth are bounded.
+//! - **Nothing is followed.** No entity, link, image, macro or attachment leads to another file or
+//!   address.
+//! - **The bytes decide nothing.** The caller names the format ([`Format::of_name`] knows the usual
+//!   endings).
 
 mod archive;
 mod child;

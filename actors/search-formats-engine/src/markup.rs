@@ -1,4 +1,5 @@
-//! XML as it is found inside documents: events with local names, entities resolved, nothing fetched.
+//! XML as it is found inside documents: events with local names, entities resolved, nothing
+//! fetched.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};

@@ -4,7 +4,8 @@ use crate::format::Format;
 use crate::text::{Limits, Refusal, Text};
 use crate::{docx, epub, mail, notebook, odt, pdf};
 
-/// Reads a document in this process: a hostile one can take it down, so programs use [`crate::Readers`].
+/// Reads a document in this process: a hostile one can take it down, so programs use
+/// [`crate::Readers`].
 ///
 /// # Errors
 /// When the document is damaged, encrypted, without text, or too large unpacked.

@@ -50,7 +50,8 @@ fn joined(paragraph: &str) -> String {
     text
 }
 
-/// An entry of the information dictionary (ISO 32000-1, 14.3.3): UTF-16 with a mark, else read as Latin-1.
+/// An entry of the information dictionary (ISO 32000-1, 14.3.3): UTF-16 with a mark, else read as
+/// Latin-1.
 fn information(document: &Document, name: &[u8]) -> String {
     let info = document
         .trailer

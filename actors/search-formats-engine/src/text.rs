@@ -72,7 +72,8 @@ pub enum Refusal {
     /// The process could not be started or spoken to.
     #[error("no process to read it: {0}")]
     NoReader(String),
-    /// The machine has no descriptor, memory or thread for a process now; it says nothing about the document.
+    /// The machine has no descriptor, memory or thread for a process now; it says nothing about the
+    /// document.
     #[error("no process can be started now: {0}")]
     NoResources(String),
 }

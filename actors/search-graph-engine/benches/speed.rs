@@ -1,8 +1,8 @@
 //! Times of what a search asks: the scan over all vectors, suggestions, the graph.
 //!
-//! `cargo bench -p search-graph-engine --bench speed`: 80,000 documents, 60,000 words, 10,000 suggestions,
-//! all made up from a fixed seed. Prints median, 99th percentile and the
-//! 99th percentile of CPU time.
+//! `cargo bench -p search-graph-engine --bench speed`: 80,000 documents, 60,000 words, 10,000
+//! suggestions, all made up from a fixed seed. Prints median, 99th percentile and the 99th
+//! percentile of CPU time.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use search_graph_engine::graph::{ConceptGraph, DocumentFacts, Extractor};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner};
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
-use search_graph_engine::suggest::{Suggested, Suggester, SuggestionKind};
+use search_graph_engine::suggest::{Suggester, SuggesterEntry, SuggestionKind};
 use search_graph_engine::thesaurus::ConceptId;
 
 const DOCUMENTS: usize = 80_000;
@@ -67,8 +67,8 @@ fn cpu_ns() -> u64 {
 }
 
 fn suggestions(words: &[String]) {
-    fn make((at, text): (usize, &String)) -> Suggested<'_> {
-        Suggested {
+    fn make((at, text): (usize, &String)) -> SuggesterEntry<'_> {
+        SuggesterEntry {
             text,
             kind: SuggestionKind::Term,
             weight: (at % 97) as u32,

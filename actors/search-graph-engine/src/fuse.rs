@@ -23,7 +23,7 @@ pub struct Candidate<'k> {
 
 /// A ranked candidate and the parts of its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fused {
+pub struct FusedCandidate {
     /// Place of the candidate in the list given.
     pub candidate: usize,
     /// Sum of the parts, from 0 to 1.
@@ -34,11 +34,12 @@ pub struct Fused {
     pub dense_part: f32,
 }
 
-/// Ranks the candidates, best first: lexical scores are divided by the highest, cosines are stretched
-/// from 0 (the lowest) to 1 (the highest), and both are weighed (`dense_weight` for the cosines).
-/// Equal scores are in the order of the keys. Where no cosine is known the order is the lexical one.
+/// Ranks the candidates, best first: lexical scores are divided by the highest, cosines are
+/// stretched from 0 (the lowest) to 1 (the highest), and both are weighed (`dense_weight` for the
+/// cosines). Equal scores are in the order of the keys. Where no cosine is known the order is the
+/// lexical one.
 #[must_use]
-pub fn fuse(candidates: &[Candidate<'_>], dense_weight: f32) -> Vec<Fused> {
+pub fn fuse(candidates: &[Candidate<'_>], dense_weight: f32) -> Vec<FusedCandidate> {
     let highest = candidates
         .iter()
         .fold(0.0f32, |high, c| high.max(c.lexical));
@@ -59,19 +60,19 @@ pub fn fuse(candidates: &[Candidate<'_>], dense_weight: f32) -> Vec<Fused> {
             .map_or(0.0, |cosine| (cosine - low) / spread);
         let lexical_part = (1.0 - dense_weight) * lexical;
         let dense_part = dense_weight * dense;
-        Fused {
+        FusedCandidate {
             candidate: number,
             score: lexical_part + dense_part,
             lexical_part,
             dense_part,
         }
     });
-    let mut fused: Vec<Fused> = fused.collect();
+    let mut fused: Vec<FusedCandidate> = fused.collect();
     fused.sort_by(|a, b| order(a, b, candidates));
     fused
 }
 
-fn order(a: &Fused, b: &Fused, candidates: &[Candidate<'_>]) -> Ordering {
+fn order(a: &FusedCandidate, b: &FusedCandidate, candidates: &[Candidate<'_>]) -> Ordering {
     let by_key = || candidates[a.candidate].key.cmp(candidates[b.candidate].key);
     b.score.total_cmp(&a.score).then_with(by_key)
 }

@@ -1,4 +1,5 @@
-//! ServiceGraph: concept vectors learnt from the corpus, a local embedding model, the concept graph.
+//! ServiceGraph: concept vectors learnt from the corpus, a local embedding model, the concept
+//! graph.
 
 mod columns;
 pub mod embedding;

@@ -5,7 +5,7 @@ use search_core::document::ContentKind;
 use search_graph_engine::graph::{
     ConceptGraph, ConceptKind, DocumentFacts, EdgeKind, Extractor, GraphIndex,
 };
-use search_graph_engine::suggest::{Suggested, Suggester, SuggestionKind};
+use search_graph_engine::suggest::{Suggester, SuggesterEntry, SuggestionKind};
 use search_graph_engine::thesaurus::{ConceptId, Entry, Thesaurus, parse_concept_file, parse_json};
 
 fn thesaurus(declared: &[(&str, &[&str])]) -> Thesaurus {
@@ -215,7 +215,7 @@ fn neighbours_are_what_documents_hold_together() {
 }
 
 fn suggester(texts: &[(&str, u32)]) -> Suggester {
-    let make = |&(text, weight)| Suggested {
+    let make = |&(text, weight)| SuggesterEntry {
         text,
         kind: SuggestionKind::Title,
         weight,
@@ -266,8 +266,8 @@ proptest! {
 }
 
 proptest! {
-    /// Whatever a file holds, reading it and searching with it does no harm, and matches are in order
-    /// at the borders of characters.
+    /// Whatever a file holds, reading it and searching with it does no harm, and matches are in
+    /// order at the borders of characters.
     #[test]
     fn odd_thesauri_and_texts_do_no_harm(file in "\\PC{0,80}", name in "\\PC{0,12}", text in "\\PC{0,80}") {
         let _ = parse_json(&file);

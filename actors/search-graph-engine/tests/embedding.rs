@@ -21,8 +21,8 @@ fn minilm() -> PathBuf {
     folder
 }
 
-/// First numbers of embeddings and their cosines, computed by another implementation (NumPy, and the
-/// `tokenizers` library for the pieces).
+/// First numbers of embeddings and their cosines, computed by another implementation (NumPy, and
+/// the `tokenizers` library for the pieces).
 #[test]
 fn minilm_gives_what_the_reference_gives() {
     let model = EmbeddingModel::open(&minilm()).expect("the model");

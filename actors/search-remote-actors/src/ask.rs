@@ -7,7 +7,7 @@ use search_core::role::{Community, Haystack, Source, Tasks};
 use search_sources_core::remote::{self, Ask, ForgeApi, ForgeQuestion};
 use search_sources_core::{Parsed, SourceDataError};
 
-use crate::mcp::McpPlace;
+use crate::mcp::McpEndpoint;
 use crate::names::{NamesKind, documentation};
 use crate::signing::{Agent, agent};
 
@@ -24,13 +24,13 @@ pub(crate) enum Kind {
     HackerNews,
     /// Name of the index, and the fields.
     Elastic(String, Vec<String>),
-    Mcp(Box<McpPlace>),
-    Names(NamesKind),
+    Mcp(Box<McpEndpoint>),
+    NameList(NamesKind),
 }
 
 /// A source as it is asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct QueryTarget {
     pub(crate) kind: Kind,
     /// Base URL, without a slash at the end.
     pub(crate) base: String,
@@ -50,8 +50,8 @@ pub(crate) struct Answer {
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// How a haystack is asked; `None` for those on this machine.
-pub(crate) fn place(haystack: &Haystack) -> Option<Result<Place, String>> {
-    let plain = |kind, base: &str| Place {
+pub(crate) fn place(haystack: &Haystack) -> Option<Result<QueryTarget, String>> {
+    let plain = |kind, base: &str| QueryTarget {
         kind,
         base: base.trim_end_matches('/').to_owned(),
         token: None,
@@ -67,7 +67,7 @@ pub(crate) fn place(haystack: &Haystack) -> Option<Result<Place, String>> {
         }
         Source::CommunityDocs(Community::Discourse(url)) => plain(Kind::Discourse, url.as_str()),
         // 300 questions a day without a key: keep what it said.
-        Source::CommunityDocs(Community::StackExchange(site)) => Place {
+        Source::CommunityDocs(Community::StackExchange(site)) => QueryTarget {
             fresh: 10 * MINUTE,
             ..plain(
                 Kind::StackExchange(site.clone()),
@@ -78,7 +78,7 @@ pub(crate) fn place(haystack: &Haystack) -> Option<Result<Place, String>> {
         Source::CommunityDocs(Community::HackerNews(url)) => plain(Kind::HackerNews, url.as_str()),
         Source::CommunityDocs(community) => {
             let (kind, url) = documentation(community)?;
-            plain(Kind::Names(kind), url.as_str())
+            plain(Kind::NameList(kind), url.as_str())
         }
         Source::TaskTracker { tasks, api_token } => {
             return tracker(tasks, api_token.as_ref()).map(Ok);
@@ -89,7 +89,7 @@ pub(crate) fn place(haystack: &Haystack) -> Option<Result<Place, String>> {
             tool,
             arguments,
         } => {
-            let place = McpPlace {
+            let place = McpEndpoint {
                 server: server.clone(),
                 api_token: api_token.clone(),
                 tool: tool.clone(),
@@ -103,7 +103,7 @@ pub(crate) fn place(haystack: &Haystack) -> Option<Result<Place, String>> {
             api_token,
         } => {
             let (base, index) = index_of(index);
-            Place {
+            QueryTarget {
                 token: api_token.clone().map(|token| ("ApiKey", token)),
                 ..plain(Kind::Elastic(index, fields.clone()), &base)
             }
@@ -113,7 +113,7 @@ pub(crate) fn place(haystack: &Haystack) -> Option<Result<Place, String>> {
     Some(Ok(place))
 }
 
-fn tracker(tasks: &Tasks, token: Option<&Secret<String>>) -> Option<Place> {
+fn tracker(tasks: &Tasks, token: Option<&Secret<String>>) -> Option<QueryTarget> {
     let (kind, base, scheme) = match tasks {
         Tasks::Gitea(url) | Tasks::Forgejo(url) => {
             let (base, repository) = repository(url);
@@ -131,7 +131,7 @@ fn tracker(tasks: &Tasks, token: Option<&Secret<String>>) -> Option<Place> {
         ),
         Tasks::Taskwarrior | Tasks::TodoTxt(_) | Tasks::Beads(_) => return None,
     };
-    Some(Place {
+    Some(QueryTarget {
         kind,
         base: base.trim_end_matches('/').to_owned(),
         token: token.map(|token| (scheme, token.clone())),
@@ -146,8 +146,9 @@ fn index_of(url: &url::Url) -> (String, String) {
     (base.to_owned(), index.to_owned())
 }
 
-/// `https://forge.example/owner/repo` names a repository; with fewer parts the whole server is meant. A forge below a path of
-/// its host is not told apart from an owner: it needs a host of its own.
+/// `https://forge.example/owner/repo` names a repository; with fewer parts the whole server is
+/// meant. A forge below a path of its host is not told apart from an owner: it needs a host of its
+/// own.
 fn repository(url: &url::Url) -> (String, Option<String>) {
     let base = url.origin().ascii_serialization();
     let parts: Vec<&str> = url
@@ -164,8 +165,9 @@ fn repository(url: &url::Url) -> (String, Option<String>) {
     }
 }
 
-impl Place {
-    /// The requests for these words, each with the words that all of its answer has to do with, where that is known.
+impl QueryTarget {
+    /// The requests for these words, each with the words that all of its answer has to do with,
+    /// where that is known.
     pub(crate) fn questions(&self, words: &str, limit: usize) -> Vec<ForgeQuestion> {
         match &self.kind {
             Kind::Forge(api, repository) => {
@@ -205,12 +207,13 @@ impl Place {
                 remote::forge_issues_ask(*api, repository.as_deref(), words, limit)
             }
             Kind::Vikunja => remote::vikunja_ask(words, limit),
-            // It cannot search: one page of the newest is read, and filtered by the words like everything.
+            // It cannot search: one page of the newest is read, and filtered by the words like
+            // everything.
             Kind::ClickUp(team) => remote::clickup_ask(team, 0),
             Kind::HackerNews => remote::hacker_news_ask(words, limit),
             Kind::Elastic(index, fields) => remote::elastic_ask(index, words, fields, limit),
             // They are not asked one question at a time.
-            Kind::Mcp(_) | Kind::Names(_) => Ask::default(),
+            Kind::Mcp(_) | Kind::NameList(_) => Ask::default(),
         }
     }
 
@@ -231,7 +234,7 @@ impl Place {
             Kind::ClickUp(_) => remote::clickup(body)?.0,
             Kind::HackerNews => remote::hacker_news(body)?,
             Kind::Elastic(_, fields) => remote::elastic(fields, body)?,
-            Kind::Mcp(_) | Kind::Names(_) => Parsed::default(),
+            Kind::Mcp(_) | Kind::NameList(_) => Parsed::default(),
         };
         Ok(Answer { parsed, pause })
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use search_sources_core::Parsed;
 
 /// Answers kept, the oldest go first.
-const KEPT: usize = 64;
+const MAX_ENTRIES: usize = 64;
 
 /// Recent answers by question.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl Cache {
     ) {
         self.entries
             .retain(|entry| entry.words != words && entry.until > now);
-        if self.entries.len() == KEPT {
+        if self.entries.len() == MAX_ENTRIES {
             self.entries.pop_front();
         }
         self.entries.push_back(Entry {
@@ -65,7 +65,7 @@ mod tests {
         let now = Instant::now();
         let minute = Duration::from_secs(60);
         let mut cache = Cache::default();
-        for number in 0..=KEPT {
+        for number in 0..=MAX_ENTRIES {
             cache.put(&number.to_string(), 10, Rc::default(), now, minute);
         }
         assert!(cache.get("0", 10, now).is_none(), "the oldest is gone");

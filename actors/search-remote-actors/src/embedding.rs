@@ -3,14 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use outbound::http::{HttpClient, HttpOptions};
-use outbound::llm::{LlmClient, LlmError, LlmProtocol};
+use http_clients::http::{HttpClient, HttpOptions};
+use http_clients::llm::{LlmClient, LlmError, LlmProtocol};
 use url::Url;
 
-use crate::pause::Pause;
+use crate::pause::HostBackoff;
 
 /// The longest it may take to connect.
-const CONNECT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Who is to blame for an answer that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct EmbeddingServer {
     model: String,
     protocol: Cell<Option<LlmProtocol>>,
     /// Questions of people are not asked of a server that does not answer them.
-    pause: RefCell<Pause>,
+    pause: RefCell<HostBackoff>,
 }
 
 impl EmbeddingServer {
@@ -84,7 +84,8 @@ impl EmbeddingServer {
         }
     }
 
-    /// The vectors of some texts, in their order, all of one length; there is one within `deadline`, or a reason.
+    /// The vectors of some texts, in their order, all of one length; there is one within
+    /// `deadline`, or a reason.
     ///
     /// # Errors
     /// See [`EmbeddingFailure`].
@@ -94,7 +95,7 @@ impl EmbeddingServer {
         deadline: Duration,
     ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
         let http = HttpClient::new(HttpOptions {
-            connect: CONNECT.min(deadline),
+            connect: CONNECT_TIMEOUT.min(deadline),
             deadline,
             connections: 1,
             ..HttpOptions::default()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbound::http::HttpError;
+use http_clients::http::HttpError;
 use search_sources_core::SourceDataError;
 
 use crate::mcp::McpError;

@@ -2,19 +2,22 @@
 //!
 //! ```text
 //! RemoteSource::search(words, limit, deadline)
-//!   │ known and fresh ─────────────────────────────▶ Found (cached)
+//!   │ known and fresh ─────────────────────────────▶ RemoteItems (cached)
 //!   │ backing off after failures ──────────────────▶ RemoteError::BackingOff, the server is left alone
-//!   ├ outbound::HttpClient ─▶ search_sources_core ─▶ Found, kept for its time to live
+//!   ├ http_clients::HttpClient ─▶ search_sources_core ─▶ RemoteItems, kept for its time to live
 //!   └ a server of the Model Context Protocol (program or address) ─▶ the same
 //! ```
 //!
 //! # What always holds
 //!
-//! - **A deadline.** A search ends within it, whatever the server does; a late answer is dropped with its connection.
-//! - **Bounds.** An answer has at most [`MAX_ANSWER`] bytes (after decompression), and gives at most the items asked for.
-//! - **Only configured places.** The base URL is the configuration's; nothing an answer says is asked for, redirects stay
-//!   within its origin, tokens never leave it.
-//! - **Left alone when it asks for it.** `Retry-After` and Stack Exchange's `backoff` are obeyed; failures in a row double the pause.
+//! - **A deadline.** A search ends within it, whatever the server does; a late answer is dropped
+//!   with its connection.
+//! - **Bounds.** An answer has at most [`MAX_ANSWER`] bytes (after decompression), and gives at
+//!   most the items asked for.
+//! - **Only configured places.** The base URL is the configuration's; nothing an answer says is
+//!   asked for, redirects stay within its origin, tokens never leave it.
+//! - **Left alone when it asks for it.** `Retry-After` and Stack Exchange's `backoff` are obeyed;
+//!   failures in a row double the pause.
 //!
 //! One value belongs to one thread (its connections do); what is cached is bounded.
 
@@ -30,5 +33,5 @@ mod source;
 
 pub use embedding::{Blame, EmbeddingFailure, EmbeddingServer};
 pub use error::RemoteError;
-pub use mcp::{McpError, McpPlace};
-pub use source::{Found, MAX_ANSWER, RemoteSettings, RemoteSource, is_remote};
+pub use mcp::{McpEndpoint, McpError};
+pub use source::{MAX_ANSWER, RemoteItems, RemoteSettings, RemoteSource, is_remote};

@@ -1,11 +1,11 @@
-//! Documentation on the web by its list of names: fetched whole, kept, and looked through here. The words of a query stay on
-//! this machine.
+//! Documentation on the web by its list of names: fetched whole, kept, and looked through here. The
+//! words of a query stay on this machine.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use outbound::http::{HttpClient, Request, Response};
+use http_clients::http::{HttpClient, Request, Response};
 use search_core::role::{Community, FolderOrUrl};
 use search_sources_core::docs::{devdocs_names, rustdoc_names, sphinx_names};
 use search_sources_core::{Item, Parsed, SourceDataError};
@@ -14,7 +14,7 @@ use url::Url;
 use crate::error::RemoteError;
 
 /// A list is fetched again after so long.
-const KEPT: Duration = Duration::from_secs(3600);
+const NAMES_TTL: Duration = Duration::from_secs(3600);
 
 /// Where DevDocs keeps its files, and where people read them.
 const DEVDOCS: (&str, &str) = ("documents.devdocs.io", "https://devdocs.io");
@@ -38,14 +38,14 @@ pub(crate) fn documentation(community: &Community) -> Option<(NamesKind, &Url)> 
 }
 
 /// The list of names of one documentation.
-pub(crate) struct Names {
+pub(crate) struct NameList {
     kind: NamesKind,
     base: String,
     http: HttpClient,
     kept: RefCell<Option<(Instant, Rc<Parsed>)>>,
 }
 
-impl Names {
+impl NameList {
     pub(crate) fn new(kind: NamesKind, base: &str, http: HttpClient) -> Self {
         Self {
             kind,
@@ -71,7 +71,7 @@ impl Names {
 
     async fn names(&self, deadline: Duration) -> Result<Rc<Parsed>, RemoteError> {
         let kept = self.kept.borrow().clone();
-        if let Some((_, names)) = kept.filter(|(at, _)| at.elapsed() < KEPT) {
+        if let Some((_, names)) = kept.filter(|(at, _)| at.elapsed() < NAMES_TTL) {
             return Ok(names);
         }
         let file = match self.kind {

@@ -11,13 +11,13 @@ const BELIEVED: Duration = Duration::from_secs(3600);
 
 /// Failures in a row and the pause they earned.
 #[derive(Debug, Default)]
-pub(crate) struct Pause {
+pub(crate) struct HostBackoff {
     failures: u32,
     until: Option<Instant>,
     reason: String,
 }
 
-impl Pause {
+impl HostBackoff {
     /// Time left in which nothing is asked, and why.
     pub(crate) fn left(&self, now: Instant) -> Option<(Duration, &str)> {
         let left = self.until?.checked_duration_since(now)?;
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn pauses_double_and_servers_are_obeyed_within_reason() {
         let now = Instant::now();
-        let mut pause = Pause::default();
+        let mut pause = HostBackoff::default();
         assert_eq!(pause.left(now), None);
         let mut lengths = Vec::new();
         for _ in 0..9 {

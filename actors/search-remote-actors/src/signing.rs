@@ -13,7 +13,8 @@ pub(crate) struct Agent {
     pub(crate) seed: Secret<Vec<u8>>,
 }
 
-/// Reads an agent secret: base64 of `{"privateKey": …, "subject": …}`; both alphabets, with and without padding.
+/// Reads an agent secret: base64 of `{"privateKey": …, "subject": …}`; both alphabets, with and
+/// without padding.
 pub(crate) fn agent(secret: &Secret<String>) -> Result<Agent, String> {
     let json = decoded(secret.expose()).ok_or("the agent secret is not base64")?;
     let value: serde_json::Value =

@@ -5,17 +5,17 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
-use outbound::http::{HttpClient, HttpError, HttpOptions, Redirects, Request};
+use http_clients::http::{HttpClient, HttpError, HttpOptions, Redirects, Request};
 use search_core::role::Haystack;
 use search_sources_core::remote::Ask;
 use search_sources_core::{Item, Parsed};
 
-use crate::ask::{Answer, Kind, Place, place};
+use crate::ask::{Answer, Kind, QueryTarget, place};
 use crate::cache::Cache;
 use crate::error::RemoteError;
 use crate::mcp::{McpError, McpSource};
-use crate::names::Names;
-use crate::pause::Pause;
+use crate::names::NameList;
+use crate::pause::HostBackoff;
 
 /// Largest answer in bytes, after decompression.
 pub const MAX_ANSWER: usize = 8 << 20;
@@ -38,7 +38,7 @@ impl Default for RemoteSettings {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct RemoteItems {
     /// In the server's order, at most as many as asked for.
     pub items: Vec<Item>,
     /// Items of the answer that could not be read.
@@ -54,20 +54,20 @@ pub fn is_remote(haystack: &Haystack) -> bool {
 }
 
 /// Who is asked.
-enum Peer {
-    Http(Box<Place>, HttpClient),
+enum QueriedServer {
+    Http(Box<QueryTarget>, HttpClient),
     Mcp(McpSource),
-    Names(Names),
+    NameList(NameList),
 }
 
 /// A server that is asked at query time.
 pub struct RemoteSource {
-    peer: Peer,
+    peer: QueriedServer,
     /// Answers are kept so long.
     fresh: Duration,
     deadline: Duration,
     cache: RefCell<Cache>,
-    pause: RefCell<Pause>,
+    pause: RefCell<HostBackoff>,
 }
 
 impl RemoteSource {
@@ -89,15 +89,16 @@ impl RemoteSource {
     /// The same source behind another address: a mirror, or a server of a test.
     #[must_use]
     pub fn at(mut self, base: &str) -> Self {
-        if let Peer::Http(place, _) = &mut self.peer {
+        if let QueriedServer::Http(place, _) = &mut self.peer {
             base.trim_end_matches('/').clone_into(&mut place.base);
         }
         self
     }
 
-    /// Begins what takes long before the first search: a server's program is started. Needs a local task set.
+    /// Begins what takes long before the first search: a server's program is started. Needs a local
+    /// task set.
     pub fn warm(&self) {
-        if let Peer::Mcp(server) = &self.peer {
+        if let QueriedServer::Mcp(server) = &self.peer {
             server.warm();
         }
     }
@@ -106,7 +107,7 @@ impl RemoteSource {
     ///
     /// # Errors
     /// See [`RemoteError`].
-    pub async fn search(&self, words: &str, limit: usize) -> Result<Found, RemoteError> {
+    pub async fn search(&self, words: &str, limit: usize) -> Result<RemoteItems, RemoteError> {
         let now = Instant::now();
         if let Some(answer) = self.cache.borrow().get(words, limit, now) {
             return Ok(found(&answer, limit, true));
@@ -151,12 +152,14 @@ impl RemoteSource {
         limit: usize,
     ) -> Result<(Rc<Parsed>, Option<Duration>), RemoteError> {
         let answer = match &self.peer {
-            Peer::Http(place, http) => ask_http(place, http, words, limit, self.deadline).await?,
-            Peer::Mcp(server) => Answer {
+            QueriedServer::Http(place, http) => {
+                ask_http(place, http, words, limit, self.deadline).await?
+            }
+            QueriedServer::Mcp(server) => Answer {
                 parsed: server.search(words, limit, self.deadline).await?,
                 pause: None,
             },
-            Peer::Names(names) => Answer {
+            QueriedServer::NameList(names) => Answer {
                 parsed: names.search(words, limit, self.deadline).await?,
                 pause: None,
             },
@@ -165,9 +168,9 @@ impl RemoteSource {
     }
 }
 
-fn peer(place: Place, deadline: Duration) -> Peer {
+fn peer(place: QueryTarget, deadline: Duration) -> QueriedServer {
     if let Kind::Mcp(server) = place.kind {
-        return Peer::Mcp(McpSource::new(*server));
+        return QueriedServer::Mcp(McpSource::new(*server));
     }
     let http = HttpClient::new(HttpOptions {
         connect: deadline,
@@ -177,14 +180,14 @@ fn peer(place: Place, deadline: Duration) -> Peer {
         connections: 4,
         ..HttpOptions::default()
     });
-    if let Kind::Names(kind) = place.kind {
-        return Peer::Names(Names::new(kind, &place.base, http));
+    if let Kind::NameList(kind) = place.kind {
+        return QueriedServer::NameList(NameList::new(kind, &place.base, http));
     }
-    Peer::Http(Box::new(place), http)
+    QueriedServer::Http(Box::new(place), http)
 }
 
 async fn ask_http(
-    place: &Place,
+    place: &QueryTarget,
     http: &HttpClient,
     words: &str,
     limit: usize,
@@ -199,7 +202,7 @@ async fn ask_http(
 }
 
 async fn ask_once(
-    place: &Place,
+    place: &QueryTarget,
     http: &HttpClient,
     ask: Ask,
     deadline: Duration,
@@ -225,15 +228,15 @@ async fn ask_once(
     }
     if let Kind::Atomic(Some(agent)) = &place.kind {
         let now = std::time::SystemTime::now();
-        request = outbound::atomic::sign(request, &url, &agent.subject, &agent.seed, now)
+        request = http_clients::atomic::sign(request, &url, &agent.subject, &agent.seed, now)
             .map_err(|error| RemoteError::Settings(error.to_string()))?;
     }
     let response = http.call(request).await?.ok()?;
     Ok(place.read(&response.text())?)
 }
 
-fn found(answer: &Parsed, limit: usize, cached: bool) -> Found {
-    Found {
+fn found(answer: &Parsed, limit: usize, cached: bool) -> RemoteItems {
+    RemoteItems {
         items: answer.items.iter().take(limit).cloned().collect(),
         skipped: answer.skipped.count,
         cached,

@@ -54,7 +54,8 @@ pub struct Skipped {
 const MAX_KEY: usize = 1000;
 
 impl Parsed {
-    /// With each item as it promises to be: a key of one line that is not empty, and a title. Items without a key are counted.
+    /// With each item as it promises to be: a key of one line that is not empty, and a title. Items
+    /// without a key are counted.
     #[must_use]
     pub fn sound(mut self) -> Self {
         for item in &mut self.items {
@@ -94,7 +95,7 @@ pub enum SourceDataError {
     },
     /// It answered with an error of its own.
     #[error("{what} says: {message}")]
-    Said {
+    Refused {
         /// Who answered.
         what: &'static str,
         /// Its message, one line.

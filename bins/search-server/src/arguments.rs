@@ -3,13 +3,14 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use config_core::{Colours, Diagnostics, Environment};
-use program::log::LogFormat;
-use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
+use daemon::log::LogFormat;
+use daemon::settings::{ConfigOptions, ConfigText, effective};
+use search_core::role::{self, Os, ServerFlags, ServerSettings, keys, parse_environment};
 
-use crate::FAILED;
-use crate::backup::{Place, Restore};
+/// Exit code when the configuration is wrong or the server cannot start.
+pub(crate) const FAILED: u8 = 1;
 
 const AFTER_HELP: &str = "\
 Environment: SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH, LOG_LEVEL, LOG_FORMAT, SERVICE_SERVER_HOSTNAME,
@@ -59,9 +60,38 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Save conversations, summaries and the role file to S3-compatible object storage.
-    Backup(Place),
+    Backup(BackupLocation),
     /// Bring them back.
-    Restore(Restore),
+    Restore(RestoreArguments),
+    /// What may be set, and which variables and flags are in force.
+    Config(ConfigOptions),
+}
+
+/// Where backups are.
+#[derive(Debug, Args)]
+pub(crate) struct BackupLocation {
+    /// The bucket. Keys and address come from CLOUDSTORE_ACCESS_KEY_ID,
+    /// CLOUDSTORE_SECRET_ACCESS_KEY, SERVICE_PROFILE_OBJSTORE_REGION and
+    /// SERVICE_PROFILE_OBJSTORE_ENDPOINT.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bucket: String,
+    /// What the names of all objects begin with.
+    #[arg(long, value_name = "PREFIX", default_value = "orrery")]
+    pub(crate) prefix: String,
+}
+
+/// What `restore` takes.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArguments {
+    #[command(flatten)]
+    pub(crate) location: BackupLocation,
+    /// The backup to restore; the latest when absent.
+    #[arg(long, value_name = "ID")]
+    pub(crate) backup: Option<String>,
+    /// Replace what is there. Without it, only an empty state is filled and an existing role file
+    /// stays.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// How results are printed.
@@ -79,15 +109,39 @@ impl Arguments {
         &self,
         environment: &Environment,
     ) -> Result<ServerSettings, Diagnostics> {
-        let flags = ServerFlags {
+        parse_environment(&self.flags(), environment, Os::current())
+    }
+
+    fn flags(&self) -> ServerFlags {
+        ServerFlags {
             config: self.config.clone(),
             data: self.data.clone(),
             log_level: self.log_level.clone(),
             listen: self.listen.clone(),
             server: None,
             storage: self.storage.clone(),
-        };
-        parse_environment(&flags, environment, Os::current())
+        }
+    }
+
+    /// Prints what may be set, or what is in force.
+    pub(crate) fn config(&self, options: ConfigOptions, environment: &Environment) -> ExitCode {
+        if options.schema {
+            let mut schema = role::schema();
+            schema["x-variables"] = keys().schema("")["x-variables"].take();
+            print(&format!("{schema:#}"));
+            return ExitCode::SUCCESS;
+        }
+        let shown = self.settings(environment).and_then(|_| {
+            let flags = self.flags();
+            effective(&keys(), &ConfigText::none(), &flags.values(), environment)
+        });
+        match shown {
+            Ok(text) => {
+                print(text.trim_end());
+                ExitCode::SUCCESS
+            }
+            Err(wrong) => self.report(&wrong),
+        }
     }
 
     /// Prints everything that is wrong.

@@ -9,8 +9,7 @@ use search_graph_engine::embedding::EmbeddingModel;
 use search_graph_engine::thesaurus;
 use search_web::boot::{self, BootError};
 
-use crate::FAILED;
-use crate::arguments::{Arguments, OutputFormat, print, say};
+use crate::arguments::{Arguments, FAILED, OutputFormat, print, say};
 
 /// Checks, prints, and ends with 0 (valid) or 1.
 pub(crate) fn run(
@@ -27,7 +26,7 @@ pub(crate) fn run(
         return ExitCode::from(FAILED);
     }
     let configuration = match boot::read_configuration(path, environment, Path::new("/")) {
-        Ok((configuration, _)) => configuration,
+        Ok((configuration, _)) => configuration.view().clone(),
         Err(BootError::Roles(diagnostics)) => return arguments.report(&diagnostics),
         Err(error) => {
             say(&error.to_string());
@@ -35,14 +34,14 @@ pub(crate) fn run(
         }
     };
     let document = configuration.now().document;
-    let roles = configuration.place().roles(&document);
+    let roles = configuration.roles();
     let mut found = settings.warnings.clone();
     for warning in roles.warnings().iter() {
         found.push(warning.clone());
     }
     let name = path.display().to_string();
     found.extend(boot::check_sources(&name, &document, &roles, environment));
-    check_data_folder(settings, &mut found);
+    check_data_directory(settings, &mut found);
     check_concepts(&roles, &mut found);
     match settings.check_exposure(arguments.allow_unauthenticated) {
         Ok(Some(warning)) => found.push(warning),
@@ -61,7 +60,7 @@ pub(crate) fn run(
 }
 
 /// The data folder, or the nearest folder above it that there is: nothing is made here.
-fn check_data_folder(settings: &ServerSettings, found: &mut Diagnostics) {
+fn check_data_directory(settings: &ServerSettings, found: &mut Diagnostics) {
     let data = &settings.data_path.value;
     let there = data.ancestors().find(|path| path.exists());
     if there.is_some_and(|path| !path.is_dir()) {

@@ -3,16 +3,13 @@
 mod arguments;
 mod backup;
 mod check;
-mod first_folder;
+mod first_directory;
 mod run;
 
 use std::process::ExitCode;
 
-use arguments::Command;
+use arguments::{Command, FAILED};
 use clap::Parser;
-
-/// Exit code when the configuration is wrong or the server cannot start.
-const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
     if let Some(ended) = search_formats_engine::serve_if_asked(std::env::args_os()) {
@@ -21,11 +18,14 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    program::process::begin();
-    program::memory::give_freed_memory_back();
-    program::memory::use_small_pages();
+    daemon::process::begin();
+    daemon::memory::give_freed_memory_back();
+    daemon::memory::use_small_pages();
     let arguments = arguments::Arguments::parse();
-    let environment = program::environment::take();
+    let environment = daemon::environment::take();
+    if let Some(Command::Config(options)) = &arguments.command {
+        return arguments.config(*options, &environment);
+    }
     let settings = match arguments.settings(&environment) {
         Ok(settings) => settings,
         Err(diagnostics) => return arguments.report(&diagnostics),
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Some(Command::Restore(order)) => {
             return backup::restore(&arguments, order, &settings, &environment);
         }
-        None => {}
+        Some(Command::Config(_)) | None => {}
     }
     if arguments.check {
         return check::run(&arguments, &settings, &environment);
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     match run::run(&arguments, &settings, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            arguments::say(&program::in_words(error.as_ref()));
+            arguments::say(&daemon::error_chain(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

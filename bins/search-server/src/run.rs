@@ -1,18 +1,18 @@
-//! The server's life: settings, actors, listener, end.
+//! Runs the server: settings, actors, listener, end.
 
 use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::Context;
 use config_core::Environment;
-use program::life;
+use daemon::lifecycle;
 use search_core::role::ServerSettings;
 use search_formats_engine::Program;
 use search_web::SearchServer;
 use search_web::boot::{self, ConfigurationToken, RoleFileOrigin};
 
 use crate::arguments::{Arguments, say};
-use crate::first_folder::first_folder;
+use crate::first_directory::first_directory;
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) fn run(
@@ -20,10 +20,10 @@ pub(crate) fn run(
     settings: &ServerSettings,
     environment: &Environment,
 ) -> anyhow::Result<()> {
-    let look = program::log::look(arguments.log_format, environment)?;
-    let serve = program::limits::serve_options(environment)?;
-    program::log::init(settings.log_level.value.as_str(), look, environment);
-    program::limits::warn_of_few_files();
+    let log_output = daemon::log::output(arguments.log_format, environment)?;
+    let serve = daemon::limits::serve_options(environment)?;
+    daemon::log::init(settings.log_level.value.as_str(), log_output, environment);
+    daemon::limits::warn_of_few_files();
     for warning in settings.warnings.iter() {
         tracing::warn!(event = "config.warning", "{}", warning.headline());
     }
@@ -33,7 +33,7 @@ pub(crate) fn run(
     }
     let path = &settings.settings_path.value;
     warn_of_former_place(path, environment);
-    let folder = first_folder(environment, std::env::current_dir().ok());
+    let folder = first_directory(environment, std::env::current_dir().ok());
     let (configuration, origin) = boot::read_configuration(path, environment, &folder)?;
     if origin == RoleFileOrigin::Created {
         say(&format!(
@@ -42,9 +42,8 @@ pub(crate) fn run(
             folder.display()
         ));
     }
-    let document = configuration.now().document;
-    let search = boot::search_settings(settings, configuration.place().roles(&document));
-    program::data::tighten(&settings.data_path.value);
+    let search = boot::search_settings(settings, configuration.view().roles());
+    daemon::data::tighten(&settings.data_path.value);
     let _lock = boot::lock_data(settings, "search-server").context("SERVICE_DATA_PATH")?;
     let address = boot::socket_address(&settings.listen.value)?;
     let listener = edge_web::bind(address, "SERVICE_SERVER_HOSTNAME or --listen")?;
@@ -52,15 +51,15 @@ pub(crate) fn run(
     let mut options = boot::server_options(settings);
     options.serve = serve;
     if let Some(token) = boot::configuration_token(settings)? {
-        tell_of(&token);
+        report_token(&token);
         options.configuration_token = Some(token.token);
     }
     options.configuration = Some(configuration);
     options.state = Some(boot::open_state(settings, "search-server")?);
     options.readers = std::env::current_exe().ok().map(Program::own);
-    life::run(async move {
+    lifecycle::run(async move {
         let server = SearchServer::start(&search, options);
-        let stopped = life::listening("search server", bound, &server.actors())?;
+        let stopped = lifecycle::listening("search server", bound, &server.actors())?;
         server.serve(listener, stopped).await?;
         Ok(())
     })
@@ -84,7 +83,7 @@ fn warn_of_former_place(path: &Path, environment: &Environment) {
 }
 
 /// The token is shown once, and to a person only: a journal keeps what is written to it.
-fn tell_of(token: &ConfigurationToken) {
+fn report_token(token: &ConfigurationToken) {
     if !token.is_new {
         return;
     }

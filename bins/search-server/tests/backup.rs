@@ -28,7 +28,8 @@ impl Storage {
         );
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("safe")).expect("a bucket");
-        // It takes no port 0: one that was free a moment ago, and another one where somebody was faster.
+        // It takes no port 0: one that was free a moment ago, and another one where somebody was
+        // faster.
         for _ in 0..10 {
             let free = TcpListener::bind("127.0.0.1:0").expect("a port");
             let port = free.local_addr().expect("an address").port();
@@ -340,7 +341,7 @@ fn a_running_server_is_not_copied_under_its_feet() {
     let storage = Storage::start();
     let machine = Machine::new("redb");
     std::fs::create_dir(machine.path("data")).expect("a folder");
-    let _lock = store::FolderLock::take(&machine.path("data"), "search-server").expect("a lock");
+    let _lock = store::DirectoryLock::take(&machine.path("data"), "search-server").expect("a lock");
     let said = machine.refused(&storage, &["backup"]);
     assert!(
         said.contains(&format!("pid {}", std::process::id())),

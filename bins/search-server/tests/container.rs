@@ -1,8 +1,10 @@
-//! A container image of the server, made by `bins/dist/image.sh` of this machine's libraries, and started.
+//! A container image of the server, made by `bins/dist/image.sh` of this machine's libraries, and
+//! started.
 //!
-//! Where the container engine may not make containers (it wants control groups and namespaces that a container of a build
-//! machine does not have), the image's own files are run in its root folder by buildah, which needs neither; where there is no
-//! engine at all, the test says so and checks nothing.
+//! Where the container engine may not make containers (it wants control groups and namespaces that
+//! a container of a build machine does not have), the image's own files are run in its root folder
+//! by buildah, which needs neither; where there is no engine at all, the test says so and checks
+//! nothing.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![allow(clippy::print_stderr, reason = "a test says what it could not check")]
@@ -57,7 +59,8 @@ fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist/image.sh")
 }
 
-/// Starts a server in a container, asks for its health, and ends it. What is wrong where it never listens.
+/// Starts a server in a container, asks for its health, and ends it. What is wrong where it never
+/// listens.
 fn serves(mut command: Command) -> Result<(), String> {
     let mut child = command
         .stdout(Stdio::null())

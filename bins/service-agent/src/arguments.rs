@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use service_agent::Asking;
+use service_agent::TargetArguments;
 
 const AFTER_HELP: &str = "\
 Without --server and SERVICE_SERVER_API_ENDPOINT the server of this machine is asked; when none runs,
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     #[command(flatten)]
-    pub(crate) asking: Asking,
+    pub(crate) target: TargetArguments,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
     pub(crate) format: Format,
@@ -118,7 +118,8 @@ pub(crate) enum ConfigCommand {
 /// `search …`
 #[derive(Debug, Args)]
 pub(crate) struct SearchArguments {
-    /// What to look for: words, "phrases", AND, OR, NOT or -, (groups), prefix*, title: path: tag: source:
+    /// What to look for: words, "phrases", AND, OR, NOT or -, (groups), prefix*, title: path: tag:
+    /// source:
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
     /// Results to show, at most 1000.

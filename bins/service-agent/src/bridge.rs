@@ -1,17 +1,18 @@
-//! The Model Context Protocol on standard streams: one message a line, handed to the server's `/mcp`.
+//! The Model Context Protocol on standard streams: one message a line, handed to the server's
+//! `/mcp`.
 
 use std::io::{BufRead, Read, Write};
 use std::time::Duration;
 
-use search_mcp_core::client::routing_name;
-use search_mcp_core::rpc::{INTERNAL_ERROR, failure};
-use search_mcp_core::server::not_json;
+use search_sources_core::mcp::client::routing_name;
+use search_sources_core::mcp::rpc::{INTERNAL_ERROR, failure};
+use search_sources_core::mcp::server::not_json;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::place::Opened;
+use crate::place::OpenTarget;
 
 /// Longest message, in bytes: the server takes no longer ones.
 const MAX_LINE: u64 = 2 << 20;
@@ -19,14 +20,16 @@ const MAX_LINE: u64 = 2 << 20;
 /// Where the revision stands in a message without handshake.
 const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// Longest time that the first call waits for an index which is still being made; after that it is answered with what there is.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest time that the first call waits for an index which is still being made; after that it is
+/// answered with what there is.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Serves standard input until it ends. The first call of a tool waits for a private server's index.
+/// Serves standard input until it ends. The first call of a tool waits for a private server's
+/// index.
 ///
 /// # Errors
 /// When standard input cannot be read, or a line is too long.
-pub async fn serve(opened: &Opened) -> Result<(), Failure> {
+pub async fn serve(opened: &OpenTarget) -> Result<(), Failure> {
     let client = &opened.client;
     let mut is_settled = !opened.is_private();
     let (sender, mut lines) = mpsc::channel(4);
@@ -43,7 +46,7 @@ pub async fn serve(opened: &Opened) -> Result<(), Failure> {
                 client.settled().await?;
                 client.concepts_read().await
             };
-            let _ = tokio::time::timeout(PATIENCE, whole).await;
+            let _ = tokio::time::timeout(DRAIN_TIMEOUT, whole).await;
         }
         let Some(answer) = answer(client, &line).await else {
             continue;

@@ -9,18 +9,18 @@ use search_core::answer::{RoleList, SearchAnswer};
 use search_core::concepts::GraphAnswer;
 use serde_json::{Value, json};
 use service_agent::configuration::input;
-use service_agent::{Client, Failure, Outcome, Piece, Place, configuration};
+use service_agent::{ChatChunk, Client, CommandResult, Failure, Target, configuration};
 
 use crate::arguments::{ConfigCommand, Format, SearchArguments};
 use crate::human;
-use crate::run::{Output, show, write};
+use crate::output::{Output, show, write};
 use crate::views;
 
 pub(crate) async fn search(
     client: &Client,
     search: &SearchArguments,
     output: Output,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandResult, Failure> {
     let body = search.body();
     let answer: SearchAnswer = client
         .search(&body, search.wait())
@@ -28,19 +28,19 @@ pub(crate) async fn search(
         .map_err(|failure| failure.showing(&search.query))?;
     show(output, &answer, || human::answer(&answer, output.colours))?;
     Ok(if answer.total == 0 {
-        Outcome::NothingFound
+        CommandResult::NothingFound
     } else {
-        Outcome::Found
+        CommandResult::Found
     })
 }
 
-pub(crate) async fn roles(place: &Place, output: Output) -> Result<Outcome, Failure> {
+pub(crate) async fn roles(place: &Target, output: Output) -> Result<CommandResult, Failure> {
     let list: RoleList = match place {
-        Place::Server(client) => client.get(&["api", "roles"], &[]).await?,
-        Place::Here(here) => views::role_list(&here.roles()?),
+        Target::Server(client) => client.get(&["api", "roles"], &[]).await?,
+        Target::Here(here) => views::role_list(&here.roles()?),
     };
     show(output, &list, || human::roles(&list, output.colours))?;
-    Ok(Outcome::Found)
+    Ok(CommandResult::Found)
 }
 
 pub(crate) async fn graph(
@@ -49,7 +49,7 @@ pub(crate) async fn graph(
     role: Option<&str>,
     limit: u16,
     output: Output,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandResult, Failure> {
     let limit = limit.to_string();
     let mut query = vec![("limit", limit.as_str())];
     query.extend(concept.map(|concept| ("concept", concept)));
@@ -57,9 +57,9 @@ pub(crate) async fn graph(
     let answer: GraphAnswer = client.get(&["api", "graph"], &query).await?;
     show(output, &answer, || views::graph(&answer, concept.is_some()))?;
     Ok(if answer.concepts.is_empty() {
-        Outcome::NothingFound
+        CommandResult::NothingFound
     } else {
-        Outcome::Found
+        CommandResult::Found
     })
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn chat(
     role: Option<&str>,
     conversation: Option<&str>,
     output: Output,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandResult, Failure> {
     let message = if message == "-" {
         String::from_utf8_lossy(&input(Path::new("-"))?).into_owned()
     } else {
@@ -85,20 +85,20 @@ pub(crate) async fn chat(
     }
     let human = output.format == Format::Human;
     let answer = client.chat(&body, |piece| {
-        if let (Piece::Text(text), true) = (piece, human) {
-            human::print_piece(&text);
+        if let (ChatChunk::Text(text), true) = (piece, human) {
+            human::print_chunk(&text);
         }
     });
     let answer = answer.await?;
     show(output, &answer, || views::below_chat(&answer))?;
-    Ok(Outcome::Found)
+    Ok(CommandResult::Found)
 }
 
 pub(crate) fn validate(
     file: &Path,
     environment: &Environment,
     output: Output,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandResult, Failure> {
     let name = if file == Path::new("-") {
         "standard input".to_owned()
     } else {
@@ -113,15 +113,15 @@ pub(crate) fn validate(
             format!("{name} is valid\n{}", warnings.join("\n"))
         },
     )?;
-    Ok(Outcome::Found)
+    Ok(CommandResult::Found)
 }
 
 pub(crate) async fn configure(
-    place: &Place,
+    place: &Target,
     command: &ConfigCommand,
     environment: &Environment,
     output: Output,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandResult, Failure> {
     let now = configuration::show(place).await?;
     match command {
         ConfigCommand::Get { pointer: None } => write(&now.text),
@@ -139,7 +139,7 @@ pub(crate) async fn configure(
     }
 }
 
-fn part(text: &str, pointer: &str) -> Result<Outcome, Failure> {
+fn part(text: &str, pointer: &str) -> Result<CommandResult, Failure> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| Failure::Other(error.to_string()))?;
     let Some(part) = value.pointer(pointer) else {
@@ -150,22 +150,22 @@ fn part(text: &str, pointer: &str) -> Result<Outcome, Failure> {
     write(&format!("{part:#}"))
 }
 
-fn report(output: Output, text: &str) -> Result<Outcome, Failure> {
+fn report(output: Output, text: &str) -> Result<CommandResult, Failure> {
     match output.format {
         Format::Human => human::say("the configuration is in force"),
         Format::Json => drop(write(text)?),
     }
-    Ok(Outcome::Found)
+    Ok(CommandResult::Found)
 }
 
 /// What was typed is kept in a file when it cannot be used.
 async fn edit(
-    place: &Place,
+    place: &Target,
     text: &str,
     tag: &str,
     environment: &Environment,
     output: Output,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandResult, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Other(format!("cannot edit: {error}"));
     let named = ["VISUAL", "EDITOR"].into_iter();
     let editor = named
@@ -192,7 +192,7 @@ async fn edit(
     let changed = std::fs::read_to_string(file.path()).map_err(|error| failed(&error))?;
     if changed == text {
         human::say("nothing was changed");
-        return Ok(Outcome::Found);
+        return Ok(CommandResult::Found);
     }
     match configuration::replace(place, changed, tag).await {
         Ok(text) => report(output, &text),

@@ -6,9 +6,10 @@ use std::path::Path;
 use config_core::Environment;
 use search_core::role::RoleDocument;
 
-use crate::client::Versioned;
+use crate::client::VersionedConfig;
 use crate::failure::Failure;
-use crate::place::{Here, Place};
+use crate::in_process::InProcess;
+use crate::place::Target;
 
 /// Longest text that is read of a file or standard input, in bytes.
 const MAX_INPUT: u64 = 4 << 20;
@@ -42,12 +43,12 @@ pub fn input(file: &Path) -> Result<Vec<u8>, Failure> {
 ///
 /// # Errors
 /// See [`Failure`].
-pub async fn show(place: &Place) -> Result<Versioned, Failure> {
+pub async fn show(place: &Target) -> Result<VersionedConfig, Failure> {
     match place {
-        Place::Server(client) => client.configuration().await,
-        Place::Here(here) => {
+        Target::Server(client) => client.configuration().await,
+        Target::Here(here) => {
             let document = stored(here)?;
-            Ok(Versioned {
+            Ok(VersionedConfig {
                 text: document.redacted(),
                 tag: String::new(),
             })
@@ -55,14 +56,15 @@ pub async fn show(place: &Place) -> Result<Versioned, Failure> {
     }
 }
 
-/// Puts `text` in the place of the configuration with this tag; `***` keeps a secret. Gives what is in force then.
+/// Puts `text` in the place of the configuration with this tag; `***` keeps a secret. Gives what is
+/// in force then.
 ///
 /// # Errors
 /// See [`Failure`]; every mistake of the text.
-pub async fn replace(place: &Place, text: String, tag: &str) -> Result<String, Failure> {
+pub async fn replace(place: &Target, text: String, tag: &str) -> Result<String, Failure> {
     let here = match place {
-        Place::Server(client) => return Ok(client.configure(text, tag).await?.text),
-        Place::Here(here) => here,
+        Target::Server(client) => return Ok(client.configure(text, tag).await?.text),
+        Target::Here(here) => here,
     };
     // The file of this machine, changed by its owner: no server's limits hold here.
     let stored = stored(here)?;
@@ -88,13 +90,14 @@ pub fn validate(
     Ok(roles.warnings().iter().map(|one| one.headline()).collect())
 }
 
-fn stored(here: &Here) -> Result<RoleDocument, Failure> {
+fn stored(here: &InProcess) -> Result<RoleDocument, Failure> {
     let name = here.settings.settings_path.value.display().to_string();
     let document = RoleDocument::parse(&name, &here.role_text()?, &here.environment);
     document.map_err(|wrong| Failure::Configuration(wrong.to_string()))
 }
 
-/// Beside the file, then in its place: a reader, or a crash, never sees half of it. The file's mode stays.
+/// Beside the file, then in its place: a reader, or a crash, never sees half of it. The file's mode
+/// stays.
 fn save(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mode = std::fs::metadata(path)?.permissions();

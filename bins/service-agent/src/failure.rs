@@ -2,14 +2,14 @@
 
 /// A command that did what was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommandResult {
     /// There was something to show.
     Found,
     /// There was nothing.
     NothingFound,
 }
 
-impl Outcome {
+impl CommandResult {
     /// 0 or 4.
     #[must_use]
     pub fn code(self) -> u8 {

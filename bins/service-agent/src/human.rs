@@ -27,8 +27,9 @@ pub(crate) fn print(text: &str) -> std::io::Result<()> {
     writeln!(out, "{}", text.trim_end())
 }
 
-/// A piece of an answer, at once and without a line end; line ends inside stay. A reader that has left is noticed at the end.
-pub(crate) fn print_piece(text: &str) {
+/// A piece of an answer, at once and without a line end; line ends inside stay. A reader that has
+/// left is noticed at the end.
+pub(crate) fn print_chunk(text: &str) {
     let lines: Vec<String> = text.split('\n').map(clean).collect();
     let mut out = std::io::stdout().lock();
     let _ = write!(out, "{}", lines.join("\n")).and_then(|()| out.flush());

@@ -1,32 +1,34 @@
-//! Bringing indexes up to date, with their progress: a bar on a terminal, a line now and then elsewhere.
+//! Bringing indexes up to date, with their progress: a bar on a terminal, a line now and then
+//! elsewhere.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use search_core::answer::{ReindexAnswer, SourceHealth, SourceState};
 use serde_json::json;
-use service_agent::{Client, Failure, Opened, Outcome};
+use service_agent::{Client, CommandResult, Failure, OpenTarget};
 
 use crate::human::{clean, say};
-use crate::run::{Output, show};
+use crate::output::{Output, show};
 use crate::views;
 
 /// How often the server is asked how far it is.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A source that was told to begin is believed to have ended when it has not begun for so long.
-const BEGINS: Duration = Duration::from_secs(3);
+const START_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Width of the bar, in characters.
 const WIDTH: usize = 24;
 
-/// `index`: every source that is meant, begun now where a server runs; a private server begins by itself.
+/// `index`: every source that is meant, begun now where a server runs; a private server begins by
+/// itself.
 pub(crate) async fn index(
-    opened: &Opened,
+    opened: &OpenTarget,
     role: Option<&str>,
     source: Option<&str>,
     output: Output,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandResult, Failure> {
     let client = &opened.client;
     let meant = |one: &SourceHealth| {
         role.is_none_or(|role| one.role == role) && source.is_none_or(|source| one.name == source)
@@ -39,7 +41,7 @@ pub(crate) async fn index(
         ));
     }
     if !opened.is_private() {
-        begin(client, &before).await?;
+        start_reindex(client, &before).await?;
         wait_for_change(client, &before).await?;
     }
     let after: Vec<SourceHealth> = settle(client, true).await?;
@@ -52,11 +54,12 @@ pub(crate) async fn index(
             "not every source could be indexed".to_owned(),
         ));
     }
-    Ok(Outcome::Found)
+    Ok(CommandResult::Found)
 }
 
-/// Tells each source to compare itself with its index. Those that have none are asked at query time.
-async fn begin(client: &Client, sources: &[SourceHealth]) -> Result<(), Failure> {
+/// Tells each source to compare itself with its index. Those that have none are asked at query
+/// time.
+async fn start_reindex(client: &Client, sources: &[SourceHealth]) -> Result<(), Failure> {
     for source in sources {
         let path = ["api", "sources", &source.role, &source.name, "reindex"];
         match client.post::<ReindexAnswer>(&path, &json!({})).await {
@@ -71,7 +74,7 @@ async fn begin(client: &Client, sources: &[SourceHealth]) -> Result<(), Failure>
 /// Waits until each source has begun or ended its comparison.
 async fn wait_for_change(client: &Client, before: &[SourceHealth]) -> Result<(), Failure> {
     let began = Instant::now();
-    while began.elapsed() < BEGINS {
+    while began.elapsed() < START_TIMEOUT {
         let now = client.health().await?.sources;
         let begun = |old: &SourceHealth| {
             let new = now
@@ -84,14 +87,14 @@ async fn wait_for_change(client: &Client, before: &[SourceHealth]) -> Result<(),
         if before.iter().all(begun) {
             return Ok(());
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
 
 /// Waits until no source is being read any more, and shows how far they are.
 pub(crate) async fn settle(client: &Client, bar: bool) -> Result<Vec<SourceHealth>, Failure> {
-    let mut shown = Shown::new(bar);
+    let mut shown = LastProgress::new(bar);
     loop {
         let sources = client.health().await?.sources;
         let busy = |source: &&SourceHealth| {
@@ -101,29 +104,29 @@ pub(crate) async fn settle(client: &Client, bar: bool) -> Result<Vec<SourceHealt
             shown.end();
             return Ok(sources);
         };
-        shown.tell(working);
-        tokio::time::sleep(LOOK).await;
+        shown.report_progress(working);
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
 /// What was shown last.
-struct Shown {
+struct LastProgress {
     /// Whether one line is written again and again.
     live: bool,
     drawn: bool,
-    told: Option<(String, u64)>,
+    reported: Option<(String, u64)>,
 }
 
-impl Shown {
+impl LastProgress {
     fn new(bar: bool) -> Self {
         Self {
             live: bar && std::io::stderr().is_terminal(),
             drawn: false,
-            told: None,
+            reported: None,
         }
     }
 
-    fn tell(&mut self, source: &SourceHealth) {
+    fn report_progress(&mut self, source: &SourceHealth) {
         let Some(progress) = source.progress else {
             return;
         };
@@ -140,8 +143,8 @@ impl Shown {
             return;
         }
         let step = (source.name.clone(), progress.done * 10 / total);
-        if progress.total >= 1000 && self.told.as_ref() != Some(&step) {
-            self.told = Some(step);
+        if progress.total >= 1000 && self.reported.as_ref() != Some(&step) {
+            self.reported = Some(step);
             say(&format!(
                 "indexing {}: {} of {} files",
                 clean(&source.name),

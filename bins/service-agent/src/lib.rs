@@ -1,39 +1,41 @@
-//! What the search server's two terminal clients share: finding a server or starting a private one, asking it, and what
-//! goes wrong on the way.
+//! What the search server's two terminal clients share: finding a server or starting a private one,
+//! asking it, and what goes wrong on the way.
 //!
 //! ```text
-//! Asking ─find─▶ Place::Server ────────────────┐
-//!               Place::Here ─▶ private server ─┴─ Client ─HTTP─▶ /api/…, /mcp
+//! TargetArguments ─find─▶ Target::Server ────────────────┐
+//!               Target::Here ─▶ private server ─┴─ Client ─HTTP─▶ /api/…, /mcp
 //! ```
 //!
-//! A private server is the search server itself, in this process, on a loopback port of its own with a token that nobody
-//! else knows: whatever works against a server works without one.
+//! A private server is the search server itself, in this process, on a loopback port of its own
+//! with a token that nobody else knows: whatever works against a server works without one.
 
 pub mod bridge;
 pub mod client;
 pub mod configuration;
 pub mod failure;
+pub mod in_process;
 pub mod place;
 mod private;
 
 use rustix::process::DumpableBehavior;
 
-pub use client::{Client, Piece};
-pub use failure::{Failure, Outcome};
-pub use place::{Asking, Opened, Place};
+pub use client::{ChatChunk, Client};
+pub use failure::{CommandResult, Failure};
+pub use place::{OpenTarget, Target, TargetArguments};
 
 /// The argument with which a program starts itself to read documents that could do harm.
 pub const READ_DOCUMENTS: &str = "__read-documents";
 
-/// The first steps of a client: what it writes is its user's alone, and no other process of that user can read the tokens in
-/// its memory and environment.
+/// The first steps of a client: what it writes is its user's alone, and no other process of that
+/// user can read the tokens in its memory and environment.
 pub fn begin() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     // A kernel that refuses leaves what the file system protects.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Whether this process was started to read documents; if so it has done that, and ends with this code.
+/// Whether this process was started to read documents; if so it has done that, and ends with this
+/// code.
 #[must_use]
 pub fn was_reader() -> Option<std::process::ExitCode> {
     let first = std::env::args_os().nth(1)?;

@@ -5,6 +5,7 @@ mod arguments;
 mod commands;
 mod human;
 mod indexing;
+mod output;
 mod run;
 mod views;
 

@@ -5,19 +5,19 @@ use std::time::Duration;
 use clap::Args;
 use config_core::{Environment, Secret};
 use search_core::role::{
-    ClientSettings, Os, RoleFile, ServerFlags, ServerSettings, parse as parse_roles,
-    parse_client_environment, parse_environment,
+    ClientSettings, Os, ServerFlags, parse_client_environment, parse_environment,
 };
 use search_web::boot::token_file;
 use url::Url;
 
 use crate::client::{Client, TIMEOUT};
 use crate::failure::Failure;
+use crate::in_process::InProcess;
 use crate::private::PrivateServer;
 
 /// The options that say where is asked.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Asking {
+pub struct TargetArguments {
     /// URL of the server to ask.
     #[arg(long, value_name = "URL", global = true)]
     pub server: Option<String>,
@@ -36,29 +36,21 @@ pub struct Asking {
 }
 
 /// Where is asked.
-pub enum Place {
+pub enum Target {
     /// A server.
     Server(Client),
     /// This process.
-    Here(Box<Here>),
-}
-
-/// What a private server is made of.
-pub struct Here {
-    pub(crate) settings: ServerSettings,
-    pub(crate) environment: Environment,
-    pub(crate) program: &'static str,
-    pub(crate) timeout: Duration,
+    Here(Box<InProcess>),
 }
 
 /// A place that answers, to be closed in the end.
-pub struct Opened {
+pub struct OpenTarget {
     /// Who is asked.
     pub client: Client,
     private: Option<PrivateServer>,
 }
 
-impl Asking {
+impl TargetArguments {
     /// Finds the server that was named, else the one of this machine, else this process.
     ///
     /// # Errors
@@ -67,7 +59,7 @@ impl Asking {
         &self,
         environment: &Environment,
         program: &'static str,
-    ) -> Result<Place, Failure> {
+    ) -> Result<Target, Failure> {
         let settings = self.client_settings(environment)?;
         let timeout = self
             .timeout
@@ -80,7 +72,7 @@ impl Asking {
             let url = endpoint.value.clone();
             let token = self.configuration_token(&url, environment);
             let client = Client::new(url, settings.api_token, timeout);
-            return Ok(Place::Server(client.with_configuration_token(token)));
+            return Ok(Target::Server(client.with_configuration_token(token)));
         }
         if self.config.is_some() || self.data.is_some() {
             return here();
@@ -91,7 +83,7 @@ impl Asking {
         let token = self.configuration_token(&url, environment);
         let client = Client::new(url, settings.api_token, timeout).with_configuration_token(token);
         if client.is_up().await {
-            Ok(Place::Server(client))
+            Ok(Target::Server(client))
         } else {
             here()
         }
@@ -103,10 +95,10 @@ impl Asking {
         environment: &Environment,
         program: &'static str,
         timeout: Duration,
-    ) -> Result<Place, Failure> {
+    ) -> Result<Target, Failure> {
         let settings = parse_environment(&self.flags(), environment, Os::current());
         let settings = settings.map_err(|wrong| Failure::Configuration(wrong.to_string()))?;
-        Ok(Place::Here(Box::new(Here {
+        Ok(Target::Here(Box::new(InProcess {
             settings,
             environment: environment.clone(),
             program,
@@ -143,49 +135,20 @@ impl Asking {
     }
 }
 
-impl Here {
-    /// The text of the role file.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn role_text(&self) -> Result<Vec<u8>, Failure> {
-        let path = &self.settings.settings_path.value;
-        std::fs::read(path).map_err(|error| {
-            Failure::Configuration(format!(
-                "no search server runs here, and {} cannot be read: {error}; start search-server once, or name a role file with --config",
-                path.display()
-            ))
-        })
-    }
-
-    /// The roles of the role file, relative paths meant from its folder.
-    ///
-    /// # Errors
-    /// When it cannot be read, or every mistake in it.
-    pub fn roles(&self) -> Result<RoleFile, Failure> {
-        let path = &self.settings.settings_path.value;
-        let text = self.role_text()?;
-        let file = parse_roles(&path.display().to_string(), &text, &self.environment);
-        let file = file.map_err(|wrong| Failure::Configuration(wrong.to_string()))?;
-        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        Ok(file.relative_to(absolute.parent().unwrap_or(std::path::Path::new("/"))))
-    }
-}
-
-impl Place {
+impl Target {
     /// Makes sure that somebody answers: here, a private server is started.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub async fn open(self) -> Result<Opened, Failure> {
+    pub async fn open(self) -> Result<OpenTarget, Failure> {
         match self {
-            Self::Server(client) => Ok(Opened {
+            Self::Server(client) => Ok(OpenTarget {
                 client,
                 private: None,
             }),
             Self::Here(here) => {
                 let private = PrivateServer::start(&here)?;
-                Ok(Opened {
+                Ok(OpenTarget {
                     client: private.client(here.timeout),
                     private: Some(private),
                 })
@@ -194,7 +157,7 @@ impl Place {
     }
 }
 
-impl Opened {
+impl OpenTarget {
     /// Whether it is a private server, which begins with whatever its index holds.
     #[must_use]
     pub fn is_private(&self) -> bool {

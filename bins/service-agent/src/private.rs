@@ -9,13 +9,13 @@ use edge_web::ServeOptions;
 use search_formats_engine::Program;
 use search_web::boot;
 use search_web::{SearchServer, ServerOptions};
-use store::FolderLock;
+use store::DirectoryLock;
 use tokio::sync::oneshot;
 use url::Url;
 
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::place::Here;
+use crate::in_process::InProcess;
 
 /// A server on a loopback port, which only its token opens.
 pub(crate) struct PrivateServer {
@@ -23,11 +23,11 @@ pub(crate) struct PrivateServer {
     token: Secret<String>,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<std::io::Result<()>>,
-    _lock: FolderLock,
+    _lock: DirectoryLock,
 }
 
 impl PrivateServer {
-    pub(crate) fn start(here: &Here) -> Result<Self, Failure> {
+    pub(crate) fn start(here: &InProcess) -> Result<Self, Failure> {
         let roles = here.roles()?;
         let failed = |error: &dyn std::fmt::Display| {
             let data = here.settings.data_path.value.display();

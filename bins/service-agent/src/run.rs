@@ -1,24 +1,18 @@
 //! From the command line to a command, and from its answer to what is printed.
 
-use std::io;
-
 use clap::CommandFactory;
 use config_core::Environment;
-use serde::Serialize;
-use service_agent::{Failure, Outcome, Place, bridge};
+use service_agent::{CommandResult, Failure, Target, bridge};
 
-use crate::arguments::{Arguments, Command, ConfigCommand, Format, RolesCommand};
+use crate::arguments::{Arguments, Command, ConfigCommand, RolesCommand};
+use crate::output::{Output, write};
 use crate::{commands, human, indexing};
 
-/// How answers are printed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Output {
-    pub(crate) format: Format,
-    pub(crate) colours: bool,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Outcome, Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<CommandResult, Failure> {
     let output = Output {
         format: arguments.format,
         colours: human::colours(environment.get("NO_COLOR").ok().flatten()),
@@ -43,17 +37,17 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ou
         Command::Config {
             command: ConfigCommand::Validate { file },
         } => commands::validate(file, environment, output),
-        _ => service_agent::run(asking(arguments, environment, output)),
+        _ => service_agent::run(run_with_target(arguments, environment, output)),
     }
 }
 
 /// The commands that ask somebody.
-async fn asking(
+async fn run_with_target(
     arguments: &Arguments,
     environment: &Environment,
     output: Output,
-) -> Result<Outcome, Failure> {
-    let place = arguments.asking.find(environment, "service-agent").await?;
+) -> Result<CommandResult, Failure> {
+    let place = arguments.target.find(environment, "service-agent").await?;
     match &arguments.command {
         Command::Roles {
             command: RolesCommand::List,
@@ -66,7 +60,11 @@ async fn asking(
 }
 
 /// The commands that need an index.
-async fn serving(place: Place, command: &Command, output: Output) -> Result<Outcome, Failure> {
+async fn serving(
+    place: Target,
+    command: &Command,
+    output: Output,
+) -> Result<CommandResult, Failure> {
     let opened = place.open().await?;
     let client = &opened.client;
     // A private server begins with what was indexed last, and a command has no second try.
@@ -94,36 +92,12 @@ async fn serving(place: Place, command: &Command, output: Output) -> Result<Outc
             let conversation = conversation.as_deref();
             commands::chat(client, message, role.as_deref(), conversation, output).await
         }
-        Command::Mcp => bridge::serve(&opened).await.map(|()| Outcome::Found),
+        Command::Mcp => bridge::serve(&opened).await.map(|()| CommandResult::Found),
         Command::Roles { .. }
         | Command::Config { .. }
         | Command::Completions { .. }
-        | Command::Man => Ok(Outcome::Found),
+        | Command::Man => Ok(CommandResult::Found),
     };
     opened.close().await;
     done
-}
-
-/// Prints an answer in the format asked for.
-pub(crate) fn show(
-    output: Output,
-    answer: &impl Serialize,
-    human: impl FnOnce() -> String,
-) -> Result<(), Failure> {
-    let text = match output.format {
-        Format::Human => human(),
-        Format::Json => serde_json::to_string_pretty(answer)
-            .map_err(|error| Failure::Other(error.to_string()))?,
-    };
-    write(&text).map(drop)
-}
-
-/// Prints. A reader that has left (`| head`) is no failure.
-pub(crate) fn write(text: &str) -> Result<Outcome, Failure> {
-    match human::print(text) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Other(error.to_string()))
-        }
-        _ => Ok(Outcome::Found),
-    }
 }

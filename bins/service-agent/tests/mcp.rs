@@ -1,4 +1,5 @@
-//! The search server as an MCP server, asked by the official Python client over both transports and in both generations.
+//! The search server as an MCP server, asked by the official Python client over both transports and
+//! in both generations.
 
 #[allow(dead_code, reason = "shared with the other tests of the client")]
 mod common;

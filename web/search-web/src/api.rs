@@ -22,12 +22,12 @@ use crate::{chat, concepts, config, handlers, mcp, ws};
         (name = "operation", description = "How the server is"),
     )
 )]
-struct Documented;
+struct ApiDocument;
 
 /// The OpenAPI 3.1 document.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    let mut document = Documented::openapi();
+    let mut document = ApiDocument::openapi();
     share_problem(&mut document);
     document
 }

@@ -1,4 +1,5 @@
-//! From checked settings to a server that can be started: the role file is created, read and checked.
+//! From checked settings to a server that can be started: the role file is created, read and
+//! checked.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -7,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config_core::{Diagnostics, Environment};
-use search_actors::{Configuration, RoleFilePlace, SearchSettings, write_in_one_step};
+use search_actors::{ConfigPublisher, RoleFileLocation, SearchSettings, write_in_one_step};
 use search_core::role::{self, ListenAddress, RoleFile, ServerSettings, StorageBackend};
 use store::local::LocalOpenError;
-use store::{FolderLock, LocalState, LocalStateKind, LockError};
+use store::{DirectoryLock, LocalState, LocalStateKind, LockError};
 
 pub use crate::config_token::{ConfigurationToken, configuration_token, token_file};
 use crate::server::ServerOptions;
@@ -68,21 +69,8 @@ pub enum RoleFileOrigin {
     Created,
 }
 
-/// Reads the role file; on the first start it is written, with one role that searches `folder`.
-///
-/// # Errors
-/// The file cannot be read or written, or every mistake in it.
-pub fn read_roles(
-    path: &Path,
-    environment: &Environment,
-    folder: &Path,
-) -> Result<(RoleFile, RoleFileOrigin), BootError> {
-    let (configuration, origin) = read_configuration(path, environment, folder)?;
-    let document = configuration.now().document;
-    Ok((configuration.place().roles(&document), origin))
-}
-
-/// The same, as a configuration that can be shown, changed and followed.
+/// Reads the role file, to be shown, changed and followed; on the first start it is written, with
+/// one role that searches `folder`.
 ///
 /// # Errors
 /// The file cannot be read or written, or every mistake in it.
@@ -90,7 +78,7 @@ pub fn read_configuration(
     path: &Path,
     environment: &Environment,
     folder: &Path,
-) -> Result<(Configuration, RoleFileOrigin), BootError> {
+) -> Result<(ConfigPublisher, RoleFileOrigin), BootError> {
     let mut origin = RoleFileOrigin::Existing;
     let text = match std::fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -103,7 +91,7 @@ pub fn read_configuration(
             source,
         })?,
     };
-    let place = RoleFilePlace {
+    let place = RoleFileLocation {
         path: path.to_owned(),
         environment: environment.clone(),
     };
@@ -112,7 +100,7 @@ pub fn read_configuration(
     for half in key.chunks_exact_mut(16) {
         half.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
     }
-    Ok((Configuration::new(place, document, key), origin))
+    Ok((ConfigPublisher::new(place, document, key), origin))
 }
 
 fn write_default(path: &Path, folder: &Path) -> Result<Vec<u8>, BootError> {
@@ -155,7 +143,7 @@ pub fn search_settings(settings: &ServerSettings, roles: RoleFile) -> SearchSett
 ///
 /// # Errors
 /// The folder cannot be made, or another process uses it; the error names that process.
-pub fn lock_data(settings: &ServerSettings, program: &str) -> Result<FolderLock, BootError> {
+pub fn lock_data(settings: &ServerSettings, program: &str) -> Result<DirectoryLock, BootError> {
     let path = &settings.data_path.value;
     let failed = |source| BootError::File {
         what: "create the data folder",
@@ -163,7 +151,7 @@ pub fn lock_data(settings: &ServerSettings, program: &str) -> Result<FolderLock,
         source,
     };
     std::fs::create_dir_all(path.join(INDEX_FOLDER)).map_err(failed)?;
-    Ok(FolderLock::take(path, program)?)
+    Ok(DirectoryLock::take(path, program)?)
 }
 
 /// How the server faces its callers.
@@ -241,20 +229,26 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("deep/config.json");
         let environment = Environment::default();
-        let (file, origin) = read_roles(&path, &environment, home.path()).unwrap();
+        let (config, origin) = read_configuration(&path, &environment, home.path()).unwrap();
+        let file = config.view().roles();
         assert_eq!(origin, RoleFileOrigin::Created);
         let role = file.default_role();
         assert_eq!(role.relevance_function.as_str(), "ServiceGraph");
         assert_eq!(role.theme.as_str(), "spacelab");
         assert_eq!(role.haystacks[0].local_files().unwrap().folder, home.path());
-        let again = read_roles(&path, &environment, Path::new("/elsewhere")).unwrap();
-        assert_eq!(again, (file, RoleFileOrigin::Existing));
+        let (again, origin) =
+            read_configuration(&path, &environment, Path::new("/elsewhere")).unwrap();
+        assert_eq!(
+            (again.view().roles(), origin),
+            (file, RoleFileOrigin::Existing)
+        );
     }
 
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         let home = tempfile::tempdir().unwrap();
-        let error = read_roles(home.path(), &Environment::default(), home.path()).unwrap_err();
+        let error =
+            read_configuration(home.path(), &Environment::default(), home.path()).unwrap_err();
         assert!(
             error
                 .to_string()

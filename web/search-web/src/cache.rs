@@ -1,7 +1,8 @@
 //! The result cache: answers as they were written, until the index behind them changes.
 //!
 //! The key holds the version of the role's sources, so a changed index makes old answers
-//! unreachable; they leave when room is needed. `SERVICE_CACHE_SIZE` bounds keys and answers in bytes.
+//! unreachable; they leave when room is needed. `SERVICE_CACHE_SIZE` bounds keys and answers in
+//! bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use search_core::answer::{AnswerStatus, Correction, SearchAnswer, SearchResult, SourceReport};
-use search_engine::answering::SearchOrder;
+use search_engine::answering::SearchParams;
 use serde::Serialize;
 
 /// Bytes that an entry costs beside its key and answer: pointers, hash table slot, queue links.
@@ -20,7 +21,7 @@ const ENTRY_OVERHEAD: u64 = 160;
 /// The cache; shared by all workers.
 #[derive(Debug)]
 pub struct AnswerCache {
-    entries: Option<Cache<Key, Bytes, Weight>>,
+    entries: Option<Cache<AnswerKey, Bytes, Weight>>,
     counts: Arc<CacheCounts>,
 }
 
@@ -38,37 +39,34 @@ impl CacheCounts {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Answers that were looked for in vain.
+    /// Lookups that found no answer.
     #[must_use]
     pub fn misses(&self) -> u64 {
         self.misses.load(Ordering::Relaxed)
     }
 }
 
+/// Names one answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+pub struct AnswerKey {
     /// Version of the sources searched.
     version: u64,
-    /// The order, every field in a fixed place.
-    order: String,
+    /// The parameters, every field in a fixed place.
+    params: String,
 }
 
 #[derive(Debug, Clone)]
 struct Weight;
 
-impl Weighter<Key, Bytes> for Weight {
-    fn weight(&self, key: &Key, answer: &Bytes) -> u64 {
-        key.order.len() as u64 + answer.len() as u64 + ENTRY_OVERHEAD
+impl Weighter<AnswerKey, Bytes> for Weight {
+    fn weight(&self, key: &AnswerKey, answer: &Bytes) -> u64 {
+        key.params.len() as u64 + answer.len() as u64 + ENTRY_OVERHEAD
     }
 }
 
-/// Names the place of one answer.
-#[derive(Debug, Clone)]
-pub struct Slot(Key);
-
 /// The parts of an answer that stay the same when it is given again.
 #[derive(Serialize)]
-struct Kept<'a> {
+struct CachedParts<'a> {
     status: AnswerStatus,
     results: &'a [SearchResult],
     total: usize,
@@ -105,33 +103,33 @@ impl AnswerCache {
         self
     }
 
-    /// The place of the answer to `order` at this `version` of the role's sources.
+    /// The key of the answer to `params` at this `version` of the role's sources.
     #[must_use]
-    pub fn slot(&self, order: &SearchOrder, role: &str, version: u64) -> Slot {
+    pub fn key(&self, params: &SearchParams, role: &str, version: u64) -> AnswerKey {
         let mut text = String::new();
         if self.entries.is_some() {
             text = format!(
                 "{role:?} {:?} {:?} {:?} {} {} {:?} {} {}",
-                order.request.text,
-                order.request.terms,
-                order.request.operator,
-                order.limit,
-                order.skip,
-                order.sources,
-                order.include_body,
-                order.explain,
+                params.request.text,
+                params.request.terms,
+                params.request.operator,
+                params.limit,
+                params.skip,
+                params.sources,
+                params.include_body,
+                params.explain,
             );
         }
-        Slot(Key {
+        AnswerKey {
             version,
-            order: text,
-        })
+            params: text,
+        }
     }
 
     /// The kept answer, as a body that says it took `took`.
     #[must_use]
-    pub fn get(&self, slot: &Slot, took: Duration) -> Option<Bytes> {
-        let kept = self.entries.as_ref()?.get(&slot.0);
+    pub fn get(&self, key: &AnswerKey, took: Duration) -> Option<Bytes> {
+        let kept = self.entries.as_ref()?.get(key);
         let counter = match &kept {
             Some(_) => &self.counts.hits,
             None => &self.counts.misses,
@@ -152,11 +150,11 @@ impl AnswerCache {
 
     /// Keeps an answer and writes it as a body.
     #[must_use]
-    pub fn put(&self, slot: Slot, answer: &SearchAnswer) -> Bytes {
+    pub fn put(&self, key: AnswerKey, answer: &SearchAnswer) -> Bytes {
         // A vector grows by doubling; what is kept must not hold room that nothing counts.
         let kept = Bytes::from(write(answer).into_boxed_slice());
         if let Some(entries) = &self.entries {
-            entries.insert(slot.0, kept.clone());
+            entries.insert(key, kept.clone());
         }
         with_took(
             &kept,
@@ -178,7 +176,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         corrections,
         notes,
     } = answer;
-    let kept = Kept {
+    let kept = CachedParts {
         status: *status,
         results,
         total: *total,
@@ -226,24 +224,24 @@ mod tests {
         }
     }
 
-    fn order(text: &str) -> SearchOrder {
-        SearchOrder {
+    fn params(text: &str) -> SearchParams {
+        SearchParams {
             request: SearchRequest::for_text(text),
-            ..SearchOrder::default()
+            ..SearchParams::default()
         }
     }
 
     #[test]
     fn what_is_written_reads_back_as_the_answer() {
         let cache = AnswerCache::new(1 << 20);
-        let slot = cache.slot(&order("x"), "R", 1);
-        assert!(cache.get(&slot, Duration::ZERO).is_none());
-        let body = cache.put(slot.clone(), &answer());
+        let key = cache.key(&params("x"), "R", 1);
+        assert!(cache.get(&key, Duration::ZERO).is_none());
+        let body = cache.put(key.clone(), &answer());
         assert_eq!(
             serde_json::from_slice::<SearchAnswer>(&body).unwrap(),
             answer()
         );
-        let again = cache.get(&slot, Duration::from_micros(7)).unwrap();
+        let again = cache.get(&key, Duration::from_micros(7)).unwrap();
         let expected = SearchAnswer {
             took_ms: 0.007,
             ..answer()
@@ -257,29 +255,29 @@ mod tests {
     #[test]
     fn another_version_role_or_query_is_another_answer() {
         let cache = AnswerCache::new(1 << 20);
-        let _ = cache.put(cache.slot(&order("x"), "R", 1), &answer());
-        for slot in [
-            cache.slot(&order("x"), "R", 2),
-            cache.slot(&order("x"), "S", 1),
-            cache.slot(&order("y"), "R", 1),
-            cache.slot(
-                &SearchOrder {
+        let _ = cache.put(cache.key(&params("x"), "R", 1), &answer());
+        for key in [
+            cache.key(&params("x"), "R", 2),
+            cache.key(&params("x"), "S", 1),
+            cache.key(&params("y"), "R", 1),
+            cache.key(
+                &SearchParams {
                     limit: 11,
-                    ..order("x")
+                    ..params("x")
                 },
                 "R",
                 1,
             ),
-            cache.slot(
-                &SearchOrder {
+            cache.key(
+                &SearchParams {
                     explain: true,
-                    ..order("x")
+                    ..params("x")
                 },
                 "R",
                 1,
             ),
         ] {
-            assert!(cache.get(&slot, Duration::ZERO).is_none(), "{slot:?}");
+            assert!(cache.get(&key, Duration::ZERO).is_none(), "{key:?}");
         }
     }
 
@@ -287,13 +285,13 @@ mod tests {
     fn the_bound_is_kept_and_zero_keeps_nothing() {
         let cache = AnswerCache::new(20_000);
         for number in 0..1000 {
-            let _ = cache.put(cache.slot(&order(&format!("q{number}")), "R", 1), &answer());
+            let _ = cache.put(cache.key(&params(&format!("q{number}")), "R", 1), &answer());
         }
         let held = cache.entries.as_ref().unwrap().weight();
         assert!(held > 0 && held <= 20_000, "{held} bytes");
         let none = AnswerCache::new(0);
-        let slot = none.slot(&order("x"), "R", 1);
-        assert!(!none.put(slot.clone(), &answer()).is_empty());
-        assert!(none.get(&slot, Duration::ZERO).is_none());
+        let key = none.key(&params("x"), "R", 1);
+        assert!(!none.put(key.clone(), &answer()).is_empty());
+        assert!(none.get(&key, Duration::ZERO).is_none());
     }
 }

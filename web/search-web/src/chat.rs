@@ -9,9 +9,9 @@ use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use edge_web::{ApiJson, Problem};
 use futures_util::stream;
-use outbound::llm::LlmError;
-use search_chat_actors::{
-    ChatDesk, ChatFailure, ChatOrder, ChatPiece, Conversations, Summarise, Talk,
+use http_clients::llm::LlmError;
+use search_actors::chat::{
+    AnswerChat, ChatChunk, ChatFailure, ChatParams, ChatService, Conversations, Summarise,
 };
 use search_core::conversation::{ChatAnswer, Conversation, ConversationList, SummaryAnswer};
 use serde_json::{Value, json};
@@ -31,28 +31,29 @@ const RETRY_SECONDS: u32 = 5;
 #[derive(Debug, Clone)]
 pub struct ChatState {
     /// Who answers.
-    pub(crate) desk: ChildRef<ChatDesk>,
+    pub(crate) service: ChildRef<ChatService>,
     /// What was said.
     pub(crate) conversations: Conversations,
 }
 
-/// Silence after which a stream says that it goes on. Only what is written shows that the client has left.
+/// Silence after which a stream says that it goes on. Only what is written shows that the client
+/// has left.
 const ALIVE: Duration = Duration::from_secs(3);
 
 /// An answer under way.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<ChatAnswer, Problem>>>>;
+pub(crate) type PendingAnswer = Pin<Box<dyn Future<Output = Result<ChatAnswer, Problem>>>>;
 
-/// Asks the desk. The answer ends when the receiver is dropped.
+/// Asks the service. The answer ends when the receiver is dropped.
 pub(crate) fn ask(
-    desk: &ChildRef<ChatDesk>,
-    order: ChatOrder,
-) -> (mpsc::Receiver<ChatPiece>, Answering) {
+    service: &ChildRef<ChatService>,
+    params: ChatParams,
+) -> (mpsc::Receiver<ChatChunk>, PendingAnswer) {
     let (pieces, received) = mpsc::channel(WAITING);
-    let desk = desk.clone();
+    let service = service.clone();
     let answering = async move {
-        let reply = desk.ask(Talk { order, pieces }).await;
+        let reply = service.ask(AnswerChat { params, pieces }).await;
         reply
-            .map_err(|error| desk_problem(&error))?
+            .map_err(|error| service_problem(&error))?
             .map_err(|failure| chat_problem(&failure))
     };
     (received, Box::pin(answering))
@@ -60,8 +61,9 @@ pub(crate) fn ask(
 
 /// Answers a message from the documents of a role, with citations.
 ///
-/// With `stream` the answer comes as server-sent events: `start` (`conversation_id`, `provider`, `model`), `delta`
-/// (`text`), at last `done` (the whole answer, as without `stream`) or `error` (a problem).
+/// With `stream` the answer comes as server-sent events: `start` (`conversation_id`, `provider`,
+/// `model`), `delta` (`text`), at last `done` (the whole answer, as without `stream`) or `error` (a
+/// problem).
 #[utoipa::path(
     post, path = "/api/chat", tag = "chat", request_body = ChatBody,
     responses((status = 200, description = "The answer; with `stream` as text/event-stream.", body = ChatAnswer))
@@ -70,16 +72,16 @@ pub(crate) async fn chat(
     chat: web::Data<ChatState>,
     body: ApiJson<ChatBody>,
 ) -> Result<HttpResponse, Problem> {
-    let order = body.0.check()?;
-    let stream = order.stream;
-    let (mut pieces, mut answering) = ask(&chat.desk, order);
+    let params = body.0.check()?;
+    let stream = params.stream;
+    let (mut pieces, mut answering) = ask(&chat.service, params);
     if !stream {
         let answer = answering.await?;
         return Ok(no_store().json(answer));
     }
     // What fails before the first word has a status of its own.
-    let first = match next_piece(&mut pieces, &mut answering).await {
-        Ok(piece) => frame(&piece_json(&piece)),
+    let first = match next_chunk(&mut pieces, &mut answering).await {
+        Ok(piece) => frame(&chunk_json(&piece)),
         Err(end) => done(end?),
     };
     let events = Events {
@@ -95,8 +97,8 @@ pub(crate) async fn chat(
 
 /// A stream of events in the making; dropping it ends the answer.
 struct Events {
-    pieces: mpsc::Receiver<ChatPiece>,
-    answering: Option<Answering>,
+    pieces: mpsc::Receiver<ChatChunk>,
+    answering: Option<PendingAnswer>,
     first: Option<Bytes>,
 }
 
@@ -109,12 +111,12 @@ impl Events {
             return Some((Ok(first), self));
         }
         let answering = self.answering.as_mut()?;
-        let next = timeout(ALIVE, next_piece(&mut self.pieces, answering)).await;
+        let next = timeout(ALIVE, next_chunk(&mut self.pieces, answering)).await;
         let Ok(next) = next else {
             return Some((Ok(Bytes::from_static(b": waiting\n\n")), self));
         };
         let bytes = match next {
-            Ok(piece) => frame(&piece_json(&piece)),
+            Ok(piece) => frame(&chunk_json(&piece)),
             Err(end) => {
                 self.answering = None;
                 match end {
@@ -128,10 +130,10 @@ impl Events {
 }
 
 /// The next piece, or how the answer ended; pieces go before the end.
-pub(crate) async fn next_piece(
-    pieces: &mut mpsc::Receiver<ChatPiece>,
-    answering: &mut Answering,
-) -> Result<ChatPiece, Result<ChatAnswer, Problem>> {
+pub(crate) async fn next_chunk(
+    pieces: &mut mpsc::Receiver<ChatChunk>,
+    answering: &mut PendingAnswer,
+) -> Result<ChatChunk, Result<ChatAnswer, Problem>> {
     let end = tokio::select! {
         biased;
         Some(piece) = pieces.recv() => return Ok(piece),
@@ -146,9 +148,9 @@ pub(crate) async fn next_piece(
 }
 
 /// A piece as an event: its name and its data.
-pub(crate) fn piece_json(piece: &ChatPiece) -> (&'static str, Value) {
+pub(crate) fn chunk_json(piece: &ChatChunk) -> (&'static str, Value) {
     match piece {
-        ChatPiece::Start {
+        ChatChunk::Start {
             conversation,
             provider,
             model,
@@ -156,7 +158,7 @@ pub(crate) fn piece_json(piece: &ChatPiece) -> (&'static str, Value) {
             "start",
             json!({"conversation_id": conversation, "provider": provider, "model": model}),
         ),
-        ChatPiece::Delta(text) => ("delta", json!({"text": text})),
+        ChatChunk::Delta(text) => ("delta", json!({"text": text})),
     }
 }
 
@@ -182,11 +184,11 @@ pub(crate) async fn summarize(
     chat: web::Data<ChatState>,
     body: ApiJson<SummaryBody>,
 ) -> Result<HttpResponse, Problem> {
-    let order = body.0.check()?;
+    let params = body.0.check()?;
     // Dropped with this future, when the client leaves.
     let (here, _present) = mpsc::channel(1);
-    let reply = chat.desk.ask(Summarise { order, here }).await;
-    let reply = reply.map_err(|error| desk_problem(&error))?;
+    let reply = chat.service.ask(Summarise { params, here }).await;
+    let reply = reply.map_err(|error| service_problem(&error))?;
     let answer = reply.map_err(|failure| chat_problem(&failure))?;
     Ok(no_store().json(answer))
 }
@@ -243,14 +245,16 @@ fn no_store() -> actix_web::HttpResponseBuilder {
     response
 }
 
-/// Why the chat desk has no reply, as an answer.
-fn desk_problem(error: &AskError) -> Problem {
+/// Why the chat service has no reply, as an answer.
+fn service_problem(error: &AskError) -> Problem {
     match error {
         AskError::Full { .. } => Problem::unavailable(
             "as many chats and summaries are under way as may be",
             RETRY_SECONDS,
         ),
-        AskError::Unavailable { .. } => Problem::unavailable("the chat desk is being restarted", 1),
+        AskError::Unavailable { .. } => {
+            Problem::unavailable("the chat service is being restarted", 1)
+        }
         AskError::TimedOut { after, .. } => {
             Problem::gateway_timeout(format!("no answer within {} s", after.as_secs()))
         }
@@ -258,12 +262,12 @@ fn desk_problem(error: &AskError) -> Problem {
     }
 }
 
-/// Why there is no answer, as an answer. The desk has logged it.
+/// Why there is no answer, as an answer. The service has logged it.
 pub(crate) fn chat_problem(failure: &ChatFailure) -> Problem {
     let detail = failure.to_string();
     match failure {
         ChatFailure::Search(failure) => search_problem(failure),
-        ChatFailure::Desk(error) => ask_problem(error),
+        ChatFailure::Unanswered(error) => ask_problem(error),
         ChatFailure::Model(error) => model_problem(error, detail),
         ChatFailure::UnknownConversation(_) => Problem::not_found(detail),
         ChatFailure::LongConversation(_) => Problem::conflict(detail),

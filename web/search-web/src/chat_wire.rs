@@ -1,7 +1,7 @@
 //! Request bodies of chats and summaries, from what was sent to what can be answered.
 
 use edge_web::{FieldError, Problem};
-use search_chat_actors::{ChatOrder, SummaryOrder, SummarySource};
+use search_actors::chat::{ChatParams, SummaryParams, SummarySource};
 use search_core::conversation::Speaker;
 use search_core::passages::{DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, Turn, TurnRole};
 use serde::Deserialize;
@@ -21,7 +21,8 @@ const MAX_BROUGHT: usize = 100;
 pub struct ChatBody {
     /// What the person says.
     pub message: Option<String>,
-    /// In its place: what was said so far, the person's message last. Of a kept conversation only the last one is taken.
+    /// In its place: what was said so far, the person's message last. Of a kept conversation only
+    /// the last one is taken.
     pub messages: Option<Vec<ChatMessage>>,
     /// The role that answers; the conversation's or the default role when absent.
     pub role: Option<String>,
@@ -44,11 +45,11 @@ pub struct ChatMessage {
 }
 
 impl ChatBody {
-    /// The order for the chat desk.
+    /// The request for the chat service.
     ///
     /// # Errors
     /// 422 that names every field that makes no sense.
-    pub fn check(self) -> Result<ChatOrder, Problem> {
+    pub fn check(self) -> Result<ChatParams, Problem> {
         let mut errors = Vec::new();
         let turns = match (self.message, self.messages) {
             (Some(message), None) => {
@@ -72,7 +73,7 @@ impl ChatBody {
             }
         };
         if errors.is_empty() {
-            return Ok(ChatOrder {
+            return Ok(ChatParams {
                 role: self.role,
                 turns,
                 conversation: self.conversation_id,
@@ -143,11 +144,11 @@ pub struct SummaryBody {
 const LEAST_CHARS: usize = 20;
 
 impl SummaryBody {
-    /// The order for the chat desk.
+    /// The request for the chat service.
     ///
     /// # Errors
     /// 422 that names every field that makes no sense.
-    pub fn check(self) -> Result<SummaryOrder, Problem> {
+    pub fn check(self) -> Result<SummaryParams, Problem> {
         let mut errors = Vec::new();
         let source = match (self.content, self.document_id) {
             (Some(content), None) => {
@@ -173,7 +174,7 @@ impl SummaryBody {
         };
         let max_chars = max_chars(self.max_length.as_ref(), &mut errors);
         if errors.is_empty() {
-            return Ok(SummaryOrder {
+            return Ok(SummaryParams {
                 source,
                 role: self.role,
                 max_chars,
@@ -219,13 +220,13 @@ fn text(field: &str, value: &str, most: usize, errors: &mut Vec<FieldError>) {
 mod tests {
     use super::*;
 
-    fn chat(json: &str) -> Result<ChatOrder, Problem> {
+    fn chat(json: &str) -> Result<ChatParams, Problem> {
         serde_json::from_str::<ChatBody>(json)
             .expect("well-formed")
             .check()
     }
 
-    fn summary(json: &str) -> Result<SummaryOrder, Problem> {
+    fn summary(json: &str) -> Result<SummaryParams, Problem> {
         serde_json::from_str::<SummaryBody>(json)
             .expect("well-formed")
             .check()
@@ -233,10 +234,10 @@ mod tests {
 
     #[test]
     fn the_contract_s_bodies_are_enough() {
-        let order = chat(r#"{"message":"hello","role":"R"}"#).unwrap();
-        assert_eq!((order.turns.len(), order.stream), (1, false));
-        let order = summary(r#"{"content":"text","role":"R"}"#).unwrap();
-        assert_eq!(order.max_chars, DEFAULT_SUMMARY_CHARS);
+        let params = chat(r#"{"message":"hello","role":"R"}"#).unwrap();
+        assert_eq!((params.turns.len(), params.stream), (1, false));
+        let params = summary(r#"{"content":"text","role":"R"}"#).unwrap();
+        assert_eq!(params.max_chars, DEFAULT_SUMMARY_CHARS);
     }
 
     #[test]

@@ -44,10 +44,10 @@ pub(crate) async fn thesaurus(
     query: web::Query<ThesaurusQuery>,
 ) -> Result<HttpResponse, Problem> {
     let limit = within("limit", query.limit, THESAURUS_LIMITS)?;
-    let board = state.board();
-    let entry = board.role(Some(&role));
+    let role_set = state.roles();
+    let entry = role_set.role(Some(&role));
     let entry =
-        entry.ok_or_else(|| Problem::not_found(board.unknown_role(Some(&role)).to_string()))?;
+        entry.ok_or_else(|| Problem::not_found(role_set.unknown_role(Some(&role)).to_string()))?;
     Ok(answer(
         &entry.thesaurus_answer(query.skip.unwrap_or(0), limit),
     ))
@@ -129,10 +129,10 @@ pub(crate) async fn look<T: Send + 'static>(
     role: Option<String>,
     look: impl FnOnce(&RoleEntry) -> T + Send + 'static,
 ) -> Result<T, Problem> {
-    let board = state.board();
-    let looked = web::block(move || match board.role(role.as_deref()) {
+    let role_set = state.roles();
+    let looked = web::block(move || match role_set.role(role.as_deref()) {
         Some(entry) => Ok(look(entry)),
-        None => Err(board.unknown_role(role.as_deref())),
+        None => Err(role_set.unknown_role(role.as_deref())),
     });
     // The thread is gone only when the server ends.
     let looked = looked.await.map_err(|_| Problem::internal())?;

@@ -1,12 +1,13 @@
-//! Handlers for the configuration: shown without secrets, replaced as a whole, described by a schema.
+//! Handlers for the configuration: shown without secrets, replaced as a whole, described by a
+//! schema.
 
 use actix_web::http::header::{self, ContentType, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use config_core::{Diagnostic, Diagnostics};
 use edge_web::guard::ApiToken;
 use edge_web::{FieldError, JsonText, Problem};
-use search_actors::messages::{Precondition, SaveRefused, SaveRoles};
-use search_actors::{Configuration, ConfigurationDesk, InForce};
+use search_actors::messages::{Precondition, SaveError, SaveRoles};
+use search_actors::{ActiveConfig, ConfigManager, ConfigView};
 use search_core::role;
 use supervision::{AskError, ChildRef};
 
@@ -14,9 +15,9 @@ use supervision::{AskError, ChildRef};
 #[derive(Debug, Clone)]
 pub(crate) struct ConfigState {
     /// What is in force.
-    pub(crate) configuration: Configuration,
+    pub(crate) config: ConfigView,
     /// Who changes it.
-    pub(crate) desk: ChildRef<ConfigurationDesk>,
+    pub(crate) manager: ChildRef<ConfigManager>,
     /// Who may change it.
     pub(crate) writers: Writers,
 }
@@ -64,7 +65,7 @@ type Config = web::Data<Option<ConfigState>>;
     )
 )]
 pub(crate) async fn show(config: Config, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let now = of(&config)?.configuration.now();
+    let now = of(&config)?.config.now();
     let tag = tag(&now.version);
     let known = request.headers().get_all(header::IF_NONE_MATCH);
     if tags(known).is_some_and(|tags| tags.any || tags.versions.contains(&now.version)) {
@@ -77,8 +78,8 @@ pub(crate) async fn show(config: Config, request: HttpRequest) -> Result<HttpRes
 
 /// Replaces the role file, and puts it in force without a restart.
 ///
-/// Sources that stay keep their index; searches go on meanwhile. `***` in the place of a secret keeps the secret of the
-/// same place.
+/// Sources that stay keep their index; searches go on meanwhile. `***` in the place of a secret
+/// keeps the secret of the same place.
 #[utoipa::path(
     put, path = "/api/config", tag = "configuration", request_body = Object,
     params(("If-Match" = String, Header, description = "The ETag of the version that is replaced; * replaces any")),
@@ -100,7 +101,7 @@ pub(crate) async fn replace(
     state.writers.check(&request)?;
     let condition = condition(request.headers())?;
     let text = body.0.to_vec();
-    let saved = state.desk.ask(SaveRoles { text, condition }).await;
+    let saved = state.manager.ask(SaveRoles { text, condition }).await;
     let saved = saved.map_err(|error| match error {
         AskError::Full { .. } | AskError::Unavailable { .. } => {
             Problem::unavailable("the configuration is being changed by somebody else", 1)
@@ -129,7 +130,7 @@ fn of(config: &Config) -> Result<&ConfigState, Problem> {
     state.ok_or_else(|| Problem::not_found("this server was started without a role file"))
 }
 
-fn document(now: &InForce) -> HttpResponse {
+fn document(now: &ActiveConfig) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header(ContentType::json())
         .insert_header((header::CACHE_CONTROL, "no-store"))
@@ -176,17 +177,17 @@ fn condition(headers: &HeaderMap) -> Result<Precondition, Problem> {
     }
 }
 
-fn refused(reason: SaveRefused) -> Problem {
+fn refused(reason: SaveError) -> Problem {
     let detail = reason.to_string();
     match reason {
-        SaveRefused::Stale | SaveRefused::ChangedOnDisk => Problem::precondition_failed(detail),
-        SaveRefused::Wrong(diagnostics) => wrong(&diagnostics),
-        SaveRefused::NotAllowed(_) => Problem::forbidden(detail),
-        SaveRefused::Disk(_) => {
+        SaveError::Stale | SaveError::ChangedOnDisk => Problem::precondition_failed(detail),
+        SaveError::Wrong(diagnostics) => wrong(&diagnostics),
+        SaveError::NotAllowed(_) => Problem::forbidden(detail),
+        SaveError::Disk(_) => {
             tracing::error!(event = "config.unwritable", error = %detail);
             Problem::new(actix_web::http::StatusCode::INSUFFICIENT_STORAGE, detail)
         }
-        SaveRefused::NotApplied(_) => Problem::unavailable(detail, 1),
+        SaveError::NotApplied(_) => Problem::unavailable(detail, 1),
     }
 }
 
@@ -213,7 +214,8 @@ fn fault(diagnostic: &Diagnostic) -> FieldError {
     }
 }
 
-/// `roles[1].name` as `/roles/1/name`. The keys of a role file hold neither dots nor slashes; unknown ones are escaped.
+/// `roles[1].name` as `/roles/1/name`. The keys of a role file hold neither dots nor slashes;
+/// unknown ones are escaped.
 fn pointer(key_path: &str) -> String {
     let mut pointer = String::new();
     for part in key_path.split(['.', '[']).filter(|part| !part.is_empty()) {

@@ -1,7 +1,7 @@
 //! The token that authorises changes of the configuration where `SERVICE_API_TOKEN` is not set.
 //!
-//! It is made at the first start and kept in the data folder, readable by its owner alone: whoever may read the folder may
-//! change the configuration, another user of the machine may not.
+//! It is made at the first start and kept in the data folder, readable by its owner alone: whoever
+//! may read the folder may change the configuration, another user of the machine may not.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -36,7 +36,8 @@ impl std::fmt::Debug for ConfigurationToken {
     }
 }
 
-/// Reads the token of the data folder, or makes one. `None` where `SERVICE_API_TOKEN` is set: that one authorises.
+/// Reads the token of the data folder, or makes one. `None` where `SERVICE_API_TOKEN` is set: that
+/// one authorises.
 ///
 /// # Errors
 /// The file cannot be read or written.

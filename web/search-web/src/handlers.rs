@@ -6,7 +6,7 @@ use actix_web::http::header::{self, ContentType};
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use edge_web::{ApiJson, Problem};
-use search_actors::messages::{ReadDocument, Reindex, Search};
+use search_actors::messages::{ReadDocument, Search};
 use search_core::answer::{DocumentView, HealthAnswer, ReindexAnswer, RoleList, SearchAnswer};
 use search_engine::answering::DocumentRequest;
 use serde::Deserialize;
@@ -28,30 +28,31 @@ pub(crate) async fn search(
     body: ApiJson<SearchBody>,
 ) -> Result<HttpResponse, Problem> {
     let began = Instant::now();
-    let order = body.0.check()?;
-    let board = state.board();
-    let entry = board.role(order.role.as_deref());
-    let entry = entry.ok_or_else(|| search_problem(&board.unknown_role(order.role.as_deref())))?;
+    let params = body.0.check()?;
+    let role_set = state.roles();
+    let entry = role_set.role(params.role.as_deref());
+    let entry =
+        entry.ok_or_else(|| search_problem(&role_set.unknown_role(params.role.as_deref())))?;
     // What others answer has a time to live of its own.
-    let slot = (!entry.asks(&order.sources))
-        .then(|| state.cache.slot(&order, &entry.role.name, entry.version()));
-    let kept = slot
+    let key = (!entry.queries_servers(&params.sources))
+        .then(|| state.cache.key(&params, &entry.role.name, entry.version()));
+    let kept = key
         .as_ref()
-        .and_then(|slot| state.cache.get(slot, began.elapsed()));
+        .and_then(|key| state.cache.get(key, began.elapsed()));
     if let Some(kept) = kept {
         return Ok(json(kept));
     }
     let reply = state
-        .desk
-        .ask(Search(order))
+        .search
+        .ask(Search(params))
         .await
         .map_err(|error| ask_problem(&error))?;
     let mut answer = reply.map_err(|failure| search_problem(&failure))?;
     state.metrics.answered(&answer);
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
     // How far indexing is changes without the index.
-    Ok(json(match slot {
-        Some(slot) if !answer.indexing => state.cache.put(slot, &answer),
+    Ok(json(match key {
+        Some(key) if !answer.indexing => state.cache.put(key, &answer),
         _ => AnswerCache::body(&answer),
     }))
 }
@@ -90,7 +91,7 @@ pub(crate) async fn document(
         query: q.unwrap_or_default(),
     };
     let reply = state
-        .desk
+        .search
         .ask(ReadDocument(request))
         .await
         .map_err(|error| ask_problem(&error))?;
@@ -110,10 +111,10 @@ pub(crate) async fn reindex(
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let (role, name) = path.into_inner();
-    let board = state.board();
-    let entry = board.role(Some(&role));
+    let role_set = state.roles();
+    let entry = role_set.role(Some(&role));
     let entry =
-        entry.ok_or_else(|| Problem::not_found(board.unknown_role(Some(&role)).to_string()))?;
+        entry.ok_or_else(|| Problem::not_found(role_set.unknown_role(Some(&role)).to_string()))?;
     let source = entry.sources.iter().find(|one| one.haystack.name == name);
     let source = source.ok_or_else(|| {
         let known: Vec<&str> = entry
@@ -126,17 +127,17 @@ pub(crate) async fn reindex(
             known.join(", ")
         ))
     })?;
-    let keeper = source.slot.keeper().ok_or_else(|| {
+    let indexer = source.handle.reindex_handle().ok_or_else(|| {
         Problem::conflict(format!(
             "source {name:?} has no index here that could be made again"
         ))
     })?;
-    keeper.tell(Reindex).map_err(|error| match error {
+    indexer.request().map_err(|error| match error {
         TellError::Full { .. } => {
             Problem::unavailable(format!("source {name:?} has been asked often enough"), 1)
         }
         TellError::Unavailable { .. } => Problem::unavailable(
-            format!("the keeper of source {name:?} is being restarted"),
+            format!("the indexer of source {name:?} is being restarted"),
             1,
         ),
     })?;
@@ -152,7 +153,7 @@ pub(crate) async fn reindex(
 pub(crate) async fn roles(state: web::Data<SearchState>) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .json(state.board().role_list())
+        .json(state.roles().role_list())
 }
 
 /// Tells how the server and each source are. 200 as soon as the server answers.
@@ -165,9 +166,9 @@ pub(crate) async fn health(
     config: web::Data<Option<ConfigState>>,
 ) -> HttpResponse {
     let configuration = config.as_ref().as_ref();
-    let configuration = configuration.map(|state| state.configuration.health());
-    let board = state.board();
-    let failed = board.is_degraded()
+    let configuration = configuration.map(|state| state.config.health());
+    let role_set = state.roles();
+    let failed = role_set.is_degraded()
         || configuration
             .as_ref()
             .is_some_and(|health| health.error.is_some());
@@ -177,7 +178,7 @@ pub(crate) async fn health(
             status: if failed { "degraded" } else { "ok" }.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_seconds: state.started.elapsed().as_secs(),
-            sources: board.health(),
+            sources: role_set.health(),
             configuration,
         })
 }

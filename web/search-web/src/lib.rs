@@ -1,10 +1,10 @@
 //! The search server's routes and JSON shapes, and a server made of them.
 //!
 //! ```text
-//! HTTP ─▶ Edge ─▶ handlers ─Search─▶ SearchDesk ─▶ worker threads
+//! HTTP ─▶ Edge ─▶ handlers ─Search─▶ SearchService ─▶ worker threads
 //!                    │  ▲
 //!                    ▼  └─ AnswerCache (answers as written, per version of the index)
-//!                  Board (roles, health)
+//!                  RoleSet (roles, health)
 //! ```
 
 mod api;
@@ -24,6 +24,7 @@ mod source_check;
 mod state;
 mod wire;
 mod ws;
+mod ws_limits;
 mod ws_upstream;
 mod ws_work;
 
@@ -33,7 +34,7 @@ pub use chat::ChatState;
 pub use chat_wire::{ChatBody, ChatMessage, SummaryBody};
 pub use metrics::SearchMetrics;
 pub use runs::{RunFeed, RunGuards, RunNews};
-pub use search_chat_actors::ChatLimits;
+pub use search_actors::chat::ChatLimits;
 pub use server::{SearchServer, ServerOptions};
 pub use state::SearchState;
 pub use wire::{DEFAULT_LIMIT, MAX_LIMIT, MAX_SKIP, SearchBody};

@@ -1,4 +1,5 @@
-//! The search server as a server of the Model Context Protocol: one message a POST, nothing remembered between two.
+//! The search server as a server of the Model Context Protocol: one message a POST, nothing
+//! remembered between two.
 //!
 //! `Host`, `Origin` and token are checked by the edge, as for every route.
 
@@ -8,7 +9,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::{ApiJson, Problem};
 use search_actors::messages::{ReadDocument, Search};
 use search_engine::answering::DocumentRequest;
-use search_mcp_core::server::{Call, Received, Reply, Routing, ToolCall, receive};
+use search_sources_core::mcp::server::{Call, Reply, Routing, ServerMessage, ToolCall, receive};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,9 +20,11 @@ use crate::wire::SearchBody;
 /// Suggestions that the tool gives.
 const SUGGESTIONS: usize = 20;
 
-/// Takes one message of the Model Context Protocol (streamable HTTP, both generations) and answers it.
+/// Takes one message of the Model Context Protocol (streamable HTTP, both generations) and answers
+/// it.
 ///
-/// Tools: `search`, `fetch`, `autocomplete`. The server has no stream of its own: GET and DELETE are not served.
+/// Tools: `search`, `fetch`, `autocomplete`. The server has no stream of its own: GET and DELETE
+/// are not served.
 #[utoipa::path(
     post, path = "/mcp", tag = "search", request_body = Object,
     responses(
@@ -54,15 +57,15 @@ pub(crate) async fn mcp(
         name: text("mcp-name"),
     };
     Ok(match receive(&body.0, Some(routing)) {
-        Received::Nothing => HttpResponse::Accepted().finish(),
-        Received::Reply(reply) => written(&reply),
-        Received::Call(call) => written(&called(&state, call).await),
+        ServerMessage::Nothing => HttpResponse::Accepted().finish(),
+        ServerMessage::Reply(reply) => written(&reply),
+        ServerMessage::Call(call) => written(&called(&state, call).await),
     })
 }
 
 async fn called(state: &SearchState, call: Call) -> Reply {
     let outcome = run(state, &call.tool).await;
-    call.reply(outcome.map_err(|problem| said(&problem)))
+    call.reply(outcome.map_err(|problem| problem_text(&problem)))
 }
 
 async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
@@ -74,7 +77,7 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
                 role: role.clone(),
                 ..SearchBody::default()
             };
-            let answer = state.desk.ask(Search(body.check()?)).await;
+            let answer = state.search.ask(Search(body.check()?)).await;
             let answer = answer.map_err(|error| ask_problem(&error))?;
             let answer = answer.map_err(|failure| search_problem(&failure))?;
             state.metrics.answered(&answer);
@@ -86,7 +89,7 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
                 role: role.clone(),
                 query: String::new(),
             };
-            let answer = state.desk.ask(ReadDocument(request)).await;
+            let answer = state.search.ask(ReadDocument(request)).await;
             let answer = answer.map_err(|error| ask_problem(&error))?;
             json(&answer.map_err(|failure| search_problem(&failure))?)
         }
@@ -105,7 +108,7 @@ fn json(answer: &impl Serialize) -> Result<Value, Problem> {
 }
 
 /// A problem in words, for a model.
-fn said(problem: &Problem) -> String {
+fn problem_text(problem: &Problem) -> String {
     let document = serde_json::to_value(problem.document(None)).unwrap_or_default();
     let text = ["detail", "title"]
         .iter()

@@ -1,19 +1,21 @@
-//! The search server's own figures for `/metrics`: its sources, read from the board when they are asked for; its searches,
-//! counted as they are answered.
+//! The search server's own figures for `/metrics`: its sources, read from the role set when they
+//! are asked for; its searches, counted as they are answered.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use edge_web::Metrics;
+use edge_web::figures::{counter, counter_family, gauge, gauge_family};
 use prometheus::core::{Collector, Desc};
-use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
+use prometheus::proto::{Metric, MetricFamily};
 use prometheus::{HistogramOpts, HistogramVec};
-use search_actors::{Boards, RoleEntry, RoleSource};
+use search_actors::{RoleEntry, RoleRegistry, RoleSource};
 use search_core::answer::{SearchAnswer, SourceState};
 
 use crate::cache::CacheCounts;
 
-/// Upper bounds of the buckets, in seconds: from an index in memory to the deadline of a server that is asked.
+/// Upper bounds of the buckets, in seconds: from an index in memory to the deadline of a server
+/// that is asked.
 const BUCKETS: [f64; 10] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5,
 ];
@@ -56,17 +58,17 @@ impl SearchMetrics {
     }
 
     /// Adds all figures to those of the server.
-    pub(crate) fn register(&self, metrics: &Metrics, boards: Boards) {
+    pub(crate) fn register(&self, metrics: &Metrics, registry: RoleRegistry) {
         metrics.register(self.durations.clone());
         metrics.register(SourceFigures {
-            boards,
+            registry,
             cache: self.cache(),
         });
     }
 }
 
 struct SourceFigures {
-    boards: Boards,
+    registry: RoleRegistry,
     cache: Arc<CacheCounts>,
 }
 
@@ -76,21 +78,21 @@ impl Collector for SourceFigures {
         Vec::new()
     }
 
+    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
     fn collect(&self) -> Vec<MetricFamily> {
-        let board = self.boards.now();
+        let role_set = self.registry.now();
         let mut families = Families::default();
-        for entry in board.roles() {
+        for entry in role_set.roles() {
             for source in &entry.sources {
                 families.add(entry, source, SystemTime::now());
             }
         }
         let outcomes = [("hit", self.cache.hits()), ("miss", self.cache.misses())];
-        let cache = outcomes.map(|(outcome, count)| counter(&[("outcome", outcome)], count));
+        let cache = outcomes.map(|(outcome, count)| counter(&[("outcome", outcome)], count as f64));
         let mut all = families.into_families();
-        all.push(family(
+        all.push(counter_family(
             "search_cache_lookups_total",
             "Searches that were looked up in the result cache, by what was found there.",
-            MetricType::COUNTER,
             cache.to_vec(),
         ));
         all
@@ -115,33 +117,33 @@ impl Families {
             ("role", role.role.name.as_str()),
             ("source", source.haystack.name.as_str()),
         ];
-        source.slot.with(|published| {
-            let state = match published.state {
+        source.handle.with(|status| {
+            let state = match status.state {
                 SourceState::Starting => "starting",
                 SourceState::Indexing => "indexing",
                 SourceState::Ready => "ready",
                 SourceState::Failed => "failed",
             };
             self.states.push(gauge(&three(labels, "state", state), 1.0));
-            let Some(snapshot) = &published.snapshot else {
+            let Some(snapshot) = &status.snapshot else {
                 return;
             };
             let documents = snapshot.document_count();
             self.documents.push(gauge(&labels, documents as f64));
-            if let Some(updated) = published.updated_at {
+            if let Some(updated) = status.updated_at {
                 let age = now.duration_since(updated).unwrap_or_default();
                 self.ages.push(gauge(&labels, age.as_secs_f64()));
             }
-            let progress = &published.progress;
-            if published.state == SourceState::Indexing && progress.total > 0 {
+            let progress = &status.progress;
+            if status.state == SourceState::Indexing && progress.total > 0 {
                 let share = progress.done as f64 / progress.total as f64;
                 self.progress.push(gauge(&labels, share.min(1.0)));
             }
-            for (reason, count) in &published.skipped {
+            for (reason, count) in &status.skipped {
                 let skipped = gauge(&three(labels, "reason", reason), *count as f64);
                 self.skipped.push(skipped);
             }
-            let concepts = &published.concepts;
+            let concepts = &status.concepts;
             let state = serde_json::to_value(concepts.state).unwrap_or_default();
             let state = state.as_str().unwrap_or_default();
             self.learning
@@ -193,7 +195,7 @@ impl Families {
         ];
         let filled = gauges.into_iter().filter(|(_, _, all)| !all.is_empty());
         filled
-            .map(|(name, help, all)| family(name, help, MetricType::GAUGE, all))
+            .map(|(name, help, all)| gauge_family(name, help, all))
             .collect()
     }
 }
@@ -204,42 +206,4 @@ fn three<'l>(
     value: &'l str,
 ) -> [(&'l str, &'l str); 3] {
     [labels[0], labels[1], (key, value)]
-}
-
-fn labelled(labels: &[(&str, &str)]) -> Metric {
-    let pairs = labels.iter().map(|(name, value)| {
-        let mut pair = LabelPair::default();
-        pair.set_name((*name).to_owned());
-        pair.set_value((*value).to_owned());
-        pair
-    });
-    let mut metric = Metric::default();
-    metric.set_label(pairs.collect());
-    metric
-}
-
-fn gauge(labels: &[(&str, &str)], number: f64) -> Metric {
-    let mut value = Gauge::default();
-    value.set_value(number);
-    let mut metric = labelled(labels);
-    metric.set_gauge(value);
-    metric
-}
-
-#[allow(clippy::cast_precision_loss, reason = "figures for people")]
-fn counter(labels: &[(&str, &str)], number: u64) -> Metric {
-    let mut value = Counter::default();
-    value.set_value(number as f64);
-    let mut metric = labelled(labels);
-    metric.set_counter(value);
-    metric
-}
-
-fn family(name: &str, help: &str, kind: MetricType, metrics: Vec<Metric>) -> MetricFamily {
-    let mut family = MetricFamily::default();
-    family.set_name(name.to_owned());
-    family.set_help(help.to_owned());
-    family.set_field_type(kind);
-    family.set_metric(metrics);
-    family
 }

@@ -1,6 +1,6 @@
-//! News of runs, for those who subscribe to `runs` on `/ws`: a port. Whoever keeps runs in this process
-//! publishes how they stand; this server knows nothing else of them. A product's runs are shown only to a subscriber
-//! who gives that product's token, whatever this server itself asks for.
+//! News of runs, for those who subscribe to `runs` on `/ws`: a port. Whoever keeps runs in this
+//! process publishes how they stand; this server knows nothing else of them. A product's runs are
+//! shown only to a subscriber who gives that product's token, whatever this server itself asks for.
 //!
 //! ```text
 //! platform: what the runner and the orchestrator keep ──publish──▶ RunFeed ──subscribe(tokens)──▶ /ws
@@ -38,12 +38,13 @@ pub struct RunNews {
     pub reason: Option<String>,
 }
 
-/// The tokens that open the runs of a product: those of its own API. A product without one shows its runs to nobody here.
+/// The tokens that open the runs of a product: those of its own API. A product without one shows
+/// its runs to nobody here.
 pub type RunGuards = BTreeMap<&'static str, ApiToken>;
 
 /// Why nobody is subscribed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum SubscribeError {
     /// No token was given, or none that opens anything.
     NoToken,
     /// Too many wrong tokens came; so long nothing is compared.
@@ -74,8 +75,8 @@ impl RunFeed {
         }))
     }
 
-    /// Resolves when somebody has begun to listen since it resolved last: what is published was let go
-    /// stale while nobody did.
+    /// Resolves when somebody has begun to listen since it resolved last: what is published was let
+    /// go stale while nobody did.
     pub async fn asked(&self) {
         self.0.asked.notified().await;
     }
@@ -91,23 +92,23 @@ impl RunFeed {
         self.0.now.send_replace(runs.into());
     }
 
-    /// Begins to listen to the runs that `tokens`, given by `peer`, open; the first news are as fresh as what is published
-    /// next.
+    /// Begins to listen to the runs that `tokens`, given by `peer`, open; the first news are as
+    /// fresh as what is published next.
     pub(crate) fn subscribe(
         &self,
         tokens: Vec<Secret<String>>,
         peer: Option<IpAddr>,
-    ) -> Result<RunListener, Refused> {
+    ) -> Result<RunListener, SubscribeError> {
         if tokens.is_empty() {
-            return Err(Refused::NoToken);
+            return Err(SubscribeError::NoToken);
         }
         let opens = |token: &Secret<String>| {
             let mut guards = self.0.guards.values();
             guards.any(|guard| guard.is(token.expose().as_bytes()))
         };
         match self.0.attempts.check(peer, || tokens.iter().all(opens)) {
-            Err(wait) => return Err(Refused::Later(wait)),
-            Ok(false) => return Err(Refused::NoToken),
+            Err(wait) => return Err(SubscribeError::Later(wait)),
+            Ok(false) => return Err(SubscribeError::NoToken),
             Ok(true) => {}
         }
         let now = self.0.now.subscribe();
@@ -116,12 +117,13 @@ impl RunFeed {
             feed: self.clone(),
             tokens,
             now,
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             is_first: true,
         })
     }
 
-    /// Whether one of these tokens opens the runs of a product now: a token that was replaced opens nothing any more.
+    /// Whether one of these tokens opens the runs of a product now: a token that was replaced opens
+    /// nothing any more.
     fn is_open(&self, product: &str, tokens: &[Secret<String>]) -> bool {
         let guard = self.0.guards.get(product);
         guard.is_some_and(|guard| {
@@ -138,13 +140,19 @@ pub(crate) struct RunListener {
     feed: RunFeed,
     tokens: Vec<Secret<String>>,
     now: watch::Receiver<Arc<[RunNews]>>,
-    told: BTreeMap<(&'static str, String), RunNews>,
+    reported: BTreeMap<(&'static str, String), RunNews>,
     is_first: bool,
 }
 
 impl RunListener {
-    /// The runs that are new or stand otherwise than was told; none when nothing was published since.
-    /// What was published first after the subscription is told even when it is empty.
+    /// Whether one of its tokens opens anything still.
+    pub(crate) fn is_open(&self) -> bool {
+        let mut products = self.feed.0.guards.keys();
+        products.any(|product| self.feed.is_open(product, &self.tokens))
+    }
+
+    /// The runs that are new or stand otherwise than was told; none when nothing was published
+    /// since. What was published first after the subscription is told even when it is empty.
     pub(crate) fn news(&mut self) -> Option<Vec<RunNews>> {
         // An end of the publisher's is no news.
         if !self.now.has_changed().unwrap_or(false) {
@@ -163,11 +171,11 @@ impl RunListener {
         let name = |run: &RunNews| (run.product, run.id.clone());
         let news = runs
             .iter()
-            .filter(|run| self.told.get(&name(run)) != Some(**run));
+            .filter(|run| self.reported.get(&name(run)) != Some(**run));
         let news: Vec<RunNews> = news.map(|run| (*run).clone()).collect();
         // Only what is published is remembered: as much as a page of runs.
         let is_first = std::mem::take(&mut self.is_first);
-        self.told = runs.iter().map(|run| (name(run), (*run).clone())).collect();
+        self.reported = runs.iter().map(|run| (name(run), (*run).clone())).collect();
         (is_first || !news.is_empty()).then_some(news)
     }
 }
@@ -177,7 +185,7 @@ mod tests {
     use config_core::Secret;
     use edge_web::guard::ApiToken;
 
-    use super::{Refused, RunFeed, RunGuards, RunListener, RunNews};
+    use super::{RunFeed, RunGuards, RunListener, RunNews, SubscribeError};
 
     fn run_of(product: &'static str, id: &str, state: &str) -> RunNews {
         RunNews {
@@ -203,7 +211,7 @@ mod tests {
         ]))
     }
 
-    fn listen(feed: &RunFeed, tokens: &[&str]) -> Result<RunListener, Refused> {
+    fn listen(feed: &RunFeed, tokens: &[&str]) -> Result<RunListener, SubscribeError> {
         let tokens = tokens.iter().map(|token| Secret::new((*token).to_owned()));
         feed.subscribe(tokens.collect(), None)
     }
@@ -213,7 +221,7 @@ mod tests {
         let feed = feed();
         for wrong in [&[][..], &[""], &["other"], &["the runner's", "other"]] {
             let refused = listen(&feed, wrong).err();
-            assert_eq!(refused, Some(Refused::NoToken), "{wrong:?}");
+            assert_eq!(refused, Some(SubscribeError::NoToken), "{wrong:?}");
         }
         assert!(!feed.is_heard());
         let (of_runner, of_agents) = (run("1", "running"), run_of("orchestrator", "2", "queued"));
@@ -241,18 +249,30 @@ mod tests {
     }
 
     #[test]
+    fn t11_a_subscription_is_over_with_its_token() {
+        let token = std::sync::Arc::new(std::sync::Mutex::new("old"));
+        let current = std::sync::Arc::clone(&token);
+        let guard = ApiToken::following(move || Some((*current.lock().unwrap()).to_owned()));
+        let feed = RunFeed::new(RunGuards::from([("orchestrator", guard)]));
+        let listener = listen(&feed, &["old"]).expect("it is open");
+        assert!(listener.is_open());
+        *token.lock().unwrap() = "new";
+        assert!(!listener.is_open());
+    }
+
+    #[test]
     fn t11_tokens_for_runs_cannot_be_guessed_at_will() {
         let feed = feed();
         let outcomes: Vec<_> = (0..11).map(|_| listen(&feed, &["guess"]).err()).collect();
         assert!(
             outcomes[..10]
                 .iter()
-                .all(|it| *it == Some(Refused::NoToken))
+                .all(|it| *it == Some(SubscribeError::NoToken))
         );
-        assert!(matches!(outcomes[10], Some(Refused::Later(_))));
+        assert!(matches!(outcomes[10], Some(SubscribeError::Later(_))));
         assert!(matches!(
             listen(&feed, &["the runner's"]).err(),
-            Some(Refused::Later(_))
+            Some(SubscribeError::Later(_))
         ));
     }
 

@@ -6,14 +6,14 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Instant;
 
-use actix_web::{App, web};
+use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
-use edge_web::{Edge, EdgeConfig, Health, Metrics, Routes, ServeOptions, actor_tree, serve};
+use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, Routes, ServeOptions, actor_tree};
+use search_actors::chat::{ChatLimits, ChatParts, Conversations, chat_service};
 use search_actors::{
-    Board, Boards, Configuration, ReaderProgram, SearchDesk, SearchService, SearchSettings,
-    configuration_desk,
+    ConfigPublisher, IndexThreads, ReaderProgram, RoleRegistry, RoleSet, SearchService,
+    SearchSettings, SearchTree, config_manager,
 };
-use search_chat_actors::{ChatLimits, ChatParts, Conversations, chat_desk};
 use store::LocalState;
 use store::local::Memory;
 use supervision::{ActorTree, ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
@@ -33,7 +33,8 @@ use crate::ws::WsGate;
 pub struct ServerOptions {
     /// The token callers have to send; none on loopback.
     pub token: Option<String>,
-    /// The token that changes of the configuration need where `token` is absent; without either nobody may change it.
+    /// The token that changes of the configuration need where `token` is absent; without either
+    /// nobody may change it.
     pub configuration_token: Option<String>,
     /// Further names the server answers for (`Host`).
     pub hosts: Vec<String>,
@@ -48,7 +49,7 @@ pub struct ServerOptions {
     /// Limits of chats and summaries.
     pub chat: ChatLimits,
     /// The role file that is shown, changed and followed; none where the roles come from elsewhere.
-    pub configuration: Option<Configuration>,
+    pub configuration: Option<ConfigPublisher>,
     /// The runs that this process keeps, for `/ws`; none in a search server alone.
     pub runs: Option<RunFeed>,
     /// The server that `/ws` leads to, a `ws` or `wss` address; this one when absent.
@@ -59,6 +60,7 @@ pub struct ServerOptions {
 #[derive(Debug)]
 pub struct SearchServer {
     root: Root,
+    threads: IndexThreads,
     state: web::Data<SearchState>,
     chat: web::Data<ChatState>,
     config: web::Data<Option<ConfigState>>,
@@ -75,7 +77,8 @@ impl SearchServer {
         server(Root::own("orrery", parts))
     }
 
-    /// Starts the actors below a tree that others have as well; this server's end stops its own only.
+    /// Starts the actors below a tree that others have as well; this server's end stops its own
+    /// only.
     ///
     /// # Errors
     /// When the tree takes no more, or has ended.
@@ -93,37 +96,40 @@ impl SearchServer {
         settings: &SearchSettings,
         options: ServerOptions,
     ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
-        let service = SearchService::with_readers(settings, options.readers.clone());
+        let tree = SearchTree::with_readers(settings, options.readers.clone());
         let metrics = Metrics::new();
         let search_metrics = SearchMetrics::default();
-        search_metrics.register(&metrics, service.boards.clone());
+        search_metrics.register(&metrics, tree.registry.clone());
         let state = web::Data::new(SearchState {
-            desk: service.desk.clone(),
-            boards: service.boards.clone(),
+            search: tree.search.clone(),
+            registry: tree.registry.clone(),
             runs: options.runs.clone(),
             ws_upstream: options.ws_upstream.clone(),
             cache: AnswerCache::new(options.cache_bytes).counting(search_metrics.cache()),
             metrics: search_metrics,
             started: Instant::now(),
         });
-        let (chats, chat) = chats(service.boards, service.desk.clone(), &options);
-        let mut parts = vec![service.supervisor, chats];
-        let config = options.configuration.clone().map(|configuration| {
-            let desk = configuration_desk(configuration.clone(), service.roles);
-            let reference = desk.reference();
-            parts.push(SupervisorSpec::new("settings").child(desk));
+        let (chats, chat) = chats(tree.registry, tree.search.clone(), &options);
+        let mut parts = vec![tree.supervisor, chats];
+        let config = options.configuration.clone().map(|publisher| {
+            let config = publisher.view().clone();
+            let manager = config_manager(publisher, tree.roles);
+            let reference = manager.reference();
+            parts.push(SupervisorSpec::new("settings").child(manager));
             ConfigState {
-                configuration,
-                desk: reference,
+                config,
+                manager: reference,
                 writers: writers(&options),
             }
         });
-        let boards = state.boards.clone();
+        let threads = tree.threads;
+        let registry = state.registry.clone();
         let health = Health::new()
-            .check("search desk", service.desk.condition())
-            .check("index keepers", move || boards.now().keepers_work());
+            .check("search service", tree.search.condition())
+            .check("source indexers", move || registry.now().check_indexers());
         let server = move |root| Self {
             root,
+            threads,
             state,
             chat: web::Data::new(chat),
             config: web::Data::new(config),
@@ -136,8 +142,8 @@ impl SearchServer {
 
     /// What can be searched, and how it is.
     #[must_use]
-    pub fn board(&self) -> Arc<Board> {
-        self.state.board()
+    pub fn roles(&self) -> Arc<RoleSet> {
+        self.state.roles()
     }
 
     /// To look at the actors, or to stop them.
@@ -158,6 +164,7 @@ impl SearchServer {
     ) -> io::Result<()> {
         let Self {
             root,
+            threads,
             state,
             chat,
             config,
@@ -165,37 +172,23 @@ impl SearchServer {
             health,
             options,
         } = self;
-        let edge = Edge::new(edge_config(&listener, &options, &metrics)?);
-        let boards = state.boards.clone();
+        let edge = edge_config(&listener, &options, &metrics)?;
         let tree = root.handle().tree().clone();
-        let health = web::Data::new(health);
         let gate = WsGate::default();
-        let sockets = web::Data::new(gate.clone());
-        let ready = state.desk.clone();
-        let factory = move || {
-            let routes = with_actor_tree(api::routes(&metrics), &tree);
-            App::new()
-                .wrap(edge.clone())
-                .app_data(state.clone())
-                .app_data(chat.clone())
-                .app_data(config.clone())
-                .app_data(sockets.clone())
-                .app_data(health.clone())
-                .app_data(web::Data::new(metrics.clone()))
-                .configure(|config| routes.configure(config))
-        };
-        let (actors, ended) = root.until(shutdown);
-        let ended = async move {
-            ended.await;
+        let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
+            with_actor_tree(api::routes(metrics), &tree)
+        });
+        let search = state.search.clone();
+        let served = server
+            .data(state)
+            .data(chat)
+            .data(config)
+            .data(web::Data::new(gate.clone()))
             // They would go on for ever, and the end waits for the requests under way.
-            gate.close();
-        };
-        // What is not there by then is the business of `/readyz`.
-        ready.ready_within(edge_web::START_PATIENCE).await;
-        serve(listener, factory, options.serve, ended).await?;
-        let verdict = actors.end().await;
-        boards.wait_for_threads();
-        verdict.map_err(io::Error::other)
+            .serve_actors(listener, (root, &search), shutdown, move || gate.close())
+            .await;
+        threads.join_all();
+        served
     }
 }
 
@@ -213,25 +206,25 @@ fn writers(options: &ServerOptions) -> Writers {
 
 /// The chat part of a tree, and what the handlers hold of it.
 fn chats(
-    boards: Boards,
-    search: ChildRef<SearchDesk>,
+    registry: RoleRegistry,
+    search: ChildRef<SearchService>,
     options: &ServerOptions,
 ) -> (SupervisorSpec, ChatState) {
     let state = options.state.clone();
     let state = state.unwrap_or_else(|| Arc::new(Memory::default()));
     let conversations = Conversations::new(Arc::clone(&state));
     let parts = ChatParts {
-        boards,
+        registry,
         search,
         state,
         limits: options.chat.clone(),
     };
-    let desk = chat_desk(parts, conversations.clone());
+    let service = chat_service(parts, conversations.clone());
     let chat = ChatState {
-        desk: desk.reference(),
+        service: service.reference(),
         conversations,
     };
-    (SupervisorSpec::new("chats").child(desk), chat)
+    (SupervisorSpec::new("chats").child(service), chat)
 }
 
 fn edge_config(

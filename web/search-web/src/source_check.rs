@@ -1,4 +1,5 @@
-//! What the start or the first search of a source would refuse: folders, files and programs that are not there.
+//! What the start or the first search of a source would refuse: folders, files and programs that
+//! are not there.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use search_core::role::{
 };
 use search_engine::devdocs::DevDocs;
 use search_engine::tasks;
-use search_engine::walk::RootFolder;
+use search_engine::walk::RootDirectory;
 
 /// Where programs are looked for when `PATH` is not set.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -53,7 +54,7 @@ pub fn check_sources(
 
 fn check(haystack: &Haystack, environment: &Environment) -> Result<(), String> {
     if let Some(files) = haystack.indexed_files() {
-        let opened = RootFolder::open(&files.folder);
+        let opened = RootDirectory::open(&files.folder);
         return opened.map(drop).map_err(|error| error.to_string());
     }
     match &haystack.source {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use edge_web::{FieldError, Problem};
-use search_actors::{Board, Boards, SearchDesk};
+use search_actors::{RoleRegistry, RoleSet, SearchService};
 use search_engine::answering::SearchFailure;
 use supervision::{AskError, ChildRef};
 use url::Url;
@@ -18,9 +18,9 @@ use crate::wire::unprocessable;
 #[derive(Debug)]
 pub struct SearchState {
     /// Who searches.
-    pub desk: ChildRef<SearchDesk>,
+    pub search: ChildRef<SearchService>,
     /// What can be searched.
-    pub boards: Boards,
+    pub registry: RoleRegistry,
     /// The runs that this process keeps; none in a search server alone.
     pub runs: Option<RunFeed>,
     /// Where `/ws` leads instead of here.
@@ -35,12 +35,12 @@ pub struct SearchState {
 
 impl SearchState {
     /// What can be searched at this moment.
-    pub(crate) fn board(&self) -> Arc<Board> {
-        self.boards.now()
+    pub(crate) fn roles(&self) -> Arc<RoleSet> {
+        self.registry.now()
     }
 }
 
-/// Why the desk has no reply, as an answer.
+/// Why the service has no reply, as an answer.
 pub(crate) fn ask_problem(error: &AskError) -> Problem {
     match error {
         AskError::Full { retry_after, .. } => Problem::unavailable(
@@ -48,7 +48,7 @@ pub(crate) fn ask_problem(error: &AskError) -> Problem {
             u32::try_from(retry_after.as_secs().max(1)).unwrap_or(u32::MAX),
         ),
         AskError::Unavailable { .. } => {
-            Problem::unavailable("the search desk is being restarted", 1)
+            Problem::unavailable("the search service is being restarted", 1)
         }
         AskError::TimedOut { after, .. } => {
             Problem::gateway_timeout(format!("the search took longer than {} s", after.as_secs()))

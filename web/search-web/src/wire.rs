@@ -2,7 +2,7 @@
 
 use edge_web::{FieldError, Problem};
 use search_core::query::{MAX_QUERY_BYTES, Operator, SearchRequest};
-use search_engine::answering::SearchOrder;
+use search_engine::answering::SearchParams;
 use serde::Deserialize;
 use serde_json::Number;
 use utoipa::ToSchema;
@@ -49,11 +49,11 @@ pub struct SearchBody {
 }
 
 impl SearchBody {
-    /// The order for the search desk.
+    /// The request for the search service.
     ///
     /// # Errors
     /// 422 that names every field that makes no sense.
-    pub fn check(self) -> Result<SearchOrder, Problem> {
+    pub fn check(self) -> Result<SearchParams, Problem> {
         let mut errors = Vec::new();
         let limit = number(
             "limit",
@@ -70,7 +70,7 @@ impl SearchBody {
         if !errors.is_empty() {
             return Err(unprocessable(errors));
         }
-        Ok(SearchOrder {
+        Ok(SearchParams {
             role: self.role,
             request: SearchRequest {
                 text: self.search_term,
@@ -159,7 +159,7 @@ fn text(field: &str, value: &str, terms: &[String], errors: &mut Vec<FieldError>
 mod tests {
     use super::*;
 
-    fn check(json: &str) -> Result<SearchOrder, Problem> {
+    fn check(json: &str) -> Result<SearchParams, Problem> {
         serde_json::from_str::<SearchBody>(json)
             .expect("well-formed")
             .check()
@@ -167,9 +167,9 @@ mod tests {
 
     #[test]
     fn the_contract_s_body_is_enough() {
-        let order = check(r#"{"search_term":"orbit","limit":5,"role":"Everything"}"#).unwrap();
+        let params = check(r#"{"search_term":"orbit","limit":5,"role":"Everything"}"#).unwrap();
         assert_eq!(
-            (order.limit, order.skip, order.role.as_deref()),
+            (params.limit, params.skip, params.role.as_deref()),
             (5, 0, Some("Everything"))
         );
         assert_eq!(

@@ -4,8 +4,10 @@
 //! client ──{"type": "subscribe" | "unsubscribe" | "search" | "chat" | "cancel" | "ping", "id"?, …}──▶ server
 //! client ◀─{"type": "subscribed" | "unsubscribed" | "index" | "config" | "runs" | "results" | "start" | "delta" | "done" | "error" | "pong", "id"?, …}── server
 //! ```
-//! With `SERVICE_WS_UPSTREAM` frames are passed to that server instead, both ways. One search and one chat of a connection are under way at most: a newer one takes the place of the older, whose work
-//! ends. Runs are told of only with the token of who keeps them. Host and Origin were checked by the edge before the upgrade; frames, messages, connections and silence are bounded.
+//! With `SERVICE_WS_UPSTREAM` frames are passed to that server instead, both ways. One search and
+//! one chat of a connection are under way at most: a newer one takes the place of the older, whose
+//! work ends. Runs are told of only with the token of who keeps them. Host and Origin were checked
+//! by the edge before the upgrade; frames, messages, connections and silence are bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,31 +15,30 @@ use std::time::Duration;
 use actix_web::{HttpRequest, HttpResponse, web};
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Session};
 use edge_web::{ConcurrencyLimit, Permit, Problem};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use crate::chat::ChatState;
 use crate::config::ConfigState;
 use crate::state::SearchState;
+use crate::ws_limits::{MESSAGE_BYTES, WRITE_TIMEOUT};
 use crate::ws_upstream;
-use crate::ws_work::{News, Work};
+use crate::ws_work::{ConnectionWork, ServerMessage, error};
 
-/// The largest message, and the largest frame, in bytes.
-pub(crate) const MESSAGE_BYTES: usize = 64 * 1024;
-/// The subprotocol: what a page names beside the one that carries its token (`bearer.…`), so that the answer has one to name.
+/// The subprotocol: what a page names beside the one that carries its token (`bearer.…`), so that
+/// the answer has one to name.
 const PROTOCOL: &str = "orrery";
 /// Connections at once, of all clients together.
 const CONNECTIONS: usize = 256;
 /// How often the indexes are looked at for those who subscribed.
-const LOOK: Duration = Duration::from_millis(250);
-/// Silence after which a connection is asked for a sign of life, and after which it is closed.
-const PING: Duration = Duration::from_secs(30);
-const SILENCE: Duration = Duration::from_secs(90);
-/// The longest a client may take to read one message.
-pub(crate) const SLOW: Duration = Duration::from_secs(30);
+const NEWS_POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Silence after which a connection is pinged, and after which it is closed.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// How many connections there may be, and how they are told that the server ends; shared by the workers.
+/// How many connections there may be, and how they are told that the server ends; shared by the
+/// workers.
 #[derive(Debug, Clone)]
 pub(crate) struct WsGate {
     limit: ConcurrencyLimit,
@@ -95,7 +96,7 @@ pub(crate) async fn ws(
         .max_continuation_size(MESSAGE_BYTES);
     let connection = Connection {
         session,
-        work: Work::new(search, chat, config, peer),
+        work: ConnectionWork::new(search, chat, config, peer),
         closing: gate.closing.subscribe(),
         _permit: permit,
     };
@@ -105,20 +106,20 @@ pub(crate) async fn ws(
 
 struct Connection {
     session: Session,
-    work: Work,
+    work: ConnectionWork,
     closing: watch::Receiver<bool>,
     _permit: Permit,
 }
 
 /// The client is gone, or too slow.
-struct Gone;
+struct Disconnected;
 
 impl Connection {
     async fn run(mut self, mut messages: AggregatedMessageStream) {
         let reason = self.talk(&mut messages).await;
         if let Ok(reason) = reason {
             // Whoever does not read it is gone anyway.
-            let _ = timeout(SLOW, self.session.close(reason)).await;
+            let _ = timeout(WRITE_TIMEOUT, self.session.close(reason)).await;
         }
     }
 
@@ -126,10 +127,10 @@ impl Connection {
     async fn talk(
         &mut self,
         messages: &mut AggregatedMessageStream,
-    ) -> Result<Option<CloseReason>, Gone> {
-        let mut looks = interval(LOOK);
+    ) -> Result<Option<CloseReason>, Disconnected> {
+        let mut looks = interval(NEWS_POLL_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut pings = interval(PING);
+        let mut pings = interval(PING_INTERVAL);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard = Instant::now();
         let mut closing = self.closing.clone();
@@ -138,7 +139,7 @@ impl Connection {
                 message = messages.recv() => {
                     heard = Instant::now();
                     match message {
-                        None => return Err(Gone),
+                        None => return Err(Disconnected),
                         Some(Err(error)) => return Ok(Some(broken(&error))),
                         Some(Ok(AggregatedMessage::Close(reason))) => return Ok(reason),
                         Some(Ok(message)) => self.take(message).await?,
@@ -148,7 +149,7 @@ impl Connection {
                 _ = closing.changed() => return Ok(Some(CloseCode::Away.into())),
                 _ = looks.tick(), if self.work.is_subscribed() => self.work.news(),
                 _ = pings.tick() => {
-                    if heard.elapsed() > SILENCE {
+                    if heard.elapsed() > SILENCE_TIMEOUT {
                         return Ok(Some(CloseCode::Away.into()));
                     }
                     in_time(self.session.ping(b"")).await?;
@@ -161,9 +162,12 @@ impl Connection {
         }
     }
 
-    async fn take(&mut self, message: AggregatedMessage) -> Result<Option<News>, Gone> {
+    async fn take(
+        &mut self,
+        message: AggregatedMessage,
+    ) -> Result<Option<ServerMessage>, Disconnected> {
         Ok(match message {
-            AggregatedMessage::Text(text) => self.work.order(text.as_bytes()),
+            AggregatedMessage::Text(text) => self.work.handle_message(text.as_bytes()),
             AggregatedMessage::Binary(_) => {
                 let problem = Problem::bad_request("send messages as text, not binary");
                 Some(error(&Value::Null, &problem))
@@ -176,15 +180,17 @@ impl Connection {
         })
     }
 
-    async fn send(&mut self, news: &News) -> Result<(), Gone> {
+    async fn send(&mut self, news: &ServerMessage) -> Result<(), Disconnected> {
         in_time(self.session.text(news.to_string())).await
     }
 }
 
-async fn in_time(sending: impl Future<Output = Result<(), actix_ws::Closed>>) -> Result<(), Gone> {
-    match timeout(SLOW, sending).await {
+async fn in_time(
+    sending: impl Future<Output = Result<(), actix_ws::Closed>>,
+) -> Result<(), Disconnected> {
+    match timeout(WRITE_TIMEOUT, sending).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(Gone),
+        Ok(Err(_)) | Err(_) => Err(Disconnected),
     }
 }
 
@@ -194,9 +200,4 @@ fn broken(error: &actix_ws::ProtocolError) -> CloseReason {
         _ => CloseCode::Protocol,
     };
     (code, error.to_string()).into()
-}
-
-/// A problem as a message.
-pub(crate) fn error(id: &Value, problem: &Problem) -> News {
-    json!({"type": "error", "id": id, "problem": crate::chat::problem_json(problem)})
 }

@@ -2,13 +2,13 @@
 
 use actix_ws::{CloseCode, CloseReason, Message, MessageStream, Session};
 use edge_web::Problem;
-use outbound::http::HttpError;
-use outbound::ws::{self, Frame, WsOptions, WsReceiver, WsSender};
+use http_clients::http::HttpError;
+use http_clients::ws::{self, Frame, WsOptions, WsReceiver, WsSender};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::ws::{MESSAGE_BYTES, SLOW};
+use crate::ws_limits::{MESSAGE_BYTES, WRITE_TIMEOUT};
 
 /// Connects to the other server.
 pub(crate) async fn connect(url: &Url) -> Result<(WsSender, WsReceiver), Problem> {
@@ -40,7 +40,7 @@ pub(crate) async fn pass(
         _ = closing.changed() => Some(CloseCode::Away.into()),
     };
     // Whoever does not read it is gone anyway.
-    let _ = timeout(SLOW, session.close(reason)).await;
+    let _ = timeout(WRITE_TIMEOUT, session.close(reason)).await;
 }
 
 /// From the client to the other server; the reason to close with.
@@ -48,14 +48,14 @@ async fn up(mut messages: MessageStream, mut sender: WsSender) -> Option<CloseRe
     loop {
         let message = match messages.recv().await {
             Some(Ok(Message::Close(reason))) => {
-                let _ = timeout(SLOW, sender.send(Message::Close(reason.clone()))).await;
+                let _ = timeout(WRITE_TIMEOUT, sender.send(Message::Close(reason.clone()))).await;
                 return reason;
             }
             Some(Ok(message)) => message,
             Some(Err(error)) => return Some((CloseCode::Protocol, error.to_string()).into()),
             None => return None,
         };
-        match timeout(SLOW, sender.send(message)).await {
+        match timeout(WRITE_TIMEOUT, sender.send(message)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return Some(gone()),
         }
@@ -68,13 +68,13 @@ async fn down(mut receiver: WsReceiver, mut session: Session) -> Option<CloseRea
         let Ok(frame) = frame else { break };
         let sent = match frame {
             Frame::Text(text) => match String::from_utf8(text.to_vec()) {
-                Ok(text) => timeout(SLOW, session.text(text)).await,
+                Ok(text) => timeout(WRITE_TIMEOUT, session.text(text)).await,
                 Err(_) => return Some((CloseCode::Invalid, "a text that is not UTF-8").into()),
             },
-            Frame::Binary(bytes) => timeout(SLOW, session.binary(bytes)).await,
-            Frame::Continuation(item) => timeout(SLOW, session.continuation(item)).await,
-            Frame::Ping(bytes) => timeout(SLOW, session.ping(&bytes)).await,
-            Frame::Pong(bytes) => timeout(SLOW, session.pong(&bytes)).await,
+            Frame::Binary(bytes) => timeout(WRITE_TIMEOUT, session.binary(bytes)).await,
+            Frame::Continuation(item) => timeout(WRITE_TIMEOUT, session.continuation(item)).await,
+            Frame::Ping(bytes) => timeout(WRITE_TIMEOUT, session.ping(&bytes)).await,
+            Frame::Pong(bytes) => timeout(WRITE_TIMEOUT, session.pong(&bytes)).await,
             Frame::Close(reason) => return reason,
         };
         if !matches!(sent, Ok(Ok(()))) {

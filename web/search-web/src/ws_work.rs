@@ -7,45 +7,49 @@ use std::pin::Pin;
 use actix_web::web;
 use config_core::Secret;
 use edge_web::Problem;
+use search_actors::chat::ChatChunk;
 use search_actors::messages::Search;
-use search_chat_actors::ChatPiece;
 use search_core::answer::SearchAnswer;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use crate::chat::{self, Answering, ChatState};
+use crate::chat::{self, ChatState, PendingAnswer};
 use crate::chat_wire::ChatBody;
 use crate::config::ConfigState;
-use crate::runs::{Refused, RunListener};
+use crate::runs::{RunListener, SubscribeError};
 use crate::state::{SearchState, ask_problem, search_problem};
 use crate::wire::SearchBody;
-use crate::ws::error;
 
 /// A message for the client.
-pub(crate) type News = Value;
+pub(crate) type ServerMessage = Value;
 
-type Searching = Pin<Box<dyn Future<Output = Result<SearchAnswer, Problem>>>>;
+/// A problem as a message.
+pub(crate) fn error(id: &Value, problem: &Problem) -> ServerMessage {
+    json!({"type": "error", "id": id, "problem": crate::chat::problem_json(problem)})
+}
+
+type PendingSearch = Pin<Box<dyn Future<Output = Result<SearchAnswer, Problem>>>>;
 
 /// A chat under way.
-struct Chatting {
+struct PendingChat {
     id: Value,
-    pieces: mpsc::Receiver<ChatPiece>,
-    answering: Answering,
+    pieces: mpsc::Receiver<ChatChunk>,
+    answering: PendingAnswer,
 }
 
 /// The work of one connection.
-pub(crate) struct Work {
+pub(crate) struct ConnectionWork {
     search: web::Data<SearchState>,
     chat: web::Data<ChatState>,
-    searching: Option<(Value, Searching)>,
-    chatting: Option<Chatting>,
+    searching: Option<(Value, PendingSearch)>,
+    chatting: Option<PendingChat>,
     config: web::Data<Option<ConfigState>>,
     /// What the client was last told of the indexes; none when it did not subscribe.
     index: Option<Value>,
     /// What it was last told of the configuration.
-    told_config: Option<Value>,
+    reported_config: Option<Value>,
     /// What it was told of runs.
     runs: Option<RunListener>,
     /// Where the client is: wrong tokens are counted by address.
@@ -64,7 +68,7 @@ struct Message {
     rest: Map<String, Value>,
 }
 
-impl Work {
+impl ConnectionWork {
     pub(crate) fn new(
         search: web::Data<SearchState>,
         chat: web::Data<ChatState>,
@@ -78,14 +82,14 @@ impl Work {
             chatting: None,
             config,
             index: None,
-            told_config: None,
+            reported_config: None,
             runs: None,
             peer,
         }
     }
 
     /// Begins what a message orders; what can be said at once comes back.
-    pub(crate) fn order(&mut self, text: &[u8]) -> Option<News> {
+    pub(crate) fn handle_message(&mut self, text: &[u8]) -> Option<ServerMessage> {
         let message = match serde_json::from_slice::<Message>(text) {
             Ok(message) => message,
             Err(fault) => {
@@ -118,10 +122,10 @@ impl Work {
     /// A newer search takes the place of the older one, whose work ends unless it has begun.
     fn begin_search(&mut self, id: &Value, rest: Map<String, Value>) -> Result<(), Problem> {
         self.searching = None;
-        let order = body::<SearchBody>(rest)?.check()?;
-        let (desk, metrics) = (self.search.desk.clone(), self.search.metrics.clone());
+        let params = body::<SearchBody>(rest)?.check()?;
+        let (service, metrics) = (self.search.search.clone(), self.search.metrics.clone());
         let searching = async move {
-            let reply = desk.ask(Search(order)).await;
+            let reply = service.ask(Search(params)).await;
             let answer = reply.map_err(|error| ask_problem(&error))?;
             let answer = answer.map_err(|failure| search_problem(&failure))?;
             metrics.answered(&answer);
@@ -134,9 +138,9 @@ impl Work {
     fn begin_chat(&mut self, id: &Value, mut rest: Map<String, Value>) -> Result<(), Problem> {
         self.chatting = None;
         rest.insert("stream".to_owned(), Value::Bool(true));
-        let order = body::<ChatBody>(rest)?.check()?;
-        let (pieces, answering) = chat::ask(&self.chat.desk, order);
-        self.chatting = Some(Chatting {
+        let params = body::<ChatBody>(rest)?.check()?;
+        let (pieces, answering) = chat::ask(&self.chat.service, params);
+        self.chatting = Some(PendingChat {
             id: id.clone(),
             pieces,
             answering,
@@ -149,16 +153,17 @@ impl Work {
         id: &Value,
         rest: &Map<String, Value>,
         on: bool,
-    ) -> Result<News, Problem> {
+    ) -> Result<ServerMessage, Problem> {
         let topic = rest.get("topic").and_then(Value::as_str);
         match topic {
             // The first news comes with the next look.
             Some("index") => self.index = on.then_some(Value::Null),
             Some("config") if self.config.is_some() => {
-                self.told_config = on.then_some(Value::Null);
+                self.reported_config = on.then_some(Value::Null);
             }
             Some("runs") if self.search.runs.is_some() => {
-                // Whoever has subscribed before and gives a wrong token now is not subscribed any more.
+                // Whoever has subscribed before and gives a wrong token now is not subscribed any
+                // more.
                 self.runs = None;
                 let feed = self.search.runs.as_ref().filter(|_| on);
                 if let Some(feed) = feed {
@@ -185,45 +190,50 @@ impl Work {
     }
 
     pub(crate) fn is_subscribed(&self) -> bool {
-        self.index.is_some() || self.told_config.is_some() || self.runs.is_some()
+        self.index.is_some() || self.reported_config.is_some() || self.runs.is_some()
     }
 
     /// What has changed of that to which the client subscribed; one thing at a time.
-    pub(crate) fn news(&mut self) -> Option<News> {
+    pub(crate) fn news(&mut self) -> Option<ServerMessage> {
         let news = self.config_news().or_else(|| self.index_news());
         news.or_else(|| self.run_news())
     }
 
-    fn run_news(&mut self) -> Option<News> {
+    fn run_news(&mut self) -> Option<ServerMessage> {
+        if self.runs.take_if(|runs| !runs.is_open()).is_some() {
+            let problem =
+                Problem::unauthorized("the token of the subscription to runs was replaced");
+            return Some(error(&Value::Null, &problem));
+        }
         let runs = self.runs.as_mut()?.news()?;
         Some(json!({"type": "runs", "runs": runs}))
     }
 
-    fn config_news(&mut self) -> Option<News> {
-        let told = self.told_config.as_mut()?;
+    fn config_news(&mut self) -> Option<ServerMessage> {
+        let reported = self.reported_config.as_mut()?;
         let config = self.config.as_ref().as_ref()?;
-        let now = serde_json::to_value(config.configuration.health()).unwrap_or_default();
-        if now == *told {
+        let now = serde_json::to_value(config.config.health()).unwrap_or_default();
+        if now == *reported {
             return None;
         }
-        told.clone_from(&now);
-        let roles = self.search.board().role_list();
+        reported.clone_from(&now);
+        let roles = self.search.roles().role_list();
         Some(json!({"type": "config", "configuration": now, "roles": roles}))
     }
 
     /// The state of all sources, if it is another than the client was told.
-    fn index_news(&mut self) -> Option<News> {
-        let told = self.index.as_mut()?;
-        let now = serde_json::to_value(self.search.board().health()).unwrap_or_default();
-        if now == *told {
+    fn index_news(&mut self) -> Option<ServerMessage> {
+        let reported = self.index.as_mut()?;
+        let now = serde_json::to_value(self.search.roles().health()).unwrap_or_default();
+        if now == *reported {
             return None;
         }
-        told.clone_from(&now);
+        reported.clone_from(&now);
         Some(json!({"type": "index", "sources": now}))
     }
 
     /// Waits for news of the search or the chat; for ever when there is neither.
-    pub(crate) async fn next(&mut self) -> News {
+    pub(crate) async fn next(&mut self) -> ServerMessage {
         let (searching, chatting) = (&mut self.searching, &mut self.chatting);
         tokio::select! {
             news = search_news(searching) => news,
@@ -249,12 +259,12 @@ fn tokens(rest: &Map<String, Value>) -> Result<Vec<Secret<String>>, Problem> {
 }
 
 /// Why a client is not subscribed to runs.
-fn refused(refused: Refused) -> Problem {
+fn refused(refused: SubscribeError) -> Problem {
     match refused {
-        Refused::NoToken => Problem::unauthorized(
+        SubscribeError::NoToken => Problem::unauthorized(
             "runs are shown only with the token of who keeps them: give the workflow runner's WORKFLOW_RUNNER_API_TOKEN or the orchestrator's admin_token as \"token\", or both in \"tokens\"",
         ),
-        Refused::Later(wait) => {
+        SubscribeError::Later(wait) => {
             let seconds = u32::try_from(wait.as_secs() + 1).unwrap_or(u32::MAX);
             Problem::unavailable(
                 format!("there were too many wrong tokens; try again in {seconds} s"),
@@ -264,7 +274,7 @@ fn refused(refused: Refused) -> Problem {
     }
 }
 
-async fn search_news(searching: &mut Option<(Value, Searching)>) -> News {
+async fn search_news(searching: &mut Option<(Value, PendingSearch)>) -> ServerMessage {
     let Some((id, search)) = searching else {
         return pending().await;
     };
@@ -276,13 +286,13 @@ async fn search_news(searching: &mut Option<(Value, Searching)>) -> News {
     news
 }
 
-async fn chat_news(chatting: &mut Option<Chatting>) -> News {
+async fn chat_news(chatting: &mut Option<PendingChat>) -> ServerMessage {
     let Some(chat) = chatting else {
         return pending().await;
     };
-    let end = match chat::next_piece(&mut chat.pieces, &mut chat.answering).await {
+    let end = match chat::next_chunk(&mut chat.pieces, &mut chat.answering).await {
         Ok(piece) => {
-            let (kind, mut data) = chat::piece_json(&piece);
+            let (kind, mut data) = chat::chunk_json(&piece);
             data["type"] = kind.into();
             data["id"] = chat.id.clone();
             return data;

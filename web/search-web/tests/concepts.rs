@@ -15,9 +15,6 @@ use tokio::sync::oneshot;
 /// A deadline no healthy run comes near.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-const SUBJECTS: u64 = 20;
-const DOCUMENTS: u64 = 300;
-
 /// A running server; its clean end is asserted when it is dropped.
 struct Server {
     address: SocketAddr,
@@ -122,117 +119,8 @@ impl Drop for Server {
     }
 }
 
-fn mixed(numbers: [u64; 2]) -> u64 {
-    let mixed = (numbers[0] << 20 | numbers[1]).wrapping_add(1);
-    let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 8
-}
-
-/// One of the twelve words of a subject; its letters say nothing of the subject.
-fn word(subject: u64, number: u64) -> String {
-    let mut bits = mixed([subject, number % 12]);
-    let mut letter = || {
-        bits /= 7;
-        ["ba", "do", "ku", "la", "mo", "pu", "za"][(bits % 7) as usize]
-    };
-    (0..4).map(|_| letter()).collect()
-}
-
-fn folder_of_subjects(home: &Path) {
-    let files = home.join("files");
-    std::fs::create_dir_all(&files).expect("a folder");
-    for number in 0..DOCUMENTS {
-        let subject = number % SUBJECTS;
-        // Seven of the twelve words, so that every document lacks some.
-        let from = mixed([number, 1]);
-        let words: Vec<String> = (0..24)
-            .map(|step| word(subject, from + mixed([number, step]) % 7))
-            .collect();
-        std::fs::write(files.join(format!("d{number:04}.txt")), words.join(" ")).expect("a file");
-    }
-}
-
 fn haystack(home: &Path) -> Value {
     json!({"name": "Files", "service": "LocalFiles", "location": home.join("files")})
-}
-
-fn graph_and_words(home: &Path) -> Value {
-    json!({"roles": [
-        {"name": "Graph", "relevance_function": "ServiceGraph", "haystacks": [haystack(home)]},
-        {"name": "Words", "relevance_function": "BM25F", "haystacks": [haystack(home)]},
-    ]})
-}
-
-/// The ids found, in order, with their scores.
-fn found(answer: &Value) -> Vec<(String, String)> {
-    let results = answer["results"].as_array().expect("results").iter();
-    let one = |result: &Value| {
-        let id = result["id"].as_str().expect("an id");
-        (id.to_owned(), result["score"].to_string())
-    };
-    results.map(one).collect()
-}
-
-#[test]
-fn service_graph_finds_by_concepts_and_always_the_same() {
-    let home = tempfile::tempdir().expect("a folder");
-    let home = home.path();
-    folder_of_subjects(home);
-    let roles = graph_and_words(home);
-    let asked = word(3, 5);
-    let search = |server: &Server, role: &str| {
-        server.search(&json!({"search_term": asked, "role": role, "limit": 12, "explain": true}))
-    };
-    let holds = |id: &str| {
-        let name = id.split_once('/').expect("a key").1;
-        let text = std::fs::read_to_string(home.join("files").join(name)).expect("a file");
-        text.split(' ').any(|word| word == asked)
-    };
-
-    let server = Server::start(home, &roles, &["ready"]);
-    let (graph, words) = (search(&server, "Graph"), search(&server, "Words"));
-    let first = found(&graph);
-    assert!(found(&words).iter().all(|(id, _)| holds(id)), "{words}");
-    assert_ne!(first, found(&words), "the order is that of the words");
-    let same_subject = |id: &str| {
-        let number = id.split_once("/d").expect("a key").1;
-        number[..4].parse::<u64>().expect("a number") % SUBJECTS == 3
-    };
-    let more: Vec<_> = first.iter().filter(|(id, _)| !holds(id)).collect();
-    assert!(!more.is_empty(), "only documents with the word: {graph}");
-    let near = first.iter().filter(|(id, _)| same_subject(id)).count();
-    assert!(near >= 10, "{near} of 12: {first:?}");
-    let parts = graph["results"][0]["explanation"]["parts"].to_string();
-    assert!(parts.contains("\"concept\""), "{parts}");
-    assert_eq!(found(&search(&server, "Graph")), first, "asked again");
-    let nonsense = server.search(&json!({"search_term": "qqxxqq", "role": "Graph"}));
-    assert_eq!(nonsense["total"], 0, "{nonsense}");
-    drop(server);
-
-    let server = Server::start(home, &roles, &["ready"]);
-    assert_eq!(found(&search(&server, "Graph")), first, "after a restart");
-    drop(server);
-
-    std::fs::remove_dir_all(home.join("data/index")).expect("the index");
-    let server = Server::start(home, &roles, &["ready"]);
-    assert_eq!(found(&search(&server, "Graph")), first, "indexed again");
-    drop(server);
-
-    std::fs::remove_dir_all(home.join("data")).expect("the data");
-    let server = Server::start(home, &roles, &["ready"]);
-    assert_eq!(found(&search(&server, "Graph")), first, "learnt again");
-
-    // A changed document is followed, and a removed one is not found any more.
-    let gone = &first[0].0;
-    let name = gone.split_once('/').expect("a key").1;
-    std::fs::remove_file(home.join("files").join(name)).expect("removed");
-    server.wait_for(|sources| {
-        sources
-            .iter()
-            .all(|source| source["documents"] == DOCUMENTS - 1)
-    });
-    let after = found(&search(&server, "Graph"));
-    assert!(after.iter().all(|(id, _)| id != gone), "{after:?}");
 }
 
 fn small_home(home: &Path) -> Value {

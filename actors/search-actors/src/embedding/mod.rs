@@ -1,31 +1,32 @@
-//! Embedding models of language-model servers: documents in the background, queries on their way to a search.
+//! Embedding models of language-model servers: documents in the background, queries on their way to
+//! a search.
 //!
 //! ```text
-//! concepts threads --EmbedTexts (batches)--> EmbedDesk --HTTP--> language-model server
-//! SearchDesk --EmbedQuery (one, 1.5 s)---------^
+//! concepts threads --EmbedTexts (batches)--> EmbeddingService --HTTP--> language-model server
+//! SearchService --EmbedQuery (one, 1.5 s)---------^
 //! ```
-//! Nobody waits for the server but who asked: a search goes on by words and learnt vectors when it does not answer, and
-//! says so.
+//! Nobody waits for the server but who asked: a search goes on by words and learnt vectors when it
+//! does not answer, and says so.
 
-mod desk;
 mod queries;
+mod service;
 
-pub use desk::EmbedDesk;
-pub(crate) use desk::{EmbedQuery, EmbedTexts, TEXTS_DEADLINE};
-pub(crate) use queries::{QueryEmbedder, Wanted};
+pub(crate) use queries::{PendingQuery, QueryEmbedder};
+pub use service::EmbeddingService;
+pub(crate) use service::{EmbedQuery, EmbedTexts, TEXTS_TIMEOUT};
 
 use url::Url;
 
 /// A model of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct EmbeddingPlace {
+pub(crate) struct EmbeddingEndpoint {
     pub(crate) base_url: Url,
     pub(crate) model: String,
 }
 
-impl EmbeddingPlace {
-    /// Tells models apart. What a server gives by the same name later is taken for the same model, unless its vectors have
-    /// another length.
+impl EmbeddingEndpoint {
+    /// Tells models apart. What a server gives by the same name later is taken for the same model,
+    /// unless its vectors have another length.
     pub(crate) fn id(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         for part in ["embedding server", self.base_url.as_str(), &self.model] {

@@ -6,38 +6,38 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use rustc_hash::FxHashMap;
 use search_core::role::RelevanceFunction;
-use search_engine::answering::SearchOrder;
+use search_engine::answering::SearchParams;
 use search_graph_engine::embedding::{Embedding, ServedQuery};
 use supervision::ChildRef;
 
-use super::{EmbedDesk, EmbedQuery, EmbeddingPlace};
-use crate::board::RoleEntry;
+use super::{EmbedQuery, EmbeddingEndpoint, EmbeddingService};
+use crate::registry::RoleEntry;
 
 /// Queries that are kept, some 500 bytes each; all are forgotten when there are more.
-const KEPT: usize = 2_000;
+const MAX_CACHED_QUERIES: usize = 2_000;
 /// Bytes of a query that are embedded; models read some hundred words.
 const MAX_QUERY: usize = 1_500;
 
 /// Directions by model and text.
-type Known = FxHashMap<([u8; 32], String), Embedding>;
+type QueryCache = FxHashMap<([u8; 32], String), Embedding>;
 
-/// Embeds queries; belongs to the search desk's thread.
+/// Embeds queries; belongs to the search service's thread.
 #[derive(Clone)]
 pub(crate) struct QueryEmbedder {
-    desk: ChildRef<EmbedDesk>,
-    known: Rc<RefCell<Known>>,
+    service: ChildRef<EmbeddingService>,
+    known: Rc<RefCell<QueryCache>>,
 }
 
 /// What has to be asked before a search.
-pub(crate) struct Wanted {
+pub(crate) struct PendingQuery {
     text: String,
     known: Vec<ServedQuery>,
-    asked: Vec<EmbeddingPlace>,
+    asked: Vec<EmbeddingEndpoint>,
 }
 
-impl Wanted {
+impl PendingQuery {
     /// Whether a server has to be asked.
-    pub(crate) fn is_asked(&self) -> bool {
+    pub(crate) fn needs_server(&self) -> bool {
         !self.asked.is_empty()
     }
 
@@ -48,61 +48,63 @@ impl Wanted {
 }
 
 impl QueryEmbedder {
-    pub(crate) fn new(desk: ChildRef<EmbedDesk>) -> Self {
+    pub(crate) fn new(service: ChildRef<EmbeddingService>) -> Self {
         Self {
-            desk,
+            service,
             known: Rc::default(),
         }
     }
 
-    /// What the models of the chosen sources need of a query. Nothing before a document is embedded.
-    pub(crate) fn wanted(&self, entry: &RoleEntry, order: &SearchOrder) -> Wanted {
-        let text = order.request.text.trim();
+    /// What the models of the chosen sources need of a query. Nothing before a document is
+    /// embedded.
+    pub(crate) fn prepare(&self, entry: &RoleEntry, params: &SearchParams) -> PendingQuery {
+        let text = params.request.text.trim();
         let text = text[..text.floor_char_boundary(MAX_QUERY)].to_owned();
-        let mut wanted = Wanted {
+        let mut wanted = PendingQuery {
             text,
             known: Vec::new(),
             asked: Vec::new(),
         };
         let ranks = entry.role.relevance_function == RelevanceFunction::ServiceGraph;
-        let names = &order.sources;
+        let names = &params.sources;
         let chosen = entry
             .sources
             .iter()
             .filter(|source| ranks && (names.is_empty() || names.contains(&source.haystack.name)));
         for source in chosen {
-            let Some(place) = source.slot.embedding_place() else {
+            let Some(endpoint) = source.handle.embedding_endpoint() else {
                 continue;
             };
-            let made = source.slot.graph.embeddings();
+            let made = source.handle.graph.embeddings();
             let Some(made) = made.filter(|made| !made.index.is_empty()) else {
                 continue;
             };
             let known = self.known.borrow();
-            let known = known.get(&(place.id(), wanted.text.clone()));
+            let known = known.get(&(endpoint.id(), wanted.text.clone()));
             match known.filter(|known| known.dimensions() == made.width) {
                 Some(known) => wanted.known.push(ServedQuery {
-                    model: place.id(),
+                    model: endpoint.id(),
                     direction: Ok(known.clone()),
                 }),
-                None if wanted.asked.contains(&place) => {}
-                None => wanted.asked.push(place),
+                None if wanted.asked.contains(&endpoint) => {}
+                None => wanted.asked.push(endpoint),
             }
         }
         wanted
     }
 
-    /// Asks what is wanted. Each server answers within its deadline, or is left out with the reason.
-    pub(crate) async fn ask(self, wanted: Wanted) -> Vec<ServedQuery> {
+    /// Asks what is wanted. Each server answers within its deadline, or is left out with the
+    /// reason.
+    pub(crate) async fn ask(self, wanted: PendingQuery) -> Vec<ServedQuery> {
         let text = wanted.text.as_str();
-        let asked = wanted.asked.into_iter().map(|place| {
-            let (desk, model) = (&self.desk, place.id());
+        let asked = wanted.asked.into_iter().map(|endpoint| {
+            let (service, model) = (&self.service, endpoint.id());
             async move {
                 let question = EmbedQuery {
-                    place,
+                    endpoint,
                     text: text.to_owned(),
                 };
-                let answer = desk.ask(question).await;
+                let answer = service.ask(question).await;
                 let vector = answer.unwrap_or_else(|error| Err(error.to_string()));
                 ServedQuery {
                     model,
@@ -115,7 +117,7 @@ impl QueryEmbedder {
         let mut known = self.known.borrow_mut();
         for one in &served {
             if let Ok(direction) = &one.direction {
-                if known.len() >= KEPT {
+                if known.len() >= MAX_CACHED_QUERIES {
                     known.clear();
                 }
                 known.insert((one.model, text.to_owned()), direction.clone());

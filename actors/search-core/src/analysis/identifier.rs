@@ -84,8 +84,8 @@ fn split_piece(piece: &str, start: usize, out: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Cuts where a capital follows a small letter, before the last capital of a run that a small letter
-/// follows (`HTTPServer`), and between letters and digits.
+/// Cuts where a capital follows a small letter, before the last capital of a run that a small
+/// letter follows (`HTTPServer`), and between letters and digits.
 fn cut(
     piece: &str,
     start: usize,

@@ -203,8 +203,8 @@ const fn each(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Sets the highest bit of each of eight bytes that is an ASCII letter, digit or underscore. Sums of
-/// seven-bit numbers stay inside their byte.
+/// Sets the highest bit of each of eight bytes that is an ASCII letter, digit or underscore. Sums
+/// of seven-bit numbers stay inside their byte.
 #[inline]
 const fn word_bytes(eight: u64) -> u64 {
     let low = eight & !HIGH;

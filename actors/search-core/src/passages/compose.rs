@@ -1,4 +1,5 @@
-//! An answer without a model: the passages of the found documents that say most about the question, with their sources.
+//! An answer without a model: the passages of the found documents that say most about the question,
+//! with their sources.
 
 use super::sentences::{sentences, terms_of};
 
@@ -12,10 +13,11 @@ pub struct Passage {
 }
 
 /// Passages taken at most.
-const MOST: usize = 5;
+const MAX_PASSAGES: usize = 5;
 
-/// Picks, for each of `documents` (their texts, best first), the sentence that has most of the question's words; those that
-/// have none are left out. Documents come in their order, so the best one is cited first.
+/// Picks, for each of `documents` (their texts, best first), the sentence that has most of the
+/// question's words; those that have none are left out. Documents come in their order, so the best
+/// one is cited first.
 #[must_use]
 pub fn compose(question: &str, documents: &[&str]) -> Vec<Passage> {
     let wanted = terms_of(question);
@@ -39,7 +41,7 @@ pub fn compose(question: &str, documents: &[&str]) -> Vec<Passage> {
                 text: text.to_owned(),
             });
         }
-        if passages.len() == MOST {
+        if passages.len() == MAX_PASSAGES {
             break;
         }
     }

@@ -1,7 +1,8 @@
-//! Texts about documents: extractive summaries, answers composed of cited passages, and prompts for a language model.
+//! Texts about documents: extractive summaries, answers composed of cited passages, and prompts for
+//! a language model.
 //!
-//! Nothing here asks anybody: a summary without a model is arithmetic over the text itself, and a prompt is text that puts
-//! documents where a model must take them for data.
+//! Nothing here asks anybody: a summary without a model is arithmetic over the text itself, and a
+//! prompt is text that puts documents where a model must take them for data.
 
 mod compose;
 mod prompt;

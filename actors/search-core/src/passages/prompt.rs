@@ -1,7 +1,8 @@
 //! Prompts in which documents are data, and what a model may cite of them.
 //!
-//! A document can say anything, "ignore the instructions above" included. It stands between two lines with a mark that it
-//! cannot contain (made of the caller's random bytes), and the instructions say what stands between them is quoted material.
+//! A document can say anything, "ignore the instructions above" included. It stands between two
+//! lines with a mark that it cannot contain (made of the caller's random bytes), and the
+//! instructions say what stands between them is quoted material.
 
 /// Who said a message of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,8 @@ const ALL_CHARS: usize = 16_000;
 
 /// The messages to answer the last of `conversation` from `documents` (title and text, best first).
 ///
-/// `mark` separates documents from instructions: at least 8 random letters and digits, new for each prompt.
+/// `mark` separates documents from instructions: at least 8 random letters and digits, new for each
+/// prompt.
 #[must_use]
 pub fn chat_prompt(conversation: &[Turn], documents: &[(&str, &str)], mark: &str) -> Vec<Turn> {
     let mut system = format!(
@@ -84,7 +86,8 @@ pub fn summary_prompt(text: &str, max_chars: usize, mark: &str) -> Vec<Turn> {
     ]
 }
 
-/// At most `max_chars` of a text that cannot close its own quotation; characters that are not seen are taken out.
+/// At most `max_chars` of a text that cannot close its own quotation; characters that are not seen
+/// are taken out.
 fn quoted(text: &str, mark: &str, max_chars: usize) -> String {
     let seen = |c: &char| !is_unseen(*c);
     let cut: String = text.chars().filter(seen).take(max_chars).collect();
@@ -97,7 +100,8 @@ fn is_unseen(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Numbers of the documents that an answer cites (`[2]`, `[1, 3]`), in order of appearance, each once, none above `count`.
+/// Numbers of the documents that an answer cites (`[2]`, `[1, 3]`), in order of appearance, each
+/// once, none above `count`.
 #[must_use]
 pub fn cited(answer: &str, count: usize) -> Vec<usize> {
     let mut found = Vec::new();

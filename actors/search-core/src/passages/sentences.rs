@@ -19,8 +19,8 @@ pub(super) struct Sentence<'t> {
     pub(super) terms: FxHashMap<String, u32>,
 }
 
-/// The sentences of `text` that say something: by Unicode's sentence boundaries (UAX #29) inside each line; lines are
-/// paragraphs, headings and list entries.
+/// The sentences of `text` that say something: by Unicode's sentence boundaries (UAX #29) inside
+/// each line; lines are paragraphs, headings and list entries.
 pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let analyzer = WordAnalyzer::default();
     let mut buffer = WordTerms::default();

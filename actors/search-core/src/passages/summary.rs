@@ -1,8 +1,9 @@
 //! Extractive summaries: the sentences that most others agree with.
 //!
-//! Sentences are nodes, their likeness the weight of edges, and importance is what PageRank gives: `TextRank` (Mihalcea and
-//! Tarau, 2004), with the cosine of idf-weighted words of `LexRank` (Erkan and Radev, 2004) as likeness, and a penalty for
-//! sentences like one already taken (maximal marginal relevance, Carbonell and Goldstein, 1998).
+//! Sentences are nodes, their likeness the weight of edges, and importance is what PageRank gives:
+//! `TextRank` (Mihalcea and Tarau, 2004), with the cosine of idf-weighted words of `LexRank` (Erkan
+//! and Radev, 2004) as likeness, and a penalty for sentences like one already taken (maximal
+//! marginal relevance, Carbonell and Goldstein, 1998).
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +24,8 @@ const ISOLATED: f64 = 1.2;
 /// A sentence this like one already taken says nothing new.
 const SAME: f64 = 0.7;
 
-/// A summary of at most `max_chars` characters: sentences of the text, in its order. A text without sentences is cut.
+/// A summary of at most `max_chars` characters: sentences of the text, in its order. A text without
+/// sentences is cut.
 ///
 /// The same text always gives the same summary.
 #[must_use]

@@ -7,8 +7,8 @@ const PART_CHARS: usize = 1_200;
 /// Text looked at, in bytes; the rest of a longer document is not read.
 const LOOK_BYTES: usize = 1 << 20;
 
-/// At most about `max_chars` characters of `text`: all of it if it fits, else the parts that share most words with
-/// `question`, in the order of the text, with `…` where something is left out.
+/// At most about `max_chars` characters of `text`: all of it if it fits, else the parts that share
+/// most words with `question`, in the order of the text, with `…` where something is left out.
 #[must_use]
 pub fn relevant(question: &str, text: &str, max_chars: usize) -> String {
     let text = &text[..text.floor_char_boundary(LOOK_BYTES)];

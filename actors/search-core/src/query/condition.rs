@@ -1,17 +1,15 @@
 //! What a document has to meet, as a tree.
 
-use super::{Field, ParsedQuery};
-
 /// A condition on one document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// It holds the word ([`ParsedQuery::words`]).
+    /// It holds the word ([`super::ParsedQuery::words`]).
     Word(usize),
-    /// It holds the phrase ([`ParsedQuery::phrases`]).
+    /// It holds the phrase ([`super::ParsedQuery::phrases`]).
     Phrase(usize),
-    /// It holds a word that begins so ([`ParsedQuery::prefixes`]).
+    /// It holds a word that begins so ([`super::ParsedQuery::prefixes`]).
     Prefix(usize),
-    /// One of its fields has the value ([`ParsedQuery::filters`]).
+    /// One of its fields has the value ([`super::ParsedQuery::filters`]).
     Filter(usize),
     /// It does not meet the condition.
     Not(Box<Condition>),
@@ -23,51 +21,54 @@ pub enum Condition {
 
 /// What is known of a condition before a text was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Truth {
+pub enum MatchState {
     /// It holds.
     Yes,
     /// It does not hold.
     No,
     /// The text decides.
-    Open,
+    Undecided,
 }
 
-impl From<bool> for Truth {
+impl From<bool> for MatchState {
     fn from(holds: bool) -> Self {
         if holds { Self::Yes } else { Self::No }
     }
 }
 
 impl Condition {
-    /// Whether the condition holds, by what `leaf` says of its words, phrases, prefixes and filters.
-    /// Leaves that cannot change the outcome are not asked for.
-    pub fn holds<E>(&self, leaf: &mut impl FnMut(&Self) -> Result<Truth, E>) -> Result<Truth, E> {
+    /// Whether the condition holds, by what `leaf` says of its words, phrases, prefixes and
+    /// filters. Leaves that cannot change the outcome are not asked for.
+    pub fn holds<E>(
+        &self,
+        leaf: &mut impl FnMut(&Self) -> Result<MatchState, E>,
+    ) -> Result<MatchState, E> {
         match self {
             Self::Word(_) | Self::Phrase(_) | Self::Prefix(_) | Self::Filter(_) => leaf(self),
             Self::Not(inner) => Ok(match inner.holds(leaf)? {
-                Truth::Yes => Truth::No,
-                Truth::No => Truth::Yes,
-                Truth::Open => Truth::Open,
+                MatchState::Yes => MatchState::No,
+                MatchState::No => MatchState::Yes,
+                MatchState::Undecided => MatchState::Undecided,
             }),
-            Self::All(list) => Self::decided(list, leaf, Truth::No, Truth::Yes),
-            Self::Any(list) => Self::decided(list, leaf, Truth::Yes, Truth::No),
+            Self::All(list) => Self::decided(list, leaf, MatchState::No, MatchState::Yes),
+            Self::Any(list) => Self::decided(list, leaf, MatchState::Yes, MatchState::No),
         }
     }
 
-    /// `decisive` as soon as one member is, `Open` if one is, `otherwise` else.
+    /// `decisive` as soon as one member is, `Undecided` if one is, `otherwise` else.
     fn decided<E>(
         list: &[Self],
-        leaf: &mut impl FnMut(&Self) -> Result<Truth, E>,
-        decisive: Truth,
-        otherwise: Truth,
-    ) -> Result<Truth, E> {
+        leaf: &mut impl FnMut(&Self) -> Result<MatchState, E>,
+        decisive: MatchState,
+        otherwise: MatchState,
+    ) -> Result<MatchState, E> {
         let mut outcome = otherwise;
         for member in list {
             // A trait object stops the type of the closure from growing with the depth.
-            let mut leaf: &mut dyn FnMut(&Self) -> Result<Truth, E> = leaf;
+            let mut leaf: &mut dyn FnMut(&Self) -> Result<MatchState, E> = leaf;
             match member.holds_dyn(&mut leaf)? {
                 truth if truth == decisive => return Ok(decisive),
-                Truth::Open => outcome = Truth::Open,
+                MatchState::Undecided => outcome = MatchState::Undecided,
                 _ => {}
             }
         }
@@ -76,32 +77,9 @@ impl Condition {
 
     fn holds_dyn<E>(
         &self,
-        leaf: &mut &mut dyn FnMut(&Self) -> Result<Truth, E>,
-    ) -> Result<Truth, E> {
+        leaf: &mut &mut dyn FnMut(&Self) -> Result<MatchState, E>,
+    ) -> Result<MatchState, E> {
         self.holds(leaf)
-    }
-
-    /// Whether every document that meets it holds a term that scores.
-    pub(super) fn needs_a_term(&self, query: &ParsedQuery) -> bool {
-        let scores = |term: usize| query.terms[term].count > 0;
-        match self {
-            Self::Word(word) => scores(query.words[*word].whole),
-            Self::Phrase(phrase) => query.phrases[*phrase]
-                .terms
-                .iter()
-                .any(|&term| scores(term)),
-            Self::Prefix(_) | Self::Not(_) => false,
-            Self::Filter(filter) => {
-                let filter = &query.filters[*filter];
-                filter.field == Field::Title
-                    && filter
-                        .words
-                        .iter()
-                        .any(|&word| scores(query.words[word].whole))
-            }
-            Self::All(list) => list.iter().any(|one| one.needs_a_term(query)),
-            Self::Any(list) => list.iter().all(|one| one.needs_a_term(query)),
-        }
     }
 
     /// The phrases it requires, where it requires nothing else.
@@ -130,7 +108,7 @@ impl Condition {
 
 #[cfg(test)]
 mod tests {
-    use super::{Condition, Truth};
+    use super::{Condition, MatchState};
 
     #[test]
     fn what_is_open_stays_open_only_where_it_decides() {
@@ -138,19 +116,19 @@ mod tests {
         let no = || Word(0);
         let yes = || Word(1);
         for (condition, expected) in [
-            (All(vec![yes(), Phrase(0)]), Truth::Open),
-            (All(vec![Phrase(0), no()]), Truth::No),
-            (Any(vec![Phrase(0), yes()]), Truth::Yes),
-            (Any(vec![no(), Phrase(0)]), Truth::Open),
-            (Not(Box::new(Phrase(0))), Truth::Open),
-            (Not(Box::new(All(vec![no(), Phrase(0)]))), Truth::Yes),
-            (All(Vec::new()), Truth::Yes),
-            (Any(Vec::new()), Truth::No),
+            (All(vec![yes(), Phrase(0)]), MatchState::Undecided),
+            (All(vec![Phrase(0), no()]), MatchState::No),
+            (Any(vec![Phrase(0), yes()]), MatchState::Yes),
+            (Any(vec![no(), Phrase(0)]), MatchState::Undecided),
+            (Not(Box::new(Phrase(0))), MatchState::Undecided),
+            (Not(Box::new(All(vec![no(), Phrase(0)]))), MatchState::Yes),
+            (All(Vec::new()), MatchState::Yes),
+            (Any(Vec::new()), MatchState::No),
         ] {
-            let found = condition.holds(&mut |leaf| -> Result<Truth, ()> {
+            let found = condition.holds(&mut |leaf| -> Result<MatchState, ()> {
                 Ok(match leaf {
                     Condition::Word(number) => (*number == 1).into(),
-                    _ => Truth::Open,
+                    _ => MatchState::Undecided,
                 })
             });
             assert_eq!(found, Ok(expected), "{condition:?}");

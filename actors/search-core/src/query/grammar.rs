@@ -1,9 +1,9 @@
 //! From tokens to a tree of clauses. Bounded depth, one pass, no backtracking.
 
-use super::Field;
 use super::error::QueryError;
-use super::lexer::{Lexer, Placed, Token};
-use super::parse::MAX_DEPTH;
+use super::lexer::{Lexer, Token, TokenAt};
+use super::limits::MAX_DEPTH;
+use super::terms::Field;
 
 /// What was typed, joined as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) fn clauses(text: &str) -> Result<Clause<'_>, QueryError> {
 struct Grammar<'q> {
     text: &'q str,
     lexer: Lexer<'q>,
-    next: Option<Placed<'q>>,
+    next: Option<TokenAt<'q>>,
     depth: usize,
 }
 

@@ -1,8 +1,8 @@
 //! From text to tokens with their places. Everything that is not clearly the language is text: a
 //! pasted `f(x)`, `std::vector` or `5"` means its words.
 
-use super::Field;
 use super::error::QueryError;
+use super::terms::Field;
 use crate::analysis::words;
 
 /// A piece of a query.
@@ -26,7 +26,7 @@ pub(super) enum Token<'q> {
 
 /// A token and the byte where it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Placed<'q> {
+pub(super) struct TokenAt<'q> {
     pub(super) token: Token<'q>,
     pub(super) at: usize,
 }
@@ -52,7 +52,7 @@ impl<'q> Lexer<'q> {
     }
 
     /// The next token; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Placed<'q>>, QueryError> {
+    pub(super) fn next(&mut self) -> Result<Option<TokenAt<'q>>, QueryError> {
         let wants_value = std::mem::take(&mut self.wants_value);
         if !wants_value {
             let rest = self.rest();
@@ -76,7 +76,7 @@ impl<'q> Lexer<'q> {
             }
             _ => self.take_text(wants_value)?,
         };
-        Ok(Some(Placed { token, at }))
+        Ok(Some(TokenAt { token, at }))
     }
 
     fn rest(&self) -> &'q str {

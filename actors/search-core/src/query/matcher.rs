@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::{Prefix, QueryTerm};
+use super::terms::{Prefix, QueryTerm};
 use crate::analysis::{MAX_WORD_BYTES, WordAnalyzer, WordTerms, fold, identifier_parts};
 
 thread_local! {

@@ -2,17 +2,10 @@
 
 use super::error::QueryError;
 use super::grammar::clauses;
+use super::limits::{MAX_QUERY_BYTES, MAX_QUERY_WORDS};
+use super::parsed::ParsedQuery;
 use super::plan::Planner;
-use super::{Operator, ParsedQuery, SearchRequest};
-
-/// Longest query in bytes, text and terms together.
-pub const MAX_QUERY_BYTES: usize = 32 * 1024;
-
-/// Most words a query may hold, stop words and repetitions included.
-pub const MAX_QUERY_WORDS: usize = 1024;
-
-/// Most brackets that may be open at once.
-pub const MAX_DEPTH: usize = 32;
+use super::request::{Operator, SearchRequest};
 
 /// Understands a request. Question and stop words are left off, unless there are no others.
 ///

@@ -8,8 +8,9 @@ use std::ops::{ControlFlow, Range};
 
 use rustc_hash::FxHashMap;
 
-use super::QueryTerm;
 use super::matcher::TermMatcher;
+use super::parsed::ParsedQuery;
+use super::terms::QueryTerm;
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, is_stop_word, words};
 use crate::snippet::TermFinder;
 
@@ -45,6 +46,15 @@ struct Steps {
     whole: u64,
     /// The places of each part of an identifier.
     parts: Box<[u64]>,
+}
+
+impl ParsedQuery {
+    /// Finds a phrase in texts.
+    #[must_use]
+    pub fn phrase_finder(&self, phrase: usize) -> PhraseFinder {
+        let terms = self.phrases[phrase].terms.iter();
+        PhraseFinder::new(terms.map(|&term| self.terms[term].text.as_str()))
+    }
 }
 
 impl PhraseFinder {

@@ -1,18 +1,20 @@
 //! From clauses to a query: what scores, and what a document has to meet.
 //!
 //! Beside one another any of the words is enough (operator `or`); fields narrow what they find,
-//! exclusions are kept out, and beside a phrase, which is required, words only rank. Inside `AND`, `OR` and `NOT` everything is a condition.
+//! exclusions are kept out, and beside a phrase, which is required, words only rank. Inside `AND`,
+//! `OR` and `NOT` everything is a condition.
 
 use rustc_hash::FxHashMap;
 
+use super::condition::Condition;
 use super::error::QueryError;
 use super::grammar::{Clause, Value};
+use super::limits::MAX_QUERY_WORDS;
 use super::matcher::folded;
-use super::parse::MAX_QUERY_WORDS;
+use super::parsed::ParsedQuery;
 use super::phrase::MAX_PHRASE_WORDS;
-use super::{
-    Condition, Field, Filter, Operator, ParsedQuery, Phrase, Prefix, QueryTerm, QueryWord,
-};
+use super::request::Operator;
+use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
 
 /// Fewest letters of a beginning: fewer would be half the vocabulary.
@@ -38,7 +40,7 @@ pub(super) struct Planner<'q> {
 
 /// What a list of things beside one another comes to.
 #[derive(Default)]
-struct List {
+struct ClauseList {
     /// Words that only rank.
     words: Vec<Condition>,
     /// Expressions and beginnings, any of which is enough.
@@ -52,7 +54,7 @@ struct List {
     excluded_at: Option<usize>,
 }
 
-impl List {
+impl ClauseList {
     /// Whether there is nothing but words, and exclusions perhaps.
     fn has_only_words(&self) -> bool {
         self.choices.is_empty() && self.required.is_empty() && self.filters.is_empty()
@@ -81,7 +83,7 @@ impl<'q> Planner<'q> {
         clauses: &Clause<'_>,
         terms: &[String],
     ) -> Result<ParsedQuery, QueryError> {
-        let mut list = List::default();
+        let mut list = ClauseList::default();
         if let Clause::List(clauses) = clauses {
             self.add_all(clauses, &mut list)?;
         }
@@ -99,7 +101,7 @@ impl<'q> Planner<'q> {
     }
 
     /// The condition of the whole query; none where any word is enough.
-    fn top_condition(&self, list: List) -> Result<Option<Condition>, QueryError> {
+    fn top_condition(&self, list: ClauseList) -> Result<Option<Condition>, QueryError> {
         let only_words = list.has_only_words();
         if only_words && list.excluded.is_empty() && self.operator == Operator::Or {
             return Ok(None);
@@ -117,8 +119,8 @@ impl<'q> Planner<'q> {
         Ok(self.condition(list))
     }
 
-    fn condition(&self, list: List) -> Option<Condition> {
-        let List {
+    fn condition(&self, list: ClauseList) -> Option<Condition> {
+        let ClauseList {
             words,
             choices,
             required,
@@ -144,11 +146,11 @@ impl<'q> Planner<'q> {
         join(all, Condition::All)
     }
 
-    fn add_all(&mut self, clauses: &[Clause<'_>], list: &mut List) -> Result<(), QueryError> {
+    fn add_all(&mut self, clauses: &[Clause<'_>], list: &mut ClauseList) -> Result<(), QueryError> {
         clauses.iter().try_for_each(|clause| self.add(clause, list))
     }
 
-    fn add(&mut self, clause: &Clause<'_>, list: &mut List) -> Result<(), QueryError> {
+    fn add(&mut self, clause: &Clause<'_>, list: &mut ClauseList) -> Result<(), QueryError> {
         match clause {
             Clause::Text(text) => {
                 for word in words(text) {
@@ -170,7 +172,7 @@ impl<'q> Planner<'q> {
     }
 
     /// A term of the request: text, in which only quotes mean something.
-    fn add_quoted_text(&mut self, text: &str, list: &mut List) -> Result<(), QueryError> {
+    fn add_quoted_text(&mut self, text: &str, list: &mut ClauseList) -> Result<(), QueryError> {
         let spans: Vec<&str> = text.split('"').collect();
         let last = spans.len() - 1;
         for (index, span) in spans.into_iter().enumerate() {
@@ -203,7 +205,7 @@ impl<'q> Planner<'q> {
             Clause::And(clauses) => Ok(join(self.expressions(clauses)?, Condition::All)),
             Clause::Or(clauses) => Ok(join(self.expressions(clauses)?, Condition::Any)),
             Clause::List(clauses) => {
-                let mut list = List::default();
+                let mut list = ClauseList::default();
                 self.add_all(clauses, &mut list)?;
                 Ok(self.condition(list))
             }
@@ -426,8 +428,16 @@ fn join(mut conditions: Vec<Condition>, by: fn(Vec<Condition>) -> Condition) -> 
     }
 }
 
+impl ParsedQuery {
+    /// The query with another word in the place of `words[index]`: a typing mistake put right.
+    #[must_use]
+    pub fn with_word(&self, index: usize, word: &str) -> Self {
+        replace_word(self, index, word)
+    }
+}
+
 /// The query with `word` in the place of the plain word at `index`.
-pub(super) fn replace_word(query: &ParsedQuery, index: usize, word: &str) -> ParsedQuery {
+fn replace_word(query: &ParsedQuery, index: usize, word: &str) -> ParsedQuery {
     let mut query = query.clone();
     let mut terms = WordTerms::default();
     WordAnalyzer::default().analyze(word, &mut terms);

@@ -3,7 +3,7 @@
 use config_core::{Diagnostics, Environment, Secret, Setting};
 use url::Url;
 
-use super::settings::{Reader, ServerFlags};
+use super::settings::{CLIENT, Draft, SERVER, ServerFlags};
 use super::settings_values::ListenAddress;
 
 /// The settings of a client.
@@ -26,19 +26,18 @@ pub fn parse_client_environment(
     flags: &ServerFlags,
     environment: &Environment,
 ) -> Result<ClientSettings, Diagnostics> {
-    let mut reader = Reader::new(environment);
-    let listen = reader.listen(flags);
-    let api_endpoint = reader.endpoint(flags);
-    let api_token = reader.token();
-    let errors = reader.into_errors();
-    match (listen, api_endpoint) {
-        (Some(listen), Some(api_endpoint)) if errors.is_empty() => Ok(ClientSettings {
-            listen,
-            api_endpoint,
-            api_token,
-        }),
-        _ => Err(errors),
+    let (mut draft, mut wrong) = (Draft::default(), Diagnostics::default());
+    let wanted = |key: &str| CLIENT.contains(&key);
+    SERVER.override_some(wanted, &mut draft, &flags.values(), environment, &mut wrong);
+    if !wrong.is_empty() {
+        return Err(wrong);
     }
+    let settings = draft.settings;
+    Ok(ClientSettings {
+        listen: settings.listen,
+        api_endpoint: settings.api_endpoint,
+        api_token: settings.api_token,
+    })
 }
 
 #[cfg(test)]

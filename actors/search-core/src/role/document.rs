@@ -1,4 +1,5 @@
-//! A role file as a text that is shown and changed: secrets are taken out of what is shown, and put back into what comes in.
+//! A role file as a text that is shown and changed: secrets are taken out of what is shown, and put
+//! back into what comes in.
 
 use std::ops::Range;
 
@@ -9,10 +10,7 @@ use config_core::{
 use super::decode::parse_with_secrets;
 use super::enumerations::Service;
 use super::file::RoleFile;
-use super::variable_places::VariablePlaces;
-
-/// What stands for a secret that is set. Sent back, it keeps the secret as it is.
-pub const REDACTED: &str = "***";
+use super::variable_places::{REDACTED, VariablePlaces};
 
 /// A role file that was read, with its text.
 #[derive(Debug, Clone)]
@@ -45,7 +43,8 @@ impl From<Diagnostics> for ReplaceError {
     }
 }
 
-/// What a secret is for. A secret belongs to the place it is sent to, not to a name: another place needs its own.
+/// What a secret is for. A secret belongs to the place it is sent to, not to a name: another place
+/// needs its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Purpose {
     role: String,
@@ -81,14 +80,15 @@ impl RoleDocument {
         })
     }
 
-    /// Reads a role file that is to take the place of `stored`: each `***` that stands for a secret is the stored secret
-    /// of the same place.
+    /// Reads a role file that is to take the place of `stored`: each `***` that stands for a secret
+    /// is the stored secret of the same place.
     ///
-    /// Variables are looked at before any is put in: no message can tell what a foreign one holds, nor that it is set.
+    /// Variables are looked at before any is put in: no message can tell what a foreign one holds,
+    /// nor that it is set.
     ///
     /// # Errors
-    /// Every mistake of the file; a `***` for which nothing is stored is one. A variable that `stored` does not hold in the
-    /// same place. Other `allowed_roots`.
+    /// Every mistake of the file; a `***` for which nothing is stored is one. A variable that
+    /// `stored` does not hold in the same place. Other `allowed_roots`.
     pub fn replacing(
         name: &str,
         text: &(impl AsRef<[u8]> + ?Sized),
@@ -111,8 +111,8 @@ impl RoleDocument {
         Ok(replaced)
     }
 
-    /// Reads a text, each `***` that stands for a secret replaced by the stored one. It is the operator's own text: its
-    /// variables are put in.
+    /// Reads a text, each `***` that stands for a secret replaced by the stored one. It is the
+    /// operator's own text: its variables are put in.
     ///
     /// # Errors
     /// Every mistake of the file; a `***` for which nothing is stored is one.
@@ -169,7 +169,8 @@ impl RoleDocument {
         &self.text
     }
 
-    /// The text with `***` in the place of each secret. A reference to a variable is no secret, and stays.
+    /// The text with `***` in the place of each secret. A reference to a variable is no secret, and
+    /// stays.
     pub fn redacted(&self) -> String {
         let mut shown = self.text.clone();
         let mut places: Vec<&Range<usize>> = self.secrets.iter().map(|one| &one.range).collect();
@@ -201,7 +202,8 @@ impl RoleDocument {
         }
     }
 
-    /// The secret with this purpose, as it is written: of the same role and haystack where there are several.
+    /// The secret with this purpose, as it is written: of the same role and haystack where there
+    /// are several.
     fn secret_for(&self, purpose: &Purpose) -> Option<&str> {
         let all = self
             .secrets

@@ -1,12 +1,11 @@
 //! Which files of a folder are meant: the `glob` parameter of a `LocalFiles` haystack.
 
 use std::fmt;
-use std::ops::Range;
 use std::path::Path;
 
 use globset::{Candidate, GlobSet, GlobSetBuilder};
-use thiserror::Error;
 
+use super::filter_error::FilterError;
 use super::filter_pattern::{Pattern, split};
 
 /// A list of patterns between commas, compiled.
@@ -25,36 +24,9 @@ pub struct FileFilter {
     text: String,
     included: GlobSet,
     excluded: GlobSet,
-    /// Folders below which everything is excluded.
-    excluded_folders: GlobSet,
+    /// WatchedDirectories below which everything is excluded.
+    excluded_directories: GlobSet,
     only_excludes: bool,
-}
-
-/// Why a pattern cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct FilterError {
-    /// The bytes of the text that are wrong.
-    pub range: Range<usize>,
-    /// What is wrong: lowercase, no full stop.
-    pub message: String,
-    /// What to write instead.
-    pub help: Option<String>,
-}
-
-impl FilterError {
-    pub(super) fn new(range: Range<usize>, message: String) -> Self {
-        Self {
-            range,
-            message,
-            help: None,
-        }
-    }
-
-    pub(super) fn help(mut self, help: &str) -> Self {
-        self.help = Some(help.to_owned());
-        self
-    }
 }
 
 impl FileFilter {
@@ -88,7 +60,7 @@ impl FileFilter {
             text: text.to_owned(),
             included: build(included)?,
             excluded: build(excluded)?,
-            excluded_folders: build(folders)?,
+            excluded_directories: build(folders)?,
             only_excludes: patterns.iter().all(|Pattern { excludes, .. }| *excludes),
         })
     }
@@ -102,8 +74,8 @@ impl FileFilter {
 
     /// Whether nothing below the folder can be meant, so that it need not be walked; `path` is
     /// relative to the haystack's folder.
-    pub fn skips_folder(&self, path: &Path) -> bool {
-        self.excluded_folders.is_match(path)
+    pub fn skips_directory(&self, path: &Path) -> bool {
+        self.excluded_directories.is_match(path)
     }
 
     /// The patterns as they were written; empty when every file is meant.
@@ -119,7 +91,7 @@ impl Default for FileFilter {
             text: String::new(),
             included: GlobSet::empty(),
             excluded: GlobSet::empty(),
-            excluded_folders: GlobSet::empty(),
+            excluded_directories: GlobSet::empty(),
             only_excludes: true,
         }
     }

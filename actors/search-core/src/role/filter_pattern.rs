@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use globset::{ErrorKind, Glob, GlobBuilder};
 
-use super::filter::FilterError;
+use super::filter_error::FilterError;
 
 /// Bounds that keep compiling a filter in the order of milliseconds, whatever it holds.
 pub(super) const MAX_TEXT: usize = 4096;

@@ -8,7 +8,8 @@ use super::source_location::{Community, FolderOrUrl};
 
 /// Notes; what Logseq and Obsidian keep beside them is told apart when the folder is open.
 const NOTES: &str = "*.md,*.org";
-/// Pages by rustdoc: not its search, settings and help, nor its scripts. Source pages repeat what is documented elsewhere.
+/// Pages by rustdoc: not its search, settings and help, nor its scripts. Source pages repeat what
+/// is documented elsewhere.
 const RUSTDOC: &str =
     "*.html,!search.html,!settings.html,!help.html,!all.html,!print.html,!src/,!static.files/";
 /// Pages by Sphinx: not its search, indexes and copies of sources.

@@ -27,8 +27,8 @@ pub struct Role {
     pub extra: Extra,
 }
 
-/// The optional settings of a role: its language model, as the file has them, and its thesaurus. What
-/// the chosen provider needs is present: see [`Extra::language_model`].
+/// The optional settings of a role: its language model, as the file has them, and its thesaurus.
+/// What the chosen provider needs is present: see [`Extra::language_model`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Extra {
     /// Which of both is used.

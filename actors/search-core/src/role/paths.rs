@@ -1,4 +1,4 @@
-//! Folders as people write them, and the default places of each operating system.
+//! WatchedDirectories as people write them, and the default places of each operating system.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -57,8 +57,8 @@ fn folder_variable(environment: &Environment, name: &str) -> Result<Option<PathB
     Ok(value.filter(|value| !value.is_empty()).map(PathBuf::from))
 }
 
-/// A base folder of the XDG specification: as `variable` says, else the usual one below the home folder. A path that is not
-/// absolute counts as none, as the specification has it.
+/// A base folder of the XDG specification: as `variable` says, else the usual one below the home
+/// folder. A path that is not absolute counts as none, as the specification has it.
 fn base(environment: &Environment, variable: &str, usual: &str) -> Result<PathBuf, ValueError> {
     let named = folder_variable(environment, variable)?.filter(|path| path.is_absolute());
     named.map_or_else(|| Ok(home(environment)?.join(usual)), Ok)
@@ -104,7 +104,8 @@ pub(super) fn folder(text: &str, environment: &Environment) -> Result<PathBuf, V
     with_home(text, environment)
 }
 
-/// Refuses what people write for a path and what would be taken for the name of a folder beside the role file.
+/// Refuses what people write for a path and what would be taken for the name of a folder beside the
+/// role file.
 fn usable_here(text: &str) -> Result<(), ValueError> {
     if let Some(address) = text
         .get(..5)

@@ -1,7 +1,8 @@
 //! What a role file lets the server read, start and call, and what of it the API may add.
 //!
-//! The operator's file reaches whatever it names. A text that came over the API reaches what the file in force reaches
-//! already, and what lies below the roots that the file names in `allowed_roots`.
+//! The operator's file reaches whatever it names. A text that came over the API reaches what the
+//! file in force reaches already, and what lies below the roots that the file names in
+//! `allowed_roots`.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +17,10 @@ use super::source_location::{Community, FolderOrUrl, Mcp, Tasks};
 /// Below what the API may add sources. Nothing where it is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct AllowedRoots {
-    /// Folders whose files and folders may be searched, or read as tasks, thesaurus or model.
+    /// WatchedDirectories whose files and folders may be searched, or read as tasks, thesaurus or
+    /// model.
     pub files: Vec<PathBuf>,
-    /// Folders whose programs may be started, with any arguments.
+    /// WatchedDirectories whose programs may be started, with any arguments.
     pub programs: Vec<PathBuf>,
     /// Servers that may be asked: scheme, host and port count.
     pub servers: Vec<Url>,

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::enumerations::{LanguageModelProvider, RelevanceFunction, Service, THEMES};
 
-/// The schema of the role file (JSON Schema 2020-12). It says what keys and types there are; [`parse`](super::parse) says
-/// more, with places, and has the last word.
+/// The schema of the role file (JSON Schema 2020-12). It says what keys and types there are;
+/// [`parse`](super::parse) says more, with places, and has the last word.
 #[must_use]
 pub fn schema() -> Value {
     json!({

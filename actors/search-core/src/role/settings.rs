@@ -4,16 +4,21 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use config_core::{
-    ByteSize, Diagnostic, Diagnostics, Environment, Layered, Secret, Setting, ValueError,
-    parse_http_url, quoted, suggestion,
+    ByteSize, Diagnostic, Diagnostics, Environment, FILE_PATH, Origin, Plain, SECRET, Secret,
+    Setting, TableInfo, TextKind, ValueError, opt, quoted, set, suggestion, table,
 };
 use url::Url;
 
 use super::paths::{Os, with_home};
 use super::settings_values::{ListenAddress, LogLevel, StorageBackend, websocket_url};
-use super::settings_variables::*;
 
-const DEFAULT_CACHE: ByteSize = ByteSize::new(16_000_000);
+const SETTINGS_PATH: &str = "SERVICE_SETTINGS_PATH";
+const DATA_PATH: &str = "SERVICE_DATA_PATH";
+const HOSTNAME: &str = "SERVICE_SERVER_HOSTNAME";
+const API_ENDPOINT: &str = "SERVICE_SERVER_API_ENDPOINT";
+const API_TOKEN: &str = "SERVICE_API_TOKEN";
+const ACCESS_KEY: &str = "CLOUDSTORE_ACCESS_KEY_ID";
+const SECRET_KEY: &str = "CLOUDSTORE_SECRET_ACCESS_KEY";
 const DEFAULT_SEARCHES: NonZeroU32 = NonZeroU32::new(64).expect("64 is not zero");
 
 /// The flags that override variables, as they were typed. A program that lacks one leaves it empty.
@@ -84,11 +89,27 @@ pub fn parse_environment(
     environment: &Environment,
     os: Os,
 ) -> Result<ServerSettings, Diagnostics> {
-    let mut reader = Reader::new(environment);
-    let settings = reader.settings(flags, os);
-    match settings {
-        Some(settings) if reader.errors.is_empty() => Ok(settings),
-        _ => Err(reader.errors),
+    let (mut draft, mut wrong) = (Draft::default(), Diagnostics::default());
+    SERVER.override_with(&mut draft, &flags.values(), environment, &mut wrong);
+    let settings = draft.finish(environment, os, &mut wrong);
+    if wrong.is_empty() {
+        Ok(settings)
+    } else {
+        Err(wrong)
+    }
+}
+
+impl ServerFlags {
+    /// The values by flag.
+    pub fn values(&self) -> [(&'static str, Option<&str>); 6] {
+        [
+            ("--config", self.config.as_deref()),
+            ("--data", self.data.as_deref()),
+            ("--log-level", self.log_level.as_deref()),
+            ("--listen", self.listen.as_deref()),
+            ("--server", self.server.as_deref()),
+            ("--storage", self.storage.as_deref()),
+        ]
     }
 }
 
@@ -123,151 +144,138 @@ impl ServerSettings {
     }
 }
 
-/// Collects what is wrong while reading on.
-pub(super) struct Reader<'e> {
-    environment: &'e Environment,
-    errors: Diagnostics,
+/// What a client needs of them.
+pub(super) const CLIENT: [&str; 3] = [HOSTNAME, API_ENDPOINT, API_TOKEN];
+
+/// The settings while they are read: the object storage is put together at the end.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) settings: ServerSettings,
+    access_key: Option<Secret<String>>,
+    secret_key: Option<Secret<String>>,
+    region: Option<String>,
+    endpoint: Option<Url>,
 }
 
-impl<'e> Reader<'e> {
-    pub(super) fn new(environment: &'e Environment) -> Self {
+impl Default for Draft {
+    fn default() -> Self {
         Self {
-            environment,
-            errors: Diagnostics::default(),
+            settings: ServerSettings {
+                settings_path: unset(PathBuf::new()),
+                data_path: unset(PathBuf::new()),
+                log_level: unset(LogLevel::default()),
+                listen: unset(ListenAddress::default()),
+                api_endpoint: None,
+                cache_size: unset(ByteSize::new(16_000_000)),
+                max_concurrent_searches: unset(DEFAULT_SEARCHES),
+                storage: unset(StorageBackend::default()),
+                ws_upstream: None,
+                api_token: None,
+                object_store: None,
+                warnings: Diagnostics::default(),
+            },
+            access_key: None,
+            secret_key: None,
+            region: None,
+            endpoint: None,
         }
     }
+}
 
-    pub(super) fn into_errors(self) -> Diagnostics {
-        self.errors
+const fn unset<T>(value: T) -> Setting<T> {
+    let origin = Origin::Default;
+    Setting { value, origin }
+}
+
+const LEVEL: TextKind<LogLevel> =
+    TextKind::new("level", LogLevel::parse, |level| level.as_str().to_owned());
+const ADDRESS: TextKind<ListenAddress> =
+    TextKind::new("address", ListenAddress::parse, ListenAddress::to_string);
+const SEARCHES: TextKind<NonZeroU32> = TextKind::new("number", searches, NonZeroU32::to_string);
+const BACKEND: TextKind<StorageBackend> = TextKind::new("backend", StorageBackend::parse, |it| {
+    it.as_str().to_owned()
+});
+const WEBSOCKET: TextKind<Url> = TextKind::new("uri", websocket_url, Url::to_string);
+const REGION: TextKind<String> =
+    TextKind::new("", |text| non_empty(text).map(str::to_owned), String::clone);
+
+table! {
+    /// The search server.
+    pub(super) static SERVER: Draft = "the server's settings" {
+        /// path of the role file
+        "SERVICE_SETTINGS_PATH" (variable "SERVICE_SETTINGS_PATH", flag "--config", no_key, shown "see below") = set(HOME_PATH) => settings.settings_path;
+        /// data folder
+        "SERVICE_DATA_PATH" (variable "SERVICE_DATA_PATH", flag "--data", no_key, shown "see below") = set(HOME_PATH) => settings.data_path;
+        /// `debug`, `info`, `warn` or `error`
+        "LOG_LEVEL" (variable "LOG_LEVEL", flag "--log-level", no_key) = set(LEVEL) => settings.log_level;
+        /// listen address, `<host>:<port>`
+        "SERVICE_SERVER_HOSTNAME" (variable "SERVICE_SERVER_HOSTNAME", flag "--listen", no_key) = set(ADDRESS) => settings.listen;
+        /// URL of the server, used by clients
+        "SERVICE_SERVER_API_ENDPOINT" (variable "SERVICE_SERVER_API_ENDPOINT", flag "--server", no_key) = opt(set(TextKind::HTTP_URL)) => settings.api_endpoint;
+        /// memory for cached results, for example `64MB`; `0B` is off
+        "SERVICE_CACHE_SIZE" (variable "SERVICE_CACHE_SIZE", no_key) = set(TextKind::SIZE) => settings.cache_size;
+        /// searches at the same time; further ones are answered 503
+        "SERVICE_MAX_CONCURRENT_SEARCHES" (variable "SERVICE_MAX_CONCURRENT_SEARCHES", no_key) = set(SEARCHES) => settings.max_concurrent_searches;
+        /// where conversations and summaries are kept: `redb`, `sqlite`, `memory` or
+        /// `concurrent-map` (the last two forget them at the end)
+        "SERVICE_STORAGE" (variable "SERVICE_STORAGE", flag "--storage", no_key) = set(BACKEND) => settings.storage;
+        /// `ws` or `wss` URL of the server that `/ws` leads to
+        "SERVICE_WS_UPSTREAM" (variable "SERVICE_WS_UPSTREAM", no_key, shown "none: this server") = opt(set(WEBSOCKET)) => settings.ws_upstream;
+        /// bearer token that every request must carry
+        "SERVICE_API_TOKEN" (variable "SERVICE_API_TOKEN", no_key) = opt(BARE_SECRET) => settings.api_token;
+        /// access key of the cloud object storage
+        "CLOUDSTORE_ACCESS_KEY_ID" (variable "CLOUDSTORE_ACCESS_KEY_ID", no_key) = opt(BARE_SECRET) => access_key;
+        /// secret key of the cloud object storage
+        "CLOUDSTORE_SECRET_ACCESS_KEY" (variable "CLOUDSTORE_SECRET_ACCESS_KEY", no_key) = opt(BARE_SECRET) => secret_key;
+        /// region of the cloud object storage
+        "SERVICE_PROFILE_OBJSTORE_REGION" (variable "SERVICE_PROFILE_OBJSTORE_REGION", no_key) = opt(REGION) => region;
+        /// URL of the cloud object storage
+        "SERVICE_PROFILE_OBJSTORE_ENDPOINT" (variable "SERVICE_PROFILE_OBJSTORE_ENDPOINT", no_key) = opt(TextKind::HTTP_URL) => endpoint;
     }
+}
 
-    pub(super) fn listen(&mut self, flags: &ServerFlags) -> Option<Setting<ListenAddress>> {
-        let listen = self
-            .layer(HOSTNAME)
-            .flag(LISTEN_FLAG, flags.listen.as_deref());
-        self.keep(listen.resolve_or(ListenAddress::default(), ListenAddress::parse))
-    }
+/// All environment variables of the search server, for documents.
+pub fn keys() -> TableInfo {
+    SERVER.describe(&Draft::default())
+}
 
-    pub(super) fn endpoint(&mut self, flags: &ServerFlags) -> Option<Option<Setting<Url>>> {
-        let endpoint = self
-            .layer(API_ENDPOINT)
-            .flag(SERVER_FLAG, flags.server.as_deref());
-        self.keep(endpoint.resolve(parse_http_url))
-    }
-
-    pub(super) fn token(&mut self) -> Option<Secret<String>> {
-        self.secret(API_TOKEN)
-    }
-
-    fn settings(&mut self, flags: &ServerFlags, os: Os) -> Option<ServerSettings> {
-        let environment = self.environment;
-        let settings_path = self.path(SETTINGS_PATH, CONFIG_FLAG, flags.config.as_deref(), || {
-            os.settings_path(environment)
-        });
-        let data_path = self.path(DATA_PATH, DATA_FLAG, flags.data.as_deref(), || {
-            os.data_path(environment)
-        });
-        let log_level = self
-            .layer(LOG_LEVEL)
-            .flag(LOG_FLAG, flags.log_level.as_deref());
-        let log_level = self.keep(log_level.resolve_or(LogLevel::default(), LogLevel::parse));
-        let listen = self.listen(flags);
-        let api_endpoint = self.endpoint(flags);
-        let cache_size = self.keep(
-            self.layer(CACHE_SIZE)
-                .resolve_or(DEFAULT_CACHE, ByteSize::parse),
-        );
-        let max_concurrent_searches = self.keep(
-            self.layer(MAX_SEARCHES)
-                .resolve_or(DEFAULT_SEARCHES, searches),
-        );
-        let storage = self
-            .layer(STORAGE)
-            .flag(STORAGE_FLAG, flags.storage.as_deref());
-        let storage =
-            self.keep(storage.resolve_or(StorageBackend::default(), StorageBackend::parse));
-        let ws_upstream = self.keep(self.layer(WS_UPSTREAM).resolve(websocket_url));
-        let api_token = self.token();
-        let object_store = self.object_store();
-        Some(ServerSettings {
-            settings_path: settings_path?,
-            data_path: data_path?,
-            log_level: log_level?,
-            listen: listen?,
-            api_endpoint: api_endpoint?,
-            cache_size: cache_size?,
-            max_concurrent_searches: max_concurrent_searches?,
-            storage: storage?,
-            ws_upstream: ws_upstream?,
-            api_token,
-            object_store,
-            warnings: misspelt(environment),
-        })
-    }
-
-    fn layer<T>(&self, name: &'static str) -> Layered<'e, T> {
-        Layered::default().variable(name, self.environment)
-    }
-
-    /// The value, or `None` after its error was kept.
-    fn keep<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
-        result.map_err(|error| self.errors.push(error)).ok()
-    }
-
-    fn path(
-        &mut self,
-        name: &'static str,
-        flag: &'static str,
-        given: Option<&str>,
-        default: impl FnOnce() -> Result<PathBuf, ValueError>,
-    ) -> Option<Setting<PathBuf>> {
-        let environment = self.environment;
-        let read = |text: &str| non_empty(text).and_then(|text| with_home(text, environment));
-        let set = Layered::default()
-            .flag(flag, given)
-            .variable(name, environment)
-            .resolve(read);
-        if let Some(setting) = self.keep(set)? {
-            return Some(setting);
-        }
-        let default = default()
-            .map_err(|error| Diagnostic::of_setting(name, error.help(format!("set {name}"))));
-        let value = self.keep(default)?;
-        Some(Setting {
-            value,
-            origin: config_core::Origin::Default,
-        })
-    }
-
-    /// A secret; blanks around it are a mistake of copying, and are refused without showing it.
-    fn secret(&mut self, name: &'static str) -> Option<Secret<String>> {
-        let read = |text: &str| {
-            if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-                return Err(ValueError::new(
-                    "the value holds a blank or a control character",
-                ));
+impl Draft {
+    fn finish(
+        mut self,
+        environment: &Environment,
+        os: Os,
+        wrong: &mut Diagnostics,
+    ) -> ServerSettings {
+        let settings = &mut self.settings;
+        let paths = [
+            (
+                SETTINGS_PATH,
+                &mut settings.settings_path,
+                os.settings_path(environment),
+            ),
+            (
+                DATA_PATH,
+                &mut settings.data_path,
+                os.data_path(environment),
+            ),
+        ];
+        for (name, setting, default) in paths {
+            if setting.origin == Origin::Default && wrong.iter().all(|one| !concerns(one, name)) {
+                match default {
+                    Ok(path) => setting.value = path,
+                    Err(error) => {
+                        let error = error.help(format!("set {name}"));
+                        wrong.push(Diagnostic::of_setting(name, error));
+                    }
+                }
             }
-            Ok(Secret::new(text.to_owned()))
-        };
-        let resolved = self.layer(name).resolve(read);
-        self.keep(resolved)?.map(|setting| setting.value)
-    }
-
-    fn object_store(&mut self) -> Option<ObjectStore> {
-        let access_key_id = self.secret(ACCESS_KEY);
-        let secret_access_key = self.secret(SECRET_KEY);
-        let region = self
-            .layer(REGION)
-            .resolve(|text| non_empty(text).map(str::to_owned));
-        let region = self.keep(region).flatten().map(|setting| setting.value);
-        let endpoint = self.keep(self.layer(ENDPOINT).resolve(parse_http_url));
-        let endpoint = endpoint.flatten().map(|setting| setting.value);
-        match (access_key_id, secret_access_key) {
+        }
+        settings.object_store = match (self.access_key, self.secret_key) {
             (Some(access_key_id), Some(secret_access_key)) => Some(ObjectStore {
                 access_key_id,
                 secret_access_key,
-                region,
-                endpoint,
+                region: self.region,
+                endpoint: self.endpoint,
             }),
             (None, None) => None,
             (present, _) => {
@@ -276,15 +284,45 @@ impl<'e> Reader<'e> {
                 } else {
                     (SECRET_KEY, ACCESS_KEY)
                 };
-                if !self.errors.iter().any(|error| *error.file == *lack) {
+                if !wrong.iter().any(|error| *error.file == *lack) {
                     let error = ValueError::new(format!("it is set without {lack}"));
-                    self.errors.push(Diagnostic::of_setting(have, error));
+                    wrong.push(Diagnostic::of_setting(have, error));
                 }
                 None
             }
-        }
+        };
+        settings.warnings = misspelt(environment);
+        self.settings
     }
 }
+
+/// Whether a mistake is about this path: its variable or its flag.
+fn concerns(wrong: &Diagnostic, name: &str) -> bool {
+    let flag = if name == SETTINGS_PATH {
+        "--config"
+    } else {
+        "--data"
+    };
+    *wrong.file == *name || *wrong.file == *flag
+}
+
+/// A path; `~` is the home folder.
+const HOME_PATH: Plain<PathBuf> = Plain {
+    parse: |text, given| non_empty(text).and_then(|text| with_home(text, given.environment)),
+    ..FILE_PATH
+};
+
+/// A secret; blanks around it are a mistake of copying, and are refused without showing it.
+const BARE_SECRET: Plain<Secret<String>> = Plain {
+    parse: |text, _| {
+        if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            let message = "the value holds a blank or a control character";
+            return Err(ValueError::new(message));
+        }
+        Ok(Secret::new(text.to_owned()))
+    },
+    ..SECRET
+};
 
 fn non_empty(text: &str) -> Result<&str, ValueError> {
     if text.trim().is_empty() {
@@ -307,7 +345,8 @@ fn searches(text: &str) -> Result<NonZeroU32, ValueError> {
 
 /// Variables of this family that nobody reads but that look like one that is read.
 fn misspelt(environment: &Environment) -> Diagnostics {
-    let known = || VARIABLES.iter().map(|variable| variable.name);
+    let keys = keys();
+    let known = || keys.rows.iter().map(|variable| variable.key);
     let ours = |name: &&str| name.starts_with("SERVICE_") || name.starts_with("CLOUDSTORE_");
     let unknown = environment
         .names()

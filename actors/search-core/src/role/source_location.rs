@@ -31,7 +31,8 @@ pub enum Community {
     Sphinx(FolderOrUrl),
     /// `query.rs`: the search over Rust documentation of that name.
     QueryRs,
-    /// `hackernews`: the search over Hacker News; `hackernews:URL`: another server with the same API.
+    /// `hackernews`: the search over Hacker News; `hackernews:URL`: another server with the same
+    /// API.
     HackerNews(Url),
 }
 
@@ -54,7 +55,8 @@ pub enum Tasks {
     Taskwarrior,
     /// `todo.txt:FILE`: a todo.txt file; a relative one is meant from the role file's folder.
     TodoTxt(PathBuf),
-    /// `beads:FILE-OR-FOLDER`: the `issues.jsonl` of a Beads tracker, or the folder that holds `.beads`.
+    /// `beads:FILE-OR-FOLDER`: the `issues.jsonl` of a Beads tracker, or the folder that holds
+    /// `.beads`.
     Beads(PathBuf),
     /// `gitea:URL`: the issues of a repository on a Gitea server.
     Gitea(Url),

@@ -1,21 +1,23 @@
 //! Where a role file holds variables: decoded values and their positions, compared.
 //!
-//! Variables are put in because the operator wrote them where they stand. A text that came over the API may keep them
-//! there. It may neither add one nor move one to a place that is shown, or that is sent somewhere else.
+//! Variables are put in because the operator wrote them where they stand. A text that came over the
+//! API may keep them there. It may neither add one nor move one to a place that is shown, or that
+//! is sent somewhere else.
 
 use config_core::Written;
 
-use super::document::REDACTED;
+/// What stands for a secret that is set. Sent back, it keeps the secret as it is.
+pub const REDACTED: &str = "***";
 
 /// A role file as it is written: what stands beside the roles, and the roles with their key paths.
-struct Parts<'w> {
+struct RoleFileParts<'w> {
     beside: Vec<(&'w str, &'w Written)>,
     roles: Vec<(String, &'w [(String, Written)])>,
     /// Elements of `roles` that are no role.
     odd: Vec<(String, &'w Written)>,
 }
 
-impl<'w> Parts<'w> {
+impl<'w> RoleFileParts<'w> {
     fn of(file: &'w Written) -> Self {
         let mut parts = Self {
             beside: Vec::new(),
@@ -77,12 +79,13 @@ impl<'w> VariablePlaces<'w> {
         }
     }
 
-    /// The key path of the first value that may hold a variable the stored file does not hold there.
+    /// The key path of the first value that may hold a variable the stored file does not hold
+    /// there.
     ///
-    /// A role is the same one by its name. A haystack with a variable has to stay as it is as a whole: what its variable
-    /// is sent to stands beside it.
+    /// A role is the same one by its name. A haystack with a variable has to stay as it is as a
+    /// whole: what its variable is sent to stands beside it.
     pub(super) fn first_foreign(&self, submitted: &Written) -> Option<String> {
-        let (stored, submitted) = (Parts::of(self.stored), Parts::of(submitted));
+        let (stored, submitted) = (RoleFileParts::of(self.stored), RoleFileParts::of(submitted));
         let odd = submitted
             .odd
             .iter()
@@ -105,7 +108,7 @@ impl<'w> VariablePlaces<'w> {
         &self,
         path: &str,
         role: &[(String, Written)],
-        stored: &Parts<'_>,
+        stored: &RoleFileParts<'_>,
     ) -> Option<String> {
         let name = value_of(role, "name");
         let known = stored

@@ -5,7 +5,7 @@ use search_core::document::ExtractedDocument;
 use search_core::query::{self, QueryError, SearchRequest};
 
 use super::failure::SearchFailure;
-use super::order::DocumentRequest;
+use super::params::DocumentRequest;
 use super::source::{MAX_BODY_BYTES, SearchableRole, SearchableSource};
 use crate::excerpt::Excerpter;
 use crate::extract;

@@ -1,8 +1,9 @@
-//! ServiceGraph by an embedding model: the best of the lexical pool, ranked again by what the texts mean.
+//! ServiceGraph by an embedding model: the best of the lexical pool, ranked again by what the texts
+//! mean.
 //!
-//! The model ranks a query as soon as nearly all documents of its pool are embedded, not only when all documents of the
-//! sources are (docs/adr/0009). Until then the learnt vectors rank, the
-//! answer says so, and the pool is embedded first.
+//! The model ranks a query as soon as nearly all documents of its pool are embedded, not only when
+//! all documents of the sources are (docs/adr/0009). Until then the learnt vectors rank, the answer
+//! says so, and the pool is embedded first.
 
 use std::sync::Arc;
 
@@ -11,28 +12,28 @@ use search_graph_engine::fuse::CONCEPT_WEIGHT;
 use search_graph_engine::graph::GraphIndex;
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
 
-use super::concepts::{Found, add_near, ranked};
+use super::candidates::{PooledDocument, add_near, ranked};
 use super::source::SearchableSource;
-use crate::index::{LexicalResult, Nearness, Reranked};
+use crate::index::{LexicalResult, Nearness, RerankedDocument};
 
 /// One of so many documents of a pool may lack an embedding; it is ranked by its words.
 const ONE_MISSING_OF: usize = 10;
 
 /// The sources of a search, and the query as servers see it.
-pub(super) struct Embedded<'s> {
-    sources: Vec<Source<'s>>,
+pub(super) struct EmbeddingRanker<'s> {
+    sources: Vec<RankedSource<'s>>,
     text: &'s str,
     served: &'s [ServedQuery],
 }
 
-struct Source<'s> {
+struct RankedSource<'s> {
     graph: Option<&'s GraphIndex>,
     /// Whether it has vectors, or will have some: of this model, or learnt ones.
     has_vectors: bool,
     embeddings: Option<Arc<SourceEmbeddings>>,
 }
 
-impl<'s> Embedded<'s> {
+impl<'s> EmbeddingRanker<'s> {
     /// `None` where no source is to be ranked by a model.
     pub(super) fn new(
         sources: &[&'s SearchableSource],
@@ -46,7 +47,7 @@ impl<'s> Embedded<'s> {
         let with_spaces = sources.iter().zip(spaces);
         let sources = with_spaces.map(|(source, space)| {
             let graph = source.graph.as_deref().filter(|_| source.is_embedded);
-            Source {
+            RankedSource {
                 has_vectors: source.is_embedded || space.is_some(),
                 embeddings: graph.and_then(GraphIndex::embeddings),
                 graph,
@@ -59,25 +60,26 @@ impl<'s> Embedded<'s> {
         })
     }
 
-    /// The lexical results in their new order; with `finds_more` the nearest documents of all are among them, where the words
-    /// found anything: of code words miss one document in eight.
+    /// The lexical results in their new order; with `finds_more` the nearest documents of all are
+    /// among them, where the words found anything: of code words miss one document in eight.
     ///
     /// # Errors
-    /// Why the model cannot rank them: nearness by two kinds of vectors cannot be compared, so it is all or nothing.
+    /// Why the model cannot rank them: nearness by two kinds of vectors cannot be compared, so it
+    /// is all or nothing.
     pub(super) fn rerank(
         &self,
         results: &[LexicalResult],
         finds_more: bool,
-    ) -> Result<Vec<Reranked>, String> {
-        self.look_at(results)?;
+    ) -> Result<Vec<RerankedDocument>, String> {
+        self.check_pool(results)?;
         let queries = self.queries()?;
         let of = |source: usize| {
             let embeddings = self.sources.get(source)?.embeddings.as_deref()?;
             Some((embeddings, queries.get(source)?.as_ref()?))
         };
-        let mut found: Vec<Found> = results
+        let mut found: Vec<PooledDocument> = results
             .iter()
-            .map(|result| Found {
+            .map(|result| PooledDocument {
                 source: result.source,
                 key: result.key.clone(),
                 lexical: result.score,
@@ -95,7 +97,7 @@ impl<'s> Embedded<'s> {
     }
 
     /// Whether nearly all of the results are embedded; what is missing is asked for.
-    fn look_at(&self, results: &[LexicalResult]) -> Result<(), String> {
+    fn check_pool(&self, results: &[LexicalResult]) -> Result<(), String> {
         let (mut all, mut missing) = (0, 0);
         for (number, source) in self.sources.iter().enumerate() {
             if !source.has_vectors {

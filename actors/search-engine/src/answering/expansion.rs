@@ -10,7 +10,7 @@ use super::source::SearchableRole;
 const MAX_SYNONYMS: usize = 8;
 
 /// A query with the synonyms that a person declared.
-pub(super) struct Expanded {
+pub(super) struct ExpandedQuery {
     pub(super) query: ParsedQuery,
     /// The concepts found in the query.
     pub(super) concepts: Vec<ConceptId>,
@@ -18,7 +18,7 @@ pub(super) struct Expanded {
     pub(super) added: Vec<String>,
 }
 
-impl Expanded {
+impl ExpandedQuery {
     /// Whether a word was typed, not added.
     pub(super) fn was_typed(original: &ParsedQuery, folded: &str) -> bool {
         original.words().iter().any(|word| word.folded == folded)
@@ -32,8 +32,8 @@ pub(super) fn expanded(
     role: &SearchableRole,
     request: &SearchRequest,
     query: ParsedQuery,
-) -> Expanded {
-    let unchanged = |query| Expanded {
+) -> ExpandedQuery {
+    let unchanged = |query| ExpandedQuery {
         query,
         concepts: Vec::new(),
         added: Vec::new(),
@@ -68,12 +68,12 @@ pub(super) fn expanded(
     };
     // More words than a query may have: the typed ones are searched for.
     match asked.and_then(|asked| query::parse(&asked).ok()) {
-        Some(expanded) => Expanded {
+        Some(expanded) => ExpandedQuery {
             query: expanded,
             concepts,
             added,
         },
-        None => Expanded {
+        None => ExpandedQuery {
             concepts,
             ..unchanged(query)
         },
@@ -115,7 +115,7 @@ fn grouped(thesaurus: &Thesaurus, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expanded, expanded, grouped};
+    use super::{ExpandedQuery, expanded, grouped};
     use crate::answering::SearchableRole;
     use search_core::query::{self, Operator, SearchRequest};
     use search_core::role::RelevanceFunction;
@@ -129,7 +129,7 @@ mod tests {
         }])
     }
 
-    fn expand(text: &str, operator: Option<Operator>) -> Expanded {
+    fn expand(text: &str, operator: Option<Operator>) -> ExpandedQuery {
         let role = SearchableRole {
             name: "R".to_owned(),
             function: RelevanceFunction::ServiceGraph,

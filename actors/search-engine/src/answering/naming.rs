@@ -63,8 +63,8 @@ impl<'s> ConceptNamer<'s> {
         }
     }
 
-    /// The concepts of a document that the query names, or comes near to: declared ones first, then in
-    /// the order in which the document is sure of them.
+    /// The concepts of a document that the query names, or comes near to: declared ones first, then
+    /// in the order in which the document is sure of them.
     pub(super) fn names(&mut self, source: usize, key: &str) -> Vec<String> {
         if self.left == 0 {
             return Vec::new();

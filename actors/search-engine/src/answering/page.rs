@@ -7,10 +7,10 @@ use search_core::query::{self, ParsedQuery};
 use search_core::role::RelevanceFunction;
 
 use super::concepts::ConceptRanker;
-use super::expansion::{Expanded, expanded};
+use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
-use super::order::SearchOrder;
+use super::params::SearchParams;
 use super::source::{SearchableRole, SearchableSource};
 use super::texts::{Texts, corrected, notes, phrases};
 use crate::excerpt::{Excerpt, Excerpter};
@@ -25,15 +25,15 @@ const EXCERPT_CHARS: usize = 240;
 /// # Errors
 /// The order names what the role does not have, the query cannot be understood, or an index
 /// cannot be read. A source that is not searchable is no error: its report says why.
-pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer, SearchFailure> {
+pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnswer, SearchFailure> {
     let began = Instant::now();
-    let sources = role.chosen(&order.sources)?;
-    let typed = query::parse(&order.request)?;
-    let Expanded {
+    let sources = role.chosen(&params.sources)?;
+    let typed = query::parse(&params.request)?;
+    let ExpandedQuery {
         query,
         concepts,
         added,
-    } = expanded(role, &order.request, typed.clone());
+    } = expanded(role, &params.request, typed.clone());
     let open: Vec<&SearchableSource> = sources
         .iter()
         .copied()
@@ -47,12 +47,12 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
     let texts = Texts(&open);
     let graph = role.function == RelevanceFunction::ServiceGraph;
     let ranker = graph
-        .then(|| ConceptRanker::new(&open, &order.request.text, &role.served))
+        .then(|| ConceptRanker::new(&open, &params.request.text, &role.served))
         .flatten();
     if let Some(ranker) = &ranker {
         ranker.send_scout(&query);
     }
-    let searching = Searching {
+    let searching = RunningSearch {
         scope: Scope {
             snapshots: &snapshots,
             names: &names,
@@ -61,7 +61,7 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
         },
         typed: &typed,
         role,
-        order,
+        params,
     };
     let (query, hits, corrections) =
         searching
@@ -71,7 +71,7 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
             })?;
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
     let results = Page {
-        order,
+        params,
         query: &query,
         open: &open,
     }
@@ -100,15 +100,15 @@ pub fn search(role: &SearchableRole, order: &SearchOrder) -> Result<SearchAnswer
 }
 
 /// A search under way.
-struct Searching<'s> {
+struct RunningSearch<'s> {
     scope: Scope<'s>,
     /// The query without the words that a thesaurus added.
     typed: &'s ParsedQuery,
     role: &'s SearchableRole,
-    order: &'s SearchOrder,
+    params: &'s SearchParams,
 }
 
-impl Searching<'_> {
+impl RunningSearch<'_> {
     /// Searches, and once more where words were mistyped.
     fn hits(&self, query: ParsedQuery) -> Result<(ParsedQuery, Hits, Vec<Correction>), IndexError> {
         let found = self.search(&query)?;
@@ -118,7 +118,7 @@ impl Searching<'_> {
         }
         // What a thesaurus added is no typing mistake.
         let mut missing = found.missing.clone();
-        missing.retain(|word| Expanded::was_typed(self.typed, &query.words()[*word].folded));
+        missing.retain(|word| ExpandedQuery::was_typed(self.typed, &query.words()[*word].folded));
         match corrected(&query, &missing, self.scope.snapshots)? {
             Some((right, corrections)) => {
                 let found = self.search(&right)?;
@@ -130,9 +130,9 @@ impl Searching<'_> {
 
     fn search(&self, query: &ParsedQuery) -> Result<Hits, IndexError> {
         let page = index::Page {
-            skip: self.order.skip,
-            limit: self.order.limit,
-            explain: self.order.explain,
+            skip: self.params.skip,
+            limit: self.params.limit,
+            explain: self.params.explain,
         };
         search_in(&self.scope, query, self.role.function, page)
     }
@@ -173,7 +173,7 @@ fn report(
 
 /// What the results of a page are made from.
 struct Page<'a> {
-    order: &'a SearchOrder,
+    params: &'a SearchParams,
     query: &'a ParsedQuery,
     open: &'a [&'a SearchableSource],
 }
@@ -181,7 +181,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn results(&self, hits: &Hits, mut concepts: ConceptNamer<'_>) -> Vec<SearchResult> {
         let mut excerpter = Excerpter::new(self.query, EXCERPT_CHARS).showing(phrases(self.query));
-        let ranked = hits.hits.iter().zip(self.order.skip + 1..);
+        let ranked = hits.hits.iter().zip(self.params.skip + 1..);
         ranked
             .map(|(hit, rank)| {
                 let mut result = self.result(hit, rank, &mut excerpter);
@@ -223,7 +223,7 @@ impl Page<'_> {
             modified: record.modified.map(rfc3339),
             concepts: hit.concepts.clone(),
             explanation: hit.explanation.clone(),
-            body: self.order.include_body.then(|| {
+            body: self.params.include_body.then(|| {
                 kept.or_else(|| source.body(&record.key))
                     .unwrap_or_default()
             }),

@@ -1,5 +1,6 @@
-//! What the vectors learnt from a source say to a query. Looked at while the index looks up its words: neither needs the
-//! other's result, and each takes some milliseconds over a hundred thousand documents.
+//! What the vectors learnt from a source say to a query. Looked at while the index looks up its
+//! words: neither needs the other's result, and each takes some milliseconds over a hundred
+//! thousand documents.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -7,15 +8,15 @@ use std::thread::JoinHandle;
 use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, SCAN_DEPTH};
 
 /// What one source's vectors say.
-pub(super) struct Scouted {
+pub(super) struct ScoutResult {
     /// The query among them.
     pub(super) vector: ConceptVector,
-    /// The documents nearest to it, nearest first, where they were asked for. A query of which the source knows no word is
-    /// near to nothing, whatever its letters are like.
+    /// The documents nearest to it, nearest first, where they were asked for. A query of which the
+    /// source knows no word is near to nothing, whatever its letters are like.
     pub(super) near: Option<Vec<NearDocument>>,
 }
 
-impl Scouted {
+impl ScoutResult {
     /// Looks at the vectors; `None` where they say nothing to these terms.
     pub(super) fn look(
         space: &ConceptSpace,
@@ -35,12 +36,12 @@ impl Scouted {
 /// A look that goes on in a thread of its own.
 pub(super) struct Scout {
     terms: Vec<(String, u32)>,
-    looking: JoinHandle<Vec<Option<Scouted>>>,
+    looking: JoinHandle<Vec<Option<ScoutResult>>>,
 }
 
 impl Scout {
-    /// Starts to look at the vectors of all sources. `None` where no thread can be had: whoever needs the result looks
-    /// himself then.
+    /// Starts to look at the vectors of all sources. `None` where no thread can be had: whoever
+    /// needs the result looks himself then.
     pub(super) fn start(
         spaces: &[Option<Arc<ConceptSpace>>],
         terms: &[(&str, u32)],
@@ -52,8 +53,9 @@ impl Scout {
         let (spaces, asked) = (spaces.to_vec(), terms.clone());
         let look = move || {
             let terms: Vec<(&str, u32)> = borrowed(&asked).collect();
-            let look =
-                |space: &Option<Arc<ConceptSpace>>| Scouted::look(space.as_deref()?, &terms, true);
+            let look = |space: &Option<Arc<ConceptSpace>>| {
+                ScoutResult::look(space.as_deref()?, &terms, true)
+            };
             spaces.iter().map(look).collect()
         };
         let thread = std::thread::Builder::new().name("concept-scout".to_owned());
@@ -67,7 +69,7 @@ impl Scout {
     }
 
     /// What it found, by source.
-    pub(super) fn wait(self) -> Vec<Option<Scouted>> {
+    pub(super) fn wait(self) -> Vec<Option<ScoutResult>> {
         // Its panic is this search's.
         let found = self.looking.join();
         found.unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -15,9 +15,9 @@ use super::failure::SearchFailure;
 use crate::excerpt;
 use crate::extract::{self, Format};
 use crate::index::{DocumentRecord, IndexSnapshot};
-use crate::shelf::{self, ItemShelf};
+use crate::item_cache::{self, ItemCache};
 use crate::texts::TextStore;
-use crate::walk::RootFolder;
+use crate::walk::RootDirectory;
 
 /// The longest text that is read again, in bytes of the file.
 pub(super) const MAX_BODY_BYTES: u64 = 10 << 20;
@@ -49,13 +49,13 @@ pub struct SearchableSource {
     /// What is indexed; none before its index was opened.
     pub snapshot: Option<IndexSnapshot>,
     /// The folder, for excerpts.
-    pub root: Option<Arc<RootFolder>>,
+    pub root: Option<Arc<RootDirectory>>,
     /// Its concepts, and what was learnt of them.
     pub graph: Option<Arc<GraphIndex>>,
     /// Whether an embedding model is to rank it.
     pub is_embedded: bool,
     /// What it has just said, for sources that are asked at query time.
-    pub shelf: Option<Arc<ItemShelf>>,
+    pub item_cache: Option<Arc<ItemCache>>,
     /// Texts of its documents that are no text files.
     pub texts: Option<Arc<TextStore>>,
     /// How far indexing is, while it runs.
@@ -66,7 +66,7 @@ pub struct SearchableSource {
 
 /// Where a document lives, for people and programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct DocumentLocation {
     pub(super) url: String,
     pub(super) path: Option<String>,
 }
@@ -121,7 +121,7 @@ impl SearchableSource {
 
     /// The item with this key, for sources that are asked at query time.
     pub(super) fn item(&self, key: &str) -> Option<&Item> {
-        self.shelf.as_ref()?.get(key)
+        self.item_cache.as_ref()?.get(key)
     }
 
     /// The text of a document that is not to be had from a text file: of an item, a PDF, a mail.
@@ -133,21 +133,21 @@ impl SearchableSource {
         self.texts.as_ref()?.get(&record.file.hash)
     }
 
-    pub(super) fn place(&self, key: &str) -> Place {
-        if let Some(url) = self.item(key).and_then(shelf::web_address) {
-            return Place {
+    pub(super) fn place(&self, key: &str) -> DocumentLocation {
+        if let Some(url) = self.item(key).and_then(item_cache::web_address) {
+            return DocumentLocation {
                 url: url.to_owned(),
                 path: None,
             };
         }
         let Some(path) = self.root.as_ref().and_then(|root| root.path_of(key)) else {
-            return Place {
+            return DocumentLocation {
                 url: format!("{}:{key}", self.id),
                 path: None,
             };
         };
         let url = Url::from_file_path(&path).map(String::from);
-        Place {
+        DocumentLocation {
             url: url.unwrap_or_default(),
             path: Some(path.to_string_lossy().into_owned()),
         }

@@ -89,8 +89,8 @@ pub(super) fn extent(hits: &[Hit], start: usize) -> Range<usize> {
     }
 }
 
-/// The 1-based line of the best place: where the shortest run of its hits with all its words begins,
-/// not where one of these words happened to stand before (a heading, say).
+/// The 1-based line of the best place: where the shortest run of its hits with all its words
+/// begins, not where one of these words happened to stand before (a heading, say).
 pub(super) fn line(text: &str, best: &[Hit]) -> Option<usize> {
     let terms_of = |hits: &[Hit]| hits.iter().fold(0, |all, hit| all | hit.terms);
     let all = terms_of(best);

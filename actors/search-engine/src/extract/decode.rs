@@ -1,4 +1,5 @@
-//! From bytes to text: byte order marks, UTF-8, declared and guessed encodings; and what is no text.
+//! From bytes to text: byte order marks, UTF-8, declared and guessed encodings; and what is no
+//! text.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -7,7 +8,7 @@ use crate::walk::PROBE_BYTES;
 
 /// A text and how it was encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decoded {
+pub struct DecodedText {
     /// The text, without a byte order mark.
     pub text: String,
     /// Name of the encoding as in the WHATWG encoding standard.
@@ -60,7 +61,7 @@ pub fn is_binary(start: &[u8]) -> bool {
 /// Order: byte order mark, UTF-8, UTF-16 without a mark, the encoding an HTML page declares, UTF-8
 /// with a few damaged places, and last a guess from the content.
 #[must_use]
-pub fn decode(bytes: Vec<u8>, format: Format) -> Option<Decoded> {
+pub fn decode(bytes: Vec<u8>, format: Format) -> Option<DecodedText> {
     if let Some((encoding, mark)) = Encoding::for_bom(&bytes) {
         return Some(convert(&bytes[mark..], encoding));
     }
@@ -71,7 +72,7 @@ pub fn decode(bytes: Vec<u8>, format: Format) -> Option<Decoded> {
         return Some(convert(&bytes, encoding));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Some(Decoded {
+        Ok(text) => Some(DecodedText {
             text,
             encoding: UTF_8.name(),
             same_offsets: true,
@@ -84,9 +85,9 @@ pub fn decode(bytes: Vec<u8>, format: Format) -> Option<Decoded> {
     }
 }
 
-fn convert(bytes: &[u8], encoding: &'static Encoding) -> Decoded {
+fn convert(bytes: &[u8], encoding: &'static Encoding) -> DecodedText {
     let (text, _) = encoding.decode_without_bom_handling(bytes);
-    Decoded {
+    DecodedText {
         text: text.into_owned(),
         encoding: encoding.name(),
         same_offsets: false,

@@ -1,4 +1,5 @@
-//! How a source's files become documents: as plain files, as notes, or by a reader of their format in a child process.
+//! How a source's files become documents: as plain files, as notes, or by a reader of their format
+//! in a child process.
 
 use std::sync::Arc;
 
@@ -7,16 +8,17 @@ use search_formats_engine::{Format as Packed, Readers, Refusal, Text};
 use search_sources_core::notes::{Dialect, Link};
 
 use super::links::Links;
-use super::{Decoded, Format, decode, extract, is_binary, title_or_name};
+use super::{DecodedText, Format, decode, extract, is_binary, title_or_name};
 use crate::texts::TextStore;
-use crate::walk::{RootFolder, SkipReason};
+use crate::walk::{RootDirectory, SkipReason};
 
 /// What a source's files are read with.
 #[derive(Debug, Clone, Default)]
 pub struct Extraction {
     /// Whose notes they are, if they are notes.
     pub notes: Option<Dialect>,
-    /// Readers of PDF, office documents, books, mail and notebooks; without them such files count as binary or text.
+    /// Readers of PDF, office documents, books, mail and notebooks; without them such files count
+    /// as binary or text.
     pub packed: Option<PackedFormats>,
 }
 
@@ -31,7 +33,7 @@ pub struct PackedFormats {
 
 /// The dialect of a folder of notes.
 #[must_use]
-pub fn notes_dialect(root: &RootFolder) -> Dialect {
+pub fn notes_dialect(root: &RootDirectory) -> Dialect {
     let entries = std::fs::read_dir(root.path()).into_iter().flatten();
     let names: Vec<String> = entries
         .flatten()
@@ -118,7 +120,8 @@ fn packed_document(key: &str, text: Text, mtime_ns: i64) -> ExtractedDocument {
     }
 }
 
-/// A page of notes: aliases are searched like headings, references to blocks of other pages stay as they are written.
+/// A page of notes: aliases are searched like headings, references to blocks of other pages stay as
+/// they are written.
 fn note(
     dialect: Dialect,
     key: &str,
@@ -128,7 +131,7 @@ fn note(
     if !dialect.is_note(key) {
         return Err(SkipReason::NoNote);
     }
-    let Decoded { text, .. } = decode(bytes, Format::Markdown).ok_or(SkipReason::Binary)?;
+    let DecodedText { text, .. } = decode(bytes, Format::Markdown).ok_or(SkipReason::Binary)?;
     if text.trim_start().is_empty() {
         return Err(SkipReason::Empty);
     }

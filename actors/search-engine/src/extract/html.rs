@@ -11,12 +11,12 @@ use memchr::memmem;
 
 use super::html_tokens::{Token, Tokens, attribute};
 use super::links::Links;
-use super::{Parts, fold_line};
+use super::parts::{TextParts, fold_line};
 
 /// More keywords than this are search-engine bait.
 const MAX_KEYWORDS: usize = 32;
 
-pub(super) fn parts(page: &str) -> Parts {
+pub(super) fn parts(page: &str) -> TextParts {
     let mut reader = Reader::default();
     reader.body.reserve(page.len() / 3);
     for token in Tokens::new(page) {
@@ -202,7 +202,7 @@ impl Reader {
         }
     }
 
-    fn finish(self) -> Parts {
+    fn finish(self) -> TextParts {
         let mut headings = self.headings;
         let mut title = self.title.trim().to_owned();
         if title.is_empty() {
@@ -215,7 +215,7 @@ impl Reader {
             }
         }
         let headings = headings.into_iter().map(|(_, heading)| heading).collect();
-        Parts {
+        TextParts {
             title,
             headings,
             tags: self.keywords,

@@ -1,4 +1,5 @@
-//! What a text links to, by name: pages of notes and of wikis, and files beside it. Links to the web name nothing here.
+//! What a text links to, by name: pages of notes and of wikis, and files beside it. Links to the
+//! web name nothing here.
 
 /// Links of a document that are looked at.
 const MAX_LINKS: usize = 64;
@@ -54,7 +55,8 @@ pub fn link_name(key: &str) -> Option<String> {
     links.into_names().pop()
 }
 
-/// The last part of a path without its extension; a file that stands for its folder has the folder's name.
+/// The last part of a path without its extension; a file that stands for its folder has the
+/// folder's name.
 fn name_of(path: &str) -> Option<&str> {
     let mut parts = path.rsplit('/').map(str::trim);
     let mut name = parts.next()?;

@@ -3,7 +3,8 @@
 use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::links::Links;
-use super::{Parts, fold_line, front_matter, html};
+use super::parts::{TextParts, fold_line};
+use super::{front_matter, html};
 
 const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_FOOTNOTES)
@@ -12,7 +13,7 @@ const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_HEADING_ATTRIBUTES)
     .union(Options::ENABLE_WIKILINKS);
 
-pub(super) fn parts(text: &str) -> Parts {
+pub(super) fn parts(text: &str) -> TextParts {
     let (front, markdown) = front_matter::split(text);
     let mut reader = Reader {
         body: String::with_capacity(markdown.len()),
@@ -34,7 +35,7 @@ pub(super) fn parts(text: &str) -> Parts {
         }
     }
     let headings = headings.into_iter().map(|(_, heading)| heading).collect();
-    Parts {
+    TextParts {
         title,
         headings,
         tags: front.tags,

@@ -14,18 +14,21 @@ mod html;
 mod html_tokens;
 mod links;
 mod markdown;
+mod parts;
 mod plain;
 
 use search_core::document::{ContentKind, ExtractedDocument};
 
 use crate::walk::SkipReason;
 
-pub use decode::{Decoded, decode, is_binary};
+pub use decode::{DecodedText, decode, is_binary};
 pub use extraction::{Extraction, PackedFormats, notes_dialect};
 pub use format::Format;
 pub(crate) use html::{fragment_text as html_fragment_text, main_range as html_main_range};
 pub use links::link_name;
 pub(crate) use markdown::fragment_text as markdown_fragment_text;
+use parts::TextParts;
+pub(crate) use parts::fold_line;
 
 /// The text of a whole page, as it is indexed.
 pub(crate) fn html_text(page: &str) -> String {
@@ -40,18 +43,6 @@ pub(crate) fn front_matter_end(text: &str) -> usize {
 /// Longest title in characters; longer ones are cut.
 const MAX_TITLE_CHARS: usize = 300;
 
-/// The parts a format finds in a text.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts {
-    /// Empty where the text names none.
-    pub(crate) title: String,
-    pub(crate) headings: Vec<String>,
-    pub(crate) tags: Vec<String>,
-    /// Names of what is linked to.
-    pub(crate) links: Vec<String>,
-    pub(crate) body: String,
-}
-
 /// Turns the content of a file into a document.
 ///
 /// `mtime_ns` is the file's modification time in nanoseconds since the Unix epoch. The title is
@@ -61,7 +52,7 @@ pub(crate) struct Parts {
 /// [`SkipReason::Binary`] for content that is not text, [`SkipReason::Empty`] for white space.
 pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocument, SkipReason> {
     let format = Format::of_key(key);
-    let Decoded { text, .. } = decode(bytes, format).ok_or(SkipReason::Binary)?;
+    let DecodedText { text, .. } = decode(bytes, format).ok_or(SkipReason::Binary)?;
     if text.trim_start().is_empty() {
         return Err(SkipReason::Empty);
     }
@@ -70,9 +61,9 @@ pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocu
         Format::Markdown => markdown::parts(&text),
         Format::Html => html::parts(&text),
         Format::Text => plain::parts(text),
-        Format::Code | Format::Data => Parts {
+        Format::Code | Format::Data => TextParts {
             body: text,
-            ..Parts::default()
+            ..TextParts::default()
         },
     };
     Ok(ExtractedDocument {
@@ -102,20 +93,4 @@ fn title_or_name(title: &str, key: &str) -> String {
     }
     let name = key.rsplit('/').next().unwrap_or(key);
     fold_line(name, MAX_TITLE_CHARS)
-}
-
-/// One line: white space and control characters become single spaces, at most `max_chars` long.
-pub(crate) fn fold_line(text: &str, max_chars: usize) -> String {
-    let mut line = String::with_capacity(text.len().min(max_chars));
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    for word in words.filter(|word| !word.is_empty()) {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    match line.char_indices().nth(max_chars) {
-        Some((end, _)) => line[..end].trim_end().to_owned(),
-        None => line,
-    }
 }

@@ -1,7 +1,7 @@
 //! Plain text and reStructuredText: headings are lines with a line of punctuation below them
 //! (docutils, "reStructuredText Markup Specification", Sections).
 
-use super::Parts;
+use super::parts::{TextParts, fold_line};
 
 /// Characters that adorn section titles in practice.
 const ADORNMENT: &[u8] = b"=-~^\"'`#*+.:_";
@@ -9,14 +9,14 @@ const ADORNMENT: &[u8] = b"=-~^\"'`#*+.:_";
 /// Shortest underline that counts; shorter ones occur in tables and lists.
 const MIN_UNDERLINE: usize = 3;
 
-pub(super) fn parts(text: String) -> Parts {
+pub(super) fn parts(text: String) -> TextParts {
     let mut headings = headings(&text);
     let title = if headings.is_empty() {
         String::new()
     } else {
         headings.remove(0)
     };
-    Parts {
+    TextParts {
         title,
         headings,
         tags: Vec::new(),
@@ -57,7 +57,7 @@ fn heading(line: &str, underline: usize) -> Option<String> {
     let wide = title.chars().count() > underline + 1;
     let adorned = is_underline(title.as_bytes()) && !title.as_bytes()[0].is_ascii_alphanumeric();
     let words = title.chars().any(char::is_alphanumeric) && !title.contains('|');
-    (!wide && !adorned && words).then(|| super::fold_line(title, 200))
+    (!wide && !adorned && words).then(|| fold_line(title, 200))
 }
 
 #[cfg(test)]

@@ -7,16 +7,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustc_hash::FxHashMap;
 use search_core::analysis::{Word, folded_line};
 use search_core::document::{ContentKind, ExtractedDocument};
 
-use super::arena::Arena;
 use super::documents::Documents;
-use super::postings::Posting;
+use super::gathered::PendingPostings;
 use super::record::{self, FileState};
 use super::run::{self, RunFile};
-use super::vocabulary::{TermId, Vocabulary};
+use super::vocabulary::Vocabulary;
 
 /// How often a word of a title counts, in BM25 and BM25F: title and text are one field, with the
 /// title three times, which is worth up to 0.01 nDCG@10 on prose and on code alike. What a piece of
@@ -38,90 +36,9 @@ const MAX_RUNS: usize = 32;
 /// Most bytes of records of a segment's documents, which stay in memory.
 const MAX_RECORD_BYTES: usize = 64 << 20;
 
-/// Posting lists of few documents a segment, by term.
-pub(super) type SparsePostings = FxHashMap<TermId, Posting>;
-
-/// Terms and posting lists that are still in memory.
-pub(super) struct Gathered {
-    pub(super) vocabulary: Vocabulary,
-    pub(super) lists: Lists,
-}
-
-/// Posting lists that are still in memory.
-#[derive(Default)]
-pub(super) struct Lists {
-    pub(super) arena: Arena,
-    /// Posting lists of the text and exact forms, by term number.
-    pub(super) postings: Vec<Posting>,
-    /// What BM25F counts on top: headings and tags.
-    pub(super) surplus: SparsePostings,
-    /// Terms of titles.
-    pub(super) title: SparsePostings,
-}
-
-impl Gathered {
-    fn new(vocabulary: Vocabulary) -> Self {
-        Self {
-            vocabulary,
-            lists: Lists::default(),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let lists = &self.lists;
-        let sparse = lists.surplus.capacity() + lists.title.capacity();
-        self.vocabulary.bytes()
-            + lists.arena.bytes()
-            + lists.postings.capacity() * size_of::<Posting>()
-            + sparse * (size_of::<Posting>() + 8)
-    }
-}
-
-impl Lists {
-    /// Counts the terms of a word `weight` times, its exact form once a document. There are `terms`
-    /// terms so far.
-    #[inline]
-    fn count(
-        &mut self,
-        terms: usize,
-        document: u32,
-        ids: &[TermId],
-        exact: Option<TermId>,
-        weight: u32,
-    ) {
-        if self.postings.len() < terms {
-            self.postings.resize(terms, Posting::default());
-        }
-        for &id in ids {
-            self.postings[id as usize].count(document, weight, &mut self.arena);
-        }
-        if let Some(id) = exact {
-            self.postings[id as usize].count_once(document, &mut self.arena);
-        }
-    }
-
-    fn count_surplus(&mut self, document: u32, ids: &[TermId], surplus: u32) {
-        for &id in ids {
-            self.surplus
-                .entry(id)
-                .or_default()
-                .count(document, surplus, &mut self.arena);
-        }
-    }
-
-    fn count_title(&mut self, document: u32, ids: &[TermId]) {
-        for &id in ids {
-            self.title
-                .entry(id)
-                .or_default()
-                .count(document, 1, &mut self.arena);
-        }
-    }
-}
-
 /// A segment in the making.
 pub(super) struct SegmentBuilder {
-    pub(super) gathered: Gathered,
+    pub(super) gathered: PendingPostings,
     pub(super) documents: Documents,
     /// Posting lists that were written to files, in the order of their documents.
     pub(super) runs: Vec<RunFile>,
@@ -132,7 +49,7 @@ impl SegmentBuilder {
     /// An empty builder that writes its runs to `folder`.
     pub(super) fn new(folder: &Path) -> Self {
         Self {
-            gathered: Gathered::new(Vocabulary::new()),
+            gathered: PendingPostings::new(Vocabulary::new()),
             documents: Documents::default(),
             runs: Vec::new(),
             folder: folder.to_owned(),
@@ -161,7 +78,7 @@ impl SegmentBuilder {
         self.runs.push(run::write(&self.gathered, path)?);
         // The next run has about as many words. The old one goes first: both are never held.
         let sizes = self.gathered.vocabulary.sizes();
-        self.gathered = Gathered::new(Vocabulary::new());
+        self.gathered = PendingPostings::new(Vocabulary::new());
         self.gathered.vocabulary = Vocabulary::sized(sizes);
         Ok(())
     }
@@ -199,7 +116,7 @@ impl SegmentBuilder {
 
 /// Counts the terms of one document.
 struct Count<'b> {
-    gathered: &'b mut Gathered,
+    gathered: &'b mut PendingPostings,
     document: u32,
     /// Number of terms so far, those of the title three times, without what BM25F counts on top.
     length: u32,
@@ -208,7 +125,7 @@ struct Count<'b> {
 impl Count<'_> {
     /// Counts the terms of a text `weight` times, of which BM25 leaves off `surplus`.
     fn text(&mut self, text: &str, weight: u32, surplus: u32) {
-        let Gathered { vocabulary, lists } = &mut *self.gathered;
+        let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         vocabulary.for_each_word(text, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
             lists.count(vocabulary.len(), self.document, ids, exact, weight);
@@ -221,7 +138,7 @@ impl Count<'_> {
 
     /// Counts the terms of source code; names that are defined count more.
     fn code(&mut self, text: &str) {
-        let Gathered { vocabulary, lists } = &mut *self.gathered;
+        let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut defining_end = None;
         vocabulary.for_each_word(text, |vocabulary, word, list| {
             let is_defined = defining_end.is_some_and(|end| defines(text, end, word));
@@ -242,7 +159,7 @@ impl Count<'_> {
 
     /// Counts a title; returns its number of words.
     fn title(&mut self, title: &str) -> u32 {
-        let Gathered { vocabulary, lists } = &mut *self.gathered;
+        let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut words = 0;
         vocabulary.for_each_word(title, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);

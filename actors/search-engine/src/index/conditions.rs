@@ -1,9 +1,10 @@
 //! Which documents of a segment meet a query's condition, as sets.
 //!
-//! A phrase needs the text, so a condition gives two sets: the documents that may meet it, and those
-//! that do whatever the texts say. Where they differ, [`verify`](super::verify) reads the text.
+//! A phrase needs the text, so a condition gives two sets: the documents that may meet it, and
+//! those that do whatever the texts say. Where they differ, [`verify`](super::verify) reads the
+//! text.
 
-use search_core::query::{Condition, Truth};
+use search_core::query::{Condition, MatchState};
 use tantivy::DocId;
 
 use super::bitmap::Bitmap;
@@ -40,13 +41,13 @@ impl Bounds {
     }
 
     /// What is known of one document.
-    pub(super) fn truth(&self, document: DocId) -> Truth {
+    pub(super) fn truth(&self, document: DocId) -> MatchState {
         if !self.upper.contains(document) {
-            Truth::No
+            MatchState::No
         } else if self.lower().contains(document) {
-            Truth::Yes
+            MatchState::Yes
         } else {
-            Truth::Open
+            MatchState::Undecided
         }
     }
 
@@ -129,9 +130,9 @@ impl Matching {
     }
 
     /// What is known of a leaf for one document.
-    pub(super) fn truth(&self, leaf: &Condition, document: DocId) -> Truth {
+    pub(super) fn truth(&self, leaf: &Condition, document: DocId) -> MatchState {
         let known = self.leaves.iter().find(|(known, _)| known == leaf);
-        known.map_or(Truth::No, |(_, bounds)| bounds.truth(document))
+        known.map_or(MatchState::No, |(_, bounds)| bounds.truth(document))
     }
 
     /// The documents of a leaf that was asked for.
@@ -229,12 +230,13 @@ mod tests {
                 })
             }).expect("nothing fails");
             for document in 0..DOCUMENTS {
-                let open = condition.holds(&mut |leaf| -> Result<Truth, ()> { Ok(match leaf {
+                let open = condition.holds(&mut |leaf| -> Result<MatchState, ()> { Ok(match leaf {
                     Condition::Word(number) => has(0, *number, document).into(),
-                    Condition::Phrase(number) if has(1, *number, document) => Truth::Open,
-                    _ => Truth::No,
+                    Condition::Phrase(number) if has(1, *number, document) => MatchState::Undecided,
+                    _ => MatchState::No,
                 }) }).expect("nothing fails");
-                // A set cannot see that both sides of `x or not x` are the same text; nor can `holds`.
+                // A set cannot see that both sides of `x or not x` are the same text; nor can
+                // `holds`.
                 prop_assert_eq!(found.truth(document), open, "{:?} {}", condition, document);
             }
         }

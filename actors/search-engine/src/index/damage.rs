@@ -1,8 +1,9 @@
 //! Damaged files of an index: found by the checksum that ends each of them, and done without.
 //!
-//! tantivy ends every file of a segment with a checksum of its content and looks at it only when asked. A segment with a
-//! damaged file is taken out of the list of segments; its documents are then not indexed, and the next comparison with
-//! the source indexes them again. The other segments stay searchable meanwhile.
+//! tantivy ends every file of a segment with a checksum of its content and looks at it only when
+//! asked. A segment with a damaged file is taken out of the list of segments; its documents are
+//! then not indexed, and the next comparison with the source indexes them again. The other segments
+//! stay searchable meanwhile.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,10 +14,7 @@ use serde::Deserialize;
 use tantivy::index::SegmentId;
 
 use super::error::IndexError;
-use super::files;
-use super::options::Opened;
 use super::snapshot::IndexSnapshot;
-use super::source_index::SourceIndex;
 use crate::lack::is_of_machine;
 
 /// The list of segments.
@@ -35,7 +33,7 @@ const TAIL_NUMBER: u32 = 1337;
 const MAX_CHECKSUM_BYTES: u64 = 50_000;
 
 /// Bytes read at once.
-const PIECE_BYTES: usize = 256 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// A segment with a file that does not hold what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +55,13 @@ impl std::fmt::Display for Damage {
 }
 
 /// A segment whose files are looked at.
-struct Suspect {
-    name: String,
-    deletion: Option<u64>,
-    documents: u64,
+pub(super) struct CheckedSegment {
+    pub(super) name: String,
+    pub(super) deletion: Option<u64>,
+    pub(super) documents: u64,
 }
 
-impl Suspect {
+impl CheckedSegment {
     fn files(&self) -> impl Iterator<Item = String> {
         let kinds = KINDS.iter().map(|kind| format!("{}.{kind}", self.name));
         let deleted = self.deletion;
@@ -102,8 +100,9 @@ struct Checksum {
     crc: u32,
 }
 
-/// What is wrong with the content of a file, if anything. It is read through a small buffer: what is only checked does
-/// not stay in memory, and a sector that cannot be read is an error, not the end of the process.
+/// What is wrong with the content of a file, if anything. It is read through a small buffer: what
+/// is only checked does not stay in memory, and a sector that cannot be read is an error, not the
+/// end of the process.
 fn fault_of(path: &Path) -> io::Result<Option<String>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -131,7 +130,7 @@ fn fault_of(path: &Path) -> io::Result<Option<String>> {
     file.seek(SeekFrom::Start(0))?;
     let mut content = file.take(body);
     let mut found = flate2::Crc::new();
-    let mut piece = vec![0; PIECE_BYTES];
+    let mut piece = vec![0; CHUNK_BYTES];
     loop {
         match content.read(&mut piece) {
             Ok(0) => break,
@@ -146,49 +145,14 @@ fn fault_of(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-impl SourceIndex {
-    /// Reads every file of the index and gives the segments whose files are not what was written. Ends early, with what
-    /// was found so far, when `goes_on` says no.
-    ///
-    /// # Errors
-    /// The machine does not let the files be read, which says nothing about them.
-    pub fn damage(&self, goes_on: impl Fn() -> bool) -> Result<Vec<Damage>, IndexError> {
-        let metas = self.index.searchable_segment_metas()?;
-        let suspects = metas.iter().map(|meta| Suspect {
-            name: meta.id().uuid_string(),
-            deletion: meta.delete_opstamp(),
-            documents: u64::from(meta.num_docs()),
-        });
-        let suspects = suspects.take_while(|_| goes_on());
-        damage_of(&self.path, suspects, false)
-    }
-
-    /// The index without the damaged segments. Their documents are not indexed any more.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
-    pub fn without(self, damage: &[Damage]) -> Result<(Self, Opened), IndexError> {
-        let (path, options) = (self.path.clone(), self.options);
-        // Its writer holds the lock.
-        drop(self);
-        let lock = files::writer_lock(&path)?;
-        let folder = |source| IndexError::Folder {
-            path: path.clone(),
-            source,
-        };
-        unlist(&path, damage).map_err(folder)?;
-        drop(lock);
-        Self::open(&path, options)
-    }
-}
-
 impl IndexSnapshot {
-    /// The segments of this state whose files are damaged; files that were merged away meanwhile are passed over.
+    /// The segments of this state whose files are damaged; files that were merged away meanwhile
+    /// are passed over.
     ///
     /// # Errors
-    /// As [`SourceIndex::damage`].
+    /// As [`SourceIndex::damage`](super::SourceIndex::damage).
     pub fn damage(&self) -> Result<Vec<Damage>, IndexError> {
-        let suspects = self.segments().iter().map(|view| Suspect {
+        let suspects = self.segments().iter().map(|view| CheckedSegment {
             name: view.reader.segment_id().uuid_string(),
             deletion: view.reader.delete_opstamp(),
             documents: u64::from(view.reader.num_docs()),
@@ -197,9 +161,9 @@ impl IndexSnapshot {
     }
 }
 
-fn damage_of(
+pub(super) fn damage_of(
     folder: &Path,
-    suspects: impl Iterator<Item = Suspect>,
+    suspects: impl Iterator<Item = CheckedSegment>,
     may_be_gone: bool,
 ) -> Result<Vec<Damage>, IndexError> {
     let mut found = Vec::new();
@@ -213,8 +177,8 @@ fn damage_of(
     Ok(found)
 }
 
-/// Takes the damaged segments of an index that cannot be opened out of its list. Gives what was wrong; nothing where no
-/// file is damaged, or nothing would be left. The writer's lock is held.
+/// Takes the damaged segments of an index that cannot be opened out of its list. Gives what was
+/// wrong; nothing where no file is damaged, or nothing would be left. The writer's lock is held.
 pub(super) fn unlist_damaged(folder: &Path) -> io::Result<Vec<Damage>> {
     let Some(list) = read_list(folder)? else {
         return Ok(Vec::new());
@@ -227,7 +191,7 @@ pub(super) fn unlist_damaged(folder: &Path) -> io::Result<Vec<Damage>> {
         };
         let deletes = &segment["deletes"];
         let deleted = deletes["num_deleted_docs"].as_u64().unwrap_or(0);
-        let suspect = Suspect {
+        let suspect = CheckedSegment {
             name,
             deletion: deletes["opstamp"].as_u64(),
             documents: segment["max_doc"]
@@ -261,7 +225,7 @@ fn name_of(segment: &serde_json::Value) -> Option<String> {
 }
 
 /// Takes segments out of the list. Their files are removed with the next commit.
-fn unlist(folder: &Path, damage: &[Damage]) -> io::Result<()> {
+pub(super) fn unlist(folder: &Path, damage: &[Damage]) -> io::Result<()> {
     let gone: BTreeSet<&str> = damage.iter().map(|one| one.segment.as_str()).collect();
     let Some(mut list) = read_list(folder)? else {
         return Err(io::ErrorKind::InvalidData.into());

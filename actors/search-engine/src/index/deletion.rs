@@ -1,8 +1,9 @@
-//! Deleting documents from the segments that were written before the deletion, and from no later one.
+//! Deleting documents from the segments that were written before the deletion, and from no later
+//! one.
 //!
-//! tantivy applies a deletion to every segment that has not seen it yet. A segment of ours is handed
-//! over complete, so it may be shown deletions that came before its documents did; the ledger tells
-//! which came first.
+//! tantivy applies a deletion to every segment that has not seen it yet. A segment of ours is
+//! handed over complete, so it may be shown deletions that came before its documents did; the
+//! ledger tells which came first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

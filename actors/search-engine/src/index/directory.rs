@@ -33,7 +33,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// How the last process left the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LeftBehind {
+pub(super) enum PreviousState {
     /// Everything was synced.
     Synced,
     /// Not everything was synced, but the machine has run on since: nothing is lost.
@@ -46,42 +46,43 @@ pub(super) enum LeftBehind {
 #[derive(Debug, Clone)]
 pub(super) struct DeferredDirectory {
     maps: MmapDirectory,
-    shared: Arc<Shared>,
+    state: Arc<SyncState>,
 }
 
+/// What has been written and not synced.
 #[derive(Debug)]
-struct Shared {
+struct SyncState {
     root: PathBuf,
     /// Files written since the last sync, relative to the root.
-    unsynced: Mutex<Unsynced>,
+    unsynced: Mutex<UnsyncedFiles>,
     temporary: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Unsynced {
+struct UnsyncedFiles {
     files: BTreeSet<PathBuf>,
     marked: bool,
 }
 
 impl DeferredDirectory {
     /// Opens the folder `root`, which exists.
-    pub(super) fn open(root: &Path) -> Result<(Self, LeftBehind), OpenReadError> {
+    pub(super) fn open(root: &Path) -> Result<(Self, PreviousState), OpenReadError> {
         let failed = |error: io::Error| OpenReadError::wrap_io_error(error, root.to_owned());
         let maps = MmapDirectory::open(root).map_err(|error| failed(cause(error)))?;
-        let left = left_behind(&root.join(MARKER)).map_err(failed)?;
-        let mut unsynced = Unsynced::default();
-        if left != LeftBehind::Synced {
+        let left = stale_files(&root.join(MARKER)).map_err(failed)?;
+        let mut unsynced = UnsyncedFiles::default();
+        if left != PreviousState::Synced {
             unsynced.marked = true;
             unsynced.files = files_of(root).map_err(failed)?;
         }
-        let shared = Shared {
+        let state = SyncState {
             root: root.to_owned(),
             unsynced: Mutex::new(unsynced),
             temporary: AtomicU64::new(0),
         };
         let directory = Self {
             maps,
-            shared: Arc::new(shared),
+            state: Arc::new(state),
         };
         Ok((directory, left))
     }
@@ -89,41 +90,41 @@ impl DeferredDirectory {
     /// Makes everything written so far durable. Returns the number of files synced.
     pub(super) fn sync(&self) -> io::Result<usize> {
         let files = {
-            let mut unsynced = self.shared.unsynced.lock();
+            let mut unsynced = self.state.unsynced.lock();
             if !unsynced.marked {
                 return Ok(0);
             }
             std::mem::take(&mut unsynced.files)
         };
         let synced = self.sync_files(&files);
-        let mut unsynced = self.shared.unsynced.lock();
+        let mut unsynced = self.state.unsynced.lock();
         if synced.is_err() {
             unsynced.files.extend(files);
         } else if unsynced.files.is_empty() {
             unsynced.marked = false;
-            fs::remove_file(self.shared.root.join(MARKER))?;
+            fs::remove_file(self.state.root.join(MARKER))?;
         }
         synced
     }
 
     fn sync_files(&self, files: &BTreeSet<PathBuf>) -> io::Result<usize> {
         for file in files {
-            match File::open(self.shared.root.join(file)) {
+            match File::open(self.state.root.join(file)) {
                 Ok(file) => file.sync_data()?,
                 // Merged away in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        File::open(&self.shared.root)?.sync_all()?;
+        File::open(&self.state.root)?.sync_all()?;
         Ok(files.len())
     }
 
     /// Remembers that `file` was written. The marker is on the disk before any such file is.
     fn remember(&self, file: &Path) -> io::Result<()> {
-        let mut unsynced = self.shared.unsynced.lock();
+        let mut unsynced = self.state.unsynced.lock();
         if !unsynced.marked {
-            let mut marker = File::create(self.shared.root.join(MARKER))?;
+            let mut marker = File::create(self.state.root.join(MARKER))?;
             marker.write_all(boot_id().unwrap_or_default().as_bytes())?;
             unsynced.marked = true;
         }
@@ -147,12 +148,14 @@ fn boot_id() -> Option<String> {
     fs::read_to_string(BOOT_ID).ok()
 }
 
-fn left_behind(marker: &Path) -> io::Result<LeftBehind> {
+fn stale_files(marker: &Path) -> io::Result<PreviousState> {
     match fs::read_to_string(marker) {
-        Ok(boot) if !boot.is_empty() && boot_id().as_ref() == Some(&boot) => Ok(LeftBehind::Cached),
-        Ok(_) => Ok(LeftBehind::Doubtful),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(LeftBehind::Synced),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(LeftBehind::Doubtful),
+        Ok(boot) if !boot.is_empty() && boot_id().as_ref() == Some(&boot) => {
+            Ok(PreviousState::Cached)
+        }
+        Ok(_) => Ok(PreviousState::Doubtful),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(PreviousState::Synced),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(PreviousState::Doubtful),
         Err(error) => Err(error),
     }
 }
@@ -170,17 +173,17 @@ fn files_of(root: &Path) -> io::Result<BTreeSet<PathBuf>> {
 
 /// A file read piece by piece. Posting lists and records are read from all over large files; a map
 /// would make every page around them count as this process's memory.
-struct PieceReader {
+struct ChunkReader {
     file: File,
     length: usize,
     /// Long pieces read lately, by where they start.
-    recent: quick_cache::sync::Cache<usize, OwnedBytes, PieceWeight>,
+    recent: quick_cache::sync::Cache<usize, OwnedBytes, ChunkWeight>,
 }
 
 #[derive(Clone)]
-struct PieceWeight;
+struct ChunkWeight;
 
-impl quick_cache::Weighter<usize, OwnedBytes> for PieceWeight {
+impl quick_cache::Weighter<usize, OwnedBytes> for ChunkWeight {
     fn weight(&self, _: &usize, piece: &OwnedBytes) -> u64 {
         piece.len() as u64
     }
@@ -193,9 +196,9 @@ const RECENT_BYTES: u64 = 4 << 20;
 const SMALL_FILE: usize = 1 << 20;
 
 /// Shorter pieces are as quickly read as found.
-const LONG_PIECE: usize = 8 << 10;
+const LONG_CHUNK: usize = 8 << 10;
 
-impl PieceReader {
+impl ChunkReader {
     /// Opens a file; `None` when it is so small that it is better mapped.
     fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = File::open(path)?;
@@ -203,7 +206,7 @@ impl PieceReader {
         if length < SMALL_FILE {
             return Ok(None);
         }
-        let recent = quick_cache::sync::Cache::with_weighter(128, RECENT_BYTES, PieceWeight);
+        let recent = quick_cache::sync::Cache::with_weighter(128, RECENT_BYTES, ChunkWeight);
         Ok(Some(Self {
             file,
             length,
@@ -224,23 +227,23 @@ impl PieceReader {
     }
 }
 
-impl std::fmt::Debug for PieceReader {
+impl std::fmt::Debug for ChunkReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PieceReader")
+        f.debug_struct("ChunkReader")
             .field("length", &self.length)
             .finish_non_exhaustive()
     }
 }
 
-impl HasLen for PieceReader {
+impl HasLen for ChunkReader {
     fn len(&self) -> usize {
         self.length
     }
 }
 
-impl FileHandle for PieceReader {
+impl FileHandle for ChunkReader {
     fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        if range.len() < LONG_PIECE {
+        if range.len() < LONG_CHUNK {
             return self.read(range);
         }
         if let Some(piece) = self.recent.get(&range.start)
@@ -285,14 +288,14 @@ impl Directory for DeferredDirectory {
             io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
             _ => OpenReadError::wrap_io_error(error, path.to_owned()),
         };
-        match PieceReader::open(&self.shared.root.join(path)).map_err(failed)? {
+        match ChunkReader::open(&self.state.root.join(path)).map_err(failed)? {
             Some(reader) => Ok(Arc::new(reader)),
             None => self.maps.get_file_handle(path),
         }
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        self.shared.unsynced.lock().files.remove(path);
+        self.state.unsynced.lock().files.remove(path);
         self.maps.delete(path)
     }
 
@@ -303,7 +306,7 @@ impl Directory for DeferredDirectory {
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
         let failed = |error| OpenWriteError::wrap_io_error(error, path.to_owned());
         self.remember(path).map_err(failed)?;
-        let full = self.shared.root.join(path);
+        let full = self.state.root.join(path);
         let mut options = OpenOptions::new();
         let file = options
             .write(true)
@@ -325,10 +328,10 @@ impl Directory for DeferredDirectory {
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         self.remember(path)?;
-        let number = self.shared.temporary.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.shared.root.join(format!(".new-{number}"));
+        let number = self.state.temporary.fetch_add(1, Ordering::Relaxed);
+        let temporary = self.state.root.join(format!(".new-{number}"));
         fs::write(&temporary, data)?;
-        fs::rename(&temporary, self.shared.root.join(path))
+        fs::rename(&temporary, self.state.root.join(path))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -350,9 +353,9 @@ mod tests {
 
     use tantivy::directory::{Directory, TerminatingWrite};
 
-    use super::{DeferredDirectory, LeftBehind, MARKER};
+    use super::{DeferredDirectory, MARKER, PreviousState};
 
-    fn open(root: &Path) -> (DeferredDirectory, LeftBehind) {
+    fn open(root: &Path) -> (DeferredDirectory, PreviousState) {
         DeferredDirectory::open(root).expect("the folder opens")
     }
 
@@ -360,7 +363,7 @@ mod tests {
     fn the_marker_stands_from_the_first_write_to_the_sync() {
         let folder = tempfile::tempdir().expect("a folder");
         let (directory, left) = open(folder.path());
-        assert_eq!(left, LeftBehind::Synced);
+        assert_eq!(left, PreviousState::Synced);
         directory
             .open_write(Path::new("a"))
             .expect("opens")
@@ -369,18 +372,18 @@ mod tests {
         directory
             .atomic_write(Path::new("b"), b"text")
             .expect("writes");
-        assert_eq!(open(folder.path()).1, LeftBehind::Cached);
+        assert_eq!(open(folder.path()).1, PreviousState::Cached);
         assert_eq!(directory.sync().expect("syncs"), 2);
         assert_eq!(directory.sync().expect("syncs"), 0);
-        assert_eq!(open(folder.path()).1, LeftBehind::Synced);
+        assert_eq!(open(folder.path()).1, PreviousState::Synced);
     }
 
     #[test]
     fn files_left_by_another_boot_are_doubtful() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join(MARKER), "another boot").expect("writes");
-        assert_eq!(open(folder.path()).1, LeftBehind::Doubtful);
+        assert_eq!(open(folder.path()).1, PreviousState::Doubtful);
         std::fs::write(folder.path().join(MARKER), [0xff, 0xfe]).expect("writes");
-        assert_eq!(open(folder.path()).1, LeftBehind::Doubtful);
+        assert_eq!(open(folder.path()).1, PreviousState::Doubtful);
     }
 }

@@ -58,7 +58,8 @@ pub(super) fn store_error(path: &Path, source: TantivyError) -> IndexError {
     }
 }
 
-/// Whether tantivy failed for a reason that says nothing about the files: a lack, a permission, a disk that is away.
+/// Whether tantivy failed for a reason that says nothing about the files: a lack, a permission, a
+/// disk that is away.
 pub(super) fn is_machines_fault(error: &TantivyError) -> bool {
     match error {
         // A thread could not be started.

@@ -7,10 +7,10 @@ use tantivy::{DocSet, TERMINATED, TantivyError};
 
 use super::cursor::{ExactScorer, TermPart};
 use super::error::IndexError;
-use super::lexical::{Outcome, Scoring, Terms};
+use super::lexical::{LexicalMatches, Scoring, Terms};
 use super::pool::Candidate;
 use super::rerank::Fusion;
-use super::search::Scope;
+use super::scope::Scope;
 use super::snapshot::{SegmentView, find_term};
 
 /// Explains the results of one search.
@@ -18,7 +18,7 @@ pub(super) struct Explainer<'e> {
     scope: &'e Scope<'e>,
     query: &'e ParsedQuery,
     function: RelevanceFunction,
-    outcome: &'e Outcome,
+    outcome: &'e LexicalMatches,
     terms: Terms<'e>,
 }
 
@@ -27,7 +27,7 @@ impl<'e> Explainer<'e> {
         scope: &'e Scope<'e>,
         query: &'e ParsedQuery,
         function: RelevanceFunction,
-        outcome: &'e Outcome,
+        outcome: &'e LexicalMatches,
     ) -> Result<Self, IndexError> {
         Ok(Self {
             scope,

@@ -1,9 +1,9 @@
 //! Statistics of the documents that are not deleted.
 //!
-//! A deleted document stays in the posting lists of its segment until a merge, and tantivy counts it until then: the
-//! same corpus would give other scores after changes. So what is counted here is what is alive: how many documents there
-//! are, how long they are together, and in how many of them a term occurs. All of it is a function of the corpus alone,
-//! whatever happened before.
+//! A deleted document stays in the posting lists of its segment until a merge, and tantivy counts
+//! it until then: the same corpus would give other scores after changes. So what is counted here is
+//! what is alive: how many documents there are, how long they are together, and in how many of them
+//! a term occurs. All of it is a function of the corpus alone, whatever happened before.
 
 use tantivy::SegmentReader;
 use tantivy::fieldnorm::FieldNormReader;
@@ -13,14 +13,14 @@ use super::bitmap::Bitmap;
 
 /// What counts of a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Living {
+pub(super) struct LiveStatistics {
     /// Documents.
     pub(super) documents: u64,
     /// Twice the sum of their lengths.
     pub(super) double_length: u64,
 }
 
-impl Living {
+impl LiveStatistics {
     pub(super) fn add(&mut self, other: Self) {
         self.documents += other.documents;
         self.double_length += other.double_length;
@@ -32,13 +32,14 @@ impl Living {
     }
 }
 
-/// Counts the documents of a segment that are not deleted. A length is known by its step alone (one byte a document): it
-/// counts as the middle of the step, so that the average is that of the exact lengths.
+/// Counts the documents of a segment that are not deleted. A length is known by its step alone (one
+/// byte a document): it counts as the middle of the step, so that the average is that of the exact
+/// lengths.
 pub(super) fn count(
     reader: &SegmentReader,
     text: Field,
     deleted: Option<&Bitmap>,
-) -> tantivy::Result<Living> {
+) -> tantivy::Result<LiveStatistics> {
     let norms = reader.get_fieldnorms_reader(text)?;
     let mut steps = [0_u64; 256];
     for document in 0..reader.max_doc() {
@@ -46,7 +47,7 @@ pub(super) fn count(
             steps[usize::from(norms.fieldnorm_id(document))] += 1;
         }
     }
-    let mut living = Living::default();
+    let mut living = LiveStatistics::default();
     for (step, &documents) in (0..=u8::MAX).zip(&steps) {
         living.documents += documents;
         living.double_length += documents * double_middle(step);

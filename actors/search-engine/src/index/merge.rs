@@ -1,8 +1,9 @@
-//! Merging all segments of an index into one.
+//! RunningMerge all segments of an index into one.
 //!
-//! tantivy merges segments of a like size while an index grows. What is left after a first indexing are a few large
-//! ones: each has its own dictionary, which a search looks into, and what was deleted from them still counts in the
-//! statistics. One merge when the source has become quiet takes both away.
+//! tantivy merges segments of a like size while an index grows. What is left after a first indexing
+//! are a few large ones: each has its own dictionary, which a search looks into, and what was
+//! deleted from them still counts in the statistics. One merge when the source has become quiet
+//! takes both away.
 
 use std::time::{Duration, Instant};
 
@@ -14,26 +15,26 @@ use super::error::{IndexError, store_error};
 use super::snapshot::IndexSnapshot;
 use super::source_index::{SourceIndex, merge_policy};
 
-/// One of so many documents has to lie outside of the largest segment, or be deleted, for a merge of all: so a document
-/// is written again at most about ten times, however an index grows.
+/// One of so many documents has to lie outside of the largest segment, or be deleted, for a merge
+/// of all: so a document is written again at most about ten times, however an index grows.
 const WORTH: u64 = 10;
 
 /// Time between two looks whether another merge has ended.
 const MERGE_PAUSE: Duration = Duration::from_millis(5);
 
 /// How long a merge of all segments waits for others to end.
-const MERGE_PATIENCE: Duration = Duration::from_secs(300);
+const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A merge that goes on in the background; it goes on when this is dropped, too.
-pub struct Merging(FutureResult<Option<SegmentMeta>>);
+pub struct RunningMerge(FutureResult<Option<SegmentMeta>>);
 
-impl std::fmt::Debug for Merging {
+impl std::fmt::Debug for RunningMerge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Merging").finish_non_exhaustive()
     }
 }
 
-impl Merging {
+impl RunningMerge {
     /// Waits for its end: seconds on a large index.
     ///
     /// # Errors
@@ -44,13 +45,14 @@ impl Merging {
 }
 
 impl SourceIndex {
-    /// Begins a merge of all segments in the background where it is worth its cost. Changes and commits go on meanwhile;
-    /// [`take_merged`](Self::take_merged) makes the result searchable. It fails, and costs nothing but its work, where a
-    /// merge that tantivy had begun by itself ends first and takes some of the segments.
+    /// Begins a merge of all segments in the background where it is worth its cost. Changes and
+    /// commits go on meanwhile; [`take_merged`](Self::take_merged) makes the result searchable. It
+    /// fails, and costs nothing but its work, where a merge that tantivy had begun by itself ends
+    /// first and takes some of the segments.
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn begin_merge(&mut self) -> Result<Option<Merging>, IndexError> {
+    pub fn begin_merge(&mut self) -> Result<Option<RunningMerge>, IndexError> {
         let metas = self.index.searchable_segment_metas();
         let metas = metas.map_err(|source| store_error(&self.path, source))?;
         let sizes: Vec<SegmentSize> = metas.iter().map(SegmentSize::of).collect();
@@ -58,7 +60,7 @@ impl SourceIndex {
             return Ok(None);
         }
         let ids: Vec<SegmentId> = metas.iter().map(SegmentMeta::id).collect();
-        Ok(Some(Merging(self.writer.merge(&ids))))
+        Ok(Some(RunningMerge(self.writer.merge(&ids))))
     }
 
     /// Makes the result of a merge searchable, and frees what it has replaced.
@@ -87,7 +89,7 @@ impl SourceIndex {
     }
 
     fn merge_all(&mut self) -> tantivy::Result<()> {
-        let deadline = Instant::now() + MERGE_PATIENCE;
+        let deadline = Instant::now() + MERGE_TIMEOUT;
         loop {
             let metas = self.index.searchable_segment_metas()?;
             if metas.len() < 2 && metas.iter().all(|meta| !meta.has_deletes()) {

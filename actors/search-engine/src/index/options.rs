@@ -27,7 +27,7 @@ pub enum Durability {
 
 /// How an index was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opened {
+pub enum OpenOutcome {
     /// There was none.
     Created,
     /// As it was left.

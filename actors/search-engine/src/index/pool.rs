@@ -111,8 +111,8 @@ impl Pool {
     }
 }
 
-/// Orders candidates of one score by source and key. They come in order of place, so keys are looked
-/// up only where a source's candidates lie in several segments.
+/// Orders candidates of one score by source and key. They come in order of place, so keys are
+/// looked up only where a source's candidates lie in several segments.
 fn order_ties(
     group: &mut [Candidate],
     key: &impl Fn(&Candidate) -> Result<String, IndexError>,

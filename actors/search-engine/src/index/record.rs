@@ -44,7 +44,7 @@ pub struct DocumentRecord {
 
 /// The record's form in the store.
 #[derive(Serialize, Deserialize)]
-struct Stored<'r> {
+struct StoredRecord<'r> {
     #[serde(borrow)]
     key: &'r str,
     #[serde(borrow)]
@@ -58,7 +58,7 @@ struct Stored<'r> {
 
 /// Encodes the record of a document.
 pub(super) fn encode(document: &ExtractedDocument, file: FileState) -> Vec<u8> {
-    let stored = Stored {
+    let stored = StoredRecord {
         key: &document.key,
         title: &document.title,
         tags: document.tags.iter().map(String::as_str).collect(),
@@ -71,7 +71,7 @@ pub(super) fn encode(document: &ExtractedDocument, file: FileState) -> Vec<u8> {
 
 /// Decodes a record; `None` when the bytes are damaged.
 pub(super) fn decode(bytes: &[u8]) -> Option<DocumentRecord> {
-    let stored: Stored<'_> = postcard::from_bytes(bytes).ok()?;
+    let stored: StoredRecord<'_> = postcard::from_bytes(bytes).ok()?;
     Some(DocumentRecord {
         key: stored.key.to_owned(),
         title: stored.title.to_owned(),

@@ -48,7 +48,7 @@ impl Nearness {
 
 /// A document in its new place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reranked {
+pub struct RerankedDocument {
     /// Which of the sources it is from.
     pub source: usize,
     /// Its key there.
@@ -74,12 +74,12 @@ pub trait Reranker: Send + Sync {
         terms: &[(&str, u32)],
         results: &[LexicalResult],
         finds_more: bool,
-    ) -> Option<Vec<Reranked>>;
+    ) -> Option<Vec<RerankedDocument>>;
 }
 
 /// A ranked document, and how it came to its place.
 #[derive(Debug, Clone)]
-pub(super) struct Placed {
+pub(super) struct RankedCandidate {
     pub(super) candidate: Candidate,
     pub(super) fusion: Option<Fusion>,
 }
@@ -96,8 +96,8 @@ pub(super) struct Fusion {
 }
 
 /// Candidates in lexical order, as they stand.
-pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<Placed> {
-    let placed = candidates.into_iter().map(|candidate| Placed {
+pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<RankedCandidate> {
+    let placed = candidates.into_iter().map(|candidate| RankedCandidate {
         candidate,
         fusion: None,
     });
@@ -105,15 +105,15 @@ pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<Placed> {
 }
 
 /// The candidates in their new order; those below [`RERANK_DEPTH`] follow as they were. Also gives
-/// the number of documents that were added, by source: `is_counted` tells of a document without a place among the
-/// candidates whether its words have led to it nevertheless.
+/// the number of documents that were added, by source: `is_counted` tells of a document without a
+/// place among the candidates whether its words have led to it nevertheless.
 pub(super) fn reranked(
     sources: &[IndexSnapshot],
     query: &ParsedQuery,
     reranker: &dyn Reranker,
     mut candidates: Vec<Candidate>,
     is_counted: &dyn Fn(&Candidate) -> bool,
-) -> Result<(Vec<Placed>, Vec<u64>), IndexError> {
+) -> Result<(Vec<RankedCandidate>, Vec<u64>), IndexError> {
     let mut added = vec![0; sources.len()];
     let rest = candidates.split_off(candidates.len().min(RERANK_DEPTH));
     let mut results = Vec::with_capacity(candidates.len());
@@ -149,7 +149,7 @@ pub(super) fn reranked(
         if lexical.is_none() && !is_counted(&candidate) {
             added[new.source] += 1;
         }
-        placed.push(Placed {
+        placed.push(RankedCandidate {
             candidate: Candidate {
                 score: new.score,
                 ..candidate
@@ -168,7 +168,10 @@ pub(super) fn reranked(
 }
 
 /// A document that no word led to.
-fn found_more(sources: &[IndexSnapshot], new: &Reranked) -> Result<Option<Candidate>, IndexError> {
+fn found_more(
+    sources: &[IndexSnapshot],
+    new: &RerankedDocument,
+) -> Result<Option<Candidate>, IndexError> {
     let Some(snapshot) = sources.get(new.source) else {
         return Ok(None);
     };
@@ -182,7 +185,7 @@ fn found_more(sources: &[IndexSnapshot], new: &Reranked) -> Result<Option<Candid
 }
 
 /// What was not looked at again follows with scores on the new scale, below all that was.
-fn append_rest(placed: &mut Vec<Placed>, rest: Vec<Candidate>) {
+fn append_rest(placed: &mut Vec<RankedCandidate>, rest: Vec<Candidate>) {
     let lowest = placed.last().map_or(1.0, |last| last.candidate.score);
     let highest = rest.first().map_or(1.0, |first| first.score);
     let seen: Vec<(u32, u32, u32)> = placed
@@ -201,7 +204,7 @@ fn append_rest(placed: &mut Vec<Placed>, rest: Vec<Candidate>) {
             continue;
         }
         let share = candidate.score / highest.max(f32::MIN_POSITIVE);
-        placed.push(Placed {
+        placed.push(RankedCandidate {
             candidate: Candidate {
                 score: lowest * share.min(1.0),
                 ..candidate

@@ -8,9 +8,10 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
-use super::builder::{Gathered, SparsePostings};
+use super::gathered::{PendingPostings, SparsePostings};
 use super::postings::{self, Posting};
-use super::vocabulary::{Namespace, TermId, Vocabulary};
+use super::term_id::{Namespace, TermId};
+use super::vocabulary::Vocabulary;
 
 /// How the names of run files start.
 pub(super) const PREFIX: &str = "run-";
@@ -49,7 +50,7 @@ impl Drop for RunFile {
 }
 
 /// Writes what is gathered as a run.
-pub(super) fn write(gathered: &Gathered, path: PathBuf) -> io::Result<RunFile> {
+pub(super) fn write(gathered: &PendingPostings, path: PathBuf) -> io::Result<RunFile> {
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(&path)?);
     let run = RunFile(path);
     let mut bytes = Vec::new();
@@ -129,7 +130,7 @@ impl Run for FileRun {
 
 /// A run that was never written to a file.
 pub(super) struct MemoryRun<'g> {
-    gathered: &'g Gathered,
+    gathered: &'g PendingPostings,
     sections: std::slice::Iter<'static, Section>,
     section: Section,
     terms: Vec<SortedTerm>,
@@ -138,7 +139,7 @@ pub(super) struct MemoryRun<'g> {
 }
 
 impl<'g> MemoryRun<'g> {
-    pub(super) fn new(gathered: &'g Gathered) -> Self {
+    pub(super) fn new(gathered: &'g PendingPostings) -> Self {
         Self {
             gathered,
             sections: SECTIONS.iter(),
@@ -179,7 +180,7 @@ impl Run for MemoryRun<'_> {
 /// A term with the start of its text, by which most comparisons end.
 type SortedTerm = (u128, TermId);
 
-fn posting(gathered: &Gathered, section: Section, id: TermId) -> Posting {
+fn posting(gathered: &PendingPostings, section: Section, id: TermId) -> Posting {
     match section {
         Section::Text | Section::Exact => gathered.lists.postings[id as usize],
         Section::Surplus => gathered.lists.surplus[&id],
@@ -188,7 +189,7 @@ fn posting(gathered: &Gathered, section: Section, id: TermId) -> Posting {
 }
 
 /// The terms of a section, by their bytes.
-fn sorted(gathered: &Gathered, section: Section) -> Vec<SortedTerm> {
+fn sorted(gathered: &PendingPostings, section: Section) -> Vec<SortedTerm> {
     let vocabulary = &gathered.vocabulary;
     let dense = |namespace| {
         let ids = 0..vocabulary.len() as TermId;

@@ -1,43 +1,25 @@
-//! Ranked search over the indexes of several sources with the statistics of all of them.
+//! RankedSearch search over the indexes of several sources with the statistics of all of them.
 
 use search_core::answer::Explanation;
-use search_core::query::{Condition, ParsedQuery, Truth};
+use search_core::query::{Condition, MatchState, ParsedQuery};
 use search_core::role::RelevanceFunction;
 
 use super::error::IndexError;
 use super::explain::Explainer;
-use super::lexical::{self, Outcome, Terms};
+use super::lexical::{self, LexicalMatches, Scoring, Terms};
 use super::pool::{Candidate, Pool};
 use super::record::DocumentRecord;
-use super::rerank::{Placed, RERANK_DEPTH, Reranker, reranked, unchanged};
+use super::rerank::{RERANK_DEPTH, RankedCandidate, Reranker, reranked, unchanged};
+use super::scope::Scope;
 use super::snapshot::IndexSnapshot;
 use super::title;
-use super::verify::{MAX_VERIFIED, TextSource, Verifier};
+use super::verify::{MAX_VERIFIED, Verifier};
 
 /// Most results one call gives.
 pub const MAX_LIMIT: usize = 1000;
 
 /// Most results one call skips.
 pub const MAX_SKIP: usize = 10_000;
-
-/// What is searched.
-#[derive(Clone, Copy)]
-pub struct Scope<'s> {
-    /// The sources.
-    pub snapshots: &'s [IndexSnapshot],
-    /// Their display names, for `source:`; empty where they have none.
-    pub names: &'s [&'s str],
-    /// Reads texts for phrases; without it their words alone decide.
-    pub texts: Option<&'s dyn TextSource>,
-    /// Ranks by concepts, for ServiceGraph; without it the order is that of BM25F.
-    pub reranker: Option<&'s dyn Reranker>,
-}
-
-impl Scope<'_> {
-    pub(super) fn name(&self, source: u32) -> Option<&str> {
-        self.names.get(source as usize).copied()
-    }
-}
 
 /// Which of the results are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -76,9 +58,10 @@ pub struct Hits {
     pub hits: Vec<Hit>,
     /// Words looked for that no source holds, as indices of the query's words.
     pub missing: Vec<usize>,
-    /// Documents that hold the words of a phrase but were not read for it: too many hold them.
+    /// Documents that hold the words of a said but were not read for it: too many hold them.
     pub unread: u64,
-    /// Phrases, and names with a number, that no document holds: what is given was found by the words of the query.
+    /// Phrases, and names with a number, that no document holds: what is given was found by the
+    /// words of the query.
     pub unheld: Vec<String>,
 }
 
@@ -142,15 +125,13 @@ pub fn search_in(
     let mut pool = Pool::new(wanted);
     let outcome = match function {
         RelevanceFunction::TitleScorer => title::search(scope, query, &mut pool)?,
-        RelevanceFunction::BM25 => {
-            lexical::search(scope, query, lexical::Scoring::Plain, &mut pool)?
-        }
+        RelevanceFunction::BM25 => lexical::search(scope, query, Scoring::Plain, &mut pool)?,
         // ServiceGraph ranks the lexical results again; without vectors it is lexical.
         RelevanceFunction::BM25F | RelevanceFunction::ServiceGraph => {
-            lexical::search(scope, query, lexical::Scoring::Weighted, &mut pool)?
+            lexical::search(scope, query, Scoring::Weighted, &mut pool)?
         }
     };
-    let mut ranked = Ranked {
+    let mut ranked = RankedSearch {
         scope,
         query,
         function,
@@ -181,16 +162,16 @@ fn reads_texts(query: &ParsedQuery) -> bool {
 }
 
 /// A search whose candidates are ranked.
-struct Ranked<'s> {
+struct RankedSearch<'s> {
     scope: &'s Scope<'s>,
     query: &'s ParsedQuery,
     function: RelevanceFunction,
     page: Page,
-    outcome: Outcome,
+    outcome: LexicalMatches,
     reranker: Option<&'s dyn Reranker>,
 }
 
-impl Ranked<'_> {
+impl RankedSearch<'_> {
     fn hits(&mut self, pool: Pool, wanted: usize) -> Result<Hits, IndexError> {
         let Page { skip, limit, .. } = self.page;
         let open: u64 = self.outcome.open.iter().sum();
@@ -208,7 +189,7 @@ impl Ranked<'_> {
                 unread = open.saturating_sub(read);
                 candidates = kept;
             }
-            let placed = self.second_look(candidates)?;
+            let placed = self.rerank(candidates)?;
             placed.into_iter().skip(skip).take(limit).collect()
         };
         let mut hits = Vec::with_capacity(placed.len());
@@ -232,8 +213,9 @@ impl Ranked<'_> {
             .record(candidate.segment, candidate.document)
     }
 
-    /// The candidates in the order of the reranker, if there is one. Adds what it found to the totals.
-    fn second_look(&mut self, candidates: Vec<Candidate>) -> Result<Vec<Placed>, IndexError> {
+    /// The candidates in the order of the reranker, if there is one. Adds what it found to the
+    /// totals.
+    fn rerank(&mut self, candidates: Vec<Candidate>) -> Result<Vec<RankedCandidate>, IndexError> {
         let Some(reranker) = self.reranker else {
             return Ok(unchanged(candidates));
         };
@@ -264,7 +246,7 @@ impl Ranked<'_> {
             .collect()
     }
 
-    fn hit(&self, placed: &Placed) -> Result<Hit, IndexError> {
+    fn hit(&self, placed: &RankedCandidate) -> Result<Hit, IndexError> {
         let fusion = placed.fusion.as_ref();
         Ok(Hit {
             source: placed.candidate.source as usize,
@@ -290,10 +272,10 @@ impl Ranked<'_> {
             let place = Terms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
             let matching = &self.outcome.matchings[place];
             match matching.whole.truth(candidate.document) {
-                Truth::Yes => kept.push(candidate),
-                Truth::No => {}
-                Truth::Open if verifier.is_spent(kept.len() >= wanted) => {}
-                Truth::Open => {
+                MatchState::Yes => kept.push(candidate),
+                MatchState::No => {}
+                MatchState::Undecided if verifier.is_spent(kept.len() >= wanted) => {}
+                MatchState::Undecided => {
                     read += 1;
                     let record = self.record(&candidate)?;
                     let mut known = |leaf: &Condition| Ok(matching.truth(leaf, candidate.document));
@@ -307,7 +289,7 @@ impl Ranked<'_> {
         Ok((kept, read))
     }
 
-    fn explain(&self, placed: &[Placed], hits: &mut [Hit]) -> Result<(), IndexError> {
+    fn explain(&self, placed: &[RankedCandidate], hits: &mut [Hit]) -> Result<(), IndexError> {
         if !self.page.explain {
             return Ok(());
         }

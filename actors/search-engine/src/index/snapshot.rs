@@ -9,7 +9,7 @@ use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyDocume
 
 use super::bitmap::Bitmap;
 use super::error::IndexError;
-use super::living::{self, Living};
+use super::living::{self, LiveStatistics};
 use super::record::{self, DocumentRecord};
 use super::schema::Fields;
 
@@ -25,9 +25,10 @@ const FREQUENT_SHARE: u32 = 32;
 /// The state of one source's index after a commit. Cheap to clone; holds the files it needs, so it
 /// stays valid while the index goes on changing.
 #[derive(Clone)]
-pub struct IndexSnapshot(Arc<Shared>);
+pub struct IndexSnapshot(Arc<CommittedState>);
 
-struct Shared {
+/// The index after one commit, and what searches have learnt about it.
+struct CommittedState {
     /// Where the index lies.
     folder: PathBuf,
     searcher: Searcher,
@@ -60,7 +61,7 @@ pub(super) struct SegmentView {
     /// Documents that are deleted, where there are any.
     pub(super) deleted: Option<Arc<Bitmap>>,
     /// What counts of it: the documents that are not deleted.
-    pub(super) living: Living,
+    pub(super) living: LiveStatistics,
 }
 
 impl std::fmt::Debug for IndexSnapshot {
@@ -107,7 +108,7 @@ impl IndexSnapshot {
             .collect::<tantivy::Result<_>>()?;
         let sets = quick_cache::sync::Cache::with_weighter(256, SETS_BYTES, BitmapWeight);
         let frequencies = quick_cache::sync::Cache::new(KEPT_FREQUENCIES);
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(CommittedState {
             folder: folder.to_owned(),
             frequencies,
             searcher,
@@ -279,8 +280,8 @@ impl IndexSnapshot {
 }
 
 impl IndexSnapshot {
-    /// In how many documents that count a term of the text occurs: in those that are not deleted. Counted once where
-    /// there are deletions, and known where there are none.
+    /// In how many documents that count a term of the text occurs: in those that are not deleted.
+    /// Counted once where there are deletions, and known where there are none.
     pub(super) fn living_frequency(
         &self,
         segment: u32,

@@ -16,10 +16,10 @@ use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Ta
 use super::builder::SegmentBuilder;
 use super::damage;
 use super::deletion::Ledger;
-use super::directory::{DeferredDirectory, LeftBehind};
+use super::directory::{DeferredDirectory, PreviousState};
 use super::error::{IndexError, is_machines_fault, store_error};
 use super::files;
-use super::options::{Durability, IndexOptions, Opened};
+use super::options::{Durability, IndexOptions, OpenOutcome};
 use super::record::FileState;
 use super::schema::{self, FORMAT, Fields};
 use super::segment;
@@ -72,11 +72,11 @@ impl std::fmt::Debug for SourceIndex {
 
 impl SourceIndex {
     /// Opens the index in the folder `path`, or makes an empty one. A damaged index, or one of
-    /// another format, is replaced by an empty one, and [`Opened::Rebuilt`] says so.
+    /// another format, is replaced by an empty one, and [`OpenOutcome::Rebuilt`] says so.
     ///
     /// # Errors
     /// The folder cannot be used, or another process holds the index.
-    pub fn open(path: &Path, options: IndexOptions) -> Result<(Self, Opened), IndexError> {
+    pub fn open(path: &Path, options: IndexOptions) -> Result<(Self, OpenOutcome), IndexError> {
         let folder = |source| IndexError::Folder {
             path: path.to_owned(),
             source,
@@ -84,24 +84,30 @@ impl SourceIndex {
         fs::create_dir_all(path).map_err(folder)?;
         let is_new = fs::read_dir(path).map_err(folder)?.next().is_none();
         if is_new {
-            return Ok((Self::create(path, options)?, Opened::Created));
+            return Ok((Self::create(path, options)?, OpenOutcome::Created));
         }
         match Self::open_existing(path, options) {
-            Ok(index) => Ok((index, Opened::Existing)),
-            Err(Refused::Error(error)) => Err(error),
-            Err(Refused::Unusable(reason)) => {
+            Ok(index) => Ok((index, OpenOutcome::Existing)),
+            Err(OpenFailure::Error(error)) => Err(error),
+            Err(OpenFailure::Unusable(reason)) => {
                 if let Some(repaired) = Self::repair(path, options)? {
                     return Ok(repaired);
                 }
                 let _lock = files::writer_lock(path)?;
                 files::clear(path).map_err(folder)?;
-                Ok((Self::create(path, options)?, Opened::Rebuilt { reason }))
+                Ok((
+                    Self::create(path, options)?,
+                    OpenOutcome::Rebuilt { reason },
+                ))
             }
         }
     }
 
     /// Opens an index without its damaged segments; `None` where that does not help.
-    fn repair(path: &Path, options: IndexOptions) -> Result<Option<(Self, Opened)>, IndexError> {
+    fn repair(
+        path: &Path,
+        options: IndexOptions,
+    ) -> Result<Option<(Self, OpenOutcome)>, IndexError> {
         let lock = files::writer_lock(path)?;
         let damaged = damage::unlist_damaged(path).map_err(|source| IndexError::Folder {
             path: path.to_owned(),
@@ -114,10 +120,10 @@ impl SourceIndex {
         match Self::open_existing(path, options) {
             Ok(index) => {
                 let reason = format!("{first}; segments left out: {}", damaged.len());
-                Ok(Some((index, Opened::Repaired { reason })))
+                Ok(Some((index, OpenOutcome::Repaired { reason })))
             }
-            Err(Refused::Error(error)) => Err(error),
-            Err(Refused::Unusable(_)) => Ok(None),
+            Err(OpenFailure::Error(error)) => Err(error),
+            Err(OpenFailure::Unusable(_)) => Ok(None),
         }
     }
 
@@ -134,10 +140,10 @@ impl SourceIndex {
         Self::start(path, options, directory, index, fields).map_err(store)
     }
 
-    fn open_existing(path: &Path, options: IndexOptions) -> Result<Self, Refused> {
+    fn open_existing(path: &Path, options: IndexOptions) -> Result<Self, OpenFailure> {
         let found = match fs::read_to_string(path.join(FORMAT_FILE)) {
             Err(error) if is_of_machine(&error) => {
-                return Err(Refused::Error(IndexError::Folder {
+                return Err(OpenFailure::Error(IndexError::Folder {
                     path: path.to_owned(),
                     source: error,
                 }));
@@ -145,36 +151,36 @@ impl SourceIndex {
             found => found.unwrap_or_default(),
         };
         if found.trim() != FORMAT.to_string() {
-            return Err(Refused::Unusable(format!(
+            return Err(OpenFailure::Unusable(format!(
                 "it has format {:?}, this version writes {FORMAT}",
                 found.trim()
             )));
         }
         let unusable = |error: TantivyError| match error {
             TantivyError::LockFailure(LockError::LockBusy, _) => {
-                Refused::Error(IndexError::Locked {
+                OpenFailure::Error(IndexError::Locked {
                     path: path.to_owned(),
                 })
             }
             // What the machine lacks for a moment must not cost an index.
-            error if is_machines_fault(&error) => Refused::Error(store_error(path, error)),
-            error => Refused::Unusable(format!("it is damaged ({error})")),
+            error if is_machines_fault(&error) => OpenFailure::Error(store_error(path, error)),
+            error => OpenFailure::Unusable(format!("it is damaged ({error})")),
         };
         let (directory, left) =
             DeferredDirectory::open(path).map_err(|error| unusable(error.into()))?;
         let index = Index::open(directory.clone()).map_err(unusable)?;
         let (schema, fields) = schema::schema();
         if index.schema() != schema || *index.settings() != schema::settings() {
-            return Err(Refused::Unusable("it has other fields".to_owned()));
+            return Err(OpenFailure::Unusable("it has other fields".to_owned()));
         }
-        if left == LeftBehind::Doubtful {
+        if left == PreviousState::Doubtful {
             let damaged = index.validate_checksum().map_err(unusable)?;
             if let Some(file) = damaged.iter().next() {
                 let reason = format!(
                     "file {} was damaged when the machine went down",
                     file.display()
                 );
-                return Err(Refused::Unusable(reason));
+                return Err(OpenFailure::Unusable(reason));
             }
         }
         // A damaged file may end in a panic where it is decoded.
@@ -185,12 +191,12 @@ impl SourceIndex {
             Ok(started) => started.map_err(unusable)?,
             Err(_) => {
                 let reason = "it is damaged (reading it panicked; the log has the place)";
-                return Err(Refused::Unusable(reason.to_owned()));
+                return Err(OpenFailure::Unusable(reason.to_owned()));
             }
         };
         let removed = files::remove_runs(path);
         removed.map_err(|source| {
-            Refused::Error(IndexError::Folder {
+            OpenFailure::Error(IndexError::Folder {
                 path: path.to_owned(),
                 source,
             })
@@ -375,7 +381,7 @@ impl SourceIndex {
 const STORE_CACHE_BLOCKS: usize = 16;
 
 /// Why an existing index was not opened.
-enum Refused {
+enum OpenFailure {
     /// It is fine, but cannot be had.
     Error(IndexError),
     /// It has to be built anew.

@@ -18,7 +18,8 @@ const TWO_TYPOS_LETTERS: usize = 8;
 const MAX_CANDIDATES: usize = 4_096;
 
 /// The most likely word meant by `folded`, which the sources do not hold: the fewest wrong letters
-/// (swapped neighbours are one), then the same first letter, then most documents, then the alphabet.
+/// (swapped neighbours are one), then the same first letter, then most documents, then the
+/// alphabet.
 ///
 /// # Errors
 /// An index cannot be read.

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use foldhash::fast::RandomState as FastHasher;
 
-use super::vocabulary::{Namespace, TermId, TermList};
+use super::term_id::{Namespace, TermId, TermList};
 
 /// An open hash table from keys of words to their terms.
 pub(super) struct WordTable {

@@ -8,9 +8,9 @@ use super::bitmap::Bitmap;
 use super::conditions::{Bounds, Matching};
 use super::error::IndexError;
 use super::leaves::{documents_with_prefix, filter_documents, title_documents};
-use super::lexical::{NO_WORD, Outcome};
+use super::lexical::{LexicalMatches, NO_WORD};
 use super::pool::{Candidate, Pool};
-use super::search::Scope;
+use super::scope::Scope;
 use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
 
 /// Base scores of the four ways to match; what is added within one stays below 1.
@@ -30,12 +30,12 @@ pub(super) fn search(
     scope: &Scope<'_>,
     query: &ParsedQuery,
     pool: &mut Pool,
-) -> Result<Outcome, IndexError> {
+) -> Result<LexicalMatches, IndexError> {
     let sources = scope.snapshots;
-    let mut outcome = Outcome {
+    let mut outcome = LexicalMatches {
         certain: vec![0; sources.len()],
         open: vec![0; sources.len()],
-        ..Outcome::default()
+        ..LexicalMatches::default()
     };
     for (source, snapshot) in sources.iter().enumerate() {
         for (segment, view) in snapshot.segments().iter().enumerate() {

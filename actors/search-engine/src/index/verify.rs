@@ -5,7 +5,7 @@
 //! [`ENOUGH_VERIFIED`] of them where these are enough for all results asked for. The bounds count
 //! work, not time, so the same search gives the same answer on any machine.
 
-use search_core::query::{Condition, Field, ParsedQuery, PhraseFinder, Truth};
+use search_core::query::{Condition, Field, MatchState, ParsedQuery, PhraseFinder};
 
 use super::error::IndexError;
 use super::pool::Candidate;
@@ -22,7 +22,8 @@ pub const MAX_VERIFIED_BYTES: usize = 24 << 20;
 
 /// Where the texts of documents come from.
 pub trait TextSource {
-    /// The text of a document of the numbered source as it was indexed; `None` when it cannot be read.
+    /// The text of a document of the numbered source as it was indexed; `None` when it cannot be
+    /// read.
     fn text(&self, source: usize, record: &DocumentRecord) -> Option<String>;
 }
 
@@ -77,7 +78,7 @@ impl<'v> Verifier<'v> {
         &mut self,
         candidate: &Candidate,
         record: &DocumentRecord,
-        known: &mut dyn FnMut(&Condition) -> Result<Truth, IndexError>,
+        known: &mut dyn FnMut(&Condition) -> Result<MatchState, IndexError>,
     ) -> Result<bool, IndexError> {
         let Some(condition) = self.query.condition() else {
             return Ok(true);
@@ -86,10 +87,10 @@ impl<'v> Verifier<'v> {
         let mut text: Option<Option<String>> = None;
         let truth = condition.holds(&mut |leaf| {
             Ok::<_, IndexError>(match (known(leaf)?, leaf) {
-                (Truth::Open, Condition::Phrase(phrase)) => self
+                (MatchState::Undecided, Condition::Phrase(phrase)) => self
                     .has_phrase(*phrase, candidate, record, &mut text)
                     .into(),
-                (Truth::Open, Condition::Filter(filter)) => {
+                (MatchState::Undecided, Condition::Filter(filter)) => {
                     let finder = self.title_finders[*filter].as_mut();
                     finder
                         .is_some_and(|finder| finder.is_in(&record.title))
@@ -98,7 +99,7 @@ impl<'v> Verifier<'v> {
                 (known, _) => known,
             })
         })?;
-        Ok(truth == Truth::Yes)
+        Ok(truth == MatchState::Yes)
     }
 
     fn has_phrase(

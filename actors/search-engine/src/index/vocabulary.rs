@@ -14,22 +14,7 @@ use search_core::analysis::{
 };
 
 use super::tables::{Terms, WordTable};
-
-/// Number of a term in the run that is built.
-pub(super) type TermId = u32;
-
-/// The field a term belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Namespace {
-    /// Stems, identifiers and their parts.
-    Text,
-    /// Exact forms.
-    Exact,
-}
-
-/// The terms of a raw word: one number, or a place in the table of lists.
-#[derive(Clone, Copy)]
-pub(super) struct TermList(pub(super) u32);
+use super::term_id::{Namespace, TermId, TermList};
 
 /// Marks a place in the table of lists.
 const IS_LIST: u32 = 1 << 31;
@@ -277,7 +262,7 @@ mod tests {
 
     use super::Vocabulary;
 
-    fn text(vocabulary: &Vocabulary, id: super::TermId) -> String {
+    fn text(vocabulary: &Vocabulary, id: crate::index::term_id::TermId) -> String {
         String::from_utf8(vocabulary.term(id).to_vec()).expect("terms are text")
     }
 

@@ -16,9 +16,9 @@ const MIN_DOCUMENTS: u32 = 2;
 const MAX_COUNTED: usize = 500_000;
 
 impl IndexSnapshot {
-    /// Words as people write them (folded, not cut to their stems) with the number of documents that
-    /// hold each: those of at least two documents, the most frequent first, at most `limit`. Looks at
-    /// the whole vocabulary.
+    /// Words as people write them (folded, not cut to their stems) with the number of documents
+    /// that hold each: those of at least two documents, the most frequent first, at most `limit`.
+    /// Looks at the whole vocabulary.
     ///
     /// # Errors
     /// The index cannot be read.

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::plan::{KnownFile, Plan, PlannedFile};
 use crate::extract::Extraction;
-use crate::walk::{FileBytes, RootFolder, SkipCounts, SkipReason, SkippedPath, WalkOptions};
+use crate::walk::{FileBytes, RootDirectory, SkipCounts, SkipReason, SkippedPath, WalkOptions};
 
 /// Documents that may wait between the two threads. With files of at most some megabytes this
 /// bounds memory; the average source file has 16 KiB.
@@ -41,19 +41,20 @@ pub trait IndexSink {
     fn delete(&mut self, key: &str) -> Result<(), Self::Error>;
 
     /// The content of an indexed file is the same, its time is not. An index that can note the new
-    /// time without the document answers [`Touch::Noted`]; otherwise the document is put again.
+    /// time without the document answers [`TimestampUpdate::Noted`]; otherwise the document is put
+    /// again.
     ///
     /// # Errors
     /// As [`IndexSink::put`].
-    fn touch(&mut self, key: &str, version: KnownFile) -> Result<Touch, Self::Error> {
+    fn touch(&mut self, key: &str, version: KnownFile) -> Result<TimestampUpdate, Self::Error> {
         let _ = (key, version);
-        Ok(Touch::PutAgain)
+        Ok(TimestampUpdate::PutAgain)
     }
 }
 
 /// What an index does with a file of the same content and another time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touch {
+pub enum TimestampUpdate {
     /// The new time is recorded.
     Noted,
     /// The document has to be put again.
@@ -140,7 +141,8 @@ pub enum SyncError<E> {
     /// The index cannot go on.
     #[error("the index cannot take documents: {0}")]
     Sink(E),
-    /// The machine lacked something for a moment: nothing is known of the file, and everything has to be compared again.
+    /// The machine lacked something for a moment: nothing is known of the file, and everything has
+    /// to be compared again.
     #[error(
         "the machine is short of descriptors, memory or threads (at {key:?}); nothing is taken from that, it is looked at again"
     )]
@@ -157,22 +159,22 @@ pub enum SyncError<E> {
 }
 
 /// What the reading side found in one file.
-struct Outcome {
+struct ReadFile {
     key: String,
     bytes: usize,
-    found: Result<Found, SkipReason>,
+    found: Result<ScannedFile, SkipReason>,
     was_known: bool,
 }
 
-struct Found {
+struct ScannedFile {
     document: ExtractedDocument,
     version: KnownFile,
-    kept: Kept,
+    kept: ReusablePart,
 }
 
 /// How much of what is indexed of a file still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum ReusablePart {
     /// The content has changed, or the file is new.
     Nothing,
     /// The content is the same, the time is not.
@@ -184,13 +186,13 @@ enum Kept {
 /// Carries out a plan. `on_progress` is called after every file.
 ///
 /// A file that has vanished or turned unreadable, binary or too large is removed from the index and
-/// counted; nothing a file holds can end the synchronisation. What cannot be read because the machine lacks something
-/// ends it: that says nothing about the file.
+/// counted; nothing a file holds can end the synchronisation. What cannot be read because the
+/// machine lacks something ends it: that says nothing about the file.
 ///
 /// # Errors
 /// [`SyncError`]; what was put before stays put.
 pub fn apply<S: IndexSink>(
-    root: &RootFolder,
+    root: &RootDirectory,
     mut plan: Plan,
     options: &SyncOptions,
     sink: &mut S,
@@ -240,7 +242,7 @@ struct Writer<'s, S, P> {
 impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
     fn one_thread(
         &mut self,
-        root: &RootFolder,
+        root: &RootDirectory,
         plan: Plan,
         options: &SyncOptions,
     ) -> Result<(), SyncError<S::Error>> {
@@ -255,7 +257,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
 
     fn two_threads(
         &mut self,
-        root: &RootFolder,
+        root: &RootDirectory,
         plan: Plan,
         options: &SyncOptions,
     ) -> Result<(), SyncError<S::Error>> {
@@ -281,7 +283,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
     )]
     fn drain(
         &mut self,
-        outcomes: Receiver<Outcome>,
+        outcomes: Receiver<ReadFile>,
         credit_back: Sender<usize>,
     ) -> Result<(), SyncError<S::Error>> {
         for outcome in outcomes {
@@ -294,7 +296,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
         Ok(())
     }
 
-    fn take(&mut self, outcome: Outcome) -> Result<(), SyncError<S::Error>> {
+    fn take(&mut self, outcome: ReadFile) -> Result<(), SyncError<S::Error>> {
         self.report.progress.done += 1;
         self.report.progress.bytes += outcome.bytes as u64;
         match outcome.found {
@@ -319,15 +321,17 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
         Ok(())
     }
 
-    fn put(&mut self, found: Found) -> Result<(), S::Error> {
+    fn put(&mut self, found: ScannedFile) -> Result<(), S::Error> {
         match found.kept {
-            Kept::Nothing => self.report.put += 1,
-            Kept::Content | Kept::Record => self.report.touched += 1,
+            ReusablePart::Nothing => self.report.put += 1,
+            ReusablePart::Content | ReusablePart::Record => self.report.touched += 1,
         }
         let is_noted = match found.kept {
-            Kept::Nothing => false,
-            Kept::Content => self.sink.touch(&found.document.key, found.version)? == Touch::Noted,
-            Kept::Record => true,
+            ReusablePart::Nothing => false,
+            ReusablePart::Content => {
+                self.sink.touch(&found.document.key, found.version)? == TimestampUpdate::Noted
+            }
+            ReusablePart::Record => true,
         };
         if is_noted {
             return Ok(());
@@ -338,10 +342,10 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
 
 /// The reading side: stops when nobody takes its outcomes any more.
 fn read_all(
-    root: &RootFolder,
+    root: &RootDirectory,
     plan: Plan,
     options: &SyncOptions,
-    sender: &Sender<Outcome>,
+    sender: &Sender<ReadFile>,
     credit: &Receiver<usize>,
 ) {
     let mut waiting = 0_usize;
@@ -364,14 +368,14 @@ fn read_all(
 }
 
 /// Reads and extracts one file.
-fn read(root: &RootFolder, file: PlannedFile, options: &SyncOptions) -> Outcome {
+fn read(root: &RootDirectory, file: PlannedFile, options: &SyncOptions) -> ReadFile {
     let was_known = file.known.is_some();
     let extraction = &options.extraction;
     let refuses = |beginning: &[u8]| extraction.refuses(&file.key, beginning);
     let read = root.read(&file.key, options.max_file_bytes, refuses);
     let bytes = read.as_ref().map_or(0, |read| read.bytes.len());
     let found = read.and_then(|read| found(&file, read, extraction));
-    Outcome {
+    ReadFile {
         key: file.key,
         bytes,
         found,
@@ -383,7 +387,7 @@ fn found(
     file: &PlannedFile,
     read: FileBytes,
     extraction: &Extraction,
-) -> Result<Found, SkipReason> {
+) -> Result<ScannedFile, SkipReason> {
     let hash = hash_of(&read.bytes);
     let mtime_ns = if is_racy(read.mtime_ns) {
         read.mtime_ns - 1
@@ -396,24 +400,25 @@ fn found(
         hash,
     };
     let document = extraction.document(&file.key, read.bytes, &hash, read.mtime_ns)?;
-    Ok(Found {
+    Ok(ScannedFile {
         document,
         version,
         kept: kept(file.known, read.size, read.mtime_ns, hash),
     })
 }
 
-/// A record whose file was racy when it was read holds once the file turns out to be the same. It is
-/// not written again: a restart alone would write documents. The price is one look at the file's hash in each comparison.
-fn kept(known: Option<KnownFile>, size: u64, mtime_ns: i64, hash: [u8; 16]) -> Kept {
+/// A record whose file was racy when it was read holds once the file turns out to be the same. It
+/// is not written again: a restart alone would write documents. The price is one look at the file's
+/// hash in each comparison.
+fn kept(known: Option<KnownFile>, size: u64, mtime_ns: i64, hash: [u8; 16]) -> ReusablePart {
     let Some(known) = known.filter(|known| known.hash == hash) else {
-        return Kept::Nothing;
+        return ReusablePart::Nothing;
     };
     let was_racy = known.mtime_ns == mtime_ns - 1;
     if known.size == size && (known.mtime_ns == mtime_ns || was_racy) {
-        return Kept::Record;
+        return ReusablePart::Record;
     }
-    Kept::Content
+    ReusablePart::Content
 }
 
 /// The first 16 bytes of the BLAKE3 hash.

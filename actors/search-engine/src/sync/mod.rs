@@ -13,6 +13,6 @@ mod apply;
 mod plan;
 
 pub use apply::{
-    CancelFlag, IndexSink, SyncError, SyncOptions, SyncProgress, SyncReport, Touch, apply,
+    CancelFlag, IndexSink, SyncError, SyncOptions, SyncProgress, SyncReport, TimestampUpdate, apply,
 };
-pub use plan::{KnownFile, Plan, PlannedFile, WalkedFolder, walk_all};
+pub use plan::{KnownFile, Plan, PlannedFile, WalkedDirectory, walk_all};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use crate::walk::{
-    FileFacts, RootFolder, SkipCounts, SkipReason, SkippedPath, WalkItem, WalkOptions,
+    FileFacts, RootDirectory, SkipCounts, SkipReason, SkippedPath, WalkItem, WalkOptions,
 };
 
 /// The version of a file that is indexed.
@@ -21,21 +21,22 @@ pub struct KnownFile {
 
 /// Everything one walk has met.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WalkedFolder {
+pub struct WalkedDirectory {
     /// Files to be indexed, in the order of the walk.
     pub files: Vec<FileFacts>,
     /// What was left out and why.
     pub skipped: Vec<SkippedPath>,
     /// Files the glob has kept out.
     pub filtered: u64,
-    /// Folders at which another file system is mounted, by their keys; empty for the root itself.
+    /// WatchedDirectories at which another file system is mounted, by their keys; empty for the
+    /// root itself.
     pub mounts: BTreeSet<String>,
 }
 
 /// Walks the whole folder.
 #[must_use]
-pub fn walk_all(root: &RootFolder, options: &WalkOptions) -> WalkedFolder {
-    let mut walked = WalkedFolder::default();
+pub fn walk_all(root: &RootDirectory, options: &WalkOptions) -> WalkedDirectory {
+    let mut walked = WalkedDirectory::default();
     let mut walk = root.walk(options);
     for item in walk.by_ref() {
         match item {
@@ -74,7 +75,8 @@ pub struct Plan {
     pub skipped: SkipCounts,
     /// The same, one by one.
     pub left_out: Vec<SkippedPath>,
-    /// Folders that were mounts and are none any more, with nothing in them: what is indexed of them stays.
+    /// WatchedDirectories that were mounts and are none any more, with nothing in them: what is
+    /// indexed of them stays.
     pub unmounted: Vec<String>,
 }
 
@@ -84,17 +86,18 @@ impl Plan {
     /// Files in a folder that could not be listed stay indexed: a server that does not answer for
     /// a moment must not empty an index.
     #[must_use]
-    pub fn compare(known: FxHashMap<String, KnownFile>, walked: WalkedFolder) -> Self {
+    pub fn compare(known: FxHashMap<String, KnownFile>, walked: WalkedDirectory) -> Self {
         Self::compare_mounted(known, walked, &BTreeSet::new())
     }
 
     /// As [`compare`](Self::compare), where `mounts` were the mounts of the folder before.
     ///
-    /// An unmounted file system leaves an empty folder behind, or none. Its files exist still, so they stay indexed, too.
+    /// An unmounted file system leaves an empty folder behind, or none. Its files exist still, so
+    /// they stay indexed, too.
     #[must_use]
     pub fn compare_mounted(
         mut known: FxHashMap<String, KnownFile>,
-        walked: WalkedFolder,
+        walked: WalkedDirectory,
         mounts: &BTreeSet<String>,
     ) -> Self {
         let mut plan = Self::default();
@@ -245,9 +248,9 @@ mod tests {
         ];
         let plan = Plan::compare(
             indexed,
-            WalkedFolder {
+            WalkedDirectory {
                 files,
-                ..WalkedFolder::default()
+                ..WalkedDirectory::default()
             },
         );
         assert_eq!(keys(&plan.add), ["new"]);
@@ -278,9 +281,9 @@ mod tests {
         ]);
         let plan = Plan::compare(
             indexed,
-            WalkedFolder {
+            WalkedDirectory {
                 skipped,
-                ..WalkedFolder::default()
+                ..WalkedDirectory::default()
             },
         );
         assert_eq!(plan.remove, ["big", "lockedx"]);
@@ -321,10 +324,10 @@ mod tests {
         let mounts = |keys: &[&str]| -> BTreeSet<String> {
             keys.iter().map(|&key| key.to_owned()).collect()
         };
-        let walked = |files: Vec<FileFacts>, now: &[&str]| WalkedFolder {
+        let walked = |files: Vec<FileFacts>, now: &[&str]| WalkedDirectory {
             files,
             mounts: mounts(now),
-            ..WalkedFolder::default()
+            ..WalkedDirectory::default()
         };
         let own = || vec![facts("own", 1, 1)];
         let stick = mounts(&["stick"]);
@@ -361,7 +364,7 @@ mod tests {
             after in proptest::collection::btree_map("[a-c]{1,2}", (0u64..3, 0i64..3), 0..8)) {
             let indexed = before.iter().map(|(key, (size, time))| (key.clone(), known(*size, *time))).collect();
             let files = after.iter().map(|(key, (size, time))| facts(key, *size, *time)).collect();
-            let plan = Plan::compare(indexed, WalkedFolder { files, ..WalkedFolder::default() });
+            let plan = Plan::compare(indexed, WalkedDirectory { files, ..WalkedDirectory::default() });
             let mut result: BTreeMap<_, _> = before;
             for key in &plan.remove { prop_assert!(result.remove(key).is_some()); }
             for file in &plan.add { prop_assert!(!result.contains_key(&file.key)); }

@@ -1,7 +1,7 @@
 //! Walking a folder: which files there are, and which were left out for what reason.
 //!
 //! ```text
-//! RootFolder ──walk──> Walk ──> WalkItem::File(FileFacts)        to be read by `RootFolder::read`
+//! RootDirectory ──walk──> Walk ──> WalkItem::File(FileFacts)        to be read by `RootDirectory::read`
 //!                           └─> WalkItem::Skipped(SkippedPath)   named, counted, never silent
 //! ```
 //!
@@ -23,9 +23,9 @@ use parking_lot::Mutex;
 use search_core::role::FileFilter;
 
 pub use key::{decode_key, encode_key};
-pub use read::FileBytes;
 pub(crate) use read::PROBE_BYTES;
-pub use root::{RootError, RootFolder};
+pub use read::{FileBytes, FileFacts};
+pub use root::{RootDirectory, RootError};
 pub(crate) use rules::{is_ignore_file, walk_builder};
 pub use skip::{SkipCounts, SkipReason, SkippedPath};
 
@@ -52,17 +52,6 @@ impl WalkOptions {
     }
 }
 
-/// What is known of a file without reading it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FileFacts {
-    /// Identity inside the source, see [`encode_key`]; [`RootFolder::path_of`] leads back.
-    pub key: String,
-    /// Size in bytes.
-    pub size: u64,
-    /// Time of the last modification in nanoseconds since the Unix epoch (negative before it).
-    pub mtime_ns: i64,
-}
-
 /// One step of a walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WalkItem {
@@ -78,16 +67,16 @@ pub enum WalkItem {
 /// One thread: on two cores a parallel walk has to sort afterwards and gains nothing that the
 /// reading of the files, which follows, would notice.
 pub struct Walk<'a> {
-    root: &'a RootFolder,
+    root: &'a RootDirectory,
     options: &'a WalkOptions,
     entries: ignore::Walk,
-    met: Arc<Mutex<Met>>,
+    met: Arc<Mutex<DirectoriesSeen>>,
     filtered: u64,
 }
 
 /// What the folders on the way were.
 #[derive(Default)]
-struct Met {
+struct DirectoriesSeen {
     /// Those that are not entered.
     refused: Vec<SkippedPath>,
     /// Keys of those at which another file system is mounted; empty for the root itself.
@@ -102,12 +91,12 @@ impl std::fmt::Debug for Walk<'_> {
     }
 }
 
-impl RootFolder {
+impl RootDirectory {
     /// Walks the folder: `.gitignore` and `.ignore` files are honoured, hidden files and folders
     /// (`.git` among them) are left out without being counted.
     #[must_use]
     pub fn walk<'a>(&'a self, options: &'a WalkOptions) -> Walk<'a> {
-        let met: Arc<Mutex<Met>> = Arc::default();
+        let met: Arc<Mutex<DirectoriesSeen>> = Arc::default();
         if self.is_mount("") {
             met.lock().mounts.insert(String::new());
         }
@@ -128,23 +117,32 @@ impl RootFolder {
     /// The folder itself and all folders below it that the walk enters.
     pub(crate) fn folders(&self, filter: &FileFilter) -> impl Iterator<Item = PathBuf> + use<> {
         let mut builder = walk_builder(self);
-        let (guard, met, filter) = (self.clone(), Mutex::new(Met::default()), filter.clone());
+        let (guard, met, filter) = (
+            self.clone(),
+            Mutex::new(DirectoriesSeen::default()),
+            filter.clone(),
+        );
         builder.filter_entry(move |entry| {
-            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            is_folder && guard.may_enter(entry, &filter, &met)
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            is_directory && guard.may_enter(entry, &filter, &met)
         });
         builder.build().flatten().map(ignore::DirEntry::into_path)
     }
 
     /// Keeps the walk out of folders the glob excludes as a whole and of pseudo file systems
     /// (`/proc`, `/sys` …), whose files have no end.
-    fn may_enter(&self, entry: &ignore::DirEntry, filter: &FileFilter, met: &Mutex<Met>) -> bool {
+    fn may_enter(
+        &self,
+        entry: &ignore::DirEntry,
+        filter: &FileFilter,
+        met: &Mutex<DirectoriesSeen>,
+    ) -> bool {
         if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
             return true;
         }
         if self
             .relative(entry.path())
-            .is_some_and(|folder| filter.skips_folder(folder))
+            .is_some_and(|folder| filter.skips_directory(folder))
         {
             return false;
         }
@@ -179,7 +177,8 @@ impl Walk<'_> {
         self.filtered
     }
 
-    /// The folders met so far at which another file system is mounted, by their keys; empty for the root itself.
+    /// The folders met so far at which another file system is mounted, by their keys; empty for the
+    /// root itself.
     #[must_use]
     pub fn mounts(&self) -> BTreeSet<String> {
         self.met.lock().mounts.clone()

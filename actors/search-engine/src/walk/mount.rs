@@ -1,14 +1,16 @@
 //! Where another file system begins below a folder.
 //!
-//! An unmounted file system leaves an empty folder behind: nothing in it says that its files still exist elsewhere. So
-//! whoever compares a folder with an index has to know which folders were mounts.
+//! An unmounted file system leaves an empty folder behind: nothing in it says that its files still
+//! exist elsewhere. So whoever compares a folder with an index has to know which folders were
+//! mounts.
 
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 
-/// Whether a file system is mounted at the folder, and the device that its files lie on; `None` where it is not there.
-pub(super) fn look(folder: &Path) -> Option<Mounted> {
+/// Whether a file system is mounted at the folder, and the device that its files lie on; `None`
+/// where it is not there.
+pub(super) fn look(folder: &Path) -> Option<MountPoint> {
     let data = statx(
         CWD,
         folder,
@@ -25,11 +27,11 @@ pub(super) fn look(folder: &Path) -> Option<Mounted> {
         // Kernels before 5.8: a mount of the same device is not noticed there.
         false => device_of(folder.parent()?).is_some_and(|above| above != device),
     };
-    Some(Mounted { is_mount, device })
+    Some(MountPoint { is_mount, device })
 }
 
 /// What is at a folder.
-pub(super) struct Mounted {
+pub(super) struct MountPoint {
     pub(super) is_mount: bool,
     pub(super) device: u64,
 }

@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
-use super::root::RootFolder;
+use super::root::RootDirectory;
 use super::skip::SkipReason;
 
 /// Bytes that are looked at to tell text from other content.
@@ -27,7 +27,18 @@ pub struct FileBytes {
     pub mtime_ns: i64,
 }
 
-impl RootFolder {
+/// What is known of a file without reading it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileFacts {
+    /// Identity inside the source, see `encode_key`; [`RootDirectory::path_of`] leads back.
+    pub key: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// Time of the last modification in nanoseconds since the Unix epoch (negative before it).
+    pub mtime_ns: i64,
+}
+
+impl RootDirectory {
     /// Reads a whole file of at most `limit` bytes; stops after the first 8 KiB where `reject`
     /// says that they are not worth the rest.
     ///
@@ -63,7 +74,7 @@ impl RootFolder {
     ///
     /// # Errors
     /// The reason to skip the path.
-    pub fn facts(&self, key: &str) -> Result<super::FileFacts, SkipReason> {
+    pub fn facts(&self, key: &str) -> Result<FileFacts, SkipReason> {
         let path = self.path_of(key).ok_or(SkipReason::Vanished)?;
         let data = path
             .symlink_metadata()
@@ -75,7 +86,7 @@ impl RootFolder {
             return Err(SkipReason::NotARegularFile);
         }
         let (size, mtime_ns) = stamp(&data);
-        Ok(super::FileFacts {
+        Ok(FileFacts {
             key: key.to_owned(),
             size,
             mtime_ns,

@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
 use super::key::{decode_key, encode_key};
-use super::mount::{self, Mounted};
+use super::mount::{self, MountPoint};
 use super::skip::SkipReason;
 
 /// Why a folder cannot be a source.
@@ -64,7 +64,7 @@ fn hint(resolved: Option<&Path>) -> String {
 
 /// A folder that exists, can be listed and holds real files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RootFolder {
+pub struct RootDirectory {
     /// Absolute, without symbolic links.
     path: PathBuf,
     /// Number of the device it lies on.
@@ -73,7 +73,7 @@ pub struct RootFolder {
     respects_gitignore: bool,
 }
 
-impl RootFolder {
+impl RootDirectory {
     /// Checks the folder. A symbolic link as the root itself is followed: it was asked for by name.
     ///
     /// # Errors
@@ -179,11 +179,12 @@ impl RootFolder {
         mount::look(folder).is_some_and(|found| self.is_pseudo_at(folder, &found))
     }
 
-    pub(super) fn is_pseudo_at(&self, folder: &Path, found: &Mounted) -> bool {
+    pub(super) fn is_pseudo_at(&self, folder: &Path, found: &MountPoint) -> bool {
         found.device != self.device && is_pseudo(folder)
     }
 
-    /// Whether a file system is mounted at the folder with this key; the root itself has the empty one.
+    /// Whether a file system is mounted at the folder with this key; the root itself has the empty
+    /// one.
     #[must_use]
     pub fn is_mount(&self, key: &str) -> bool {
         let folder = match key {
@@ -237,7 +238,8 @@ fn is_pseudo(folder: &Path) -> bool {
     magic(folder).is_some_and(|magic| PSEUDO.contains(&magic))
 }
 
-/// Number of the kind of file system; its type differs between architectures, its low 32 bits do not.
+/// Number of the kind of file system; its type differs between architectures, its low 32 bits do
+/// not.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn magic(folder: &Path) -> Option<u32> {
     rustix::fs::statfs(folder)

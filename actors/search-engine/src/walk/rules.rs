@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 
-use super::root::RootFolder;
+use super::root::RootDirectory;
 
 /// A walker over the root with the project's rules.
 ///
@@ -15,7 +15,7 @@ use super::root::RootFolder;
 /// rules would leave nothing of a root outside a work tree (packagers ignore everything but their
 /// own folder), they are not meant for it and `.gitignore` files do not count. The user's global
 /// git settings are not part of the folder and are not consulted.
-pub(crate) fn walk_builder(root: &RootFolder) -> WalkBuilder {
+pub(crate) fn walk_builder(root: &RootDirectory) -> WalkBuilder {
     let in_git = root.path().ancestors().any(is_work_tree);
     let mut builder = WalkBuilder::new(root.path());
     builder
@@ -50,9 +50,9 @@ fn leaves_nothing(builder: &WalkBuilder, root: &Path) -> bool {
         .flatten()
         .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
     entries.all(|entry| {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
         rules
-            .matched(Path::new(&entry.file_name()), is_folder)
+            .matched(Path::new(&entry.file_name()), is_directory)
             .is_ignore()
     })
 }

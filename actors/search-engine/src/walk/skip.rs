@@ -40,7 +40,8 @@ pub enum SkipReason {
     TooSlow,
     /// A file that a notes program keeps beside the notes.
     NoNote,
-    /// The machine lacked descriptors, memory or threads: nothing is known of the file, and it is looked at again.
+    /// The machine lacked descriptors, memory or threads: nothing is known of the file, and it is
+    /// looked at again.
     NoResources,
 }
 

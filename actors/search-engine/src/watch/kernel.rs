@@ -49,11 +49,12 @@ pub(super) struct Event {
 /// The watches of one source.
 pub(super) struct KernelWatch {
     queue: Arc<OwnedFd>,
-    shared: Arc<Shared>,
+    table: Arc<WatchTable>,
     events: Receiver<Event>,
 }
 
-struct Shared {
+/// The watched folders, as the reading thread and the worker know them.
+struct WatchTable {
     /// The folders by the numbers of their watches.
     folders: Mutex<HashMap<i32, PathBuf>>,
     overflowed: AtomicBool,
@@ -63,19 +64,19 @@ struct Shared {
 impl KernelWatch {
     pub(super) fn new() -> io::Result<Self> {
         let queue = Arc::new(inotify::init(CreateFlags::CLOEXEC)?);
-        let shared = Arc::new(Shared {
+        let table = Arc::new(WatchTable {
             folders: Mutex::default(),
             overflowed: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         });
         let (sender, events) = bounded(MAX_EVENTS);
-        let reader = (Arc::clone(&queue), Arc::clone(&shared));
+        let reader = (Arc::clone(&queue), Arc::clone(&table));
         std::thread::Builder::new()
             .name("watch-events".to_owned())
             .spawn(move || read(&reader.0, &reader.1, &sender))?;
         Ok(Self {
             queue,
-            shared,
+            table,
             events,
         })
     }
@@ -86,13 +87,13 @@ impl KernelWatch {
 
     /// Whether events were dropped since this was last asked.
     pub(super) fn take_overflow(&self) -> bool {
-        self.shared.overflowed.swap(false, Ordering::AcqRel)
+        self.table.overflowed.swap(false, Ordering::AcqRel)
     }
 
     /// Watches a folder; gives the number of the watch.
     pub(super) fn add(&self, folder: &Path) -> rustix::io::Result<i32> {
         // Held meanwhile, so that no event comes before its folder is known.
-        let mut folders = self.shared.folders.lock();
+        let mut folders = self.table.folders.lock();
         let number = inotify::add_watch(&*self.queue, folder, WATCHED)?;
         folders.insert(number, folder.to_owned());
         Ok(number)
@@ -100,14 +101,14 @@ impl KernelWatch {
 
     /// Ends a watch; the kernel may have ended it already.
     pub(super) fn remove(&self, number: i32) {
-        self.shared.folders.lock().remove(&number);
+        self.table.folders.lock().remove(&number);
         let _ = inotify::remove_watch(&*self.queue, number);
     }
 }
 
 impl Drop for KernelWatch {
     fn drop(&mut self) {
-        self.shared.ended.store(true, Ordering::Release);
+        self.table.ended.store(true, Ordering::Release);
         // The end of a watch is an event: it wakes the thread.
         if let Ok(number) = inotify::add_watch(&*self.queue, "/", WatchFlags::DELETE_SELF) {
             let _ = inotify::remove_watch(&*self.queue, number);
@@ -116,21 +117,21 @@ impl Drop for KernelWatch {
 }
 
 /// Hands events on until the watch is dropped. Never waits for the worker, which may wait for it.
-fn read(queue: &OwnedFd, shared: &Shared, sender: &Sender<Event>) {
+fn read(queue: &OwnedFd, table: &WatchTable, sender: &Sender<Event>) {
     let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
     let mut reader = Reader::new(queue, &mut buffer);
-    while !shared.ended.load(Ordering::Acquire) {
+    while !table.ended.load(Ordering::Acquire) {
         let event = match reader.next() {
             Ok(event) => event,
             Err(rustix::io::Errno::INTR) => continue,
             Err(error) => {
                 tracing::warn!(event = "watch.failed", %error);
-                shared.overflowed.store(true, Ordering::Release);
+                table.overflowed.store(true, Ordering::Release);
                 return;
             }
         };
         if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-            shared.overflowed.store(true, Ordering::Release);
+            table.overflowed.store(true, Ordering::Release);
             // Anything wakes the worker.
             let _ = sender.try_send(Event {
                 path: PathBuf::new(),
@@ -138,17 +139,17 @@ fn read(queue: &OwnedFd, shared: &Shared, sender: &Sender<Event>) {
             });
             continue;
         }
-        let told = shared.told(&event);
-        if let Some(told) = told
-            && let Err(TrySendError::Full(_)) = sender.try_send(told)
+        let event = table.event(&event);
+        if let Some(event) = event
+            && let Err(TrySendError::Full(_)) = sender.try_send(event)
         {
-            shared.overflowed.store(true, Ordering::Release);
+            table.overflowed.store(true, Ordering::Release);
         }
     }
 }
 
-impl Shared {
-    fn told(&self, event: &inotify::Event<'_>) -> Option<Event> {
+impl WatchTable {
+    fn event(&self, event: &inotify::Event<'_>) -> Option<Event> {
         let flags = event.events();
         let mut folders = self.folders.lock();
         if flags.contains(ReadFlags::IGNORED) {

@@ -1,8 +1,9 @@
 //! When a changed path is due to be reported: a pure policy over given times.
 //!
-//! A file that never stops changing (a log) is reported ever more rarely, so that it keeps no core busy: the first reports
-//! in a row are as quick as any, then a pause stands between two of them that doubles up to five minutes. A writer that
-//! has been quiet for a while, measured by the pause, ends the wait: what it wrote last is never left unreported.
+//! A file that never stops changing (a log) is reported ever more rarely, so that it keeps no core
+//! busy: the first reports in a row are as quick as any, then a pause stands between two of them
+//! that doubles up to five minutes. A writer that has been quiet for a while, measured by the
+//! pause, ends the wait: what it wrote last is never left unreported.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,11 +22,12 @@ const MAX_PAUSE: Duration = Duration::from_secs(300);
 /// From this pause on a path counts as one that never stops changing, and people are told.
 const BUSY_PAUSE: Duration = Duration::from_secs(16);
 
-/// Reports follow one another in a row when there is less time between them than this, or than twice the pause.
+/// Reports follow one another in a row when there is less time between them than this, or than
+/// twice the pause.
 const ROW: Duration = Duration::from_secs(10);
 
 /// Least silence of a writer that ends a pause; otherwise it is a quarter of the pause.
-const QUIET: Duration = Duration::from_secs(2);
+const QUIET_PERIOD: Duration = Duration::from_secs(2);
 
 /// What an event says about its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +138,7 @@ impl Pending {
     fn paused_until(&self, path: &Path, entry: &Entry) -> Option<Instant> {
         let row = self.rows.get(path)?;
         let pause = row.pause();
-        let quiet = (pause / 4).max(QUIET);
+        let quiet = (pause / 4).max(QUIET_PERIOD);
         (!pause.is_zero()).then(|| (row.last + pause).min(entry.last + quiet))
     }
 
@@ -194,7 +196,8 @@ impl Pending {
             .retain(|path, row| row.goes_on(now) || waiting.contains_key(path));
     }
 
-    /// The paths that have turned out to change without end since this was last asked, and how long they wait for now.
+    /// The paths that have turned out to change without end since this was last asked, and how long
+    /// they wait for now.
     pub(super) fn take_turned_busy(&mut self) -> Vec<(PathBuf, Duration)> {
         std::mem::take(&mut self.turned_busy)
     }

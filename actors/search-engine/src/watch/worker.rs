@@ -9,36 +9,38 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, never, select};
 use ignore::IncrementalIgnore;
 use parking_lot::Mutex;
 
-use super::folders::Folders;
+use super::changes::{ChangeBatch, RescanReason};
+use super::directories::WatchedDirectories;
 use super::kernel::Event;
+use super::mode::{PollingReason, WatchMode};
+use super::options::WatchOptions;
 use super::pending::{Change, Pending};
-use super::{ChangeBatch, PollingReason, RescanReason, WatchMode, WatchOptions};
-use crate::walk::{RootFolder, encode_key, is_ignore_file, walk_builder};
+use crate::walk::{RootDirectory, encode_key, is_ignore_file, walk_builder};
 
 /// How soon a batch is offered again to a consumer that is busy.
-const RETRY: Duration = Duration::from_millis(5);
+const RETRY_DELAY: Duration = Duration::from_millis(5);
 
 /// How often a lost root is looked for.
-const ROOT_CHECK: Duration = Duration::from_secs(1);
+const ROOT_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often files that change without end are counted.
-const BUSY_CHECK: Duration = Duration::from_secs(60);
+const BUSY_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// State of the thread.
 pub(super) struct Worker {
-    root: RootFolder,
+    root: RootDirectory,
     options: WatchOptions,
     batches: Sender<ChangeBatch>,
     stopped: Receiver<()>,
     mode: Arc<Mutex<WatchMode>>,
     /// `None` while only polling.
-    folders: Option<Folders>,
+    folders: Option<WatchedDirectories>,
     rules: IncrementalIgnore,
     pending: Pending,
     /// A batch the consumer has not taken yet.
     unsent: ChangeBatch,
     next_poll: Option<Instant>,
-    /// Polls since events were last asked for in vain.
+    /// Polls since the kernel last refused to report events.
     polls: u32,
     root_lost: bool,
     /// How many files change without end.
@@ -48,7 +50,7 @@ pub(super) struct Worker {
 impl Worker {
     /// Sets up the watches; changes are recorded from here on.
     pub(super) fn new(
-        root: RootFolder,
+        root: RootDirectory,
         options: WatchOptions,
         batches: Sender<ChangeBatch>,
         stopped: Receiver<()>,
@@ -73,7 +75,7 @@ impl Worker {
             root_lost: false,
             busy: Arc::default(),
         };
-        match Folders::new(worker.options.max_folders) {
+        match WatchedDirectories::new(worker.options.max_directories) {
             Ok(folders) => {
                 worker.folders = Some(folders);
                 worker.watch_all();
@@ -101,7 +103,7 @@ impl Worker {
             let events = self
                 .folders
                 .as_ref()
-                .map_or(&quiet, Folders::events)
+                .map_or(&quiet, WatchedDirectories::events)
                 .clone();
             select! {
                 recv(self.stopped) -> _ => return,
@@ -138,12 +140,12 @@ impl Worker {
         // Files that have become quiet are counted off.
         let longest = match self.busy.load(Ordering::Relaxed) {
             0 => Duration::from_secs(3600),
-            _ => BUSY_CHECK,
+            _ => BUSY_CHECK_INTERVAL,
         };
         let until_due = due.map_or(longest, |due| due.saturating_duration_since(now));
         match (self.unsent.is_empty(), self.root_lost) {
-            (false, _) => until_due.min(RETRY),
-            (true, true) => until_due.min(ROOT_CHECK),
+            (false, _) => until_due.min(RETRY_DELAY),
+            (true, true) => until_due.min(ROOT_CHECK_INTERVAL),
             (true, false) => until_due,
         }
     }
@@ -178,7 +180,11 @@ impl Worker {
     }
 
     fn check_overflow(&mut self) {
-        if self.folders.as_ref().is_some_and(Folders::take_overflow) {
+        if self
+            .folders
+            .as_ref()
+            .is_some_and(WatchedDirectories::take_overflow)
+        {
             self.rescan(RescanReason::Overflow);
         }
     }
@@ -231,7 +237,7 @@ impl Worker {
         let mut next = 0;
         while let Some(path) = paths.get(next).cloned() {
             next += 1;
-            if let Err(reason) = self.look_at(&path, &mut paths, &mut batch) {
+            if let Err(reason) = self.inspect(&path, &mut paths, &mut batch) {
                 self.fall_back(reason);
                 return;
             }
@@ -241,7 +247,7 @@ impl Worker {
         }
     }
 
-    fn look_at(
+    fn inspect(
         &mut self,
         path: &Path,
         more: &mut Vec<std::path::PathBuf>,
@@ -262,14 +268,14 @@ impl Worker {
             }
             // Gone, or no file any more.
             _ => {
-                let was_folder = self
+                let was_directory = self
                     .folders
                     .as_ref()
                     .is_some_and(|folders| folders.is_watched(path));
-                if let Some(folders) = self.folders.as_mut().filter(|_| was_folder) {
+                if let Some(folders) = self.folders.as_mut().filter(|_| was_directory) {
                     folders.forget(path);
                 }
-                if was_folder || is_wanted {
+                if was_directory || is_wanted {
                     batch.removed.insert(key);
                 }
             }
@@ -286,7 +292,7 @@ impl Worker {
         let is_excluded = self
             .root
             .relative(folder)
-            .is_some_and(|relative| self.options.filter.skips_folder(relative));
+            .is_some_and(|relative| self.options.filter.skips_directory(relative));
         let admitted =
             !is_excluded && self.is_admitted(folder, true) && !self.root.is_pseudo_mount(folder);
         let Some(folders) = self
@@ -307,7 +313,8 @@ impl Worker {
             .is_ok_and(|relative| !self.rules.matched(relative, is_dir).is_ignore())
     }
 
-    /// Gives up on single changes: asks for a comparison of everything and renews rules and watches.
+    /// Gives up on single changes: asks for a comparison of everything and renews rules and
+    /// watches.
     fn rescan(&mut self, reason: RescanReason) {
         self.pending.clear();
         self.rules = rules(&self.root);
@@ -349,7 +356,7 @@ impl Worker {
             return;
         }
         self.polls = 0;
-        let Ok(mut folders) = Folders::new(self.options.max_folders) else {
+        let Ok(mut folders) = WatchedDirectories::new(self.options.max_directories) else {
             return;
         };
         let walked = self.root.folders(&self.options.filter);
@@ -389,7 +396,7 @@ impl Worker {
     }
 }
 
-fn rules(root: &RootFolder) -> IncrementalIgnore {
+fn rules(root: &RootDirectory) -> IncrementalIgnore {
     walk_builder(root).build_matchers().remove(0)
 }
 

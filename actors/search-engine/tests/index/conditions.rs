@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use search_engine::index::{
-    DocumentRecord, ENOUGH_VERIFIED, LexicalResult, MAX_VERIFIED, Page, Reranked, Reranker, Scope,
-    TextSource, closest_word, search_in,
+    DocumentRecord, ENOUGH_VERIFIED, LexicalResult, MAX_VERIFIED, Page, RerankedDocument, Reranker,
+    Scope, TextSource, closest_word, search_in,
 };
 
 use super::*;
@@ -302,21 +302,24 @@ impl Reranker for ByKey {
         terms: &[(&str, u32)],
         results: &[LexicalResult],
         finds_more: bool,
-    ) -> Option<Vec<Reranked>> {
+    ) -> Option<Vec<RerankedDocument>> {
         assert!(terms.iter().all(|&(_, count)| count > 0));
         let mut keys: Vec<&str> = results.iter().map(|result| result.key.as_str()).collect();
         keys.extend(self.more.filter(|_| finds_more));
         keys.sort_unstable();
         let count = keys.len() as f32;
-        let ranked = keys.iter().zip(0_u16..).map(|(key, place)| Reranked {
-            nearness: search_engine::index::Nearness::Learnt,
-            source: 0,
-            key: (*key).to_owned(),
-            score: 1.0 - f32::from(place) / count,
-            lexical_part: 0.0,
-            concept_part: 1.0 - f32::from(place) / count,
-            concepts: vec!["order".to_owned()],
-        });
+        let ranked = keys
+            .iter()
+            .zip(0_u16..)
+            .map(|(key, place)| RerankedDocument {
+                nearness: search_engine::index::Nearness::Learnt,
+                source: 0,
+                key: (*key).to_owned(),
+                score: 1.0 - f32::from(place) / count,
+                lexical_part: 0.0,
+                concept_part: 1.0 - f32::from(place) / count,
+                concepts: vec!["order".to_owned()],
+            });
         Some(ranked.collect())
     }
 }

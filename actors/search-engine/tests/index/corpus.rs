@@ -1,10 +1,13 @@
-//! The score is a function of the corpus: what was there before, and how the segments lie, makes no difference.
+//! The score is a function of the corpus: what was there before, and how the segments lie, makes no
+//! difference.
 
 use super::*;
-use search_engine::index::{LexicalResult, Nearness, Page, Reranked, Reranker, Scope, search_in};
+use search_engine::index::{
+    LexicalResult, Nearness, Page, RerankedDocument, Reranker, Scope, search_in,
+};
 
 /// Everything that a search says of each document, with the bits of its score.
-fn said(
+fn phrase(
     snapshot: &IndexSnapshot,
     text: &str,
     function: RelevanceFunction,
@@ -60,7 +63,7 @@ fn u7_files_that_are_rewritten_and_put_back_score_as_before() {
     let before = commit(&mut index);
     let told: Vec<_> = QUERIES
         .iter()
-        .flat_map(|text| FUNCTIONS.map(|function| said(&before, text, function)))
+        .flat_map(|text| FUNCTIONS.map(|function| phrase(&before, text, function)))
         .collect();
     for word in ["changed memPage of other words", "wing"] {
         for number in 0..90 {
@@ -72,7 +75,7 @@ fn u7_files_that_are_rewritten_and_put_back_score_as_before() {
     assert!(after.has_deletions(), "deleted documents still lie there");
     for (place, text) in QUERIES.iter().enumerate() {
         for (function, expected) in FUNCTIONS.iter().zip(&told[place * 3..]) {
-            let now = said(&after, text, *function);
+            let now = phrase(&after, text, *function);
             assert_eq!(now.0, expected.0, "total of {text:?} by {function:?}");
             assert!(
                 now.1 == expected.1,
@@ -134,7 +137,7 @@ proptest! {
         let fresh = commit(&mut fresh);
         for text in QUERIES {
             for function in FUNCTIONS {
-                prop_assert_eq!(said(&edited, text, function), said(&fresh, text, function), "{} by {:?}", text, function);
+                prop_assert_eq!(phrase(&edited, text, function), phrase(&fresh, text, function), "{} by {:?}", text, function);
             }
         }
     }
@@ -149,11 +152,11 @@ impl Reranker for Neighbours {
         _: &[(&str, u32)],
         results: &[LexicalResult],
         _: bool,
-    ) -> Option<Vec<Reranked>> {
+    ) -> Option<Vec<RerankedDocument>> {
         let known: Vec<&String> = results.iter().map(|result| &result.key).collect();
         let more = self.0.iter().filter(|key| !known.contains(key));
         let keys = known.iter().copied().chain(more);
-        let ranked = keys.enumerate().map(|(place, key)| Reranked {
+        let ranked = keys.enumerate().map(|(place, key)| RerankedDocument {
             source: 0,
             key: key.clone(),
             score: 1.0 / (place + 1) as f32,
@@ -196,7 +199,8 @@ fn u7_a_total_is_never_above_the_corpus() {
         let hits = search_in(&scope, &query, RelevanceFunction::ServiceGraph, page);
         hits.expect("searches").total
     };
-    // Words have led to 900; of the near ones some are beyond the best 200, and are counted already.
+    // Words have led to 900; of the near ones some are beyond the best 200, and are counted
+    // already.
     assert_eq!(total(700..800, "wing"), 900);
     assert_eq!(total(880..920, "wing"), 920);
     assert_eq!(total(0..1_000, "wing paper"), 1_000);
@@ -219,9 +223,9 @@ fn u7_a_number_that_is_typed_is_part_of_the_name() {
     put(&mut index, "b.md", "", "from_utf8 in the v2 of an api");
     put(&mut index, "c.md", "", "item 2 of a list, base of it all");
     let snapshot = commit(&mut index);
-    let total = |text: &str| said(&snapshot, text, RelevanceFunction::BM25F).0;
+    let total = |text: &str| phrase(&snapshot, text, RelevanceFunction::BM25F).0;
     let first = |text: &str| {
-        said(&snapshot, text, RelevanceFunction::BM25F).1[0]
+        phrase(&snapshot, text, RelevanceFunction::BM25F).1[0]
             .0
             .clone()
     };
@@ -249,5 +253,5 @@ fn u7_a_number_that_is_typed_is_part_of_the_name() {
         (hits.total, hits.unheld.as_slice()),
         (1, &["base64".to_owned()][..])
     );
-    assert!(said(&snapshot, "topic", RelevanceFunction::BM25F).0 >= 60);
+    assert!(phrase(&snapshot, "topic", RelevanceFunction::BM25F).0 >= 60);
 }

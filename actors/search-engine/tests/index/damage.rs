@@ -20,7 +20,7 @@ fn damaged(damage: impl Fn(&Path)) -> String {
     drop(index);
     damage(folder.path());
     let (mut index, opened) = open(folder.path());
-    let Opened::Rebuilt { reason } = opened else {
+    let OpenOutcome::Rebuilt { reason } = opened else {
         panic!("opened as {opened:?}")
     };
     assert_eq!(index.snapshot().document_count(), 0);
@@ -139,7 +139,7 @@ fn u5_a_flipped_bit_is_found_in_every_kind_of_file_and_costs_its_segment_alone()
         let lost = damaged[0].documents;
         assert!(lost == 20 || lost == 30);
         let (mut index, opened) = index.without(&damaged).expect("opens");
-        assert_eq!(opened, Opened::Existing, "{kind}");
+        assert_eq!(opened, OpenOutcome::Existing, "{kind}");
         assert_eq!(index.snapshot().document_count(), 50 - lost);
         // What was lost is put again, and everything is there.
         for number in 0..50 {
@@ -182,7 +182,7 @@ fn u5_an_index_with_a_segment_that_cannot_be_opened_keeps_the_others() {
         two_segments(folder.path());
         fs::remove_file(file_of_kind(folder.path(), kind)).expect("removes");
         let (index, opened) = open(folder.path());
-        let Opened::Repaired { reason } = opened else {
+        let OpenOutcome::Repaired { reason } = opened else {
             panic!("{kind}: opened as {opened:?}")
         };
         assert!(reason.contains("is missing"), "{reason}");
@@ -213,7 +213,7 @@ fn t8_a_lack_of_the_machine_costs_no_index() {
         setrlimit(Resource::Nofile, former).expect("set");
         match opened {
             Ok((index, opened)) => {
-                assert_eq!(opened, Opened::Existing, "{spare}");
+                assert_eq!(opened, OpenOutcome::Existing, "{spare}");
                 assert_eq!(index.snapshot().document_count(), 50, "{spare}");
             }
             Err(error) => assert!(
@@ -225,6 +225,6 @@ fn t8_a_lack_of_the_machine_costs_no_index() {
     let (index, opened) = open(folder.path());
     assert_eq!(
         (opened, index.snapshot().document_count()),
-        (Opened::Existing, 50)
+        (OpenOutcome::Existing, 50)
     );
 }

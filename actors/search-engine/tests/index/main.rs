@@ -17,7 +17,7 @@ use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::query::{Operator, SearchRequest, parse};
 use search_core::role::RelevanceFunction;
 use search_engine::index::{
-    Durability, FileState, Hits, IndexError, IndexOptions, IndexSnapshot, MAX_LIMIT, Opened,
+    Durability, FileState, Hits, IndexError, IndexOptions, IndexSnapshot, MAX_LIMIT, OpenOutcome,
     SourceIndex, search_across,
 };
 
@@ -30,7 +30,7 @@ fn document(key: &str, title: &str, body: &str) -> ExtractedDocument {
     }
 }
 
-fn open(folder: &Path) -> (SourceIndex, Opened) {
+fn open(folder: &Path) -> (SourceIndex, OpenOutcome) {
     SourceIndex::open(folder, IndexOptions::default()).expect("the index opens")
 }
 
@@ -91,7 +91,8 @@ fn a_merge_in_the_background_keeps_what_changes_meanwhile_and_scores_as_a_fresh_
     put(&mut index, "new.md", "Notes", "wing of paper");
     index.delete("07.md").expect("deletes");
     commit(&mut index);
-    // tantivy's own merges of segments with deletions may have been first; what is left is merged by another one.
+    // tantivy's own merges of segments with deletions may have been first; what is left is merged
+    // by another one.
     let _ = merging.wait();
     while let Some(merging) = index.begin_merge().expect("begins") {
         let _ = merging.wait();
@@ -124,7 +125,7 @@ fn a_merge_in_the_background_keeps_what_changes_meanwhile_and_scores_as_a_fresh_
 fn documents_are_found_replaced_and_deleted() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, opened) = open(folder.path());
-    assert_eq!(opened, Opened::Created);
+    assert_eq!(opened, OpenOutcome::Created);
     put(&mut index, "a.md", "Wings", "lift of a wing");
     put(&mut index, "b.md", "Pages", "memory pages");
     assert!(
@@ -180,7 +181,7 @@ fn the_index_is_the_account_of_what_is_indexed() {
     drop(index);
 
     let (index, opened) = open(folder.path());
-    assert_eq!(opened, Opened::Existing);
+    assert_eq!(opened, OpenOutcome::Existing);
     let mut records = Vec::new();
     index
         .snapshot()
@@ -215,7 +216,7 @@ fn a_killed_process_costs_nothing_and_leaves_nothing() {
     drop(index);
     fs::write(folder.path().join("run-0"), "half").expect("writes");
     let (index, opened) = open(folder.path());
-    assert_eq!(opened, Opened::Existing);
+    assert_eq!(opened, OpenOutcome::Existing);
     assert_eq!(found(&index.snapshot(), "words"), ["a.md"]);
     assert!(!folder.path().join("run-0").exists());
     assert!(

@@ -4,7 +4,7 @@ use super::*;
 
 fn excerpt(folder: &Path, key: &str, query: &str) -> Excerpt {
     let query = parse(&SearchRequest::for_text(query)).unwrap();
-    let root = RootFolder::open(folder).unwrap();
+    let root = RootDirectory::open(folder).unwrap();
     Excerpter::new(&query, 120).excerpt(&root, key, "Title of the document")
 }
 

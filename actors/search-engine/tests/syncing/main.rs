@@ -15,10 +15,10 @@ use search_core::query::{SearchRequest, parse};
 use search_core::role::FileFilter;
 use search_engine::excerpt::{Excerpt, Excerpter};
 use search_engine::sync::{
-    CancelFlag, IndexSink, KnownFile, Plan, SyncError, SyncOptions, SyncReport, Touch, apply,
-    walk_all,
+    CancelFlag, IndexSink, KnownFile, Plan, SyncError, SyncOptions, SyncReport, TimestampUpdate,
+    apply, walk_all,
 };
-use search_engine::walk::{RootFolder, SkipReason, WalkOptions};
+use search_engine::walk::{RootDirectory, SkipReason, WalkOptions};
 
 /// An index that remembers.
 #[derive(Default)]
@@ -43,12 +43,12 @@ impl IndexSink for Memory {
         Ok(())
     }
 
-    fn touch(&mut self, key: &str, version: KnownFile) -> Result<Touch, Infallible> {
+    fn touch(&mut self, key: &str, version: KnownFile) -> Result<TimestampUpdate, Infallible> {
         if !self.notes_touches {
-            return Ok(Touch::PutAgain);
+            return Ok(TimestampUpdate::PutAgain);
         }
         self.documents.get_mut(key).unwrap().1 = version;
-        Ok(Touch::Noted)
+        Ok(TimestampUpdate::Noted)
     }
 }
 
@@ -76,7 +76,7 @@ fn walk_options() -> WalkOptions {
 }
 
 fn synchronize_with(folder: &Path, index: &mut Memory, two_threads: bool) -> SyncReport {
-    let root = RootFolder::open(folder).unwrap();
+    let root = RootDirectory::open(folder).unwrap();
     let walk = walk_options();
     let plan = Plan::compare(index.known(), walk_all(&root, &walk));
     let mut options = SyncOptions::new(&walk);
@@ -235,7 +235,7 @@ fn a_file_that_vanishes_after_the_walk_is_no_error() {
     for name in ["a", "b", "c"] {
         write(folder.path(), name, "text");
     }
-    let root = RootFolder::open(folder.path()).unwrap();
+    let root = RootDirectory::open(folder.path()).unwrap();
     let walk = walk_options();
     let plan = Plan::compare(FxHashMap::default(), walk_all(&root, &walk));
     fs::remove_file(folder.path().join("b")).unwrap();
@@ -263,7 +263,7 @@ fn a_synchronisation_can_be_ended_and_taken_up_again() {
             );
             set_time(&folder.path().join(format!("{number}.txt")), 1_000_000);
         }
-        let root = RootFolder::open(folder.path()).unwrap();
+        let root = RootDirectory::open(folder.path()).unwrap();
         let walk = walk_options();
         let mut index = Memory::default();
         let plan = Plan::compare(index.known(), walk_all(&root, &walk));
@@ -313,7 +313,7 @@ fn an_index_that_fails_ends_both_threads() {
             "text ".repeat(200_000),
         );
     }
-    let root = RootFolder::open(folder.path()).unwrap();
+    let root = RootDirectory::open(folder.path()).unwrap();
     let walk = walk_options();
     let mut options = SyncOptions::new(&walk);
     options.min_files_for_two_threads = 0;

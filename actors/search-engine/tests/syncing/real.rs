@@ -24,7 +24,7 @@ fn haystack(location: &str) -> Haystack {
 /// What is indexed of a documentation folder: the first pages of it.
 fn indexed(location: &str) -> Memory {
     let files = haystack(location).indexed_files().expect("a folder");
-    let root = RootFolder::open(&files.folder).unwrap();
+    let root = RootDirectory::open(&files.folder).unwrap();
     let walk = WalkOptions::new(files.filter);
     let mut index = Memory::default();
     let found = walk_all(&root, &walk);

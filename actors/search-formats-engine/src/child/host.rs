@@ -1,4 +1,5 @@
-//! The parent's side: children that are kept for the next document, and ended when one takes too long.
+//! The parent's side: children that are kept for the next document, and ended when one takes too
+//! long.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -45,7 +46,7 @@ pub struct Readers {
 }
 
 /// Children kept waiting.
-const KEPT: usize = 2;
+const MAX_IDLE_READERS: usize = 2;
 /// EAGAIN, ENOMEM, ENFILE, EMFILE: a child cannot be started now, whatever the document is.
 const LACKS: [i32; 4] = [11, 12, 23, 24];
 /// Documents one child reads before it is replaced: what parsers leak goes with it.
@@ -64,7 +65,8 @@ impl Readers {
     /// The text of a document; blocks, at most for the time limit.
     ///
     /// # Errors
-    /// When the document is refused, took too long, or took its process down. The next call is not affected.
+    /// When the document is refused, took too long, or took its process down. The next call is not
+    /// affected.
     pub fn read(&self, format: Format, bytes: &[u8]) -> Result<Text, Refusal> {
         let waiting = self.idle.lock().pop();
         let mut reader = match waiting {
@@ -77,7 +79,7 @@ impl Readers {
             Err(broken) => return Err(reader.end(&broken, self.limits.time)),
         };
         let mut idle = self.idle.lock();
-        if reader.documents < DOCUMENTS && idle.len() < KEPT {
+        if reader.documents < DOCUMENTS && idle.len() < MAX_IDLE_READERS {
             idle.push(reader);
         }
         answer

@@ -15,10 +15,11 @@ use crate::text::{Refusal, Text};
 /// The largest document that is taken over.
 const MAX_DOCUMENT: u64 = 1 << 30;
 
-/// Serves the parent over the socket that is this process's standard input; returns when the parent has closed it.
+/// Serves the parent over the socket that is this process's standard input; returns when the parent
+/// has closed it.
 ///
-/// Call it before anything else in a process started by [`crate::Readers`]: it takes this process's rights to memory, files
-/// and new processes away.
+/// Call it before anything else in a process started by [`crate::Readers`]: it takes this process's
+/// rights to memory, files and new processes away.
 ///
 /// # Errors
 /// When standard input is no socket, or the parent speaks nonsense.

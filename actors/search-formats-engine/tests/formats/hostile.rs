@@ -1,4 +1,5 @@
-//! S12: documents that are bombs, damaged, or end the process that reads them; the next one is read all the same.
+//! S12: documents that are bombs, damaged, or end the process that reads them; the next one is read
+//! all the same.
 
 use std::time::{Duration, Instant};
 

@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use search_formats_engine::{Limits, Program, Readers};
 
-/// The child of the tests is this test program itself, asked for one test that is the child's main function.
+/// The child of the tests is this test program itself, asked for one test that is the child's main
+/// function.
 const CHILD: &str = "child_of_the_tests";
 
-/// Not a test of its own: serves when it was started as a child (standard input is a socket), else it does nothing.
+/// Not a test of its own: serves when it was started as a child (standard input is a socket), else
+/// it does nothing.
 #[test]
 fn child_of_the_tests() {
     let _ = search_formats_engine::serve();

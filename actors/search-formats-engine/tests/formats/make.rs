@@ -55,7 +55,8 @@ pub(crate) fn epub(chapters: &[(&str, &str)]) -> Vec<u8> {
     archive(&parts)
 }
 
-/// A PDF of one page for each text, with a table of contents of byte offsets as the format wants it.
+/// A PDF of one page for each text, with a table of contents of byte offsets as the format wants
+/// it.
 pub(crate) fn pdf(pages: &[&str]) -> Vec<u8> {
     let kids: Vec<String> = (0..pages.len())
         .map(|i| format!("{} 0 R", 5 + 2 * i))

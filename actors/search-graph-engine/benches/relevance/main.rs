@@ -1,9 +1,9 @@
 //! Relevance of ServiceGraph beside what it is compared with, and what learning costs.
 //!
-//! `cargo bench -p search-graph-engine --bench relevance -- FOLDER… [--model FOLDER | --minilm] [--seeds N]`: each
-//! folder holds a collection in BEIR layout (`corpus.jsonl`, `queries.jsonl` or their `.gz`, and
-//! `qrels.tsv`). `--model` is a sentence-transformer folder; with
-//! `--minilm` the variable `ORRERY_MINILM` names it.
+//! `cargo bench -p search-graph-engine --bench relevance -- FOLDER… [--model FOLDER | --minilm] [--seeds N]`:
+//! each folder holds a collection in BEIR layout (`corpus.jsonl`, `queries.jsonl` or their `.gz`,
+//! and `qrels.tsv`). `--model` is a sentence-transformer folder; with `--minilm` the variable
+//! `ORRERY_MINILM` names it.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 mod collection;

@@ -121,8 +121,8 @@ impl<'o> ColumnWriter<'o> {
 pub(crate) struct Columns(Vec<Column>);
 
 impl Columns {
-    /// Maps a file into memory. All of it is read once before, to see that it is whole: a file of any
-    /// content does no harm.
+    /// Maps a file into memory. All of it is read once before, to see that it is whole: a file of
+    /// any content does no harm.
     pub(crate) fn open(path: &Path, kind: &[u8; 8]) -> Result<Self, ColumnError> {
         let file = File::open(path)?;
         let length = file.metadata()?.len() as usize;

@@ -4,8 +4,8 @@
 //! MAGIC ─ column 0 ─ column 1 ─ … ─ where each begins and ends ─ hash of all before ─ MAGIC
 //! ```
 //! What is served is read where it lies: the system keeps in memory what is looked at, and may take
-//! it back. A file is written beside its place and renamed, and never changed after that, so a map of
-//! it stays what it was for as long as somebody holds it.
+//! it back. A file is written beside its place and renamed, and never changed after that, so a map
+//! of it stays what it was for as long as somebody holds it.
 
 mod file;
 mod marks;
@@ -108,8 +108,8 @@ impl Column {
             .map_or(0.0, |row| f32::from_le_bytes(*row))
     }
 
-    /// The place of a hash in a column of ascending ones. Hashes are spread evenly, so it is looked for
-    /// where it should be first: what is read lies close together.
+    /// The place of a hash in a column of ascending ones. Hashes are spread evenly, so it is looked
+    /// for where it should be first: what is read lies close together.
     pub(crate) fn find_hash(&self, hash: u64) -> Option<usize> {
         let rows = self.rows::<8>();
         let value = |row: &[u8; 8]| u64::from_le_bytes(*row);

@@ -3,12 +3,12 @@
 use super::config::Config;
 use super::error::EmbeddingError;
 use super::weights::Weights;
-use crate::math::{Fused, Packed, Work, dot, exp, multiply, vectorised};
+use crate::math::{Fused, PackedMatrix, Work, dot, exp, multiply, vectorised};
 
 /// A matrix and what is added to its products.
 #[derive(Debug)]
 struct Dense {
-    matrix: Packed,
+    matrix: PackedMatrix,
     bias: Vec<f32>,
 }
 
@@ -26,7 +26,7 @@ impl Dense {
             bias.extend(weights.tensor(&format!("{name}.bias"), &[columns])?);
         }
         Ok(Self {
-            matrix: Packed::from_columns(&matrix, inner, columns * names.len()),
+            matrix: PackedMatrix::from_columns(&matrix, inner, columns * names.len()),
             bias,
         })
     }
@@ -137,7 +137,7 @@ struct Scratch {
     head: Vec<f32>,
     other: Vec<f32>,
     scores: Vec<f32>,
-    packed: Packed,
+    packed: PackedMatrix,
 }
 
 impl Bert {

@@ -4,8 +4,8 @@
 //! folder: config.json, tokenizer.json, model.safetensors ─► EmbeddingModel ─ embed(text) ─► Embedding
 //! ```
 //!
-//! The models that people use for this are small BERTs with word pieces (MiniLM, BGE, E5, GTE): that
-//! is what is read here, and nothing is downloaded. Texts are cut at 128 tokens.
+//! The models that people use for this are small BERTs with word pieces (MiniLM, BGE, E5, GTE):
+//! that is what is read here, and nothing is downloaded. Texts are cut at 128 tokens.
 
 mod bert;
 mod config;

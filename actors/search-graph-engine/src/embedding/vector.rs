@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-/// The direction of a text's meaning; a byte a number, as they are kept by the tens of thousands. Clones share them.
+/// The direction of a text's meaning; a byte a number, as they are kept by the tens of thousands.
+/// Clones share them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding {
     bytes: Arc<[i8]>,

@@ -1,4 +1,4 @@
-//! What a source's keeper changes and searches read.
+//! What a source's indexer changes and searches read.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use super::view::{EdgeKind, EdgeView, GraphView};
 use crate::embedding::{EmbeddingDemand, SourceEmbeddings};
 use crate::learning::TermReader;
 use crate::space::ConceptSpace;
-use crate::suggest::{Suggested, Suggester, SuggestionKind};
+use crate::suggest::{Suggester, SuggesterEntry, SuggestionKind};
 use crate::thesaurus::{ConceptId, Thesaurus};
 
 /// Words near a concept that are shown beside those that occur with it.
 const NEAR_WORDS: usize = 8;
 
-/// The handle of a source (or of a role): one owner puts and removes documents, any number of threads
-/// read. Readers of the space and the suggestions hold what they were given, whatever is published
-/// meanwhile; the graph is locked while a view is made.
+/// The handle of a source (or of a role): one owner puts and removes documents, any number of
+/// threads read. Readers of the space and the suggestions hold what they were given, whatever is
+/// published meanwhile; the graph is locked while a view is made.
 #[derive(Debug, Default)]
 pub struct GraphIndex {
     thesaurus: Arc<Thesaurus>,
@@ -58,8 +58,8 @@ impl GraphIndex {
         self.graph.write().remove(key)
     }
 
-    /// Takes the document whose key has this [hash](crate::key_hash) out of the graph; says whether it
-    /// was there.
+    /// Takes the document whose key has this [hash](crate::key_hash) out of the graph; says whether
+    /// it was there.
     pub fn remove_hashed(&self, hash: u64) -> bool {
         self.graph.write().remove_hashed(hash)
     }
@@ -116,12 +116,12 @@ impl GraphIndex {
         terms: impl IntoIterator<Item = (&'t str, u32)>,
     ) {
         let graph = self.graph.read();
-        let make = |text, kind, weight| Suggested { text, kind, weight };
+        let make = |text, kind, weight| SuggesterEntry { text, kind, weight };
         let declared = self.thesaurus.entries().iter().flat_map(|entry| {
             let synonyms = entry.synonyms.iter().map(|s| (s, 1_000));
             std::iter::once((&entry.name, 2_000)).chain(synonyms)
         });
-        let mut all: Vec<Suggested<'_>> = declared
+        let mut all: Vec<SuggesterEntry<'_>> = declared
             .map(|(text, weight)| make(text.as_str(), SuggestionKind::Concept, weight))
             .collect();
         let titles = titles.into_iter();
@@ -134,8 +134,8 @@ impl GraphIndex {
         *self.suggester.write() = Arc::new(suggester);
     }
 
-    /// A concept and what belongs to it: what occurs with it in documents, and what the vectors call
-    /// near, where that is a concept too. `None` when no document holds it.
+    /// A concept and what belongs to it: what occurs with it in documents, and what the vectors
+    /// call near, where that is a concept too. `None` when no document holds it.
     #[must_use]
     pub fn neighbours(&self, name: &str, limit: usize) -> Option<GraphView> {
         let id = ConceptId::of(name);
@@ -150,7 +150,7 @@ impl GraphIndex {
                         from: id,
                         to: other,
                         weight,
-                        kind: EdgeKind::Near,
+                        kind: EdgeKind::LevenshteinAutomaton,
                     });
                 }
             }

@@ -1,5 +1,5 @@
-//! Phrases that a text repeats: two or three words that stand together without a stop word or a mark
-//! between them.
+//! Phrases that a text repeats: two or three words that stand together without a stop word or a
+//! mark between them.
 
 use rustc_hash::FxHashMap;
 use search_core::analysis::{fold, is_stop_word, words};
@@ -10,8 +10,8 @@ const MAX_PHRASES: usize = 8;
 /// Words of a document that are looked at.
 const MAX_WORDS: usize = 5_000;
 
-/// The phrases that occur at least twice, those that say most first: by occurrences and length, then
-/// by their letters.
+/// The phrases that occur at least twice, those that say most first: by occurrences and length,
+/// then by their letters.
 pub(super) fn keyphrases(text: &str) -> Vec<String> {
     let mut counts: FxHashMap<String, u32> = FxHashMap::default();
     let mut run: Vec<String> = Vec::new();

@@ -5,17 +5,18 @@
 //! (title, tags, links, body)   (≤ 24 concepts)                 (this alone)    (concepts, edges, documents)
 //! ```
 //!
-//! The graph holds, for each document, its contribution; everything else follows from that. Indexing
-//! a document again replaces its contribution, so the graph never depends on what happened before, on
-//! the order of events, or on queries. Edges are not kept: what occurs with a concept is counted when
-//! somebody asks, over the documents that hold it. A kept graph is read where it lies in its file;
-//! only what has changed since is on the heap.
+//! The graph holds, for each document, its contribution; everything else follows from that.
+//! Indexing a document again replaces its contribution, so the graph never depends on what happened
+//! before, on the order of events, or on queries. Edges are not kept: what occurs with a concept is
+//! counted when somebody asks, over the documents that hold it. A kept graph is read where it lies
+//! in its file; only what has changed since is on the heap.
 
 mod contribution;
 mod extract;
+mod file;
 mod index;
-mod kept;
 mod keyphrases;
+mod mapped;
 mod store;
 mod view;
 

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::contribution::{ConceptKind, Contribution};
-use super::kept::KeptGraph;
+use super::mapped::MappedGraph;
 use crate::columns::{Marks, key_hash};
 use crate::thesaurus::ConceptId;
 
@@ -34,7 +34,7 @@ struct Document {
 /// The concepts of a source's documents. See the module.
 #[derive(Debug, Clone, Default)]
 pub struct ConceptGraph {
-    kept: KeptGraph,
+    kept: MappedGraph,
     /// Documents of the file that were removed, or put anew.
     gone: Marks,
     /// How many of them held each concept of the file.
@@ -48,7 +48,7 @@ pub struct ConceptGraph {
 }
 
 impl ConceptGraph {
-    pub(super) fn new(kept: KeptGraph) -> Self {
+    pub(super) fn new(kept: MappedGraph) -> Self {
         Self {
             kept,
             ..Self::default()
@@ -109,11 +109,11 @@ impl ConceptGraph {
         self.remove_hashed(key_hash(key))
     }
 
-    /// Takes back the contribution of the document whose key has this [hash](key_hash); says whether
-    /// there was one.
+    /// Takes back the contribution of the document whose key has this [hash](key_hash); says
+    /// whether there was one.
     pub fn remove_hashed(&mut self, hash: u64) -> bool {
         let Some(document) = self.by_hash.remove(&hash) else {
-            return self.remove_kept(hash);
+            return self.remove_mapped(hash);
         };
         let held = std::mem::take(&mut self.documents[document as usize]);
         for (place, _) in held.concepts {
@@ -136,7 +136,7 @@ impl ConceptGraph {
         true
     }
 
-    fn remove_kept(&mut self, hash: u64) -> bool {
+    fn remove_mapped(&mut self, hash: u64) -> bool {
         let place = self.kept.hashes.find_hash(hash);
         let Some(place) = place.filter(|place| self.gone.add(*place)) else {
             return false;

@@ -30,7 +30,7 @@ pub enum EdgeKind {
     /// The same documents hold both.
     Together,
     /// They stand for nearly the same, by the vectors learnt from the corpus.
-    Near,
+    LevenshteinAutomaton,
 }
 
 /// Two concepts that belong together.

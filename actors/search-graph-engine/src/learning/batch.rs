@@ -5,14 +5,17 @@
 //!                    ▲                                                                │
 //!                    └──────────────────────── gradients ◄────────────────────────────┘
 //! ```
-//! Each word of the batch has its `u` made and its gradient brought back once, however often it occurs.
+//! Each word of the batch has its `u` made and its gradient brought back once, however often it
+//! occurs.
 
 use super::options::BATCH;
 use super::pairs::{Pair, QUESTIONS};
 use super::parameters::{Lexicon, Parameters, StepSize};
-use super::side::{Side, Slots, fill};
+use super::side::{Numbering, Side, fill};
 use super::terms::document_weight;
-use crate::math::{Fused, Packed, Row, WIDTH, Work, add_scaled, dot, exp, multiply, vectorised};
+use crate::math::{
+    Fused, PackedMatrix, Row, WIDTH, Work, add_scaled, dot, exp, multiply, vectorised,
+};
 
 /// Divides products before the softmax.
 const TEMPERATURE: f32 = 0.2;
@@ -20,8 +23,8 @@ const TEMPERATURE: f32 = 0.2;
 /// A batch of pairs and the room to learn from it; used again and again.
 #[derive(Debug)]
 pub(super) struct Batch {
-    words: Slots,
-    grams: Slots,
+    words: Numbering,
+    grams: Numbering,
     counts: Vec<u16>,
     questions: [Side; QUESTIONS],
     rests: Side,
@@ -31,7 +34,7 @@ pub(super) struct Batch {
     gradients: Vec<Row>,
     weight_gradients: Vec<f32>,
     gram_gradients: Vec<Row>,
-    packed: Packed,
+    packed: PackedMatrix,
     scores: Vec<f32>,
     flipped: Vec<f32>,
     part: Vec<f32>,
@@ -41,8 +44,8 @@ impl Batch {
     /// For a vocabulary of this size.
     pub(super) fn new(vocabulary: usize) -> Self {
         Self {
-            words: Slots::new(vocabulary),
-            grams: Slots::new(super::GRAM_ROWS),
+            words: Numbering::new(vocabulary),
+            grams: Numbering::new(super::GRAM_ROWS),
             counts: vec![0; vocabulary],
             questions: Default::default(),
             rests: Side::default(),
@@ -52,7 +55,7 @@ impl Batch {
             weight_gradients: Vec::new(),
             // Memory that is never touched is never given.
             gram_gradients: Vec::with_capacity(super::GRAM_ROWS),
-            packed: Packed::default(),
+            packed: PackedMatrix::default(),
             scores: Vec::new(),
             flipped: Vec::new(),
             part: Vec::new(),
@@ -230,8 +233,8 @@ pub(super) fn gram_share(grams: usize) -> f32 {
     }
 }
 
-/// Turns the scores into their gradients, for questions that choose a rest and for rests that choose
-/// a question, and flips a copy of them. Gives the mean loss.
+/// Turns the scores into their gradients, for questions that choose a rest and for rests that
+/// choose a question, and flips a copy of them. Gives the mean loss.
 #[inline(always)]
 fn softmax_both_ways(scores: &mut [f32], flipped: &mut [f32], count: usize) -> f32 {
     // Vectors have length 1: scores are at most 1, so 1 can be taken off in place of the largest.

@@ -9,8 +9,8 @@
 //!
 //! Each word has a vector of its own and one from its letters (hashed n-grams), so words that look
 //! alike begin alike. What is learnt is to tell, from a title or a stretch of a document, which of
-//! 256 documents it was taken from. One thread, fixed order, no clock: the same corpus and seed give
-//! the same vectors, whether it was interrupted or not.
+//! 256 documents it was taken from. One thread, fixed order, no clock: the same corpus and seed
+//! give the same vectors, whether it was interrupted or not.
 
 mod batch;
 mod corpus;

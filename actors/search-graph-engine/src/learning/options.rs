@@ -28,8 +28,8 @@ impl Default for LearnOptions {
 }
 
 impl LearnOptions {
-    /// For a corpus that changed a little since the vectors were learnt: two looks at each document,
-    /// from what is known.
+    /// For a corpus that changed a little since the vectors were learnt: two looks at each
+    /// document, from what is known.
     #[must_use]
     pub fn refresh(seed: u64) -> Self {
         Self {

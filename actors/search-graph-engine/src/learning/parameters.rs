@@ -60,8 +60,8 @@ impl Table {
         }
     }
 
-    /// Moves one row. Its gradients share one second moment: the spread of a row's numbers is much the
-    /// same, and a third of the memory and of its traffic is saved.
+    /// Moves one row. Its gradients share one second moment: the spread of a row's numbers is much
+    /// the same, and a third of the memory and of its traffic is saved.
     #[inline(always)]
     pub(super) fn step(&mut self, row: usize, gradient: &Row, size: StepSize) {
         let second = &mut self.second[row];

@@ -6,12 +6,12 @@ const NO_SLOT: u32 = u32::MAX;
 
 /// Numbers things as they come, and forgets them cheaply.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct Numbering {
     slot_of: Vec<u32>,
     pub(super) listed: Vec<u32>,
 }
 
-impl Slots {
+impl Numbering {
     pub(super) fn new(size: usize) -> Self {
         Self {
             slot_of: vec![NO_SLOT; size],
@@ -63,7 +63,7 @@ impl Side {
 pub(super) fn fill(
     side: &mut Side,
     tokens: &[u16],
-    words: &mut Slots,
+    words: &mut Numbering,
     counts: &mut [u16],
     weight: impl Fn(u32) -> f32,
 ) {

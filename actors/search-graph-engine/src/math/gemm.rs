@@ -21,13 +21,13 @@ pub(crate) enum Fused {
 
 /// A right-hand matrix, rearranged once so that products read it in order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Packed {
+pub(crate) struct PackedMatrix {
     panels: Vec<f32>,
     inner: usize,
     columns: usize,
 }
 
-impl Packed {
+impl PackedMatrix {
     /// Packs the matrix that has `columns` columns, each `inner` long, from its transpose: a column
     /// after the other.
     pub(crate) fn from_columns(matrix: &[f32], inner: usize, columns: usize) -> Self {
@@ -72,7 +72,7 @@ impl Packed {
 }
 
 /// `result = left · right`, all row by row.
-pub(crate) fn multiply(left: &[f32], right: &Packed, result: &mut [f32], fused: Fused) {
+pub(crate) fn multiply(left: &[f32], right: &PackedMatrix, result: &mut [f32], fused: Fused) {
     debug_assert_eq!(left.len() / right.inner, result.len() / right.columns);
     if fused == Fused::WherePossible && can_fuse() {
         vectorised(Blocks::<true> {
@@ -99,7 +99,7 @@ fn can_fuse() -> bool {
 
 struct Blocks<'m, const FUSED: bool> {
     left: &'m [f32],
-    right: &'m Packed,
+    right: &'m PackedMatrix,
     result: &'m mut [f32],
 }
 
@@ -113,7 +113,7 @@ impl<const FUSED: bool> Work for Blocks<'_, FUSED> {
 }
 
 #[inline(always)]
-fn blocks<const FUSED: bool>(left: &[f32], right: &Packed, result: &mut [f32]) {
+fn blocks<const FUSED: bool>(left: &[f32], right: &PackedMatrix, result: &mut [f32]) {
     let (inner, columns) = (right.inner, right.columns);
     let rows = left.len() / inner;
     let mut panel_of_left = [[0.0; ROWS]; DEPTH];
@@ -189,7 +189,7 @@ fn block<const FUSED: bool>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Fused, Packed, multiply};
+    use super::{Fused, PackedMatrix, multiply};
 
     fn values(count: usize, seed: usize) -> Vec<f32> {
         (0..count)
@@ -202,7 +202,7 @@ mod tests {
         fn products_are_those_of_the_definition(rows in 1usize..20, inner in 1usize..40, deep in any::<bool>(), columns in 1usize..40) {
             let inner = if deep { inner + 380 } else { inner };
             let (left, right) = (values(rows * inner, 1), values(inner * columns, 2));
-            let mut packed = Packed::default();
+            let mut packed = PackedMatrix::default();
             packed.refill_rows(&right, inner, columns);
             let mut transposed = vec![0.0; inner * columns];
             for row in 0..inner {
@@ -211,7 +211,7 @@ mod tests {
                 }
             }
             for fused in [Fused::Never, Fused::WherePossible] {
-                for packed in [&packed, &Packed::from_columns(&transposed, inner, columns)] {
+                for packed in [&packed, &PackedMatrix::from_columns(&transposed, inner, columns)] {
                     let mut result = vec![f32::NAN; rows * columns];
                     multiply(&left, packed, &mut result, fused);
                     for row in 0..rows {

@@ -7,7 +7,7 @@ mod gemm;
 mod random;
 mod rows;
 
-pub(crate) use gemm::{Fused, Packed, multiply};
+pub(crate) use gemm::{Fused, PackedMatrix, multiply};
 pub(crate) use pulp::NullaryFnOnce as Work;
 pub(crate) use random::Random;
 pub(crate) use rows::{

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::NearDocument;
 use super::best::Best;
 use super::kept::KeptDocuments;
 use crate::columns::{Marks, key_hash};
@@ -16,6 +15,15 @@ const BLOCK: usize = 1_024;
 
 /// Blocks are packed anew when more places than this, and a quarter of all, are empty.
 const MAX_HOLES: usize = 2 * BLOCK;
+
+/// A document found by its vector.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NearDocument {
+    /// The document's key.
+    pub key: String,
+    /// Cosine of the angle to what was asked for, from -1 to 1.
+    pub cosine: f32,
+}
 
 /// Documents in order of their coming. A removed one leaves a hole: its factor is 0.
 #[derive(Debug, Clone, Default)]

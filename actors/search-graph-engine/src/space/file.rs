@@ -48,8 +48,8 @@ impl ConceptSpace {
         Ok(writer.finish()?)
     }
 
-    /// Opens a space that was [saved](Self::save) at `path`: it is mapped into memory, and must not be
-    /// written to any more. A file of any content does no harm.
+    /// Opens a space that was [saved](Self::save) at `path`: it is mapped into memory, and must not
+    /// be written to any more. A file of any content does no harm.
     ///
     /// # Errors
     /// The file cannot be read, or is not a whole space.
@@ -110,7 +110,8 @@ fn read_head(head: &[u8]) -> Result<(u64, f32), SpaceError> {
     }
 }
 
-/// Whether the columns are as long as each other. What is in them is as it was written: the hash says so.
+/// Whether the columns are as long as each other. What is in them is as it was written: the hash
+/// says so.
 fn check(words: &WordTable, documents: &KeptDocuments) -> Result<(), SpaceError> {
     let count = words.terms.len();
     let of_words = [&words.factors, &words.lengths].map(|column| column.len() == 4 * count);

@@ -1,25 +1,29 @@
 //! The concept space: vectors of words and documents, ready to be searched.
 //!
-//! Everything is in bytes with a factor a row: 128 bytes a document. A saved space is searched where
-//! it lies in its file; only what has changed since is on the heap. A clone shares what it is made
-//! of, so the one who changes a space gives clones to those who search it; they see it as it was.
+//! Everything is in bytes with a factor a row: 128 bytes a document. A saved space is searched
+//! where it lies in its file; only what has changed since is on the heap. A clone shares what it is
+//! made of, so the one who changes a space gives clones to those who search it; they see it as it
+//! was.
 
 mod best;
 mod documents;
 mod error;
 mod file;
 mod kept;
+mod vector;
 mod words;
 
 use std::sync::Arc;
 
+pub use documents::NearDocument;
 pub use error::SpaceError;
+pub use vector::ConceptVector;
 pub(crate) use words::WordTableBuilder;
 pub use words::{NearWord, WordTable};
 
 use crate::columns::key_hash;
 use crate::learning::document_weight;
-use crate::math::{Bytes, Row, WIDTH, dot, norm, quantise};
+use crate::math::WIDTH;
 use documents::DocumentTable;
 
 /// With fewer documents the corpus teaches too little: search stays lexical.
@@ -27,48 +31,6 @@ pub const MIN_DOCUMENTS: usize = 200;
 
 /// Documents found by [`ConceptSpace::scan`] that are worth ranking beside the lexical ones.
 pub const SCAN_DEPTH: usize = 100;
-
-/// A direction in the concept space, of length 1.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConceptVector {
-    bytes: Bytes,
-    factor: f32,
-}
-
-impl ConceptVector {
-    /// The direction of a row; `None` when it has none.
-    pub(crate) fn new(row: &Row) -> Option<Self> {
-        let length = norm(row);
-        if !length.is_finite() || length < 1e-6 {
-            return None;
-        }
-        let (bytes, factor) = quantise(row);
-        // The factor makes the row of bytes as long as 1, not as long as the row was.
-        let exact: Row = std::array::from_fn(|at| f32::from(bytes[at]));
-        (factor > 0.0).then(|| Self {
-            bytes,
-            factor: dot(&exact, &exact).sqrt().recip(),
-        })
-    }
-
-    /// The 128 numbers.
-    #[must_use]
-    pub fn to_numbers(&self) -> Vec<f32> {
-        self.bytes
-            .iter()
-            .map(|byte| f32::from(*byte) * self.factor)
-            .collect()
-    }
-}
-
-/// A document found by its vector.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NearDocument {
-    /// The document's key.
-    pub key: String,
-    /// Cosine of the angle to what was asked for, from -1 to 1.
-    pub cosine: f32,
-}
 
 /// Vectors of the words and documents of a source. See the module.
 #[derive(Debug, Clone)]
@@ -153,8 +115,8 @@ impl ConceptSpace {
         )
     }
 
-    /// Puts a document at its place, from its terms (title, then body); it replaces the one with the
-    /// same key.
+    /// Puts a document at its place, from its terms (title, then body); it replaces the one with
+    /// the same key.
     pub fn put<T: AsRef<str>>(&mut self, key: &str, terms: impl IntoIterator<Item = T>) {
         let vector = self.document_vector(terms);
         self.place(key, vector.as_ref());
@@ -185,8 +147,8 @@ impl ConceptSpace {
         was_there
     }
 
-    /// The documents nearest to a direction, at most `limit` of them, nearest first; equal ones in the
-    /// order of their keys. Looks at every document.
+    /// The documents nearest to a direction, at most `limit` of them, nearest first; equal ones in
+    /// the order of their keys. Looks at every document.
     #[must_use]
     pub fn scan(&self, vector: &ConceptVector, limit: usize) -> Vec<NearDocument> {
         self.documents.scan(&vector.bytes, vector.factor, limit)
@@ -198,8 +160,8 @@ impl ConceptSpace {
         self.documents.cosine(&vector.bytes, vector.factor, key)
     }
 
-    /// Words that stand for nearly the same as `term`, nearest first, with the cosine; `term` itself
-    /// is not among them.
+    /// Words that stand for nearly the same as `term`, nearest first, with the cosine; `term`
+    /// itself is not among them.
     #[must_use]
     pub fn related_words(&self, term: &str, limit: usize) -> Vec<NearWord> {
         let Some(vector) = self.words.query_vector([(term, 1)]) else {
@@ -211,8 +173,8 @@ impl ConceptSpace {
         near
     }
 
-    /// Bytes of the heap that this space takes, shared with its clones; what lies in its file is not
-    /// among them.
+    /// Bytes of the heap that this space takes, shared with its clones; what lies in its file is
+    /// not among them.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.words.heap_bytes() + self.documents.heap_bytes()

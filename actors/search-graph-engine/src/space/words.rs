@@ -1,10 +1,10 @@
 //! The words of a concept space.
 
 use super::best::Best;
+use super::vector::ConceptVector;
 use crate::columns::{Column, Texts, TextsBuilder, f32_column};
 use crate::learning::{GRAM_ROWS, gram_rows};
 use crate::math::{Bytes, Row, WIDTH, Work, add_bytes, norm, quantise, quantised_dot, vectorised};
-use crate::space::ConceptVector;
 
 /// A word found by its vector.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@ use fst::{Automaton, IntoStreamer, Map, MapBuilder, Streamer};
 use search_core::analysis::folded_line;
 
 use crate::columns::{Column, Texts, TextsBuilder, u32_column};
-use near::Near;
+use near::LevenshteinAutomaton;
 
 /// Most suggestions kept.
 pub const MAX_SUGGESTIONS: usize = 200_000;
@@ -45,7 +45,7 @@ pub struct Suggestion {
 
 /// A suggestion on its way into a [`Suggester`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Suggested<'t> {
+pub struct SuggesterEntry<'t> {
     /// As it is shown and put into the query.
     pub text: &'t str,
     /// What it is.
@@ -73,12 +73,12 @@ impl Suggester {
     /// Of these suggestions; of those that fold alike the heaviest stays, and of too many the
     /// heaviest.
     #[must_use]
-    pub fn new(mut suggested: Vec<Suggested<'_>>) -> Self {
+    pub fn new(mut suggested: Vec<SuggesterEntry<'_>>) -> Self {
         if suggested.len() > MAX_SUGGESTIONS {
             suggested.select_nth_unstable_by(MAX_SUGGESTIONS, order);
             suggested.truncate(MAX_SUGGESTIONS);
         }
-        let mut keyed: Vec<(String, Suggested<'_>)> = suggested
+        let mut keyed: Vec<(String, SuggesterEntry<'_>)> = suggested
             .into_iter()
             .map(|suggested| (folded_line(suggested.text), suggested))
             .filter(|(key, _)| !key.is_empty())
@@ -102,9 +102,9 @@ impl Suggester {
     }
 
     /// The suggestion at a place of the map.
-    fn at(&self, place: usize) -> Suggested<'_> {
+    fn at(&self, place: usize) -> SuggesterEntry<'_> {
         let packed = self.weights.u32(place);
-        Suggested {
+        SuggesterEntry {
             text: self.texts.get(place),
             kind: KINDS[packed as usize % KINDS.len()],
             weight: packed / KINDS.len() as u32,
@@ -123,8 +123,8 @@ impl Suggester {
         self.len() == 0
     }
 
-    /// At most `limit` suggestions for what was typed: those that begin with it, then, when these are
-    /// fewer, those that nearly do.
+    /// At most `limit` suggestions for what was typed: those that begin with it, then, when these
+    /// are fewer, those that nearly do.
     #[must_use]
     pub fn suggest(&self, input: &str, limit: usize) -> Vec<Suggestion> {
         let mut found = self.by_prefix(input, limit);
@@ -160,7 +160,10 @@ impl Suggester {
             4..=7 => 1,
             _ => 2,
         };
-        self.heaviest(self.places(Near::new(&key, edits).starts_with()), limit)
+        self.heaviest(
+            self.places(LevenshteinAutomaton::new(&key, edits).starts_with()),
+            limit,
+        )
     }
 
     fn places(&self, machine: impl Automaton) -> Vec<usize> {
@@ -177,13 +180,13 @@ impl Suggester {
 
     fn heaviest(&self, places: Vec<usize>, limit: usize) -> Vec<Suggestion> {
         let places = places.into_iter();
-        let mut found: Vec<Suggested<'_>> = places.map(|place| self.at(place)).collect();
+        let mut found: Vec<SuggesterEntry<'_>> = places.map(|place| self.at(place)).collect();
         if limit > 0 && found.len() > limit {
             found.select_nth_unstable_by(limit - 1, order);
         }
         found.truncate(limit);
         found.sort_unstable_by(order);
-        let own = |one: Suggested<'_>| Suggestion {
+        let own = |one: SuggesterEntry<'_>| Suggestion {
             text: one.text.to_owned(),
             kind: one.kind,
             weight: one.weight,
@@ -218,7 +221,7 @@ fn key_of(input: &str) -> Option<String> {
 }
 
 /// Heaviest first, then by kind and text: never by chance.
-fn order(a: &Suggested<'_>, b: &Suggested<'_>) -> std::cmp::Ordering {
+fn order(a: &SuggesterEntry<'_>, b: &SuggesterEntry<'_>) -> std::cmp::Ordering {
     b.weight
         .cmp(&a.weight)
         .then_with(|| a.kind.cmp(&b.kind))

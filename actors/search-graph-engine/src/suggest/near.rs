@@ -10,12 +10,12 @@ const BAND: usize = 2 * MAX_EDITS + 1;
 
 /// Follows the band of Levenshtein's table, a row for each character of the word: nothing is built
 /// beforehand, and a state is a few bytes.
-pub(super) struct Near {
+pub(super) struct LevenshteinAutomaton {
     input: Vec<char>,
     edits: u8,
 }
 
-impl Near {
+impl LevenshteinAutomaton {
     /// Of an input and at most 2 edits.
     pub(super) fn new(input: &str, edits: usize) -> Self {
         Self {
@@ -29,7 +29,8 @@ impl Near {
         let row = state.row + 1;
         let mut cells = [self.edits + 1; BAND];
         for at in 0..BAND {
-            // The cell of column `row + at - MAX_EDITS`; the one above it is one further on in the band.
+            // The cell of column `row + at - MAX_EDITS`; the one above it is one further on in the
+            // band.
             let Some(column) = (row + at).checked_sub(MAX_EDITS) else {
                 continue;
             };
@@ -69,7 +70,7 @@ pub(super) struct State {
     held: usize,
 }
 
-impl Automaton for Near {
+impl Automaton for LevenshteinAutomaton {
     type State = State;
 
     fn start(&self) -> State {
@@ -115,7 +116,7 @@ mod tests {
     use fst::{Automaton, IntoStreamer, Set};
     use proptest::prelude::*;
 
-    use super::Near;
+    use super::LevenshteinAutomaton;
 
     /// Least distance of `input` to a beginning of `word`, by the whole table.
     fn distance(input: &str, word: &str) -> usize {
@@ -142,7 +143,7 @@ mod tests {
             edits in 0usize..3,
         ) {
             let set = Set::from_iter(&words).expect("sorted");
-            let found = set.search(Near::new(&input, edits).starts_with()).into_stream().into_strs();
+            let found = set.search(LevenshteinAutomaton::new(&input, edits).starts_with()).into_stream().into_strs();
             let expected: Vec<&String> = words.iter().filter(|word| distance(&input, word) <= edits).collect();
             let found = found.expect("text");
             prop_assert_eq!(found.iter().collect::<Vec<_>>(), expected);

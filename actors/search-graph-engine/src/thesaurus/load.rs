@@ -48,8 +48,9 @@ pub enum LoadError {
     },
 }
 
-/// Reads a thesaurus: a JSON file, or a folder with Markdown concept files (`*.md`, those with a line
-/// `synonyms:: a, b`) and JSON files, in the order of their names. Links in the folder are not followed.
+/// Reads a thesaurus: a JSON file, or a folder with Markdown concept files (`*.md`, those with a
+/// line `synonyms:: a, b`) and JSON files, in the order of their names. Links in the folder are not
+/// followed.
 ///
 /// # Errors
 /// It cannot be read, or is not what is expected; the error names the file.
@@ -58,7 +59,7 @@ pub fn load(path: &Path) -> Result<Thesaurus, LoadError> {
     let facts = std::fs::metadata(path).map_err(|source| failed(path, source))?;
     if facts.is_dir() {
         let mut left = MAX_FILES;
-        read_folder(path, 0, &mut left, &mut entries)?;
+        read_directory(path, 0, &mut left, &mut entries)?;
     } else {
         entries = read_json(path)?;
     }
@@ -82,7 +83,7 @@ fn too_large(path: &Path, limit: String) -> LoadError {
     }
 }
 
-fn read_folder(
+fn read_directory(
     folder: &Path,
     depth: usize,
     left: &mut usize,
@@ -103,7 +104,7 @@ fn read_folder(
     for (path, kind) in found {
         let ending = path.extension().and_then(|ending| ending.to_str());
         if kind.is_dir() && depth < MAX_DEPTH {
-            read_folder(&path, depth + 1, left, entries)?;
+            read_directory(&path, depth + 1, left, entries)?;
         } else if kind.is_file() && ending == Some("md") {
             entries.extend(read_concept(&path)?);
         } else if kind.is_file() && ending == Some("json") {

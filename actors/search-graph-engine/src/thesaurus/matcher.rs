@@ -36,8 +36,8 @@ pub struct Thesaurus {
 }
 
 impl Thesaurus {
-    /// Joins entries of the same name; a synonym that two concepts claim belongs to the first by name.
-    /// Names belong to their own concept whatever others claim.
+    /// Joins entries of the same name; a synonym that two concepts claim belongs to the first by
+    /// name. Names belong to their own concept whatever others claim.
     #[must_use]
     pub fn new(declared: Vec<Entry>) -> Self {
         let mut thesaurus = Self::default();
@@ -176,8 +176,8 @@ impl Thesaurus {
         paragraphs
     }
 
-    /// The concepts of a query and all words declared for each, for retrieval beside the query's own
-    /// words. In the order of the text, each concept once.
+    /// The concepts of a query and all words declared for each, for retrieval beside the query's
+    /// own words. In the order of the text, each concept once.
     #[must_use]
     pub fn expand(&self, query: &str) -> Vec<(ConceptId, Vec<&str>)> {
         let mut expanded: Vec<(ConceptId, Vec<&str>)> = Vec::new();

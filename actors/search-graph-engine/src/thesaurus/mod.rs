@@ -5,9 +5,9 @@
 //! JSON thesauri ─────────────────────┴► Thesaurus ─► find in text, replace, extract, expand a query
 //! ```
 //!
-//! Matching is by Aho-Corasick over the folded words of a text: case, accents and punctuation between
-//! words make no difference, matches begin and end at word boundaries of Unicode, and the leftmost
-//! longest wins.
+//! Matching is by Aho-Corasick over the folded words of a text: case, accents and punctuation
+//! between words make no difference, matches begin and end at word boundaries of Unicode, and the
+//! leftmost longest wins.
 
 mod load;
 mod matcher;
@@ -19,7 +19,8 @@ pub use parse::{Entry, MAX_ENTRIES, ThesaurusError, parse_concept_file, parse_js
 
 use search_core::analysis::folded_line;
 
-/// Identity of a concept: a hash of its normalised name, the same in every run and on every machine.
+/// Identity of a concept: a hash of its normalised name, the same in every run and on every
+/// machine.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]

@@ -37,9 +37,9 @@ pub enum ThesaurusError {
     TooMany,
 }
 
-/// Reads a Markdown concept file: its name is its first heading, else `stem` (the file's name without
-/// ending), and lines `synonyms:: a, b` name its synonyms. `None` for a file without such a line: it
-/// is an ordinary document.
+/// Reads a Markdown concept file: its name is its first heading, else `stem` (the file's name
+/// without ending), and lines `synonyms:: a, b` name its synonyms. `None` for a file without such a
+/// line: it is an ordinary document.
 #[must_use]
 pub fn parse_concept_file(stem: &str, text: &str) -> Option<Entry> {
     let mut entry = Entry::default();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use outbound::http::HttpError;
-use search_mcp_core::rpc::RpcError;
+use http_clients::http::HttpError;
 use search_sources_core::SourceDataError;
+use search_sources_core::mcp::rpc::RpcError;
 
 /// Why there are no items.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum McpError {
         reason: String,
     },
     /// Its program has ended.
-    #[error("its program has ended{}", said(last))]
+    #[error("its program has ended{}", message_of(last))]
     Ended {
         /// The end of what it wrote to standard error, one line.
         last: String,
@@ -88,7 +88,7 @@ impl McpError {
     }
 }
 
-fn said(last: &str) -> String {
+fn message_of(last: &str) -> String {
     if last.is_empty() {
         String::new()
     } else {

@@ -1,19 +1,20 @@
-//! A server behind an address: the streamable HTTP transport. Each message is a POST; the answer is JSON, or a stream of
-//! events that is read until the answer is in it.
+//! A server behind an address: the streamable HTTP transport. Each message is a POST; the answer is
+//! JSON, or a stream of events that is read until the answer is in it.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use config_core::Secret;
-use outbound::http::{HttpClient, HttpError, HttpOptions, Redirects, Request, Streaming};
-use search_mcp_core::client::{Generation, routing_name};
-use search_mcp_core::rpc::{self, Incoming};
-use search_mcp_core::sse::Events;
+use http_clients::http::{HttpClient, HttpError, HttpOptions, Redirects, Request, Streaming};
+use search_sources_core::mcp::client::{Generation, routing_name};
+use search_sources_core::mcp::rpc::{self, Incoming};
+use search_sources_core::mcp::sse::Events;
 use serde_json::Value;
 use tokio::time::timeout;
 use url::Url;
 
-use super::{MAX_MESSAGE, McpError};
+use super::endpoint::MAX_MESSAGE_BYTES;
+use super::error::McpError;
 
 /// An address, and what the server gave to be repeated.
 pub(super) struct HttpWire {
@@ -27,7 +28,7 @@ pub(super) struct HttpWire {
 impl HttpWire {
     pub(super) fn new(url: Url, token: Option<Secret<String>>) -> Self {
         let http = HttpClient::new(HttpOptions {
-            max_body: MAX_MESSAGE,
+            max_body: MAX_MESSAGE_BYTES,
             redirects: Redirects::Never,
             connections: 4,
             ..HttpOptions::default()
@@ -62,7 +63,7 @@ impl HttpWire {
         answer?.map_err(|error| McpError::Refused { method, error })
     }
 
-    pub(super) async fn tell(
+    pub(super) async fn notify(
         &self,
         message: &Value,
         generation: &Generation,
@@ -155,15 +156,15 @@ async fn from_events(
     mut stream: Streaming,
     id: u64,
 ) -> Result<Option<Result<Value, rpc::RpcError>>, McpError> {
-    let mut events = Events::new(MAX_MESSAGE);
+    let mut events = Events::new(MAX_MESSAGE_BYTES);
     let mut total = 0_usize;
     while let Some(chunk) = stream.next_chunk().await {
         let chunk = chunk?;
         total = total.saturating_add(chunk.len());
-        if total > 2 * MAX_MESSAGE {
+        if total > 2 * MAX_MESSAGE_BYTES {
             return Err(McpError::Unreadable(format!(
                 "a stream of more than {} bytes without an answer",
-                2 * MAX_MESSAGE
+                2 * MAX_MESSAGE_BYTES
             )));
         }
         let came = events.push(&chunk);
@@ -179,9 +180,9 @@ async fn whole(mut stream: Streaming) -> Result<Vec<u8>, McpError> {
     let mut body = Vec::new();
     while let Some(chunk) = stream.next_chunk().await {
         body.extend_from_slice(&chunk?);
-        if body.len() > MAX_MESSAGE {
+        if body.len() > MAX_MESSAGE_BYTES {
             return Err(McpError::Unreadable(format!(
-                "it is larger than {MAX_MESSAGE} bytes"
+                "it is larger than {MAX_MESSAGE_BYTES} bytes"
             )));
         }
     }

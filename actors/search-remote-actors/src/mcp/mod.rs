@@ -6,9 +6,10 @@
 //!                         └ Wire: Stdio (a program with its own process group) │ Http (POST, JSON or events)
 //! ```
 //!
-//! What a server says is data: messages, items and texts are bounded, control characters go, nothing it names is opened.
-//! A session that breaks is made anew by the next search.
+//! What a server says is data: messages, items and texts are bounded, control characters go,
+//! nothing it names is opened. A session that breaks is made anew by the next search.
 
+mod endpoint;
 mod error;
 mod http;
 mod session;
@@ -21,45 +22,28 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use config_core::Secret;
 use futures_util::FutureExt;
 use futures_util::future::Shared;
-use search_core::role::Mcp;
 use search_sources_core::Parsed;
 
+pub use endpoint::McpEndpoint;
 pub use error::McpError;
 use session::Session;
-use wire::Wire;
-
-/// Largest message in bytes.
-pub(crate) const MAX_MESSAGE: usize = 8 << 20;
 
 /// Longest time for start, handshake and lists; searches meanwhile say that it is still starting.
-const CONNECT: Duration = Duration::from_secs(60);
-
-/// Which server, and how it is searched.
-#[derive(Debug, Clone)]
-pub struct McpPlace {
-    /// How it is reached.
-    pub server: Mcp,
-    /// The bearer token it wants.
-    pub api_token: Option<Secret<String>>,
-    /// The tool that searches; found by its name and arguments when absent.
-    pub tool: Option<String>,
-    /// Further arguments of the tool; `{query}` in one of them is where the words go.
-    pub arguments: Vec<(String, String)>,
-}
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Connecting = Shared<Pin<Box<dyn Future<Output = Result<Rc<Session>, McpError>>>>>;
 
-/// A server of the protocol that is asked at query time. Dropping it ends the server's program with all it has started.
+/// A server of the protocol that is asked at query time. Dropping it ends the server's program with
+/// all it has started.
 pub(crate) struct McpSource {
-    place: McpPlace,
+    place: McpEndpoint,
     session: RefCell<Option<Connecting>>,
 }
 
 impl McpSource {
-    pub(crate) fn new(place: McpPlace) -> Self {
+    pub(crate) fn new(place: McpEndpoint) -> Self {
         Self {
             place,
             session: RefCell::default(),
@@ -82,7 +66,8 @@ impl McpSource {
         let left = || deadline.saturating_sub(began.elapsed());
         let session = self.session(deadline).await?;
         let found = self.search_in(&session, words, limit, left()).await;
-        // A server that was started anew knows nothing of the session, so the question was not answered: once more.
+        // A server that was started anew knows nothing of the session, so the question was not
+        // answered: once more.
         if !found.as_ref().is_err_and(McpError::is_unknown_session) {
             return found;
         }
@@ -130,10 +115,10 @@ impl McpSource {
         }
         let place = self.place.clone();
         let connect = async move {
-            let made = tokio::time::timeout(CONNECT, Session::connect(&place)).await;
+            let made = tokio::time::timeout(CONNECT_TIMEOUT, Session::connect(&place)).await;
             made.unwrap_or(Err(McpError::TimedOut {
                 what: "the start".to_owned(),
-                after: CONNECT,
+                after: CONNECT_TIMEOUT,
             }))
             .map(Rc::new)
         };

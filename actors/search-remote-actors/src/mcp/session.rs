@@ -3,27 +3,29 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use outbound::http::HttpError;
-use search_mcp_core::client::{self, Generation};
-use search_mcp_core::rpc::{RpcError, UNSUPPORTED_VERSION};
+use http_clients::http::HttpError;
+use search_sources_core::mcp::client::{self, Generation};
+use search_sources_core::mcp::rpc::{RpcError, UNSUPPORTED_VERSION};
 use search_sources_core::remote::{
     mcp_resource_text, mcp_resources, mcp_search_arguments, mcp_search_tool, mcp_tool_result,
 };
 use search_sources_core::{Item, Parsed};
 use serde_json::{Value, json};
 
-use super::{McpError, McpPlace, Wire};
+use super::endpoint::McpEndpoint;
+use super::error::McpError;
+use super::wire::Wire;
 
 /// Time for one step of the start.
-const STEP: Duration = Duration::from_secs(15);
+const STEP_TIMEOUT: Duration = Duration::from_secs(15);
 /// Pages of a list that are read.
-const PAGES: usize = 20;
+const MAX_PAGES: usize = 20;
 /// Resources whose text is read.
-const READ: usize = 64;
+const MAX_RESOURCES_READ: usize = 64;
 /// All texts of resources together, in bytes.
-const READ_BYTES: usize = 4 << 20;
+const MAX_RESOURCE_BYTES: usize = 4 << 20;
 /// Resources are listed again after so long.
-const RESOURCES_KEPT: Duration = Duration::from_secs(300);
+const RESOURCES_TTL: Duration = Duration::from_secs(300);
 
 /// A server that answers.
 pub(super) struct Session {
@@ -38,7 +40,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Reaches the server, finds out how to speak to it and what it has.
-    pub(super) async fn connect(place: &McpPlace) -> Result<Self, McpError> {
+    pub(super) async fn connect(place: &McpEndpoint) -> Result<Self, McpError> {
         let (wire, generation, introduction) = introduce(place).await?;
         let mut session = Self {
             wire,
@@ -61,13 +63,13 @@ impl Session {
         Ok(session)
     }
 
-    fn check(&self, place: &McpPlace, tools: &Value) -> Result<(), McpError> {
+    fn check(&self, place: &McpEndpoint, tools: &Value) -> Result<(), McpError> {
         let names = tools.as_array().into_iter().flatten();
         let names: Vec<&str> = names
             .filter_map(|tool| tool["name"].as_str())
             .take(30)
             .collect();
-        let names = search_mcp_core::rpc::one_line(&names.join(", "));
+        let names = search_sources_core::mcp::rpc::one_line(&names.join(", "));
         match (&self.tool, &place.tool) {
             (None, Some(wanted)) => Err(McpError::NothingToSearch(format!(
                 "it has no tool {wanted:?}; it has: {names}"
@@ -99,7 +101,7 @@ impl Session {
             Some((name, schema)) => self.call(name, schema, words, limit, within).await?,
             None => Parsed::default(),
         };
-        if self.has_resources && self.listed.get().elapsed() > RESOURCES_KEPT {
+        if self.has_resources && self.listed.get().elapsed() > RESOURCES_TTL {
             let left = within.saturating_sub(began.elapsed());
             // What was read before is better than nothing.
             if let Ok(read) = tokio::time::timeout(left, self.read_resources()).await {
@@ -136,8 +138,8 @@ impl Session {
     async fn list(&self, method: &str, field: &str) -> Result<Vec<Value>, McpError> {
         let mut all = Vec::new();
         let mut params = json!({});
-        for _ in 0..PAGES {
-            let mut page = self.ask(method, params, STEP).await?;
+        for _ in 0..MAX_PAGES {
+            let mut page = self.ask(method, params, STEP_TIMEOUT).await?;
             if let Some(Value::Array(list)) = page.get_mut(field).map(Value::take) {
                 all.extend(list);
             }
@@ -156,12 +158,12 @@ impl Session {
         let listed = self.list("resources/list", "resources").await?;
         let mut items = mcp_resources(&Value::Array(listed));
         let mut bytes = 0;
-        for item in items.iter_mut().take(READ) {
-            if bytes > READ_BYTES {
+        for item in items.iter_mut().take(MAX_RESOURCES_READ) {
+            if bytes > MAX_RESOURCE_BYTES {
                 break;
             }
             let params = json!({"uri": item.key});
-            match self.ask("resources/read", params, STEP).await {
+            match self.ask("resources/read", params, STEP_TIMEOUT).await {
                 Ok(result) => {
                     let text = mcp_resource_text(&result);
                     bytes += text.len();
@@ -185,10 +187,12 @@ fn holds(item: &Item, words: &[String]) -> bool {
 }
 
 /// The generation that is spoken, and what the server says of itself.
-async fn introduce(place: &McpPlace) -> Result<(Wire, Generation, Value), McpError> {
+async fn introduce(place: &McpEndpoint) -> Result<(Wire, Generation, Value), McpError> {
     let mut wire = Wire::open(place)?;
     let stateless = Generation::Stateless;
-    let discovered = wire.ask(client::discover, Some(&stateless), STEP).await;
+    let discovered = wire
+        .ask(client::discover, Some(&stateless), STEP_TIMEOUT)
+        .await;
     match discovered {
         Ok(result) if client::is_stateless(&result) => return Ok((wire, stateless, result)),
         Err(McpError::Http(error)) if !may_be_older(&error) => return Err(error.into()),
@@ -196,19 +200,22 @@ async fn introduce(place: &McpPlace) -> Result<(Wire, Generation, Value), McpErr
         Err(McpError::Ended { .. } | McpError::Unreadable(_)) => wire = Wire::open(place)?,
         _ => {}
     }
-    let initialized = match wire.ask(client::initialize, None, STEP).await {
+    let initialized = match wire.ask(client::initialize, None, STEP_TIMEOUT).await {
         // The question came late to a server that knows it.
         Err(McpError::Refused {
             error: RpcError { code, .. },
             ..
         }) if code == UNSUPPORTED_VERSION => {
-            let result = wire.ask(client::discover, Some(&stateless), STEP).await?;
+            let result = wire
+                .ask(client::discover, Some(&stateless), STEP_TIMEOUT)
+                .await?;
             return Ok((wire, stateless, result));
         }
         answered => answered?,
     };
     let generation = client::agreed(&initialized).map_err(McpError::Revision)?;
-    wire.tell(&client::initialized(), &generation, STEP).await?;
+    wire.notify(&client::initialized(), &generation, STEP_TIMEOUT)
+        .await?;
     Ok((wire, generation, initialized))
 }
 

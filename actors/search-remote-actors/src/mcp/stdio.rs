@@ -1,8 +1,8 @@
 //! A server that is a program: one message a line, on its standard streams.
 //!
-//! Its pipes are served by threads of their own, which end with the pipes; the actor's thread only hands lines over. The
-//! program has a process group of its own, which is killed when the wire is dropped: nothing is written through it, so
-//! there is nothing to lose.
+//! Its pipes are served by threads of their own, which end with the pipes; the actor's thread only
+//! hands lines over. The program has a process group of its own, which is killed when the wire is
+//! dropped: nothing is written through it, so there is nothing to lose.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,41 +16,77 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
-use search_mcp_core::rpc::{self, Incoming, RpcError};
+use search_sources_core::mcp::rpc::{self, Incoming, RpcError};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{MAX_MESSAGE, McpError};
+use super::endpoint::MAX_MESSAGE_BYTES;
+use super::error::McpError;
 
 /// Lines that wait to be written; a server that does not read them is given up.
-const WAITING: usize = 64;
+const MAX_QUEUED_LINES: usize = 64;
 
 /// What is kept of standard error, in bytes.
 const KEPT_STDERR: usize = 2 << 10;
 
-/// Variables that the program is given: enough to find programs, folders and a language, and no secret of this process.
+/// Variables that the program is given: enough to find programs, folders and a language, and no
+/// secret of this process.
 const VARIABLES: [&str; 9] = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TMPDIR",
 ];
 
-type Answer = oneshot::Sender<Result<Value, RpcError>>;
+type AnswerSender = oneshot::Sender<Result<Value, RpcError>>;
 
 /// A running program.
 pub(super) struct StdioWire {
     /// Dropped with the wire, which ends it.
     _process: Process,
     lines: SyncSender<Vec<u8>>,
-    shared: Rc<Shared>,
+    requests: Rc<PendingRequests>,
     last: Arc<Mutex<String>>,
     next: Cell<u64>,
 }
 
+/// Requests that wait for their answers; told when the program has ended.
 #[derive(Default)]
-struct Shared {
-    waiting: RefCell<HashMap<u64, Answer>>,
+struct PendingRequests {
+    answers: RefCell<HashMap<u64, AnswerSender>>,
     closed: Cell<bool>,
     /// Why it was closed, when it was not the program's end.
-    wrong: RefCell<Option<String>>,
+    protocol_error: RefCell<Option<String>>,
+}
+
+impl PendingRequests {
+    /// Notes a request; it is forgotten when the guard is dropped.
+    fn insert(&self, id: u64, answer: AnswerSender) -> PendingGuard<'_> {
+        self.answers.borrow_mut().insert(id, answer);
+        PendingGuard { requests: self, id }
+    }
+
+    /// Hands an answer to whom it belongs.
+    fn resolve(&self, id: u64, outcome: Result<Value, RpcError>) {
+        if let Some(answer) = self.answers.borrow_mut().remove(&id) {
+            let _ = answer.send(outcome);
+        }
+    }
+
+    /// There are no more answers.
+    fn close(&self) {
+        self.closed.set(true);
+        self.answers.borrow_mut().clear();
+    }
+}
+
+/// Takes the entry of a request away when nobody waits for it any more.
+struct PendingGuard<'r> {
+    requests: &'r PendingRequests,
+    id: u64,
+}
+
+impl Drop for PendingGuard<'_> {
+    fn drop(&mut self) {
+        self.requests.answers.borrow_mut().remove(&self.id);
+    }
 }
 
 /// Killed with its group when dropped, and waited for.
@@ -95,19 +131,19 @@ impl StdioWire {
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err(failed(std::io::Error::other("it has no standard streams")));
         };
-        let (lines, to_write) = sync_channel(WAITING);
-        let (came, messages) = mpsc::channel(4);
+        let (lines, to_write) = sync_channel(MAX_QUEUED_LINES);
+        let (sender, messages) = mpsc::channel(4);
         let last = Arc::new(Mutex::new(String::new()));
         let kept = Arc::clone(&last);
         thread("mcp-write", move || write_lines(stdin, &to_write)).map_err(failed)?;
-        thread("mcp-read", move || read_lines(stdout, &came)).map_err(failed)?;
+        thread("mcp-read", move || read_lines(stdout, &sender)).map_err(failed)?;
         thread("mcp-stderr", move || keep_stderr(stderr, &kept)).map_err(failed)?;
-        let shared = Rc::new(Shared::default());
-        actix_rt::spawn(pump(Rc::downgrade(&shared), messages, lines.clone()));
+        let requests = Rc::new(PendingRequests::default());
+        actix_rt::spawn(pump(Rc::downgrade(&requests), messages, lines.clone()));
         Ok(Self {
             _process: process,
             lines,
-            shared,
+            requests,
             last,
             next: Cell::new(1),
         })
@@ -115,7 +151,7 @@ impl StdioWire {
 
     /// Sends one message.
     pub(super) fn send(&self, message: &Value) -> Result<(), McpError> {
-        let sent = self.lines.try_send(line(message));
+        let sent = self.lines.try_send(encode(message));
         sent.map_err(|_| self.ended())
     }
 
@@ -132,11 +168,7 @@ impl StdioWire {
         let message = make(id);
         let method = method(&message);
         let (answer, answered) = oneshot::channel();
-        self.shared.waiting.borrow_mut().insert(id, answer);
-        let _forget = Forget {
-            shared: &self.shared,
-            id,
-        };
+        let _guard = self.requests.insert(id, answer);
         self.send(&message)?;
         match tokio::time::timeout(within, answered).await {
             Ok(Ok(Ok(result))) => Ok(result),
@@ -154,11 +186,11 @@ impl StdioWire {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        !self.shared.closed.get()
+        !self.requests.closed.get()
     }
 
     pub(super) fn ended(&self) -> McpError {
-        if let Some(wrong) = self.shared.wrong.borrow().clone() {
+        if let Some(wrong) = self.requests.protocol_error.borrow().clone() {
             return McpError::Unreadable(wrong);
         }
         McpError::Ended {
@@ -173,23 +205,11 @@ impl StdioWire {
     }
 }
 
-/// Takes the entry of a request away when nobody waits for it any more.
-struct Forget<'s> {
-    shared: &'s Shared,
-    id: u64,
-}
-
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        self.shared.waiting.borrow_mut().remove(&self.id);
-    }
-}
-
 fn method(message: &Value) -> String {
     message["method"].as_str().unwrap_or_default().to_owned()
 }
 
-fn line(message: &Value) -> Vec<u8> {
+fn encode(message: &Value) -> Vec<u8> {
     let mut line = message.to_string().into_bytes();
     line.push(b'\n');
     line
@@ -201,44 +221,40 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<(
 }
 
 /// What a line of the program is.
-enum Came {
+enum ProgramLine {
     Message(Value),
     TooLong,
 }
 
-/// Hands each answer to whom it belongs, answers the program's own requests, and says at the end that it is over.
+/// Hands each answer to whom it belongs, answers the program's own requests, and says at the end
+/// that it is over.
 async fn pump(
-    shared: Weak<Shared>,
-    mut messages: mpsc::Receiver<Came>,
+    requests: Weak<PendingRequests>,
+    mut messages: mpsc::Receiver<ProgramLine>,
     lines: SyncSender<Vec<u8>>,
 ) {
-    while let Some(came) = messages.recv().await {
-        let Some(shared) = shared.upgrade() else {
+    while let Some(line) = messages.recv().await {
+        let Some(requests) = requests.upgrade() else {
             return;
         };
-        let message = match came {
-            Came::Message(message) => message,
-            Came::TooLong => {
-                let wrong = format!("a message is longer than {MAX_MESSAGE} bytes");
-                *shared.wrong.borrow_mut() = Some(wrong);
+        let message = match line {
+            ProgramLine::Message(message) => message,
+            ProgramLine::TooLong => {
+                let error = format!("a message is longer than {MAX_MESSAGE_BYTES} bytes");
+                *requests.protocol_error.borrow_mut() = Some(error);
                 break;
             }
         };
         match rpc::incoming(&message) {
-            Incoming::Response { id, outcome } => {
-                if let Some(answer) = shared.waiting.borrow_mut().remove(&id) {
-                    let _ = answer.send(outcome);
-                }
-            }
+            Incoming::Response { id, outcome } => requests.resolve(id, outcome),
             Incoming::Request { id, method } => {
-                let _ = lines.try_send(line(&rpc::client_reply(&id, &method)));
+                let _ = lines.try_send(encode(&rpc::client_reply(&id, &method)));
             }
             Incoming::Other => {}
         }
     }
-    if let Some(shared) = shared.upgrade() {
-        shared.closed.set(true);
-        shared.waiting.borrow_mut().clear();
+    if let Some(requests) = requests.upgrade() {
+        requests.close();
     }
 }
 
@@ -251,16 +267,16 @@ fn write_lines(mut stdin: ChildStdin, lines: &Receiver<Vec<u8>>) {
 }
 
 /// Lines that are no JSON are free text that strayed: passed over.
-fn read_lines(stdout: ChildStdout, came: &mpsc::Sender<Came>) {
+fn read_lines(stdout: ChildStdout, sender: &mpsc::Sender<ProgramLine>) {
     let mut stdout = BufReader::new(stdout);
     let mut line = Vec::new();
     loop {
         line.clear();
-        let mut limited = stdout.by_ref().take(MAX_MESSAGE as u64 + 1);
+        let mut limited = stdout.by_ref().take(MAX_MESSAGE_BYTES as u64 + 1);
         match limited.read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
-            Ok(read) if read > MAX_MESSAGE => {
-                let _ = came.blocking_send(Came::TooLong);
+            Ok(read) if read > MAX_MESSAGE_BYTES => {
+                let _ = sender.blocking_send(ProgramLine::TooLong);
                 return;
             }
             Ok(_) => {}
@@ -268,7 +284,7 @@ fn read_lines(stdout: ChildStdout, came: &mpsc::Sender<Came>) {
         let Ok(message) = serde_json::from_slice(&line) else {
             continue;
         };
-        if came.blocking_send(Came::Message(message)).is_err() {
+        if sender.blocking_send(ProgramLine::Message(message)).is_err() {
             return;
         }
     }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use search_core::role::Mcp;
-use search_mcp_core::client::Generation;
+use search_sources_core::mcp::client::Generation;
 use serde_json::Value;
 
+use super::endpoint::McpEndpoint;
+use super::error::McpError;
 use super::http::HttpWire;
 use super::stdio::StdioWire;
-use super::{McpError, McpPlace};
 
 /// A connection that carries requests and their answers.
 pub(super) enum Wire {
@@ -18,7 +19,7 @@ pub(super) enum Wire {
 
 impl Wire {
     /// Starts the program; an address is only noted.
-    pub(super) fn open(place: &McpPlace) -> Result<Self, McpError> {
+    pub(super) fn open(place: &McpEndpoint) -> Result<Self, McpError> {
         Ok(match &place.server {
             Mcp::Stdio { command, arguments } => Self::Stdio(StdioWire::start(command, arguments)?),
             Mcp::Http(url) => Self::Http(Box::new(HttpWire::new(
@@ -42,7 +43,7 @@ impl Wire {
     }
 
     /// Sends a notification.
-    pub(super) async fn tell(
+    pub(super) async fn notify(
         &self,
         message: &Value,
         generation: &Generation,
@@ -50,7 +51,7 @@ impl Wire {
     ) -> Result<(), McpError> {
         match self {
             Self::Stdio(wire) => wire.send(message),
-            Self::Http(wire) => wire.tell(message, generation, within).await,
+            Self::Http(wire) => wire.notify(message, generation, within).await,
         }
     }
 

@@ -1,4 +1,5 @@
-//! Case S10: servers that are huge, slow or malicious. Written for the shell, so that they are small.
+//! Case S10: servers that are huge, slow or malicious. Written for the shell, so that they are
+//! small.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +7,8 @@ use search_remote_actors::McpError;
 
 use super::{PATIENT, mcp_error, source};
 
-/// A server that shakes hands and lists a tool `search`; what it does when that is called is `call`.
+/// A server that shakes hands and lists a tool `search`; what it does when that is called is
+/// `call`.
 fn script(call: &str) -> tempfile::NamedTempFile {
     let text = format!(
         r#"

@@ -1,4 +1,5 @@
-//! Servers of the Model Context Protocol as sources: the reference servers of npm, servers of PyPI, and hostile ones.
+//! Servers of the Model Context Protocol as sources: the reference servers of npm, servers of PyPI,
+//! and hostile ones.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod hostile;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use search_core::role::{Haystack, parse};
-use search_remote_actors::{Found, McpError, RemoteError, RemoteSettings, RemoteSource};
+use search_remote_actors::{McpError, RemoteError, RemoteItems, RemoteSettings, RemoteSource};
 
 /// A server of npm, by its package's name.
 fn npm_server(name: &str) -> String {
@@ -64,17 +65,17 @@ fn source(location: &str, parameters: &str, deadline: Duration) -> RemoteSource 
 /// Long enough for a server to start on a busy machine.
 const PATIENT: Duration = Duration::from_secs(90);
 
-async fn found(location: &str, parameters: &str, words: &str) -> Found {
+async fn found(location: &str, parameters: &str, words: &str) -> RemoteItems {
     let source = source(location, parameters, PATIENT);
     let found = source.search(words, 10).await;
     found.unwrap_or_else(|error| panic!("{location}: {error}"))
 }
 
-fn titles(found: &Found) -> Vec<&str> {
+fn titles(found: &RemoteItems) -> Vec<&str> {
     found.items.iter().map(|item| item.title.as_str()).collect()
 }
 
-fn mcp_error(answer: Result<Found, RemoteError>) -> McpError {
+fn mcp_error(answer: Result<RemoteItems, RemoteError>) -> McpError {
     match answer {
         Err(RemoteError::Mcp(error)) => error,
         other => panic!("{other:?}"),

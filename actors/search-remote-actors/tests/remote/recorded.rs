@@ -1,4 +1,5 @@
-//! Answers in the shapes that the services document, with their manners: compressed, asking for a pause, refusing.
+//! Answers in the shapes that the services document, with their manners: compressed, asking for a
+//! pause, refusing.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -35,7 +35,8 @@ pub fn devdocs_names(base: Option<&str>, index: &str) -> Result<Parsed, SourceDa
     Ok(parsed)
 }
 
-/// Reads `index.json` and `db.json`: a page an item, called by its first name; the other names of the page are aliases.
+/// Reads `index.json` and `db.json`: a page an item, called by its first name; the other names of
+/// the page are aliases.
 ///
 /// # Errors
 /// When one of them is of another shape.

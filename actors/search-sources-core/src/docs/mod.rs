@@ -1,4 +1,5 @@
-//! Language documentation by its list of names: Sphinx' inventory, rustdoc's list of items, DevDocs' index with its pages.
+//! Language documentation by its list of names: Sphinx' inventory, rustdoc's list of items,
+//! DevDocs' index with its pages.
 
 mod devdocs;
 mod rustdoc;

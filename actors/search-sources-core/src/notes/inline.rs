@@ -30,10 +30,10 @@ pub(super) fn plain(line: &str, page: &mut Page) -> String {
 }
 
 /// What is shown, and how many bytes it stands for.
-type Seen = Option<(String, usize)>;
+type RenderedInline = Option<(String, usize)>;
 
 /// Inline code stays as it is.
-fn code(rest: &str) -> Seen {
+fn code(rest: &str) -> RenderedInline {
     let ticks = rest.bytes().take_while(|byte| *byte == b'`').count();
     let fence = &rest[..ticks];
     let end = rest[ticks..].find(fence)?;
@@ -42,7 +42,7 @@ fn code(rest: &str) -> Seen {
 }
 
 /// `{{embed [[x]]}}` shows and links x; queries, renderers and other macros show nothing.
-fn macro_call(rest: &str, page: &mut Page) -> Seen {
+fn macro_call(rest: &str, page: &mut Page) -> RenderedInline {
     let end = rest.find("}}")? + 2;
     let inner = rest[2..end - 2].trim();
     let seen = inner
@@ -52,7 +52,7 @@ fn macro_call(rest: &str, page: &mut Page) -> Seen {
 }
 
 /// `[[x]]`, `[[x|y]]`, `[[x#heading]]`, `[[x#^block|y]]`, and Logseq's `[[a [[b]] c]]`.
-fn wiki(rest: &str, page: &mut Page) -> Seen {
+fn wiki(rest: &str, page: &mut Page) -> RenderedInline {
     let used = closing(rest)?;
     let inner = &rest[2..used - 2];
     if inner.contains('\n') || inner.trim().is_empty() {
@@ -100,8 +100,9 @@ fn closing(rest: &str) -> Option<usize> {
     None
 }
 
-/// `[label]([[page]])` and `[label](((block)))` of Logseq; `[label](file.md)` of both; other links stay Markdown.
-fn labelled(rest: &str, page: &mut Page) -> Seen {
+/// `[label]([[page]])` and `[label](((block)))` of Logseq; `[label](file.md)` of both; other links
+/// stay Markdown.
+fn labelled(rest: &str, page: &mut Page) -> RenderedInline {
     let label_end = rest.find("](")?;
     let label = &rest[1..label_end];
     let target = &rest[label_end + 2..];
@@ -131,7 +132,7 @@ fn labelled(rest: &str, page: &mut Page) -> Seen {
 }
 
 /// `((6643…))`: a block of Logseq, by its UUID.
-fn block(rest: &str, page: &mut Page) -> Seen {
+fn block(rest: &str, page: &mut Page) -> RenderedInline {
     let end = rest.find("))")?;
     let id = &rest[2..end];
     let is_uuid = id.len() == 36
@@ -147,7 +148,7 @@ fn block(rest: &str, page: &mut Page) -> Seen {
 }
 
 /// `#tag`, `#a/b`, `#[[several words]]`; not a heading, not a fragment, not a number.
-fn tag(rest: &str, before: Option<char>, page: &mut Page) -> Seen {
+fn tag(rest: &str, before: Option<char>, page: &mut Page) -> RenderedInline {
     if before.is_some_and(|c| !c.is_whitespace() && !"([{,;".contains(c)) {
         return None;
     }

@@ -208,7 +208,8 @@ fn percent(text: &str) -> String {
     })
 }
 
-/// Paths that `logseq/config.edn` hides (`:hidden ["/archive" "/x.md"]`), without their first slash.
+/// Paths that `logseq/config.edn` hides (`:hidden ["/archive" "/x.md"]`), without their first
+/// slash.
 pub fn hidden(config: &str) -> Vec<String> {
     let lines = config
         .lines()

@@ -1,7 +1,8 @@
-//! Notes as Logseq and Obsidian keep them: pages, blocks, links, properties, aliases, tags, journals.
+//! Notes as Logseq and Obsidian keep them: pages, blocks, links, properties, aliases, tags,
+//! journals.
 //!
-//! One file at a time becomes a [`Page`]; a [`Vault`] of all pages resolves names, aliases and block references, and makes
-//! [`crate::Item`]s of them.
+//! One file at a time becomes a [`Page`]; a [`Vault`] of all pages resolves names, aliases and
+//! block references, and makes [`crate::Item`]s of them.
 
 mod front;
 mod inline;

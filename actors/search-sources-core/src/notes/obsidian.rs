@@ -1,4 +1,5 @@
-//! Obsidian: Markdown with YAML properties, wiki links, block ids at line ends, comments and callouts.
+//! Obsidian: Markdown with YAML properties, wiki links, block ids at line ends, comments and
+//! callouts.
 
 use super::front;
 use super::inline::plain;

@@ -1,4 +1,5 @@
-//! Org-mode pages, which Logseq also writes: headlines, `#+TITLE:`, property drawers, `[[target][label]]`.
+//! Org-mode pages, which Logseq also writes: headlines, `#+TITLE:`, property drawers,
+//! `[[target][label]]`.
 
 use super::logseq::titled;
 use super::page::{Block, Link, Page};

@@ -37,16 +37,16 @@ impl Dialect {
 
     /// Whether a file of the vault holds notes: its settings, trash and backups do not.
     pub fn is_note(self, path: &str) -> bool {
-        let in_folder = |folder: &str| path.split('/').any(|part| part == folder);
+        let in_directory = |folder: &str| path.split('/').any(|part| part == folder);
         match self {
             Self::Logseq => {
                 let ours = path.ends_with(".md") || path.ends_with(".org");
-                ours && !["logseq", ".recycle", "bak"]
-                    .iter()
-                    .any(|folder| path.starts_with(&format!("{folder}/")) || in_folder(".recycle"))
+                ours && !["logseq", ".recycle", "bak"].iter().any(|folder| {
+                    path.starts_with(&format!("{folder}/")) || in_directory(".recycle")
+                })
             }
             Self::Obsidian => {
-                path.ends_with(".md") && !in_folder(".obsidian") && !in_folder(".trash")
+                path.ends_with(".md") && !in_directory(".obsidian") && !in_directory(".trash")
             }
         }
     }
@@ -104,7 +104,8 @@ impl Vault {
         self.pages.keys().map(String::as_str)
     }
 
-    /// The path a name leads to: an exact path, else a title or alias, else the shortest path that ends with it.
+    /// The path a name leads to: an exact path, else a title or alias, else the shortest path that
+    /// ends with it.
     pub fn resolve(&self, name: &str) -> Option<&str> {
         let wanted = name.trim().trim_end_matches(".md").to_lowercase();
         if let Some(paths) = self.names.get(&wanted) {
@@ -117,7 +118,8 @@ impl Vault {
         None
     }
 
-    /// One page as an item: references to blocks are replaced by their text, links lead to keys where there is a page.
+    /// One page as an item: references to blocks are replaced by their text, links lead to keys
+    /// where there is a page.
     pub fn item(&self, path: &str) -> Option<Item> {
         let page = self.pages.get(path)?;
         let mut links: Vec<ItemLink> = Vec::new();

@@ -19,8 +19,8 @@ pub fn atomic_search_ask(words: &str, limit: usize) -> Ask {
     )
 }
 
-/// Reads a search's answer. Only resources below `origin` (the server's URL) are the user's own: the built-in ontology is
-/// among the hits and is left out, and so is the search endpoint itself.
+/// Reads a search's answer. Only resources below `origin` (the server's URL) are the user's own:
+/// the built-in ontology is among the hits and is left out, and so is the search endpoint itself.
 ///
 /// # Errors
 /// When it is an error of the server or another shape.
@@ -30,7 +30,7 @@ pub fn atomic_search(origin: &str, body: &str) -> Result<Parsed, SourceDataError
     if let Some(message) =
         property(value.as_object(), "description").filter(|_| value.get("@id").is_none())
     {
-        return Err(SourceDataError::Said {
+        return Err(SourceDataError::Refused {
             what: WHAT,
             message: line(&message, 300),
         });

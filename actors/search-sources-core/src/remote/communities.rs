@@ -43,7 +43,7 @@ struct Topic {
 pub fn discourse(base: &str, body: &str) -> Result<Parsed, SourceDataError> {
     let value = json("the forum", body)?;
     if let Some(errors) = value.get("errors").filter(|errors| errors.is_array()) {
-        return Err(said("the forum", &errors.to_string()));
+        return Err(server_error("the forum", &errors.to_string()));
     }
     let topics: Vec<Topic> = value
         .get("topics")
@@ -132,7 +132,7 @@ pub fn stack_exchange(body: &str) -> Result<(Parsed, Option<u64>), SourceDataErr
     const WHAT: &str = "Stack Exchange";
     let value = json(WHAT, body)?;
     if let Some(message) = value.get("error_message").and_then(Value::as_str) {
-        return Err(said(WHAT, message));
+        return Err(server_error(WHAT, message));
     }
     let wait = value.get("backoff").and_then(Value::as_u64);
     let parsed = each(list(WHAT, value, "items")?, |question: Question| {
@@ -244,8 +244,8 @@ pub fn query_rs(body: &str) -> Result<Parsed, SourceDataError> {
     }))
 }
 
-fn said(what: &'static str, message: &str) -> SourceDataError {
-    SourceDataError::Said {
+fn server_error(what: &'static str, message: &str) -> SourceDataError {
+    SourceDataError::Refused {
         what,
         message: line(message, 300),
     }

@@ -7,9 +7,11 @@ use super::{Ask, each, json as parse, list};
 use crate::date;
 use crate::item::{Item, Parsed, SourceDataError, line};
 
-/// Asks an index for documents that match `words`; `fields` are searched, the first one is the title.
+/// Asks an index for documents that match `words`; `fields` are searched, the first one is the
+/// title.
 pub fn elastic_ask(index: &str, words: &str, fields: &[String], limit: usize) -> Ask {
-    // `simple_query_string` refuses nothing; with no operator characters of its own, every word is a word.
+    // `simple_query_string` refuses nothing; with no operator characters of its own, every word is
+    // a word.
     let words: String = words
         .chars()
         .map(|c| if "+|-\"*()~\\".contains(c) { ' ' } else { c })
@@ -37,7 +39,8 @@ struct Hit {
     source: Map<String, Value>,
 }
 
-/// Reads the answer. `fields` name where title (the first) and text (the others) are; without them the usual names are tried.
+/// Reads the answer. `fields` name where title (the first) and text (the others) are; without them
+/// the usual names are tried.
 ///
 /// # Errors
 /// When it is an error of the server or another shape.
@@ -51,7 +54,7 @@ pub fn elastic(fields: &[String], body: &str) -> Result<Parsed, SourceDataError>
         let message = reason
             .and_then(Value::as_str)
             .map_or_else(|| error.to_string(), str::to_owned);
-        return Err(SourceDataError::Said {
+        return Err(SourceDataError::Refused {
             what: WHAT,
             message: line(&message, 300),
         });

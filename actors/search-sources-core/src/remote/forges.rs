@@ -1,7 +1,8 @@
 //! Issues of Gitea, Forgejo and GitHub.
 //!
-//! Gitea takes its `q` as one phrase, so words that do not stand side by side find nothing: it is asked for the phrase and
-//! for each word. Both forges also find by comments, whose text is in no answer: an issue says which words it was found for.
+//! Gitea takes its `q` as one phrase, so words that do not stand side by side find nothing: it is
+//! asked for the phrase and for each word. Both forges also find by comments, whose text is in no
+//! answer: an issue says which words it was found for.
 
 use serde::Deserialize;
 
@@ -27,7 +28,7 @@ struct Issue {
     #[serde(default)]
     state: String,
     #[serde(default)]
-    labels: Vec<Named>,
+    labels: Vec<NamedField>,
     milestone: Option<Titled>,
     user: Option<User>,
     updated_at: Option<String>,
@@ -36,7 +37,7 @@ struct Issue {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedField {
     name: String,
 }
 
@@ -80,7 +81,8 @@ pub fn forge_issues_ask(api: ForgeApi, repository: Option<&str>, words: &str, li
             let scope = repository
                 .map(|name| format!(" repo:{name}"))
                 .unwrap_or_default();
-            // Qualifiers of its own search language inside the words would widen the search: taken as words.
+            // Qualifiers of its own search language inside the words would widen the search: taken
+            // as words.
             let words = words.replace(':', " ");
             Ask::get(
                 "/search/issues",
@@ -98,7 +100,8 @@ pub fn forge_issues_ask(api: ForgeApi, repository: Option<&str>, words: &str, li
 pub struct ForgeQuestion {
     /// What is asked.
     pub ask: Ask,
-    /// What each issue of the answer holds, in its text or in a comment; empty where that is not known.
+    /// What each issue of the answer holds, in its text or in a comment; empty where that is not
+    /// known.
     pub words: Vec<String>,
 }
 
@@ -136,8 +139,9 @@ pub fn forge_issues_questions(
     questions
 }
 
-/// The answers to several questions as one, each issue once. Words of a question that neither title, text nor tags of an
-/// issue hold were found elsewhere, in a comment for instance: the issue's text says so, and so it is found here as well.
+/// The answers to several questions as one, each issue once. Words of a question that neither
+/// title, text nor tags of an issue hold were found elsewhere, in a comment for instance: the
+/// issue's text says so, and so it is found here as well.
 pub fn forge_issues_together(answers: Vec<(Vec<String>, Parsed)>) -> Parsed {
     let mut all = Parsed::default();
     let mut in_comments: Vec<Vec<String>> = Vec::new();

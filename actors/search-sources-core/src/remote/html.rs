@@ -28,7 +28,8 @@ pub fn text(html: &str) -> String {
     tidy(&out)
 }
 
-/// Where the end tag of `name` begins, or the text ends. Looks at each byte once: a hostile text is full of such tags.
+/// Where the end tag of `name` begins, or the text ends. Looks at each byte once: a hostile text is
+/// full of such tags.
 fn end_of(text: &str, name: &str) -> usize {
     let ends = |at: &usize| {
         let tail = &text.as_bytes()[*at..];

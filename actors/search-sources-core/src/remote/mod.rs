@@ -1,7 +1,8 @@
 //! Answers of other servers: what to ask, and what they said, as items.
 //!
-//! Each module makes the path and query of a request ([`Ask`]) and reads the answer's body. No answer is trusted: a missing
-//! field costs its item, another shape is an error that names the server.
+//! Each module makes the path and query of a request ([`Ask`]) and reads the answer's body. No
+//! answer is trusted: a missing field costs its item, another shape is an error that names the
+//! server.
 
 mod atomic;
 mod communities;

@@ -45,7 +45,7 @@ struct VikunjaLabel {
 pub fn vikunja(base: &str, body: &str) -> Result<Parsed, SourceDataError> {
     const WHAT: &str = "Vikunja";
     let value = json(WHAT, body)?;
-    said(WHAT, &value, "message")?;
+    check_error(WHAT, &value, "message")?;
     // No tasks are `null`.
     let entries = if value.is_null() {
         Vec::new()
@@ -82,7 +82,8 @@ pub fn vikunja(base: &str, body: &str) -> Result<Parsed, SourceDataError> {
     }))
 }
 
-/// Asks ClickUp's API 2 for one page of a workspace's tasks; it has no search by words, so they are filtered here.
+/// Asks ClickUp's API 2 for one page of a workspace's tasks; it has no search by words, so they are
+/// filtered here.
 pub fn clickup_ask(team: &str, page: usize) -> Ask {
     Ask::get(
         format!("/api/v2/team/{team}/task"),
@@ -132,7 +133,7 @@ struct ClickUpTag {
 pub fn clickup(body: &str) -> Result<(Parsed, bool), SourceDataError> {
     const WHAT: &str = "ClickUp";
     let value = json(WHAT, body)?;
-    said(WHAT, &value, "err")?;
+    check_error(WHAT, &value, "err")?;
     let last = value.get("last_page").and_then(Value::as_bool);
     let entries = list(WHAT, value, "tasks")?;
     let more = !last.unwrap_or(entries.len() < 100);
@@ -175,9 +176,9 @@ fn millis(text: &str) -> Option<i64> {
 }
 
 /// An error of the server's own, in `field` of an object.
-fn said(what: &'static str, value: &Value, field: &str) -> Result<(), SourceDataError> {
+fn check_error(what: &'static str, value: &Value, field: &str) -> Result<(), SourceDataError> {
     match value.get(field).and_then(Value::as_str) {
-        Some(message) => Err(SourceDataError::Said {
+        Some(message) => Err(SourceDataError::Refused {
             what,
             message: line(message, 300),
         }),

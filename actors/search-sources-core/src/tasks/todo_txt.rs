@@ -4,8 +4,8 @@ use super::labelled;
 use crate::date;
 use crate::item::{Item, Parsed, line};
 
-/// Reads a todo.txt file. The key of a task is its text without state, priority and dates, so that finishing it keeps its key;
-/// equal texts are numbered.
+/// Reads a todo.txt file. The key of a task is its text without state, priority and dates, so that
+/// finishing it keeps its key; equal texts are numbered.
 pub fn todo_txt(text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut seen = std::collections::HashMap::<String, usize>::new();

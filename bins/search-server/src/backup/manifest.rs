@@ -2,10 +2,10 @@
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
-use outbound::s3::Condition;
+use http_clients::s3::Condition;
 use serde::{Deserialize, Serialize};
 
-use super::Bucket;
+use super::bucket::Bucket;
 
 /// The form of backups this version writes and reads.
 const FORMAT: u32 = 1;

@@ -10,16 +10,17 @@ use search_core::role::{REDACTED, RoleDocument, ServerSettings};
 use search_web::boot;
 use store::local::read_dump;
 
+use super::bucket::{BackupReport, Bucket, clear};
 use super::manifest::Manifest;
-use super::{Bucket, Done, Restore, clear};
+use crate::arguments::RestoreArguments;
 
 /// Restores a backup, and says which.
 pub(super) async fn run(
     bucket: &Bucket,
-    order: &Restore,
+    order: &RestoreArguments,
     settings: &ServerSettings,
     environment: &Environment,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<BackupReport> {
     let data = &settings.data_path.value;
     recover(settings)?;
     if !order.force && holds_anything(settings)? {
@@ -47,7 +48,7 @@ pub(super) async fn run(
     if let Some(roles) = roles {
         put_roles(&roles, order.force, settings, environment, &mut notes)?;
     }
-    Ok(Done {
+    Ok(BackupReport {
         what: "restored",
         records: manifest.records,
         parts: manifest.parts.len(),

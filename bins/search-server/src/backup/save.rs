@@ -12,15 +12,15 @@ use search_core::role::{RoleDocument, ServerSettings};
 use search_web::boot;
 use store::local::write_dump;
 
+use super::bucket::{BackupReport, Bucket, PART, clear};
 use super::manifest::Manifest;
-use super::{Bucket, Done, PART, clear};
 
 /// Saves everything, and says what.
 pub(super) async fn run(
     bucket: &Bucket,
     settings: &ServerSettings,
     environment: &Environment,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<BackupReport> {
     let copy = settings.data_path.value.join("backup.tmp");
     clear(&copy)?;
     let saved = upload(bucket, settings, environment, &copy).await;
@@ -33,7 +33,7 @@ async fn upload(
     settings: &ServerSettings,
     environment: &Environment,
     copy: &Path,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<BackupReport> {
     let mut manifest = Manifest::new(new_id());
     manifest.records = dump(settings, copy)?;
     let mut notes = Vec::new();
@@ -53,7 +53,7 @@ async fn upload(
         manifest.roles = Some(stored.await?);
     }
     bucket.seal(&manifest).await?;
-    Ok(Done {
+    Ok(BackupReport {
         what: "saved",
         records: manifest.records,
         parts: manifest.parts.len(),

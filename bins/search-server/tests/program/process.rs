@@ -1,4 +1,5 @@
-//! The process as others of the machine see it: its environment, its files, its limits, its signals, its figures.
+//! The process as others of the machine see it: its environment, its files, its limits, its
+//! signals, its figures.
 
 use std::fs;
 use std::io::Read as _;

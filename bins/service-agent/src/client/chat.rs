@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use outbound::http::Request;
+use http_clients::http::Request;
 use search_core::conversation::ChatAnswer;
-use search_mcp_core::sse::Events;
+use search_sources_core::mcp::sse::Events;
 use serde_json::Value;
 
 use super::{Client, MAX_ANSWER};
@@ -15,7 +15,7 @@ const CHAT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Piece {
+pub enum ChatChunk {
     /// It begins.
     Start {
         /// The conversation it belongs to.
@@ -35,7 +35,7 @@ impl Client {
     pub async fn chat(
         &self,
         body: &Value,
-        mut take: impl FnMut(Piece),
+        mut take: impl FnMut(ChatChunk),
     ) -> Result<ChatAnswer, Failure> {
         let request = Request::post(self.address(&["api", "chat"], &[])?)
             .json(body)
@@ -53,7 +53,7 @@ impl Client {
             for event in came.map_err(|error| self.not_a_server(&error.to_string()))? {
                 match event.name.as_deref() {
                     Some("start") => take(start(&event.data)),
-                    Some("delta") => take(Piece::Text(text(&event.data, "text"))),
+                    Some("delta") => take(ChatChunk::Text(text(&event.data, "text"))),
                     Some("done") => {
                         let answer = serde_json::from_value(event.data);
                         return answer.map_err(|error| self.not_a_server(&error.to_string()));
@@ -67,8 +67,8 @@ impl Client {
     }
 }
 
-fn start(data: &Value) -> Piece {
-    Piece::Start {
+fn start(data: &Value) -> ChatChunk {
+    ChatChunk::Start {
         conversation: text(data, "conversation_id"),
         provider: text(data, "provider"),
     }

@@ -1,11 +1,11 @@
-//! Asking a search server over HTTP.
+//! TargetArguments a search server over HTTP.
 
 mod chat;
 
 use std::time::{Duration, Instant};
 
 use config_core::Secret;
-use outbound::http::{HttpClient, HttpError, HttpOptions, Request, Response};
+use http_clients::http::{HttpClient, HttpError, HttpOptions, Request, Response};
 use search_core::answer::{HealthAnswer, SourceHealth, SourceState};
 use search_core::concepts::ConceptsState;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-pub use chat::Piece;
+pub use chat::ChatChunk;
 
 use crate::failure::Failure;
 
@@ -24,10 +24,10 @@ const MAX_ANSWER: usize = 64 << 20;
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often a server that is still reading is looked at.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long a search waits before it is repeated while sources are being indexed.
-const SEARCH_AGAIN: Duration = Duration::from_millis(250);
+const SEARCH_RETRY_DELAY: Duration = Duration::from_millis(250);
 
 /// Who is asked. Belongs to one thread.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub struct Client {
 
 /// A configuration and its version.
 #[derive(Debug, Clone)]
-pub struct Versioned {
+pub struct VersionedConfig {
     /// The text.
     pub text: String,
     /// The entity tag, with its quotes.
@@ -67,7 +67,8 @@ impl Client {
         }
     }
 
-    /// The same, with the token that a server of this machine wants for changes of its configuration.
+    /// The same, with the token that a server of this machine wants for changes of its
+    /// configuration.
     #[must_use]
     pub fn with_configuration_token(mut self, token: Option<Secret<String>>) -> Self {
         self.configuration_token = token;
@@ -116,8 +117,9 @@ impl Client {
         self.json(&self.call(request).await?)
     }
 
-    /// Searches; where nothing is found because sources are still being indexed, again until something is, they are done, or
-    /// `wait` is over. The answer says whether they were (`indexing`).
+    /// Searches; where nothing is found because sources are still being indexed, again until
+    /// something is, they are done, or `wait` is over. The answer says whether they were
+    /// (`indexing`).
     ///
     /// # Errors
     /// See [`Failure`].
@@ -131,7 +133,7 @@ impl Client {
             let answer: Value = self.post(&["api", "documents", "search"], body).await?;
             let is_early = answer["indexing"] == true && answer["total"] == 0;
             if is_early && Instant::now() < until {
-                tokio::time::sleep(SEARCH_AGAIN.min(wait)).await;
+                tokio::time::sleep(SEARCH_RETRY_DELAY.min(wait)).await;
                 continue;
             }
             return serde_json::from_value(answer)
@@ -158,7 +160,7 @@ impl Client {
             if !sources.iter().any(|source| busy(source.state)) {
                 return Ok(());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -180,7 +182,7 @@ impl Client {
             if !sources.iter().any(busy) {
                 return Ok(());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -188,7 +190,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Failure`].
-    pub async fn configuration(&self) -> Result<Versioned, Failure> {
+    pub async fn configuration(&self) -> Result<VersionedConfig, Failure> {
         let request = Request::get(self.address(&["api", "config"], &[])?);
         versioned(&self.call(request).await?)
     }
@@ -197,7 +199,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Failure`]; every mistake of the text.
-    pub async fn configure(&self, text: String, tag: &str) -> Result<Versioned, Failure> {
+    pub async fn configure(&self, text: String, tag: &str) -> Result<VersionedConfig, Failure> {
         let request = Request::put(self.address(&["api", "config"], &[])?)
             .body(text.into_bytes())
             .header("content-type", "application/json")
@@ -294,10 +296,10 @@ impl Client {
     }
 }
 
-fn versioned(response: &Response) -> Result<Versioned, Failure> {
+fn versioned(response: &Response) -> Result<VersionedConfig, Failure> {
     let tag = response.headers.get("etag");
     let tag = tag.ok_or_else(|| Failure::Other("the configuration has no ETag".to_owned()))?;
-    Ok(Versioned {
+    Ok(VersionedConfig {
         text: response.text(),
         tag: tag.to_owned(),
     })

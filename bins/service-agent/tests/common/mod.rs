@@ -28,8 +28,8 @@ pub(crate) fn home() -> tempfile::TempDir {
     home
 }
 
-/// The token of the configuration, where the clients of this machine look for it: in the data folder that tests name, and
-/// in the usual one.
+/// The token of the configuration, where the clients of this machine look for it: in the data
+/// folder that tests name, and in the usual one.
 fn keep_token(home: &Path) -> String {
     let token = "0123456789abcdef".repeat(4);
     for data in [home.join("data"), home.join(".local/share/service")] {
@@ -57,7 +57,7 @@ impl Server {
             search_web::boot::read_configuration(&path, &Environment::default(), home)
                 .expect("valid roles");
         let settings = SearchSettings {
-            roles: configuration.place().roles(&configuration.now().document),
+            roles: configuration.view().roles(),
             data: home.join("server"),
             max_concurrent_searches: 4,
             search_timeout: Duration::from_secs(20),
@@ -74,7 +74,7 @@ impl Server {
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
                 let server = SearchServer::start(&settings, options);
-                let board = server.board();
+                let role_set = server.roles();
                 let deadline = Instant::now() + Duration::from_secs(60);
                 // Files and concepts: whoever asks at once is to find all.
                 let is_ready = || {
@@ -85,7 +85,7 @@ impl Server {
                             Some(ConceptsState::Waiting | ConceptsState::Reading)
                         )
                     };
-                    board.is_settled() && board.health().iter().all(read)
+                    role_set.is_settled() && role_set.health().iter().all(read)
                 };
                 while !is_ready() && Instant::now() < deadline {
                     tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,13 +1,13 @@
-//! A real OpenAI-style server: llama.cpp with a random model of half a megabyte. What it says makes no sense; that it
-//! streams, keeps to a schema, asks for its key and embeds is what is tested.
+//! A real OpenAI-style server: llama.cpp with a random model of half a megabyte. What it says makes
+//! no sense; that it streams, keeps to a schema, asks for its key and embeds is what is tested.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use config_core::Secret;
-use outbound::http::{HttpClient, HttpOptions};
-use outbound::llm::{
+use http_clients::http::{HttpClient, HttpOptions};
+use http_clients::llm::{
     ChatEvent, ChatRequest, Format, LlmClient, LlmError, LlmProtocol, Message, Role,
 };
 use serde_json::{Value, json};

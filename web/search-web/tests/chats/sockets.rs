@@ -32,7 +32,8 @@ fn a_search_as_one_types_is_answered_and_a_newer_one_takes_its_place() {
             (&json!("results"), &json!("a"))
         );
         assert_eq!(first["answer"]["results"][0]["title"], "Pumps");
-        // All are read in one go, so only the last can be under way when the first could be answered.
+        // All are read in one go, so only the last can be under way when the first could be
+        // answered.
         for id in 0..50 {
             socket
                 .say(&json!({"type": "search", "id": id, "search_term": "orbit"}))

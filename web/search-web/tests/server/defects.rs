@@ -1,4 +1,5 @@
-//! What users of such servers suffer from elsewhere, each impossible here (the list at the top of the design).
+//! What users of such servers suffer from elsewhere, each impossible here (the list at the top of
+//! the design).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -22,7 +22,8 @@ pub(crate) enum Manner {
     WrongCharset,
 }
 
-/// A server of one manner; it ends with the process. Counts requests, and connections that were closed on it.
+/// A server of one manner; it ends with the process. Counts requests, and connections that were
+/// closed on it.
 pub(crate) struct Peer {
     address: SocketAddr,
     pub(crate) asked: Arc<AtomicUsize>,
@@ -148,7 +149,8 @@ fn sources_that_hang_fail_lie_or_flood_are_told_of_in_time_and_empty_nothing() {
         );
         assert!(said["took_ms"].as_f64() < Some(3_000.0), "{said}");
     }
-    // Either its text is understood, or it is told that it is not: never replaced in silence by nothing.
+    // Either its text is understood, or it is told that it is not: never replaced in silence by
+    // nothing.
     let latin = report("WrongCharset");
     assert!(latin["error"].is_string() || latin["hits"] == 1, "{latin}");
     let grown = resident().saturating_sub(before);

@@ -1,11 +1,7 @@
 //! A whole server on port 0: its configuration, what it promises, and sources that fail.
 
 mod defects;
-mod embedding;
-mod embedding_peer;
-mod embedding_server;
 mod faults;
-mod graph_links;
 #[allow(
     dead_code,
     reason = "shared with the tests of the whole, which use more of it"
@@ -20,4 +16,3 @@ mod settings_guards;
 mod socket;
 mod sockets;
 mod troubled;
-mod vanishing;

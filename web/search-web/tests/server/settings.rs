@@ -39,7 +39,7 @@ impl Configured {
         let environment = Environment::from_iter([("HOME", "/nowhere")]);
         let (configuration, _) =
             boot::read_configuration(&file, &environment, home.path()).expect("a valid file");
-        let document = configuration.now().document;
+        let document = configuration.view().now().document;
         let roles: Value = serde_json::from_str(document.text()).expect("JSON");
         let roles = absolute(roles, home.path());
         let server = home.launch(&roles, |options| {
@@ -206,10 +206,10 @@ fn a_saved_configuration_is_in_force_at_once_and_searches_go_on() {
     assert_eq!(running.server.found("seal").len(), 1);
     running
         .server
-        .eventually("the keeper of the removed source has stopped", || {
+        .eventually("the indexer of the removed source has stopped", || {
             let tree = running.server.get("/admin/actors").json();
-            let keepers = find(&tree, "keepers").expect("the supervisor of keepers");
-            keepers["children"].as_array().map(Vec::len) == Some(1)
+            let indexers = find(&tree, "indexers").expect("the supervisor of indexers");
+            indexers["children"].as_array().map(Vec::len) == Some(1)
         });
     let left = std::fs::read_dir(running.home.path()).expect("a folder");
     let names: Vec<_> = left.map(|one| one.expect("an entry").file_name()).collect();

@@ -26,7 +26,8 @@ fn s02_s15_other_pages_and_strangers_cannot_change_it() {
     stranger.problem(401);
 }
 
-/// Everybody on this machine can call a server without an API token: reading is theirs, changing is not.
+/// Everybody on this machine can call a server without an API token: reading is theirs, changing is
+/// not.
 #[test]
 fn t1_a_change_needs_the_token_of_the_configuration() {
     let running = Configured::start(&roles());

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::Home;
 
 #[test]
-fn u1_readiness_is_degraded_while_a_keeper_is_down_and_a_reindex_is_accepted() {
+fn u1_readiness_is_degraded_while_an_indexer_is_down_and_a_reindex_is_accepted() {
     let home = Home::new();
     home.write("pump.md", "# Pump\n\nIt moves water.\n");
     // A file stands where the indexes are to be.

@@ -1,5 +1,5 @@
-//! Embeddings of a source's documents by the model that a role names: made in the background, what searches wait for
-//! first, and kept by content hash.
+//! Embeddings of a source's documents by the model that a role names: made in the background, what
+//! searches wait for first, and kept by content hash.
 
 use std::time::Instant;
 
@@ -7,10 +7,12 @@ use search_core::document::ContentKind;
 use search_core::role::EmbeddingSource;
 use search_graph_engine::embedding::Embedding;
 
-use super::models::{Model, ServerModel};
 use super::*;
+use crate::concepts::files::ContentHash;
+use crate::concepts::models::{Model, ServerModel};
 
-/// What was made is published this often while there is more to make; and this share of the time may go into that.
+/// What was made is published this often while there is more to make; and this share of the time
+/// may go into that.
 const PUBLISH: Duration = Duration::from_secs(5);
 /// What searches waited for is published so soon.
 const PUBLISH_WANTED: Duration = Duration::from_millis(500);
@@ -20,32 +22,37 @@ const ROOM: Duration = Duration::from_secs(2);
 const REPLACED: Duration = Duration::from_secs(600);
 
 /// How embedding ended.
-enum Made {
+enum EmbeddingOutcome {
     All,
     /// Something has changed, which is followed first.
     Interrupted,
 }
 
-impl Work {
+impl ConceptWorker {
     /// Whether the model has embedded all documents.
     pub(super) fn ranks_by_model(&self) -> bool {
-        let made = self.slot.graph.embeddings();
+        let made = self.handle.graph.embeddings();
         made.is_some_and(|made| made.complete)
     }
 
-    /// Whether the model is to be asked though nothing has changed: it failed, or was seen to be another one.
+    /// Whether the model is to be asked though nothing has changed: it failed, or was seen to be
+    /// another one.
     pub(super) fn model_is_due(&self) -> bool {
-        self.embedded.is_due() || (self.slot.model.is_some() && self.is_doubted())
+        self.embedded.is_due() || (self.handle.model.is_some() && self.is_doubted())
     }
 
     fn is_doubted(&self) -> bool {
-        self.slot.graph.demand().is_doubted() && self.embedded.pause().is_none()
+        self.handle.graph.demand().is_doubted() && self.embedded.pause().is_none()
     }
 
-    /// Brings the embeddings in step with the index. A model that cannot be used is told of, tried again later, and search
-    /// goes on without it.
-    pub(super) fn embed(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<()> {
-        let Some(source) = self.slot.model.clone() else {
+    /// Brings the embeddings in step with the index. A model that cannot be used is told of, tried
+    /// again later, and search goes on without it.
+    pub(super) fn embed(
+        &mut self,
+        documents: &[IndexedDocument],
+        root: &RootDirectory,
+    ) -> WorkResult<()> {
+        let Some(source) = self.handle.model.clone() else {
             return Ok(Ok(()));
         };
         if self.embedded.pause().is_some() {
@@ -56,15 +63,15 @@ impl Work {
             Err(reason) => Err(reason),
         };
         self.embedded.save(&self.saved)?;
-        if self.ends() {
-            return Ok(Err(Ended));
+        if self.is_cancelled() {
+            return Ok(Err(Cancelled));
         }
         match made {
-            Ok(Made::All) => {
+            Ok(EmbeddingOutcome::All) => {
                 self.embedded.works();
                 self.model_error = None;
             }
-            Ok(Made::Interrupted) => {
+            Ok(EmbeddingOutcome::Interrupted) => {
                 self.embedded.works();
                 self.embedded.interrupted = true;
             }
@@ -79,7 +86,7 @@ impl Work {
             EmbeddingSource::Folder(folder) => folder.display().to_string(),
             EmbeddingSource::Server { base_url, model } => format!("{model} of {base_url}"),
         };
-        let source = self.slot.haystack.name.as_str();
+        let source = self.handle.haystack.name.as_str();
         let again_s = again.as_secs();
         tracing::warn!(event = "concepts.model_unusable", source, %model, reason, again_s);
         self.model_error = Some(format!(
@@ -94,8 +101,11 @@ impl Work {
         let model = match source {
             EmbeddingSource::Folder(folder) => Model::Folder(self.settings.models.get(folder)?),
             EmbeddingSource::Server { .. } => Model::Server(ServerModel {
-                place: self.slot.embedding_place().ok_or("it has no address")?,
-                desk: self.settings.embeds.clone(),
+                endpoint: self
+                    .handle
+                    .embedding_endpoint()
+                    .ok_or("it has no address")?,
+                service: self.settings.embedding.clone(),
             }),
         };
         self.embedded.model = Some(model.clone());
@@ -108,11 +118,11 @@ impl Work {
     fn make(
         &mut self,
         model: &Model,
-        documents: &[Listed],
-        root: &RootFolder,
-    ) -> Result<Result<Made, String>, ConceptError> {
+        documents: &[IndexedDocument],
+        root: &RootDirectory,
+    ) -> Result<Result<EmbeddingOutcome, String>, ConceptError> {
         if self.is_doubted()
-            && let Err(reason) = self.look_at(model)
+            && let Err(reason) = self.check_model(model)
         {
             return Ok(Err(reason));
         }
@@ -121,14 +131,14 @@ impl Work {
         let (began, mut kept) = (Instant::now(), Instant::now());
         let (mut at, total) = (0, documents.len() as u64);
         loop {
-            if self.ends() {
-                return Ok(Ok(Made::Interrupted));
+            if self.is_cancelled() {
+                return Ok(Ok(EmbeddingOutcome::Interrupted));
             }
             let (batch, wanted) = self.next(documents, &mut at, model.batch());
             if batch.is_empty() && at == documents.len() {
                 break;
             }
-            self.tell_now_and_then(ConceptsState::Embedding, self.embedded.count(), total);
+            self.report_state_throttled(ConceptsState::Embedding, self.embedded.count(), total);
             match self.make_batch(model, &batch, root) {
                 Ok(true) => {}
                 Ok(false) => at = 0,
@@ -138,27 +148,29 @@ impl Work {
                 }
             }
             self.publish_now_and_then(documents, model, wanted);
-            if kept.elapsed() > CHECKPOINT {
+            if kept.elapsed() > CHECKPOINT_INTERVAL {
                 self.embedded.save(&self.saved)?;
                 kept = Instant::now();
             }
             if began.elapsed() > ROOM && self.woken.try_recv().is_ok() {
                 self.publish_embeddings(documents, model);
-                return Ok(Ok(Made::Interrupted));
+                return Ok(Ok(EmbeddingOutcome::Interrupted));
             }
         }
         self.publish_embeddings(documents, model);
-        Ok(Ok(Made::All))
+        Ok(Ok(EmbeddingOutcome::All))
     }
 
-    /// The model was seen to give vectors of another width: it is asked, and begun anew with where that is so.
-    fn look_at(&mut self, model: &Model) -> Result<(), String> {
+    /// The model was seen to give vectors of another width: it is asked, and begun anew with where
+    /// that is so.
+    fn check_model(&mut self, model: &Model) -> Result<(), String> {
         let width = model.width(&self.cancel)?;
-        self.slot.graph.demand().trust();
+        self.handle.graph.demand().trust();
         self.of_width(width).map(|_| ())
     }
 
-    /// Whether vectors of this width fit those there are. Where not, all are made anew; but not again and again.
+    /// Whether vectors of this width fit those there are. Where not, all are made anew; but not
+    /// again and again.
     fn of_width(&mut self, width: usize) -> Result<bool, String> {
         let known = self.embedded.width;
         if known == 0 || known == width {
@@ -173,7 +185,7 @@ impl Work {
         }
         tracing::warn!(
             event = "concepts.model_replaced",
-            source = self.slot.haystack.name,
+            source = self.handle.haystack.name,
             known,
             width
         );
@@ -181,16 +193,17 @@ impl Work {
         Ok(false)
     }
 
-    /// Documents that lack an embedding: those that searches wait for first, whose number is given too.
+    /// Documents that lack an embedding: those that searches wait for first, whose number is given
+    /// too.
     fn next<'d>(
         &self,
-        documents: &'d [Listed],
+        documents: &'d [IndexedDocument],
         at: &mut usize,
         batch: usize,
-    ) -> (Vec<&'d Listed>, bool) {
-        let lacks = |listed: &&Listed| !self.embedded.by_hash.contains_key(&listed.hash);
-        let demand = self.slot.graph.demand();
-        let wanted: Vec<&Listed> = demand
+    ) -> (Vec<&'d IndexedDocument>, bool) {
+        let lacks = |listed: &&IndexedDocument| !self.embedded.by_hash.contains_key(&listed.hash);
+        let demand = self.handle.graph.demand();
+        let wanted: Vec<&IndexedDocument> = demand
             .take()
             .iter()
             .filter_map(|key| {
@@ -219,8 +232,8 @@ impl Work {
     fn make_batch(
         &mut self,
         model: &Model,
-        batch: &[&Listed],
-        root: &RootFolder,
+        batch: &[&IndexedDocument],
+        root: &RootDirectory,
     ) -> Result<bool, String> {
         let (mut read, mut texts) = (Vec::new(), Vec::new());
         for listed in batch {
@@ -247,7 +260,7 @@ impl Work {
         Ok(fits)
     }
 
-    fn forget_gone(&mut self, documents: &[Listed]) {
+    fn forget_gone(&mut self, documents: &[IndexedDocument]) {
         let listed: rustc_hash::FxHashSet<&ContentHash> =
             documents.iter().map(|listed| &listed.hash).collect();
         let embedded = &mut self.embedded;
@@ -258,24 +271,20 @@ impl Work {
         embedded.unpublished += gone;
     }
 
-    fn publish_now_and_then(&mut self, documents: &[Listed], model: &Model, wanted: bool) {
+    fn publish_now_and_then(&mut self, documents: &[IndexedDocument], model: &Model, wanted: bool) {
         self.embedded.wanted |= wanted;
         let wait = if self.embedded.wanted {
             PUBLISH_WANTED
         } else {
             PUBLISH
         };
-        if self
-            .embedded
-            .published
-            .is_none_or(|at| at.elapsed() >= wait)
-        {
+        if self.embedded.status.is_none_or(|at| at.elapsed() >= wait) {
             self.publish_embeddings(documents, model);
         }
     }
 
     /// Lets searches see what was made, where anything was.
-    fn publish_embeddings(&mut self, documents: &[Listed], model: &Model) {
+    fn publish_embeddings(&mut self, documents: &[IndexedDocument], model: &Model) {
         let made = self.embedded.source(documents, model);
         let was_complete = self.ranks_by_model();
         if self.embedded.unpublished == 0 && was_complete == made.complete {
@@ -284,20 +293,20 @@ impl Work {
         if made.complete && !was_complete {
             tracing::info!(
                 event = "concepts.embedded",
-                source = self.slot.haystack.name,
+                source = self.handle.haystack.name,
                 documents = made.index.len()
             );
         }
         self.embedded.unpublished = 0;
         self.embedded.wanted = false;
-        self.embedded.published = Some(Instant::now());
-        self.slot.graph.publish_embeddings(Arc::new(made));
-        self.slot.publish(|_| {});
+        self.embedded.status = Some(Instant::now());
+        self.handle.graph.publish_embeddings(Arc::new(made));
+        self.handle.publish(|_| {});
     }
 }
 
-/// Title and the first `most` bytes of the text, as the figures of the model were measured with. Code says itself what it
-/// is; the name of its file only takes its place.
+/// Title and the first `most` bytes of the text, as the figures of the model were measured with.
+/// Code says itself what it is; the name of its file only takes its place.
 fn text(document: &ExtractedDocument, most: usize) -> String {
     let body = document.body[..document.body.floor_char_boundary(most)].trim();
     if document.kind == ContentKind::Code || body.starts_with(document.title.as_str()) {

@@ -2,27 +2,31 @@
 
 use super::*;
 
-impl Work {
+impl ConceptWorker {
     /// Waits until no other source learns.
-    pub(super) fn turn<'l>(
+    pub(super) fn lock_learning<'l>(
         &self,
         settings: &'l ConceptSettings,
-    ) -> Result<MutexGuard<'l, ()>, Ended> {
+    ) -> Result<MutexGuard<'l, ()>, Cancelled> {
         loop {
-            if self.ends() {
-                return Err(Ended);
+            if self.is_cancelled() {
+                return Err(Cancelled);
             }
-            if let Some(turn) = settings.learning.try_lock_for(IDLE) {
+            if let Some(turn) = settings.learning.try_lock_for(CANCEL_POLL_INTERVAL) {
                 return Ok(turn);
             }
         }
     }
 
     /// The first vectors, from nothing; goes on where an earlier run was stopped.
-    pub(super) fn learn_first(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<()> {
+    pub(super) fn learn_first(
+        &mut self,
+        documents: &[IndexedDocument],
+        root: &RootDirectory,
+    ) -> WorkResult<()> {
         let settings = Arc::clone(&self.settings);
-        let Ok(_turn) = self.turn(&settings) else {
-            return Ok(Err(Ended));
+        let Ok(_turn) = self.lock_learning(&settings) else {
+            return Ok(Err(Cancelled));
         };
         let learner = match self.stopped() {
             Some(learner) => learner,
@@ -51,15 +55,15 @@ impl Work {
     /// Reads every document, for the graph and to learn from.
     pub(super) fn read_first(
         &mut self,
-        documents: &[Listed],
-        root: &RootFolder,
-    ) -> Outcome<Corpus> {
+        documents: &[IndexedDocument],
+        root: &RootDirectory,
+    ) -> WorkResult<Corpus> {
         self.saved.remove("checkpoint");
-        for key in self.gone(documents) {
-            self.slot.graph.remove_hashed(key);
+        for key in self.removed_keys(documents) {
+            self.handle.graph.remove_hashed(key);
         }
         let Ok(corpus) = self.gather(documents, root, true)? else {
-            return Ok(Err(Ended));
+            return Ok(Err(Cancelled));
         };
         let listed = documents.iter();
         self.known = listed
@@ -72,17 +76,17 @@ impl Work {
 
     pub(super) fn gather(
         &mut self,
-        documents: &[Listed],
-        root: &RootFolder,
+        documents: &[IndexedDocument],
+        root: &RootDirectory,
         into_graph: bool,
-    ) -> Outcome<Corpus> {
+    ) -> WorkResult<Corpus> {
         let mut writer = CorpusWriter::create(&self.saved.path("tokens"))?;
         let total = documents.len() as u64;
         for (done, listed) in documents.iter().enumerate() {
-            if self.ends() {
-                return Ok(Err(Ended));
+            if self.is_cancelled() {
+                return Ok(Err(Cancelled));
             }
-            self.tell_now_and_then(ConceptsState::Reading, done as u64, total);
+            self.report_state_throttled(ConceptsState::Reading, done as u64, total);
             let Some(document) = self.read(root, listed) else {
                 continue;
             };
@@ -97,14 +101,18 @@ impl Work {
     }
 
     /// The words anew, from what is known of them; from nothing where most documents are new.
-    pub(super) fn learn_again(&mut self, documents: &[Listed], root: &RootFolder) -> Outcome<()> {
+    pub(super) fn learn_again(
+        &mut self,
+        documents: &[IndexedDocument],
+        root: &RootDirectory,
+    ) -> WorkResult<()> {
         let settings = Arc::clone(&self.settings);
-        let Ok(_turn) = self.turn(&settings) else {
-            return Ok(Err(Ended));
+        let Ok(_turn) = self.lock_learning(&settings) else {
+            return Ok(Err(Cancelled));
         };
         let began = Instant::now();
         let Ok(corpus) = self.gather(documents, root, false)? else {
-            return Ok(Err(Ended));
+            return Ok(Err(Cancelled));
         };
         let other = |space: &ConceptSpace| space.changes() * 2 > space.len() as u64;
         let model = self.saved.open("model");
@@ -118,26 +126,27 @@ impl Work {
             None => Learner::begin(corpus, LearnOptions::default()),
         };
         let learnt = self.learn(learner, false)?;
-        self.next_refresh = Instant::now() + MIN_REFRESH.max(began.elapsed() * 20);
+        self.next_refresh = Instant::now() + MIN_REFRESH_INTERVAL.max(began.elapsed() * 20);
         Ok(learnt)
     }
 
-    /// Learns to the end, and keeps the space. `keeps` says whether a stopped job can be taken up again.
-    pub(super) fn learn(&mut self, mut learner: Learner, keeps: bool) -> Outcome<()> {
+    /// Learns to the end, and keeps the space. `keeps` says whether a stopped job can be taken up
+    /// again.
+    pub(super) fn learn(&mut self, mut learner: Learner, keeps: bool) -> WorkResult<()> {
         let began = Instant::now();
         let mut kept = Instant::now();
         loop {
             let progress = learner.step()?;
-            self.tell_now_and_then(ConceptsState::Learning, progress.done, progress.total);
-            let ends = self.ends() && !progress.is_done();
-            if keeps && (ends || kept.elapsed() > CHECKPOINT) {
+            self.report_state_throttled(ConceptsState::Learning, progress.done, progress.total);
+            let ends = self.is_cancelled() && !progress.is_done();
+            if keeps && (ends || kept.elapsed() > CHECKPOINT_INTERVAL) {
                 self.saved.write("checkpoint", |output| {
                     learner.checkpoint(output).map_err(ConceptError::from)
                 })?;
                 kept = Instant::now();
             }
             if ends {
-                return Ok(Err(Ended));
+                return Ok(Err(Cancelled));
             }
             if progress.is_done() {
                 break;
@@ -148,14 +157,14 @@ impl Work {
         })?;
         let mut placement = learner.finish();
         while placement.step()? {
-            if self.ends() {
-                return Ok(Err(Ended));
+            if self.is_cancelled() {
+                return Ok(Err(Cancelled));
             }
         }
         let space = placement.finish()?;
         tracing::info!(
             event = "concepts.learnt",
-            source = self.slot.haystack.name,
+            source = self.handle.haystack.name,
             documents = space.len(),
             words = space.words().len(),
             after_ms = began.elapsed().as_millis() as u64,

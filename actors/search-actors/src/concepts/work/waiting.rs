@@ -2,18 +2,19 @@
 
 use super::*;
 
-impl Work {
-    pub(super) fn ends(&self) -> bool {
+impl ConceptWorker {
+    pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Waits for a change, or until the model is to be asked again; `false` when the thread is to end.
+    /// Waits for a change, or until the model is to be asked again; `false` when the thread is to
+    /// end.
     pub(super) fn wait(&self) -> bool {
         loop {
-            match self.woken.recv_timeout(IDLE) {
-                Ok(()) => return !self.ends(),
+            match self.woken.recv_timeout(CANCEL_POLL_INTERVAL) {
+                Ok(()) => return !self.is_cancelled(),
                 Err(RecvTimeoutError::Disconnected) => return false,
-                Err(RecvTimeoutError::Timeout) if self.ends() => return false,
+                Err(RecvTimeoutError::Timeout) if self.is_cancelled() => return false,
                 Err(RecvTimeoutError::Timeout) if self.model_is_due() => return true,
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -23,21 +24,21 @@ impl Work {
     /// Rests; `false` when the thread is to end.
     pub(super) fn sleep(&self, rest: Duration) -> bool {
         let until = Instant::now() + rest;
-        while !self.ends() {
+        while !self.is_cancelled() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return true;
             }
             // Woken early it only looks at the clock again.
-            std::thread::park_timeout(left.min(IDLE));
+            std::thread::park_timeout(left.min(CANCEL_POLL_INTERVAL));
         }
         false
     }
 
     pub(super) fn failed(&self, error: &ConceptError) {
-        tracing::warn!(event = "concepts.failed", source = self.slot.haystack.name, %error);
-        self.slot.publish_progress(|published| {
-            published.concepts = ConceptsHealth {
+        tracing::warn!(event = "concepts.failed", source = self.handle.haystack.name, %error);
+        self.handle.publish_progress(|status| {
+            status.concepts = ConceptsHealth {
                 state: ConceptsState::Failed,
                 error: Some(error.to_string()),
                 ..ConceptsHealth::default()
@@ -45,9 +46,9 @@ impl Work {
         });
     }
 
-    pub(super) fn tell(&self, state: ConceptsState, done: u64, total: u64) {
-        self.slot.publish_progress(|published| {
-            published.concepts = ConceptsHealth {
+    pub(super) fn report_state(&self, state: ConceptsState, done: u64, total: u64) {
+        self.handle.publish_progress(|status| {
+            status.concepts = ConceptsHealth {
                 state,
                 done,
                 total,
@@ -59,10 +60,10 @@ impl Work {
     }
 
     /// The same, but not too often.
-    pub(super) fn tell_now_and_then(&mut self, state: ConceptsState, done: u64, total: u64) {
-        if self.told.elapsed() > IDLE {
-            self.told = Instant::now();
-            self.tell(state, done, total);
+    pub(super) fn report_state_throttled(&mut self, state: ConceptsState, done: u64, total: u64) {
+        if self.reported.elapsed() > CANCEL_POLL_INTERVAL {
+            self.reported = Instant::now();
+            self.report_state(state, done, total);
         }
     }
 }

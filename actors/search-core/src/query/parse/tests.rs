@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{MAX_DEPTH, MAX_QUERY_BYTES, MAX_QUERY_WORDS, parse};
+use super::parse;
+use crate::query::limits::{MAX_DEPTH, MAX_QUERY_BYTES, MAX_QUERY_WORDS};
 use crate::query::{Condition, Operator, ParsedQuery, QueryError, SearchRequest};
 
 fn parsed(text: &str) -> ParsedQuery {
@@ -17,7 +18,8 @@ fn terms(query: &ParsedQuery) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// The condition as text: words as typed, `~"phrase"`, `pre*`, `field:value`, `!`, `(a & b)`, `(a | b)`.
+/// The condition as text: words as typed, `~"phrase"`, `pre*`, `field:value`, `!`, `(a & b)`,
+/// `(a | b)`.
 fn shown(query: &ParsedQuery) -> String {
     query
         .condition()

@@ -3,13 +3,15 @@
 use search_core::query::Condition;
 use tantivy::query::Weight;
 
-use super::{FEW, Outcome, Place, Scoring, Terms, score_exactly};
+use super::outcome::LexicalMatches;
+use super::segment_search::{FEW, SegmentSearch, score_exactly};
+use super::terms::{Scoring, Terms};
 use crate::index::bitmap::Bitmap;
 use crate::index::conditions::{Bounds, Matching};
 use crate::index::error::IndexError;
 use crate::index::leaves::{documents_with_prefix, filter_documents};
 use crate::index::pool::Pool;
-use crate::index::search::Scope;
+use crate::index::scope::Scope;
 use crate::index::snapshot::IndexSnapshot;
 
 /// A search with a condition.
@@ -25,10 +27,10 @@ impl Conditional<'_> {
         condition: &Condition,
         weight: Option<&dyn Weight>,
         pool: &mut Pool,
-        outcome: &mut Outcome,
+        outcome: &mut LexicalMatches,
     ) -> Result<(), IndexError> {
         let sources = self.scope.snapshots;
-        for place in self.terms.places(sources, self.scoring) {
+        for place in self.terms.segment_searches(sources, self.scoring) {
             let max_doc = place.view.reader.max_doc();
             let mut matching =
                 Matching::of(condition, max_doc, place.view.deleted.as_deref(), |leaf| {
@@ -36,7 +38,7 @@ impl Conditional<'_> {
                 })?;
             outcome.certain[place.source as usize] += matching.certain();
             outcome.open[place.source as usize] += matching.open();
-            // Beside a phrase a beginning only ranks: the condition has not asked for it.
+            // Beside a said a beginning only ranks: the condition has not asked for it.
             for number in 0..self.terms.query.prefixes().len() {
                 matching.know(Condition::Prefix(number), |leaf| self.leaf(&place, leaf))?;
             }
@@ -48,7 +50,7 @@ impl Conditional<'_> {
         let is_covered = query.is_covered_by_terms() && query.prefixes().is_empty();
         for (place, matching) in self
             .terms
-            .places(sources, self.scoring)
+            .segment_searches(sources, self.scoring)
             .zip(&outcome.matchings)
         {
             let upper = &matching.whole.upper;
@@ -66,7 +68,7 @@ impl Conditional<'_> {
         Ok(())
     }
 
-    fn leaf(&self, place: &Place<'_>, leaf: &Condition) -> Result<Bounds, IndexError> {
+    fn leaf(&self, place: &SegmentSearch<'_>, leaf: &Condition) -> Result<Bounds, IndexError> {
         let query = self.terms.query;
         let max_doc = place.view.reader.max_doc();
         Ok(match leaf {
@@ -103,7 +105,7 @@ impl Conditional<'_> {
 
     /// A prefix counts as one word that occurs once: what is added is its rarity.
     fn prefix_scores(&self, matchings: &[Matching]) -> Vec<f32> {
-        let documents = self.terms.statistics.living.documents as f32;
+        let documents = self.terms.corpus().0 as f32;
         let sources = self.scope.snapshots.iter();
         let views: Vec<_> = sources.flat_map(IndexSnapshot::segments).collect();
         let prefixes = self.terms.query.prefixes().iter().enumerate();

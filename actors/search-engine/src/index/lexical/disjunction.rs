@@ -3,7 +3,9 @@
 use search_core::query::QueryWord;
 use tantivy::query::Weight;
 
-use super::{Outcome, Place, Scoring, Terms, score_exactly};
+use super::outcome::LexicalMatches;
+use super::segment_search::{SegmentSearch, score_exactly};
+use super::terms::{Scoring, Terms};
 use crate::index::bitmap::Bitmap;
 use crate::index::error::IndexError;
 use crate::index::pool::Pool;
@@ -23,7 +25,7 @@ impl Disjunction<'_> {
         &self,
         weight: &dyn Weight,
         pool: &mut Pool,
-        outcome: &mut Outcome,
+        outcome: &mut LexicalMatches,
     ) -> Result<(), IndexError> {
         let numbered = self.numbered();
         if !numbered.is_empty() && !self.numbers_decide(weight, &numbered, pool, outcome)? {
@@ -50,9 +52,9 @@ impl Disjunction<'_> {
         &self,
         weight: &dyn Weight,
         pool: &mut Pool,
-        outcome: &mut Outcome,
+        outcome: &mut LexicalMatches,
     ) -> Result<(), IndexError> {
-        for place in self.terms.places(self.sources, self.scoring) {
+        for place in self.terms.segment_searches(self.sources, self.scoring) {
             if place.present().next().is_some() {
                 place.rank(weight, None, pool)?;
             }
@@ -75,18 +77,18 @@ impl Disjunction<'_> {
         Ok(())
     }
 
-    /// The number of a name with a number is part of what is asked for: documents with the name and another number are
-    /// not meant. Says whether any document was found.
+    /// The number of a name with a number is part of what is asked for: documents with the name and
+    /// another number are not meant. Says whether any document was found.
     fn numbers_decide(
         &self,
         weight: &dyn Weight,
         numbered: &[usize],
         pool: &mut Pool,
-        outcome: &mut Outcome,
+        outcome: &mut LexicalMatches,
     ) -> Result<bool, IndexError> {
         let mut sets = Vec::new();
         let mut counts = vec![0; outcome.certain.len()];
-        for place in self.terms.places(self.sources, self.scoring) {
+        for place in self.terms.segment_searches(self.sources, self.scoring) {
             let found = place.with_numbers(numbered)?;
             counts[place.source as usize] += place.count(&found);
             sets.push(found);
@@ -94,7 +96,11 @@ impl Disjunction<'_> {
         if counts.iter().all(|&count| count == 0) {
             return Ok(false);
         }
-        for (place, found) in self.terms.places(self.sources, self.scoring).zip(&sets) {
+        for (place, found) in self
+            .terms
+            .segment_searches(self.sources, self.scoring)
+            .zip(&sets)
+        {
             if !found.is_empty() {
                 place.rank(weight, Some(found), pool)?;
             }
@@ -107,8 +113,9 @@ impl Disjunction<'_> {
     }
 }
 
-impl Place<'_> {
-    /// The documents that hold any of the words, where those that are names with a number have to be held with it.
+impl SegmentSearch<'_> {
+    /// The documents that hold any of the words, where those that are names with a number have to
+    /// be held with it.
     fn with_numbers(&self, numbered: &[usize]) -> Result<Bitmap, IndexError> {
         let query = self.terms.query;
         let mut any = Bitmap::new(self.view.reader.max_doc());

@@ -59,7 +59,8 @@ pub fn mcp_resource_text(result: &Value) -> String {
     all
 }
 
-/// Reads the result of `tools/call`: structured entities and lists, else text, a line or paragraph an item.
+/// Reads the result of `tools/call`: structured entities and lists, else text, a line or paragraph
+/// an item.
 ///
 /// # Errors
 /// When the tool says it failed (`isError`), or the result has no content.
@@ -71,7 +72,7 @@ pub fn mcp_tool_result(result: &Value) -> Result<Parsed, SourceDataError> {
             McpContent::Text(text) => Some(line(text, 300)),
             McpContent::Resource { .. } => None,
         });
-        return Err(SourceDataError::Said {
+        return Err(SourceDataError::Refused {
             what: WHAT,
             message: message.unwrap_or_else(|| "the tool failed".to_owned()),
         });
@@ -150,7 +151,8 @@ fn content(part: &Value) -> Option<McpContent> {
     }
 }
 
-/// Lists of objects with a name or title, wherever they stand at the top (`entities`, `results`, …).
+/// Lists of objects with a name or title, wherever they stand at the top (`entities`, `results`,
+/// …).
 fn structured_items(structured: &Value) -> Vec<Item> {
     let lists = structured
         .as_object()
@@ -195,7 +197,8 @@ fn structured_item(entry: &Value) -> Option<Item> {
     })
 }
 
-/// Text of a search tool: JSON where it is JSON, else a line a hit when all lines are short, else one item.
+/// Text of a search tool: JSON where it is JSON, else a line a hit when all lines are short, else
+/// one item.
 fn text_items(text: &str) -> Vec<Item> {
     let trimmed = text.trim();
     if let Ok(value) = serde_json::from_str::<Value>(trimmed) {

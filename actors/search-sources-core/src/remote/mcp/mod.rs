@@ -1,4 +1,5 @@
-//! What tools of a Model Context Protocol server say: which of them searches, with what arguments, and what it found.
+//! What tools of a Model Context Protocol server say: which of them searches, with what arguments,
+//! and what it found.
 
 mod found;
 mod tool;

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-/// The tool that searches: the one named in the configuration, else one whose name has the word search, find or query in it,
-/// which takes a text, can be called at once, and does not say that it changes anything.
+/// The tool that searches: the one named in the configuration, else one whose name has the word
+/// search, find or query in it, which takes a text, can be called at once, and does not say that it
+/// changes anything.
 ///
 /// `tools` is the `tools` list of `tools/list`. Gives its name and the schema of its arguments.
 pub fn mcp_search_tool(tools: &Value, wanted: Option<&str>) -> Option<(String, Value)> {
@@ -90,8 +91,9 @@ fn text_argument(schema: &Value) -> Option<String> {
 /// Where the words go in an argument that the configuration gives.
 const WORDS: &str = "{query}";
 
-/// Arguments for a search: what the configuration adds, the words, and a limit where the tool takes one. The words go where
-/// the configuration says `{query}`, else into the argument that takes a text and is not set; a tool without one gets none.
+/// Arguments for a search: what the configuration adds, the words, and a limit where the tool takes
+/// one. The words go where the configuration says `{query}`, else into the argument that takes a
+/// text and is not set; a tool without one gets none.
 pub fn mcp_search_arguments(
     schema: &Value,
     words: &str,

@@ -64,7 +64,7 @@ fn summaries_without_a_model_are_sentences_of_the_text_and_made_once() {
 #[test]
 fn a_model_writes_a_summary_once_and_within_the_length() {
     let home = home();
-    let model = Model::ollama(said(&"much ".repeat(1000)));
+    let model = Model::ollama(answer_text(&"much ".repeat(1000)));
     let server = start(&home, &model);
     let ask = || {
         server

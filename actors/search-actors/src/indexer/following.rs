@@ -1,0 +1,203 @@
+//! Following a folder once its index is in step with it.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, TryRecvError, select};
+use search_engine::index::{Durability, SourceIndex};
+use search_engine::sync::Plan;
+use search_engine::walk::RootDirectory;
+use search_engine::watch::{ChangeBatch, DirectoryWatch};
+
+use super::document_sink::known_file;
+use super::index_loop::{CANCEL_POLL_INTERVAL, Command, IndexLoop, IndexLoopError, LoopExit};
+use super::merger::Merger;
+use super::mounts::Mounts;
+use crate::source_handle::SourceStatus;
+
+/// Changes that were committed fast are made durable after this time without changes.
+const SYNC_DELAY: Duration = Duration::from_secs(2);
+
+/// What has happened that the index has to follow.
+enum Event {
+    Changes(ChangeBatch),
+    Compare,
+    /// A merge of the index has ended.
+    Merged(Result<(), String>),
+    Quiet,
+    End,
+}
+
+impl IndexLoop {
+    /// Follows the changes until the actor ends, or until everything is to be opened anew: a folder
+    /// that was away is back, or a search has met damage.
+    pub(super) fn follow(
+        &self,
+        index: &mut SourceIndex,
+        root: &RootDirectory,
+        watch: &DirectoryWatch,
+        mounts: &mut Mounts,
+    ) -> Result<LoopExit, IndexLoopError> {
+        let mut unsynced: Option<Instant> = None;
+        let mut told = mounts.missing(root);
+        let mut merger = Merger::new();
+        loop {
+            let event = self.next_event(watch, unsynced, &merger.ended());
+            if self.handle.is_suspect() {
+                return Ok(LoopExit::Reopen);
+            }
+            self.report_busy_files(watch);
+            let missing = mounts.missing(root);
+            if told.is_some() && missing.is_none() && !matches!(event, Event::End) {
+                index.sync()?;
+                return Ok(LoopExit::Reopen);
+            }
+            if missing != told {
+                self.report_missing(missing.as_deref());
+                told.clone_from(&missing);
+            }
+            match event {
+                Event::End => {
+                    index.sync()?;
+                    return Ok(LoopExit::Stopped);
+                }
+                // Single changes cannot be told from what went away with its file system.
+                Event::Changes(_) if missing.is_some() => {
+                    self.compare(index, root, mounts)?;
+                    merger.changed();
+                    unsynced = None;
+                }
+                Event::Compare => {
+                    self.compare(index, root, mounts)?;
+                    merger.changed();
+                    unsynced = None;
+                }
+                Event::Changes(batch) => {
+                    self.apply_changes(index, root, &batch)?;
+                    merger.changed();
+                    unsynced = Some(Instant::now());
+                }
+                Event::Merged(merged) => {
+                    if let Some(snapshot) = merger.take(index, merged)? {
+                        let publish = |status: &mut SourceStatus| status.snapshot = Some(snapshot);
+                        self.handle.publish(publish);
+                    }
+                }
+                Event::Quiet => {
+                    if unsynced.is_some_and(|since| since.elapsed() >= SYNC_DELAY) {
+                        index.sync()?;
+                        unsynced = None;
+                    }
+                    merger.begin(index)?;
+                }
+            }
+        }
+    }
+
+    /// The folder, or a file system below it, has vanished; what it held last stays searchable, and
+    /// its files may come back.
+    fn report_missing(&self, missing: Option<&str>) {
+        if let Some(reason) = missing {
+            let source = self.handle.haystack.name.as_str();
+            tracing::warn!(event = "source.vanished", source, reason);
+        }
+        self.handle
+            .publish(|status| status.error = missing.map(str::to_owned));
+    }
+
+    /// Shows how many files never stop changing.
+    fn report_busy_files(&self, watch: &DirectoryWatch) {
+        let busy = watch.busy() as u64;
+        if self.handle.with(|status| status.busy_files != busy) {
+            self.handle
+                .publish_progress(|status| status.busy_files = busy);
+        }
+    }
+
+    fn next_event(
+        &self,
+        watch: &DirectoryWatch,
+        unsynced: Option<Instant>,
+        merged: &Receiver<Result<(), String>>,
+    ) -> Event {
+        if self.is_cancelled() {
+            return Event::End;
+        }
+        let wait = if unsynced.is_some() {
+            CANCEL_POLL_INTERVAL
+        } else {
+            SYNC_DELAY
+        };
+        select! {
+            recv(self.inbox) -> command => match command {
+                Ok(Command::Reindex) => Event::Compare,
+                Err(_) => Event::End,
+            },
+            recv(watch.changes()) -> batch => match batch {
+                Ok(batch) if batch.rescan.is_some() => Event::Compare,
+                Ok(batch) => Event::Changes(batch),
+                Err(_) => Event::Compare,
+            },
+            recv(merged) -> merged => {
+                Event::Merged(merged.unwrap_or_else(|_| Err("its thread has ended".to_owned())))
+            }
+            default(wait) => match self.inbox.try_recv() {
+                Err(TryRecvError::Disconnected) => Event::End,
+                Ok(Command::Reindex) => Event::Compare,
+                Err(TryRecvError::Empty) => Event::Quiet,
+            },
+        }
+    }
+
+    /// Brings the files of a batch into the index and makes them searchable at once.
+    fn apply_changes(
+        &self,
+        index: &mut SourceIndex,
+        root: &RootDirectory,
+        batch: &ChangeBatch,
+    ) -> Result<(), IndexLoopError> {
+        let snapshot = index.snapshot();
+        let known = |key: &str| {
+            snapshot
+                .document(key)
+                .ok()
+                .flatten()
+                .map(|record| known_file(&record.file))
+        };
+        // What was a file was no folder.
+        let below = |folder: &str| match snapshot.document(folder) {
+            Ok(Some(_)) => Vec::new(),
+            _ => snapshot.keys_below(folder).unwrap_or_default(),
+        };
+        let plan = Plan::of_changes(batch, known, below);
+        if plan.is_empty() {
+            self.follow_skips(batch, Vec::new());
+            return Ok(());
+        }
+        let report = self.carry_out(index, root, plan, &self.walk_options())?;
+        let has_changed = report.put + report.touched + report.removed > 0;
+        self.follow_skips(batch, report.left_out);
+        if !has_changed {
+            return Ok(());
+        }
+        index.commit(Durability::Fast)?;
+        self.publish_ready(index, None, |_| {});
+        tracing::debug!(
+            event = "source.changed",
+            source = self.handle.haystack.name,
+            put = report.put,
+            removed = report.removed,
+            after_ms = batch.noticed.map(|at| at.elapsed().as_millis() as u64),
+        );
+        Ok(())
+    }
+
+    /// Counts what of a batch is left out now.
+    fn follow_skips(&self, batch: &ChangeBatch, left_out: Vec<search_engine::walk::SkippedPath>) {
+        let mut skips = self.skips.lock();
+        if skips.follow(batch, left_out) {
+            let counts = skips.counts();
+            self.handle
+                .publish_progress(|status| status.skipped = counts);
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! The indexer's thread: opens the index, sees that it is whole, compares it with the folder,
+//! follows the changes.
+//!
+//! Whatever fails, it says so, waits, and begins anew: what the machine lacks now says nothing
+//! about the source.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use parking_lot::Mutex;
+use search_core::answer::{IndexProgress, SourceState};
+use search_core::role::LocalFiles;
+use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
+use search_engine::index::{Durability, IndexError, IndexOptions, OpenOutcome, SourceIndex};
+use search_engine::sync::{self, CancelFlag, Plan, SyncError, SyncOptions, SyncReport};
+use search_engine::walk::{RootDirectory, WalkOptions};
+use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
+
+use super::document_sink::{DocumentSink, known_files};
+use super::mounts::Mounts;
+use super::settings::IndexerSettings;
+use super::skips::SkippedFiles;
+use crate::backoff::{Backoff, MAX_PAUSE};
+use crate::concepts::ConceptThread;
+use crate::source_handle::{SourceHandle, SourceStatus};
+
+/// A folder that cannot be opened is looked at again after this time.
+const ROOT_RETRY_INTERVAL: Duration = Duration::from_secs(3);
+/// While it waits the thread looks this often whether it should end.
+pub(super) const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// What the actor tells the thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Compare everything again.
+    Reindex,
+}
+
+/// Why the thread cannot go on. It begins anew after a pause.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IndexLoopError {
+    /// The index cannot be used.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// Indexing ended early.
+    #[error(transparent)]
+    Sync(#[from] SyncError<IndexError>),
+    /// The thread for concepts cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+    /// The folder cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// The list of mounts cannot be kept.
+    #[error("which folders of the source are mounts cannot be kept: {0}")]
+    Mounts(std::io::Error),
+}
+
+/// How following a folder ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoopExit {
+    /// The actor has ended.
+    Stopped,
+    /// Everything is to be opened anew.
+    Reopen,
+}
+
+/// What the thread works with.
+pub(crate) struct IndexLoop {
+    pub(crate) handle: Arc<SourceHandle>,
+    pub(crate) settings: Arc<IndexerSettings>,
+    pub(crate) inbox: Receiver<Command>,
+    pub(crate) cancel: Arc<AtomicBool>,
+    /// Tells the concepts thread that the index has changed; it holds one message.
+    pub(crate) wake: Sender<()>,
+    pub(crate) woken: Receiver<()>,
+    /// What of the source is not indexed.
+    pub(crate) skips: Mutex<SkippedFiles>,
+    /// When the index was first in step with the folder in this attempt.
+    pub(crate) ready: Mutex<Option<Instant>>,
+}
+
+impl IndexLoop {
+    /// Keeps the index until the actor ends. A failure is followed by a pause and another attempt,
+    /// for ever.
+    pub(super) fn run(&self) {
+        let mut pauses = Backoff::default();
+        loop {
+            *self.ready.lock() = None;
+            let end = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped()));
+            let reason = match end {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "indexing panicked; the log has the place".to_owned(),
+            };
+            if self.is_cancelled() {
+                return;
+            }
+            // It went well for long: this is another fault than the one before.
+            let was_ready = *self.ready.lock();
+            if was_ready.is_some_and(|since| since.elapsed() > MAX_PAUSE) {
+                pauses = Backoff::default();
+            }
+            let pause = pauses.next();
+            let (source, again_s) = (self.handle.haystack.name.as_str(), pause.as_secs());
+            tracing::error!(event = "keeper.failed", source, %reason, again_s);
+            self.handle.down(&reason, pause);
+            if !self.wait_to_retry(pause) {
+                return;
+            }
+        }
+    }
+
+    /// Waits; a command to reindex ends it. `false` when the actor has ended.
+    fn wait_to_retry(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        while !self.is_cancelled() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            match self.inbox.recv_timeout(left.min(CANCEL_POLL_INTERVAL)) {
+                Ok(Command::Reindex) => return true,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+        false
+    }
+
+    /// Runs until the actor ends.
+    fn run_until_stopped(&self) -> Result<(), IndexLoopError> {
+        while self.run_once()? == LoopExit::Reopen {}
+        Ok(())
+    }
+
+    fn run_once(&self) -> Result<LoopExit, IndexLoopError> {
+        let mut index = self.open()?;
+        let Some(root) = self.wait_for_directory() else {
+            return Ok(LoopExit::Stopped);
+        };
+        let root = Arc::new(root);
+        self.handle
+            .publish(|status| status.root = Some(Arc::clone(&root)));
+        let mut mounts = Mounts::open(self.mounts_file()).map_err(IndexLoopError::Mounts)?;
+        // Ends, and is waited for, when this thread ends.
+        let _concepts =
+            ConceptThread::start(&self.handle, &self.settings.concepts, self.woken.clone())
+                .map_err(IndexLoopError::Thread)?;
+        let files = self.files();
+        let watch = DirectoryWatch::start(&root, WatchOptions::new(files.filter))?;
+        self.compare(&mut index, &root, &mut mounts)?;
+        tracing::info!(
+            event = "source.ready", source = self.handle.haystack.name,
+            documents = index.snapshot().document_count(), watch = %watch.mode(),
+        );
+        self.follow(&mut index, &root, &watch, &mut mounts)
+    }
+
+    fn files(&self) -> LocalFiles {
+        let files = self.handle.haystack.indexed_files();
+        files.expect("indexers are started for haystacks that are folders only")
+    }
+
+    /// What the files of the source are read with.
+    fn extraction(&self, root: &RootDirectory) -> Extraction {
+        let notes = self.handle.haystack.holds_notes();
+        let readers = self.settings.readers.clone();
+        Extraction {
+            notes: notes.then(|| notes_dialect(root)),
+            packed: readers
+                .zip(self.handle.texts.get().cloned())
+                .map(|(readers, texts)| PackedFormats { readers, texts }),
+        }
+    }
+
+    /// Texts of documents that are gone go too.
+    fn tidy_texts(&self, index: &SourceIndex) -> Result<(), IndexLoopError> {
+        let Some(texts) = self.handle.texts.get() else {
+            return Ok(());
+        };
+        let known = known_files(&index.snapshot())?;
+        if let Err(error) = texts.keep_only(known.values().map(|file| &file.hash)) {
+            let source = self.handle.haystack.name.as_str();
+            tracing::warn!(event = "texts.unwritable", source, %error);
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.settings.data.join(&self.handle.id)
+    }
+
+    fn mounts_file(&self) -> PathBuf {
+        self.settings
+            .data
+            .join(format!("{}.mounts", self.handle.id))
+    }
+
+    /// Opens the index and makes it searchable as it was left; then sees that its files are what
+    /// was written. That takes the time of reading them once, and searches go on meanwhile, unless
+    /// one of them has met damage.
+    fn open(&self) -> Result<SourceIndex, IndexLoopError> {
+        let (index, opened) = SourceIndex::open(&self.folder(), IndexOptions::default())?;
+        let is_suspect = self.handle.take_suspicion();
+        let damage = self.report_open_outcome(&opened);
+        let publish = |index: &SourceIndex, damage: Option<String>| {
+            self.handle.publish(|status| {
+                status.snapshot = Some(index.snapshot());
+                status.state = SourceState::Indexing;
+                // Until it is ready again it shows why it was not.
+                status.error = damage.or(status.error.take().filter(|_| status.is_down));
+            });
+        };
+        if !is_suspect {
+            publish(&index, damage.clone());
+        }
+        let damaged = index.damage(|| !self.is_cancelled())?;
+        let Some(first) = damaged.first() else {
+            if is_suspect {
+                publish(&index, damage);
+            }
+            return Ok(index);
+        };
+        let documents: u64 = damaged.iter().map(|one| one.documents).sum();
+        let (source, file) = (self.handle.haystack.name.as_str(), first.file.as_str());
+        tracing::warn!(event = "index.damaged", source, file, reason = %first, documents);
+        let told = format!("{first}: {documents} documents are being indexed again");
+        // Nobody searches the damaged part while it is taken out.
+        self.handle.publish(|status| status.snapshot = None);
+        let (index, opened) = index.without(&damaged)?;
+        self.report_open_outcome(&opened);
+        publish(&index, Some(told));
+        Ok(index)
+    }
+
+    /// Says how the index was opened, where documents have to be indexed again.
+    fn report_open_outcome(&self, opened: &OpenOutcome) -> Option<String> {
+        let source = self.handle.haystack.name.as_str();
+        match opened {
+            OpenOutcome::Created | OpenOutcome::Existing => None,
+            OpenOutcome::Rebuilt { reason } => {
+                tracing::warn!(event = "index.rebuilt", source, reason);
+                Some(format!(
+                    "its index could not be used ({reason}): all of it is being indexed again"
+                ))
+            }
+            OpenOutcome::Repaired { reason } => {
+                tracing::warn!(event = "index.damaged", source, reason);
+                Some(format!("{reason}: documents are being indexed again"))
+            }
+        }
+    }
+
+    /// The folder, as soon as it can be opened; `None` when the indexer ends before.
+    fn wait_for_directory(&self) -> Option<RootDirectory> {
+        let mut told = String::new();
+        while !self.is_cancelled() {
+            match RootDirectory::open(&self.files().folder) {
+                Ok(root) => return Some(root.respecting_gitignore(self.files().respect_gitignore)),
+                Err(error) => {
+                    let reason = error.to_string();
+                    if reason != told {
+                        tracing::warn!(event = "source.unreadable", source = self.handle.haystack.name, %reason);
+                        self.handle.fail(&reason);
+                        told = reason;
+                    }
+                }
+            }
+            if self.inbox.recv_timeout(ROOT_RETRY_INTERVAL) == Err(RecvTimeoutError::Disconnected) {
+                return None;
+            }
+        }
+        None
+    }
+
+    pub(super) fn walk_options(&self) -> WalkOptions {
+        let files = self.files();
+        let mut options = WalkOptions::new(files.filter.clone());
+        options.max_file_bytes = files.max_file_size.bytes();
+        options
+    }
+
+    /// Brings the whole index in step with the folder.
+    pub(super) fn compare(
+        &self,
+        index: &mut SourceIndex,
+        root: &RootDirectory,
+        mounts: &mut Mounts,
+    ) -> Result<(), IndexLoopError> {
+        let _one_at_a_time = self.settings.bulk.lock();
+        self.handle.publish(|status| {
+            status.state = SourceState::Indexing;
+            status.progress = IndexProgress::default();
+        });
+        let options = self.walk_options();
+        let walked = sync::walk_all(root, &options);
+        let now_mounted = walked.mounts.clone();
+        let former = mounts.matching(&options.filter);
+        let plan = Plan::compare_mounted(known_files(&index.snapshot())?, walked, &former);
+        // Known before anything is taken from them: they may be away at the next look.
+        let known_mounts = now_mounted.into_iter().chain(plan.unmounted.clone());
+        mounts
+            .save(known_mounts.collect())
+            .map_err(IndexLoopError::Mounts)?;
+        let report = self.carry_out(index, root, plan, &options)?;
+        index.commit(Durability::Synced)?;
+        self.tidy_texts(index)?;
+        let skips = SkippedFiles::of(report.left_out);
+        let counts = skips.counts();
+        *self.skips.lock() = skips;
+        self.publish_ready(index, mounts.missing(root), |status| {
+            status.skipped = counts;
+        });
+        Ok(())
+    }
+
+    pub(super) fn carry_out(
+        &self,
+        index: &mut SourceIndex,
+        root: &RootDirectory,
+        plan: Plan,
+        walk: &WalkOptions,
+    ) -> Result<SyncReport, IndexLoopError> {
+        let options = SyncOptions {
+            cancel: self.cancel_flag(),
+            extraction: self.extraction(root),
+            ..SyncOptions::new(walk)
+        };
+        let handle = &self.handle;
+        let mut told = Instant::now();
+        let on_progress = |progress: sync::SyncProgress| {
+            if self.is_cancelled() {
+                options.cancel.cancel();
+            }
+            if progress.done == progress.total || told.elapsed() > Duration::from_millis(100) {
+                told = Instant::now();
+                handle.publish_progress(|status| {
+                    status.progress = IndexProgress {
+                        done: progress.done,
+                        total: progress.total,
+                        bytes: progress.bytes,
+                    };
+                });
+            }
+        };
+        let mut sink = DocumentSink::new(index, handle);
+        Ok(sync::apply(root, plan, &options, &mut sink, on_progress)?)
+    }
+
+    fn cancel_flag(&self) -> CancelFlag {
+        let flag = CancelFlag::default();
+        if self.is_cancelled() {
+            flag.cancel();
+        }
+        flag
+    }
+
+    /// The index is in step with the folder; `missing` says what of the folder is away.
+    pub(super) fn publish_ready(
+        &self,
+        index: &SourceIndex,
+        missing: Option<String>,
+        more: impl FnOnce(&mut SourceStatus),
+    ) {
+        self.ready.lock().get_or_insert_with(Instant::now);
+        let mut was_down = false;
+        self.handle.publish(|status| {
+            status.snapshot = Some(index.snapshot());
+            status.state = SourceState::Ready;
+            status.error = missing;
+            was_down = std::mem::take(&mut status.is_down);
+            status.updated_at = Some(SystemTime::now());
+            more(status);
+        });
+        if was_down {
+            tracing::info!(
+                event = "keeper.recovered",
+                source = self.handle.haystack.name
+            );
+        }
+        // A full channel has woken it already.
+        let _ = self.wake.try_send(());
+    }
+}

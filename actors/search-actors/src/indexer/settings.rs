@@ -1,0 +1,55 @@
+//! What all indexers share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use search_formats_engine::Readers;
+use supervision::ChildRef;
+
+use super::threads::IndexThreads;
+use crate::concepts::{ConceptSettings, LoadedModels};
+use crate::embedding::EmbeddingService;
+
+/// What all indexers share.
+#[derive(Debug)]
+pub struct IndexerSettings {
+    /// Folder of the indexes.
+    pub(crate) data: PathBuf,
+    /// Held while a whole folder is indexed: one at a time, so that memory stays bounded.
+    pub(crate) bulk: Mutex<()>,
+    /// What the concept threads share.
+    pub(crate) concepts: Arc<ConceptSettings>,
+    /// The threads of all sources.
+    pub(crate) threads: IndexThreads,
+    /// Readers of documents that are no text files; without them such files are skipped.
+    pub(crate) readers: Option<Readers>,
+}
+
+impl IndexerSettings {
+    /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it.
+    /// `embedding` asks the embedding models of servers.
+    #[must_use]
+    pub fn new(data: PathBuf, embedding: ChildRef<EmbeddingService>) -> Self {
+        let concepts = ConceptSettings {
+            data: data.with_file_name("concepts"),
+            learning: Mutex::new(()),
+            models: LoadedModels::default(),
+            embedding,
+        };
+        Self {
+            concepts: Arc::new(concepts),
+            data,
+            bulk: Mutex::new(()),
+            threads: IndexThreads::default(),
+            readers: None,
+        }
+    }
+
+    /// PDF, office documents, books, mail and notebooks are read by these.
+    #[must_use]
+    pub fn with_readers(mut self, readers: Option<Readers>) -> Self {
+        self.readers = readers;
+        self
+    }
+}

@@ -1,0 +1,167 @@
+//! The search part of an actor tree, on a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use config_core::Environment;
+use search_actors::messages::Search;
+use search_actors::{RoleRegistry, SearchService, SearchSettings, SearchTree};
+use search_core::query::SearchRequest;
+use search_engine::answering::SearchParams;
+use serde_json::{Value, json};
+use supervision::{ChildRef, Root, SupervisorSpec, Verdict};
+use tokio::sync::oneshot;
+
+/// A deadline no healthy run comes near.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A folder to search and the place of the indexes.
+pub(crate) struct Home(tempfile::TempDir);
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let home = Self(tempfile::tempdir().expect("a temporary folder"));
+        std::fs::create_dir(home.files()).expect("a folder for files");
+        home
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The folder that is searched.
+    pub(crate) fn files(&self) -> PathBuf {
+        self.path().join("files")
+    }
+
+    /// The folder of the indexes and of what was learnt.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.path().join("data")
+    }
+
+    /// Writes a file into the folder that is searched.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.files().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// A role that searches the folder.
+    pub(crate) fn role(&self, function: &str) -> Value {
+        json!({"name": "Test", "relevance_function": function, "theme": "spacelab",
+               "haystacks": [{"name": "Files", "service": "LocalFiles", "location": self.files()}]})
+    }
+
+    /// Starts the actors with these roles and waits until everything is indexed.
+    pub(crate) fn start(&self, roles: &Value) -> Running {
+        let roles =
+            search_core::role::parse("roles.json", &roles.to_string(), &Environment::default());
+        let running = Running::start(SearchSettings {
+            roles: roles.expect("valid roles"),
+            data: self.data().join("index"),
+            max_concurrent_searches: 64,
+            search_timeout: DEADLINE,
+            search_threads: 2,
+        });
+        running.eventually("everything is indexed", || {
+            running.registry.now().is_settled()
+        });
+        running
+    }
+}
+
+/// Running actors; stopped, and their clean end asserted, when dropped.
+pub(crate) struct Running {
+    registry: RoleRegistry,
+    search: ChildRef<SearchService>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<Verdict>>,
+}
+
+impl Running {
+    fn start(settings: SearchSettings) -> Self {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (sender, started) = std::sync::mpsc::sync_channel(1);
+        let thread = std::thread::spawn(move || {
+            actix_rt::System::new().block_on(async move {
+                let tree = SearchTree::new(&settings);
+                let root = Root::start(SupervisorSpec::root("test").supervisor(tree.supervisor));
+                sender
+                    .send((tree.registry, tree.search))
+                    .expect("the test waits");
+                drop(stopped.await);
+                root.handle().stop();
+                let verdict = root.verdict().await;
+                tree.threads.join_all();
+                verdict
+            })
+        });
+        let (registry, search) = started.recv_timeout(DEADLINE).expect("they start");
+        Self {
+            registry,
+            search,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    /// Waits for a condition that a change in the background brings about.
+    pub(crate) fn eventually(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < DEADLINE, "not in time: {what}");
+            let (_keep, never) = std::sync::mpsc::channel::<()>();
+            let _ = never.recv_timeout(Duration::from_millis(5));
+        }
+    }
+
+    /// A search that must succeed: `search_term`, `role`, `limit` and `explain` as over HTTP.
+    pub(crate) fn search(&self, body: &Value) -> Value {
+        let text = body["search_term"].as_str().expect("words");
+        let limit = body["limit"].as_u64().unwrap_or(10);
+        let params = SearchParams {
+            role: body["role"].as_str().map(str::to_owned),
+            request: SearchRequest::for_text(text),
+            limit: usize::try_from(limit).expect("a small number"),
+            explain: body["explain"] == true,
+            ..SearchParams::default()
+        };
+        let runtime = actix_rt::Runtime::new().expect("a runtime");
+        let reply = runtime.block_on(async { self.search.ask(Search(params)).await });
+        let answer = reply.expect("the service runs").expect("an answer");
+        serde_json::to_value(answer).expect("JSON")
+    }
+
+    /// The state of every source, as in `GET /health`.
+    pub(crate) fn health(&self) -> Value {
+        serde_json::to_value(self.registry.now().health()).expect("JSON")
+    }
+
+    /// A concept and its neighbours in the graph of the default role.
+    pub(crate) fn graph(&self, concept: &str) -> Option<Value> {
+        let roles = self.registry.now();
+        let entry = roles.role(None).expect("the default role");
+        let answer = entry.graph_answer(Some(concept), 100)?;
+        Some(serde_json::to_value(answer).expect("JSON"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let end = self.thread.take().expect("dropped once").join();
+        if !std::thread::panicking() {
+            assert_eq!(end.expect("no panic"), Verdict::Stopped);
+        }
+    }
+}
+
+/// File names of the results, best first.
+pub(crate) fn keys(answer: &Value) -> Vec<String> {
+    let results = answer["results"].as_array().expect("results");
+    let key = |result: &Value| {
+        let id = result["id"].as_str().expect("an id");
+        id.split_once('/').expect("source and key").1.to_owned()
+    };
+    results.iter().map(key).collect()
+}

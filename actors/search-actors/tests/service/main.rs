@@ -1,0 +1,10 @@
+//! The search part of an actor tree as a whole, without HTTP: its neighbours are files and scripted
+//! servers.
+
+mod embedding;
+mod embedding_peer;
+mod embedding_server;
+mod graph_links;
+mod harness;
+mod learning;
+mod vanishing;

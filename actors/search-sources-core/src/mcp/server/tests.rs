@@ -1,0 +1,182 @@
+//! Both generations, well and badly spoken.
+
+use serde_json::{Value, json};
+
+use super::{Routing, ServerMessage, ToolCall, receive};
+use crate::mcp::client::{Generation, discover, is_stateless, offers, routing_name};
+use crate::mcp::rpc::{
+    HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
+};
+
+fn reply(message: &Value, routing: Option<Routing<'_>>) -> (u16, Value) {
+    match receive(message, routing) {
+        ServerMessage::Reply(reply) => (reply.status, reply.message),
+        other => panic!("{message}: {other:?}"),
+    }
+}
+
+fn code(message: &Value, routing: Option<Routing<'_>>) -> (u16, i64) {
+    let (status, reply) = reply(message, routing);
+    (status, reply["error"]["code"].as_i64().unwrap_or_default())
+}
+
+#[test]
+fn a_handshake_agrees_on_a_revision_that_is_known() {
+    for (wanted, agreed) in [("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25")] {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": wanted}});
+        let (status, reply) = reply(&message, None);
+        assert_eq!(
+            (status, reply["result"]["protocolVersion"].as_str()),
+            (200, Some(agreed))
+        );
+        assert!(reply["result"]["resultType"].is_null());
+    }
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(receive(&told, None), ServerMessage::Nothing);
+    assert_eq!(
+        receive(&json!({"id": 1, "result": {}}), None),
+        ServerMessage::Nothing
+    );
+}
+
+#[test]
+fn a_stateless_request_is_served_with_its_headers_and_refused_with_others() {
+    let message = discover(7);
+    let right = Routing {
+        version: Some("2026-07-28"),
+        method: Some("server/discover"),
+        name: None,
+    };
+    let (_, found) = reply(&message, Some(right));
+    assert!(is_stateless(&found["result"]) && offers(&found["result"], "tools"));
+    assert_eq!(found["result"]["resultType"], "complete");
+    for wrong in [
+        Routing {
+            version: None,
+            ..right
+        },
+        Routing {
+            method: Some("ping"),
+            ..right
+        },
+        Routing {
+            version: Some("2025-11-25"),
+            ..right
+        },
+    ] {
+        assert_eq!(code(&message, Some(wrong)), (400, HEADER_MISMATCH));
+    }
+    let call = Generation::Stateless.request(
+        8,
+        "tools/call",
+        json!({"name": "search", "arguments": {"query": "x"}}),
+    );
+    let name = routing_name(&call);
+    let routing = Routing {
+        method: Some("tools/call"),
+        name: name.as_deref(),
+        ..right
+    };
+    assert!(matches!(
+        receive(&call, Some(routing)),
+        ServerMessage::Call(_)
+    ));
+    let routing = Routing {
+        name: Some("fetch"),
+        ..routing
+    };
+    assert_eq!(code(&call, Some(routing)), (400, HEADER_MISMATCH));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_its_code() {
+    let envelope = |version: Value| {
+        json!({"io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientCapabilities": {}})
+    };
+    let of = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    for (message, expected) in [
+        (json!([]), (400, INVALID_REQUEST)),
+        (json!({"id": 1}), (400, INVALID_REQUEST)),
+        (json!({"id": {}, "method": "ping"}), (400, INVALID_REQUEST)),
+        (of("ping", json!([])), (400, INVALID_PARAMS)),
+        (of("resources/list", json!({})), (200, METHOD_NOT_FOUND)),
+        (
+            of("nothing", json!({"_meta": envelope(json!("2026-07-28"))})),
+            (404, METHOD_NOT_FOUND),
+        ),
+        (
+            of("ping", json!({"_meta": envelope(json!("2031-01-01"))})),
+            (400, UNSUPPORTED_VERSION),
+        ),
+        (
+            of("ping", json!({"_meta": envelope(json!(3))})),
+            (400, INVALID_PARAMS),
+        ),
+        (of("server/discover", json!({})), (400, INVALID_PARAMS)),
+        (of("tools/call", json!({})), (400, INVALID_PARAMS)),
+    ] {
+        assert_eq!(code(&message, None), expected, "{message}");
+    }
+    let old = Routing {
+        version: Some("2023-01-01"),
+        ..Routing::default()
+    };
+    assert_eq!(
+        code(&of("tools/list", json!({})), Some(old)),
+        (400, UNSUPPORTED_VERSION)
+    );
+}
+
+#[test]
+fn tools_say_what_is_wrong_with_their_arguments() {
+    let call = |name: &str, arguments: Value| {
+        let message = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+        receive(&message, None)
+    };
+    for (name, arguments, said) in [
+        (
+            "nothing",
+            json!({}),
+            "there are: search, fetch, autocomplete",
+        ),
+        ("search", json!({}), "needs `query`"),
+        ("search", json!({"query": 1}), "`query` is a text"),
+        ("search", json!({"query": "x", "limit": 0}), "from 1 to 100"),
+        ("fetch", json!({"id": "x", "more": 1}), "takes no argument"),
+        ("fetch", json!([]), "an object"),
+    ] {
+        let ServerMessage::Reply(reply) = call(name, arguments) else {
+            panic!("{name}")
+        };
+        assert_eq!(
+            reply.message["result"]["isError"], true,
+            "{}",
+            reply.message
+        );
+        let text = reply.message["result"]["content"][0]["text"].as_str();
+        assert!(text.unwrap_or_default().contains(said), "{}", reply.message);
+    }
+    let ServerMessage::Call(call) = call("search", json!({"query": "x", "limit": 3, "role": "R"}))
+    else {
+        panic!("a call")
+    };
+    assert_eq!(
+        call.tool,
+        ToolCall::Search {
+            query: "x".into(),
+            limit: Some(3),
+            role: Some("R".into())
+        }
+    );
+    let found = json!({"total": 1, "results": [{"rank": 1, "id": "i", "title": "T", "path": "a.md", "line": 3, "snippet": "s"}],
+        "sources": [{"name": "N", "error": "it is gone"}]});
+    let reply = call.reply(Ok(found));
+    let text = reply.message["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap();
+    assert!(
+        text.contains("1. T") && text.contains("a.md:3") && text.contains("not searched: N"),
+        "{text}"
+    );
+}

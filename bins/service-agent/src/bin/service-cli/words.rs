@@ -1,0 +1,175 @@
+//! The thesaurus of a role, and texts read and written with it.
+
+use search_core::answer::RoleList;
+use search_core::concepts::{DeclaredConcept, ThesaurusAnswer};
+use search_graph_engine::thesaurus::{Entry, Thesaurus};
+use serde_json::json;
+use service_agent::{Client, CommandResult, Failure};
+
+use crate::arguments::{ConceptFormat, RoleName};
+use crate::output::CommandOutput;
+
+/// Concepts asked for at once.
+const PAGE: usize = 10_000;
+
+pub(crate) async fn thesaurus(client: &Client, role: &RoleName) -> Result<CommandOutput, Failure> {
+    let answer = whole(client, role).await?;
+    let document =
+        serde_json::to_value(&answer).map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(CommandOutput {
+        text: format!("{document:#}"),
+        outcome: outcome(!answer.concepts.is_empty()),
+    })
+}
+
+pub(crate) async fn replace(
+    client: &Client,
+    role: &RoleName,
+    writing: ConceptFormat,
+    raw: bool,
+    text: &str,
+) -> Result<CommandOutput, Failure> {
+    let thesaurus = built(client, role).await?;
+    let written = thesaurus.replace_with(text, |entry| write(entry, writing));
+    let document =
+        json!({"status": "success", "text": written, "replaced": thesaurus.find(text).len()});
+    Ok(CommandOutput {
+        text: if raw {
+            written
+        } else {
+            format!("{document:#}")
+        },
+        outcome: CommandResult::Found,
+    })
+}
+
+pub(crate) async fn extract(
+    client: &Client,
+    role: &RoleName,
+    text: &str,
+) -> Result<CommandOutput, Failure> {
+    let thesaurus = built(client, role).await?;
+    let paragraphs = thesaurus.extract(text).into_iter().map(|(start, paragraph)| {
+        let mut concepts: Vec<&str> = thesaurus
+            .find(paragraph)
+            .into_iter()
+            .map(|found| thesaurus.entries()[found.entry].name.as_str())
+            .collect();
+        concepts.sort_unstable();
+        concepts.dedup();
+        json!({"start": text[..start].chars().count(), "text": paragraph.trim_end(), "concepts": concepts})
+    });
+    let paragraphs: Vec<_> = paragraphs.collect();
+    let document = json!({"status": "success", "paragraphs": paragraphs});
+    Ok(CommandOutput {
+        text: format!("{document:#}"),
+        outcome: outcome(!paragraphs.is_empty()),
+    })
+}
+
+fn outcome(found: bool) -> CommandResult {
+    if found {
+        CommandResult::Found
+    } else {
+        CommandResult::NothingFound
+    }
+}
+
+/// All pages of the thesaurus.
+async fn whole(client: &Client, role: &RoleName) -> Result<ThesaurusAnswer, Failure> {
+    let role = match &role.name {
+        Some(name) => name.clone(),
+        None => {
+            let roles: RoleList = client.get(&["api", "roles"], &[]).await?;
+            roles.default_role
+        }
+    };
+    let mut concepts: Vec<DeclaredConcept> = Vec::new();
+    loop {
+        let (skip, limit) = (concepts.len().to_string(), PAGE.to_string());
+        let query = [("skip", skip.as_str()), ("limit", limit.as_str())];
+        let page: ThesaurusAnswer = client.get(&["api", "thesaurus", &role], &query).await?;
+        let last = page.concepts.len() < PAGE;
+        concepts.extend(page.concepts);
+        if last {
+            return Ok(ThesaurusAnswer {
+                role: page.role,
+                total: page.total,
+                error: page.error,
+                concepts,
+            });
+        }
+    }
+}
+
+async fn built(client: &Client, role: &RoleName) -> Result<Thesaurus, Failure> {
+    let answer = whole(client, role).await?;
+    if let Some(error) = answer.error {
+        return Err(Failure::Configuration(format!(
+            "the thesaurus of role {:?} cannot be read: {error}",
+            answer.role
+        )));
+    }
+    if answer.concepts.is_empty() {
+        return Err(Failure::NotFound(format!(
+            "role {:?} has no thesaurus: name one in `extra.thesaurus` of the role file",
+            answer.role
+        )));
+    }
+    let entries = answer.concepts.into_iter().map(|concept| Entry {
+        name: concept.name,
+        synonyms: concept.synonyms,
+        url: concept.url,
+    });
+    Ok(Thesaurus::new(entries.collect()))
+}
+
+fn write(entry: &Entry, writing: ConceptFormat) -> String {
+    match (writing, &entry.url) {
+        (ConceptFormat::Wiki, _) => format!("[[{}]]", entry.name),
+        (ConceptFormat::Markdown, Some(url)) => {
+            let url = url.replace(')', "%29").replace(' ', "%20");
+            format!("[{}]({url})", entry.name.replace(['[', ']'], ""))
+        }
+        (ConceptFormat::Html, Some(url)) => {
+            format!("<a href=\"{}\">{}</a>", escaped(url), escaped(&entry.name))
+        }
+        (ConceptFormat::Html, None) => escaped(&entry.name),
+        (ConceptFormat::Plain | ConceptFormat::Markdown, _) => entry.name.clone(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn concepts_are_written_as_wanted() {
+        let entry = Entry {
+            name: "A <b>".to_owned(),
+            synonyms: Vec::new(),
+            url: Some("https://x.org/a (b)?q=\"".to_owned()),
+        };
+        for (writing, expected) in [
+            (ConceptFormat::Plain, "A <b>"),
+            (ConceptFormat::Wiki, "[[A <b>]]"),
+            (
+                ConceptFormat::Markdown,
+                "[A <b>](https://x.org/a%20(b%29?q=\")",
+            ),
+            (
+                ConceptFormat::Html,
+                "<a href=\"https://x.org/a (b)?q=&quot;\">A &lt;b&gt;</a>",
+            ),
+        ] {
+            assert_eq!(write(&entry, writing), expected);
+        }
+    }
+}
