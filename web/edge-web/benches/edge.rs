@@ -99,7 +99,8 @@ struct Measured {
     cpu_micros: f64,
 }
 
-/// Loads a server for `time`; each client thread writes to all its connections, then reads from all.
+/// Loads a server for `time`; each client thread writes to all its connections, then reads from
+/// all.
 fn load(address: SocketAddr, request: &'static str, time: Duration) -> Measured {
     let (done, counts) = mpsc::channel();
     let cpu = server_cpu();

@@ -20,7 +20,8 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// A file of `content_type`; browsers revalidate it at every use. Its ETag is a hash of its bytes.
+    /// A file of `content_type`; browsers revalidate it at every use. Its ETag is a hash of its
+    /// bytes.
     pub fn new(bytes: impl Into<Bytes>, content_type: &'static str) -> Self {
         let bytes = bytes.into();
         let hash = blake3::hash(&bytes).to_hex();

@@ -12,7 +12,7 @@ use futures_util::StreamExt as _;
 use crate::problem::Problem;
 
 /// How much room a body of unknown length gets at first, in bytes.
-const FIRST_ROOM: usize = 8 * 1024;
+const INITIAL_CAPACITY: usize = 8 * 1024;
 
 /// The limits of a body; put into the application's data to change them for its handlers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,9 @@ async fn collect(
 /// The buffer for a body of several pieces: as large as declared (the length is within the limit).
 fn start(first: &Bytes, length: Option<u64>, limit: usize) -> Result<BytesMut, BodyError> {
     let declared = length.and_then(|length| usize::try_from(length).ok());
-    let room = declared.unwrap_or(FIRST_ROOM.max(first.len())).min(limit);
+    let room = declared
+        .unwrap_or(INITIAL_CAPACITY.max(first.len()))
+        .min(limit);
     let mut body = BytesMut::with_capacity(room);
     append(&mut body, first, limit)?;
     Ok(body)

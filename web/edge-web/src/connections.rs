@@ -1,4 +1,5 @@
-//! How many connections there are, in all and of one address; which goes when another one needs its place.
+//! How many connections there are, in all and of one address; which goes when another one needs its
+//! place.
 //!
 //! ```text
 //! accepted ─▶ room?  ──yes──────────────────────────────▶ served
@@ -7,7 +8,8 @@
 //!              ├─ one that waits for its next request, the oldest ┴─▶ it is closed, the new one is served
 //!              └─ all are being answered ─▶ aside: health is answered, everything else gets 503
 //! ```
-//! Where one address has all it may have, it is one of its own that goes.
+//! Where one address has all it may have, it is one of its own that goes. Whoever goes and has sent
+//! a whole request already is told to come again, and so is whoever finds no place aside.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -20,14 +22,15 @@ use parking_lot::Mutex;
 
 use crate::log_gate::LogGate;
 
-/// Connections beyond the limit that are asked what they want, so that health is answered in a full house.
-const ASIDE: usize = 16;
+/// Connections beyond the limit that are asked what they want, so that health is answered in a full
+/// house.
+const EXTRA_FOR_HEALTH: usize = 16;
 
 /// Bits of an IPv6 address that one customer has.
 const IPV6_NETWORK: u32 = 64;
 
 /// What a connection is doing. The order is the order in which they go.
-const UNASKED: u8 = 0;
+const NO_REQUEST_YET: u8 = 0;
 const IDLE: u8 = 1;
 const ANSWERED: u8 = 2;
 
@@ -96,7 +99,7 @@ impl Connections {
 
     /// The most that are open at any time.
     pub(crate) fn most(&self) -> usize {
-        self.limits.all + ASIDE
+        self.limits.all + EXTRA_FOR_HEALTH
     }
 
     /// A place for a connection from `peer`; `None` when it is to be closed at once.
@@ -114,7 +117,7 @@ impl Connections {
                 !place.aside && of.is_none_or(|address| place.address == Some(address))
             });
             self.say(peer, !aside, many_of_it);
-            if aside && open.aside >= ASIDE && !open.make_room(|place| place.aside) {
+            if aside && open.aside >= EXTRA_FOR_HEALTH && !open.make_room(|place| place.aside) {
                 return None;
             }
         }
@@ -204,14 +207,14 @@ impl ConnectionPermit {
         let place = Self {
             address,
             aside,
-            state: AtomicU8::new(UNASKED),
+            state: AtomicU8::new(NO_REQUEST_YET),
             receiving: AtomicBool::new(false),
             since: AtomicU64::new(0),
             started,
             leaves: AtomicBool::new(false),
             reader: AtomicWaker::new(),
         };
-        place.is_now(UNASKED);
+        place.is_now(NO_REQUEST_YET);
         place
     }
 
@@ -229,6 +232,14 @@ impl ConnectionPermit {
     /// The answer is given; the next request is waited for.
     pub(crate) fn is_idle(&self) {
         self.is_now(IDLE);
+        if self.is_leaving() {
+            self.reader.wake();
+        }
+    }
+
+    /// Whether a whole request is being answered.
+    pub(crate) fn is_answering(&self) -> bool {
+        self.rank() == ANSWERED
     }
 
     /// A body is coming, of somebody unknown.
@@ -243,7 +254,7 @@ impl ConnectionPermit {
 
     fn rank(&self) -> u8 {
         if self.receiving.load(Ordering::Relaxed) {
-            return UNASKED;
+            return NO_REQUEST_YET;
         }
         self.state.load(Ordering::Relaxed)
     }
@@ -253,10 +264,15 @@ impl ConnectionPermit {
         self.reader.wake();
     }
 
+    /// Whether it has to go. What has arrived whole is answered first.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaves.load(Ordering::Acquire)
+    }
+
     /// Whether it has to go; whoever reads is woken when it has to later.
     pub(crate) fn leaves(&self, cx: &std::task::Context<'_>) -> bool {
         self.reader.register(cx.waker());
-        self.leaves.load(Ordering::Acquire)
+        self.is_leaving()
     }
 }
 

@@ -1,28 +1,22 @@
-//! Families of figures that are made when somebody asks for them, for a [`Collector`](prometheus::core::Collector).
+//! Families of figures that are made when somebody asks for them, for a
+//! [`Collector`](prometheus::core::Collector).
 
 use prometheus::proto::{
     Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType,
 };
 
-/// Numbers that only grow, one a value of `label`; an empty label and one number for a family without.
+/// Numbers that only grow, one a value of `label`; an empty label and one number for a family
+/// without.
 pub fn counters<S: Into<String>>(
     name: &str,
     help: &str,
     label: &str,
     values: impl IntoIterator<Item = (S, f64)>,
 ) -> MetricFamily {
-    numbers(
-        name,
-        help,
-        label,
-        values,
-        MetricType::COUNTER,
-        |metric, number| {
-            let mut counter = Counter::default();
-            counter.set_value(number);
-            metric.set_counter(counter);
-        },
-    )
+    let values = values.into_iter();
+    let metrics =
+        values.map(|(value, number)| one_label(label, value, |labels| counter(labels, number)));
+    counter_family(name, help, metrics.collect())
 }
 
 /// Numbers of this moment; otherwise as [`counters`].
@@ -32,18 +26,38 @@ pub fn gauges<S: Into<String>>(
     label: &str,
     values: impl IntoIterator<Item = (S, f64)>,
 ) -> MetricFamily {
-    numbers(
-        name,
-        help,
-        label,
-        values,
-        MetricType::GAUGE,
-        |metric, number| {
-            let mut gauge = Gauge::default();
-            gauge.set_value(number);
-            metric.set_gauge(gauge);
-        },
-    )
+    let values = values.into_iter();
+    let metrics =
+        values.map(|(value, number)| one_label(label, value, |labels| gauge(labels, number)));
+    gauge_family(name, help, metrics.collect())
+}
+
+/// A family of [`counter`]s.
+pub fn counter_family(name: &str, help: &str, metrics: Vec<Metric>) -> MetricFamily {
+    family(name, help, MetricType::COUNTER, metrics)
+}
+
+/// A family of [`gauge`]s.
+pub fn gauge_family(name: &str, help: &str, metrics: Vec<Metric>) -> MetricFamily {
+    family(name, help, MetricType::GAUGE, metrics)
+}
+
+/// A number that only grows, with names and values of labels.
+pub fn counter(labels: &[(&str, &str)], number: f64) -> Metric {
+    let mut counter = Counter::default();
+    counter.set_value(number);
+    let mut metric = labelled(labels);
+    metric.set_counter(counter);
+    metric
+}
+
+/// A number of this moment, with names and values of labels.
+pub fn gauge(labels: &[(&str, &str)], number: f64) -> Metric {
+    let mut gauge = Gauge::default();
+    gauge.set_value(number);
+    let mut metric = labelled(labels);
+    metric.set_gauge(gauge);
+    metric
 }
 
 /// One histogram: upper bounds with the count of all that is not above them, and the sum.
@@ -69,30 +83,25 @@ pub fn histogram(
     family(name, help, MetricType::HISTOGRAM, vec![metric])
 }
 
-fn numbers<S: Into<String>>(
-    name: &str,
-    help: &str,
+fn one_label<S: Into<String>>(
     label: &str,
-    values: impl IntoIterator<Item = (S, f64)>,
-    kind: MetricType,
-    set: fn(&mut Metric, f64),
-) -> MetricFamily {
-    let metrics = values.into_iter().map(|(value, number)| {
-        let mut metric = labelled(label, value.into());
-        set(&mut metric, number);
-        metric
-    });
-    family(name, help, kind, metrics.collect())
+    value: S,
+    metric: impl FnOnce(&[(&str, &str)]) -> Metric,
+) -> Metric {
+    let value = value.into();
+    let labels = [(label, value.as_str())];
+    metric(if label.is_empty() { &[] } else { &labels })
 }
 
-fn labelled(label: &str, value: String) -> Metric {
-    let mut metric = Metric::default();
-    if !label.is_empty() {
+fn labelled(labels: &[(&str, &str)]) -> Metric {
+    let pairs = labels.iter().map(|(name, value)| {
         let mut pair = LabelPair::default();
-        pair.set_name(label.to_owned());
-        pair.set_value(value);
-        metric.set_label(vec![pair]);
-    }
+        pair.set_name((*name).to_owned());
+        pair.set_value((*value).to_owned());
+        pair
+    });
+    let mut metric = Metric::default();
+    metric.set_label(pairs.collect());
     metric
 }
 

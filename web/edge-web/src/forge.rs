@@ -49,7 +49,8 @@ impl ForgeVerifier {
         Self::following(move || Arc::clone(&secrets), options)
     }
 
-    /// A verifier that asks `secrets` for each body, so that a changed configuration takes effect with the next one.
+    /// A verifier that asks `secrets` for each body, so that a changed configuration takes effect
+    /// with the next one.
     pub fn following(
         secrets: impl Fn() -> Arc<SecretBook> + Send + Sync + 'static,
         options: ParseOptions,

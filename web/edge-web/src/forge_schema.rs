@@ -1,11 +1,12 @@
-//! What a forge may send to `POST /webhook`, for API documents. forge-core reads it; these types only describe it,
-//! and a test compares both field by field.
+//! What a forge may send to `POST /webhook`, for API documents. forge-core reads it; these types
+//! only describe it, and a test compares both field by field.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A webhook's body as GitHub, Gitea and Forgejo send it, signed over its raw bytes. Only the fields that are read are
-/// listed; others are ignored, and so are other events when a header names them.
+/// A webhook's body as GitHub, Gitea and Forgejo send it, signed over its raw bytes. Only the
+/// fields that are read are listed; others are ignored, and so are other events when a header names
+/// them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum WebhookBody {
@@ -35,8 +36,8 @@ pub struct IssueCommentBody {
     pub sender: Option<UserPart>,
     /// Whether the issue is a pull request, as Gitea and Forgejo say it.
     pub is_pull: Option<bool>,
-    /// Whether somebody who holds the secret made it by hand, as `orchctl trigger` does: whose right to ask is then not
-    /// the forge's to say.
+    /// Whether somebody who holds the secret made it by hand, as `orchctl trigger` does: whose
+    /// right to ask is then not the forge's to say.
     pub orchctl: Option<bool>,
 }
 
@@ -115,7 +116,8 @@ pub struct RepositoryPart {
 /// Something happened to a pull request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PullRequestBody {
-    /// `opened`, `reopened`, `synchronize`, `synchronized`, `ready_for_review`, `closed`, `edited`, …
+    /// `opened`, `reopened`, `synchronize`, `synchronized`, `ready_for_review`, `closed`, `edited`,
+    /// …
     #[schema(example = "opened")]
     pub action: String,
     /// Its number.

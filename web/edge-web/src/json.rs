@@ -19,9 +19,10 @@ use crate::problem::{FieldError, Problem};
 /// A JSON body of type `T`.
 ///
 /// The content type must be `application/json`: a page of another site can send that only after a
-/// preflight, which is not granted. Depth is bounded to 128 levels, size and time by [`BodyLimits`].
-/// Whether unknown fields are refused is up to `T` (`#[serde(deny_unknown_fields)]`). A list is no order for a
-/// `T` with named fields, though serde would take their values in order.
+/// preflight, which is not granted. Depth is bounded to 128 levels, size and time by
+/// [`BodyLimits`]. Whether unknown fields are refused is up to `T`
+/// (`#[serde(deny_unknown_fields)]`). A list is no order for a `T` with named fields, though serde
+/// would take their values in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiJson<T>(pub T);
 

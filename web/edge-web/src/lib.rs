@@ -1,4 +1,5 @@
-//! What every HTTP edge of the platform shares: errors, request ids, limits, signed bodies, guards, health, metrics.
+//! What every HTTP edge of the platform shares: errors, request ids, limits, signed bodies, guards,
+//! health, metrics.
 //!
 //! ```text
 //!  TCP ─▶ strict::StrictStream ─▶ actix-http ─▶ Edge (one middleware) ─▶ Routes ─▶ handler
@@ -7,8 +8,8 @@
 //!                                                                            Problem or answer
 //! ```
 //!
-//! A server is put together from [`Routes`], one [`Edge`] around the application and [`serve`];
-//! a handler takes [`ApiJson`] or [`SignedBody`] and fails with [`Problem`].
+//! An [`EdgeServer`] is put together from [`Routes`], one [`Edge`] around the application and
+//! [`serve`]; a handler takes [`ApiJson`] or [`SignedBody`] and fails with [`Problem`].
 
 mod admin;
 mod assets;
@@ -34,6 +35,7 @@ mod range;
 mod request_id;
 mod routes;
 mod serve;
+mod server;
 mod sign_in;
 mod signed;
 mod strict;
@@ -57,8 +59,7 @@ pub use problem::{FieldError, PROBLEM_JSON, Problem, ProblemDocument};
 pub use range::{ByteRange, byte_range};
 pub use request_id::RequestId;
 pub use routes::Routes;
-pub use serve::{
-    BindError, START_PATIENCE, ServeOptions, bind, open_files, serve, shutdown_signal,
-};
+pub use serve::{BindError, ServeOptions, bind, open_files, serve, shutdown_signal};
+pub use server::EdgeServer;
 pub use sign_in::{SignIn, SignInAttempts, SignInSessions};
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};

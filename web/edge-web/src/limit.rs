@@ -29,7 +29,8 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// Enters, or says that all places are taken. Never waits: a queue here would only hide overload.
+    /// Enters, or says that all places are taken. Never waits: a queue here would only hide
+    /// overload.
     ///
     /// # Errors
     /// A 503 problem when `limit` are inside.

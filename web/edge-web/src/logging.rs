@@ -7,10 +7,10 @@ use tracing_subscriber::EnvFilter;
 
 /// How the log looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Look {
+pub enum LogOutput {
     /// Text on a terminal, JSON elsewhere.
     #[default]
-    ByPlace,
+    Auto,
     /// Text.
     Human,
     /// One JSON object a line.
@@ -20,21 +20,21 @@ pub enum Look {
 /// Starts logging at `level` (`debug`, `info`, `warn`, `error`); `filter` (the value of `RUST_LOG`)
 /// wins where it is set. Called once, by programs; a second call changes nothing.
 pub fn init(level: &str, filter: Option<&str>) {
-    init_as(level, filter, Look::ByPlace);
+    init_as(level, filter, LogOutput::Auto);
 }
 
-/// The same in this look.
-pub fn init_as(level: &str, filter: Option<&str>, look: Look) {
+/// The same in this output.
+pub fn init_as(level: &str, filter: Option<&str>, output: LogOutput) {
     let filter = filter.filter(|text| !text.trim().is_empty());
     let filter = filter.map_or_else(|| EnvFilter::new(quiet(level)), EnvFilter::new);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
     let terminal = std::io::stderr().is_terminal();
-    let human = match look {
-        Look::ByPlace => terminal,
-        Look::Human => true,
-        Look::Json => false,
+    let human = match output {
+        LogOutput::Auto => terminal,
+        LogOutput::Human => true,
+        LogOutput::Json => false,
     };
     let started = if human {
         builder.with_target(false).with_ansi(terminal).try_init()

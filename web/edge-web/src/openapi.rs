@@ -50,8 +50,8 @@ pub struct ApiCoverage {
     pub unserved: BTreeSet<String>,
 }
 
-/// Compares a document with [`Routes::table`](crate::Routes::table). Routes outside of `/api` may be
-/// left out of the document.
+/// Compares a document with [`Routes::table`](crate::Routes::table). Routes outside of `/api` may
+/// be left out of the document.
 pub fn coverage(document: &OpenApi, routes: &[(Method, String)]) -> ApiCoverage {
     let documented: BTreeSet<String> = document
         .paths

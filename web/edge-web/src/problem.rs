@@ -200,7 +200,8 @@ impl Problem {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail).retry_after(retry_after_seconds)
     }
 
-    /// 500: a fault of ours. The detail is fixed: the cause belongs in the log, under the request id.
+    /// 500: a fault of ours. The detail is fixed: the cause belongs in the log, under the request
+    /// id.
     pub fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,

@@ -8,14 +8,15 @@ use prometheus::proto::MetricFamily;
 
 use crate::figures::{counters, gauges};
 
-/// The figures of this process, read when somebody asks for them. Nothing is shown where the system does not tell.
+/// The figures of this process, read when somebody asks for them. Nothing is shown where the system
+/// does not tell.
 #[derive(Debug)]
 pub(crate) struct ProcessFigures(Desc);
 
 impl ProcessFigures {
     pub(crate) fn new() -> Self {
-        // Families are made when they are collected. A registry takes one collector without a description, and that is the
-        // product's own.
+        // Families are made when they are collected. A registry takes one collector without a
+        // description, and that is the product's own.
         let desc = Desc::new(
             CPU.to_owned(),
             CPU_HELP.to_owned(),
@@ -70,7 +71,8 @@ fn booted(stat: &str) -> Option<f64> {
     line.trim().parse().ok()
 }
 
-/// From `/proc/self/stat` (proc_pid_stat(5)). The name in parentheses may hold anything, parentheses too.
+/// From `/proc/self/stat` (proc_pid_stat(5)). The name in parentheses may hold anything,
+/// parentheses too.
 fn of_stat(stat: &str, units: &Units) -> Vec<MetricFamily> {
     let Some((_, rest)) = stat.rsplit_once(") ") else {
         return Vec::new();

@@ -119,7 +119,8 @@ impl Routes {
         self
     }
 
-    /// Every route as method and pattern, in the order of registration (`HEAD` is implied by `GET`).
+    /// Every route as method and pattern, in the order of registration (`HEAD` is implied by
+    /// `GET`).
     pub fn table(&self) -> Vec<(Method, String)> {
         let row = |entry: &Entry| {
             let methods = entry

@@ -1,5 +1,5 @@
-//! Serving: the listener, the application and the shutdown are arguments; nothing binds an address or
-//! traps a signal inside.
+//! Serving: the listener, the application and the shutdown are arguments; nothing binds an address
+//! or traps a signal inside.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -16,15 +16,13 @@ use actix_service::{
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{AppConfig, Server, Service};
 use actix_web::rt::net::TcpStream;
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
 use crate::connections::{ConnectionLimits, Connections};
 use crate::strict::{StrictStream, StrictTimeouts};
 
-/// How long a server's start waits for the actors that its first requests will ask.
-pub const START_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Connections that may wait to be taken.
-const QUEUE: i32 = 4096;
+/// The listen backlog: connections that the system keeps until they are accepted.
+const LISTEN_BACKLOG: i32 = 4096;
 
 /// How a server treats its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,12 +40,12 @@ pub struct ServeOptions {
     pub client_stall_timeout: Duration,
     /// How long requests may still run after the shutdown was asked for; whole seconds.
     pub shutdown_timeout: Duration,
-    /// The most connections at the same time. Where another one comes, the one that is missed least is closed: one that has
-    /// sent no whole request, then one that waits for its next. Where all are being answered, the new one gets 503, unless
-    /// it asks for health.
+    /// The most connections at the same time. Where another one comes, the one that is missed least
+    /// is closed: one that has sent no whole request, then one that waits for its next. Where all
+    /// are being answered, the new one gets 503, unless it asks for health.
     pub max_connections: usize,
-    /// The most of one address, of one /64 network with IPv6; not of this machine's own, which may be a proxy's. `None`: a
-    /// quarter of all.
+    /// The most of one address, of one /64 network with IPv6; not of this machine's own, which may
+    /// be a proxy's. `None`: a quarter of all.
     pub max_connections_per_address: Option<usize>,
 }
 
@@ -59,8 +57,8 @@ pub fn open_files() -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
-/// Connections for so many open files: an eighth, for a program may have five addresses, and has files, indexes and children
-/// besides.
+/// Connections for so many open files: an eighth, for a program may have five addresses, and has
+/// files, indexes and children besides.
 fn connections_for(open_files: usize) -> usize {
     (open_files / 8).clamp(16, 10_000)
 }
@@ -113,8 +111,8 @@ pub enum BindError {
     },
 }
 
-/// Listens on `address`, which came from `variable` (named in the error). Connections that come faster than they are taken
-/// wait in a queue of 4,096, or of what the system allows (`net.core.somaxconn`).
+/// Listens on `address`, which came from `variable` (named in the error). The listen backlog is
+/// 4,096, or what the system allows (`net.core.somaxconn`).
 ///
 /// # Errors
 /// See [`BindError`].
@@ -129,12 +127,12 @@ pub fn bind(address: SocketAddr, variable: &'static str) -> Result<TcpListener, 
     })
 }
 
-/// The standard library's queue has 128 places. One client more at once waits a second or more: the system drops its first
-/// packet, and the client tries again.
+/// Raises the listen backlog, which the standard library sets to 128: with a full one the system
+/// drops the first packet of a connection, and the client tries again after a second or more.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
     #[cfg(unix)]
-    rustix::net::listen(&listener, QUEUE)?;
+    rustix::net::listen(&listener, LISTEN_BACKLOG)?;
     Ok(listener)
 }
 
@@ -179,8 +177,8 @@ where
             .keep_alive(KeepAlive::Timeout(options.keep_alive))
             .client_request_timeout(options.client_request_timeout)
             .client_disconnect_timeout(options.client_disconnect_timeout)
-            // Whoever closes a connection has left: what is done for it ends. A client that closes only its sending half
-            // before it has the answer gets none.
+            // Whoever closes a connection has left: what is done for it ends. A client that closes
+            // only its sending half before it has the answer gets none.
             .h1_allow_half_closed(false)
             .local_addr(address)
             .on_connect_ext(|stream: &StrictStream<TcpStream>, data| {
@@ -197,9 +195,10 @@ where
             let peer = stream.peer_addr().ok();
             let seat = connections.admit(peer.map(|peer| peer.ip()));
             async move {
-                // One too many of those that are one too many: closed without a word.
-                let seat =
-                    seat.ok_or_else(|| DispatchError::Io(ErrorKind::ConnectionRefused.into()))?;
+                let Some(seat) = seat else {
+                    refuse(&stream);
+                    return Err(DispatchError::Io(ErrorKind::ConnectionRefused.into()));
+                };
                 // Answers are written whole; waiting for more would only delay them.
                 stream.set_nodelay(true).ok();
                 Ok((StrictStream::new(stream, timeouts, seat), peer))
@@ -220,11 +219,34 @@ where
     ended
 }
 
+/// One too many of those that are one too many: told to come again at once, without waiting for
+/// what it wants.
+fn refuse(stream: &TcpStream) {
+    const FULL: &str = concat!(
+        "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-type: application/problem+json\r\n",
+        "content-length: 124\r\n\r\n",
+        "{\"type\":\"about:blank\",\"title\":\"Service unavailable\",\"status\":503,\"detail\":\"this server has as many connections as it takes\"}",
+    );
+    // Whatever fails here, the connection is closed next.
+    let _ = rustix::net::send(stream, FULL.as_bytes(), SendFlags::DONTWAIT);
+    let _ = rustix::net::shutdown(stream, Shutdown::Write);
+    // Closed with something unread, it would be reset, and the answer with it.
+    let mut bytes = [0; 8 * 1024];
+    for _ in 0..8 {
+        if !rustix::net::recv(stream, &mut bytes, RecvFlags::DONTWAIT)
+            .is_ok_and(|(count, _)| count > 0)
+        {
+            break;
+        }
+    }
+}
+
 fn into_response(error: impl Into<actix_web::Error>) -> Response<BoxBody> {
     error.into().error_response().into()
 }
 
-/// Resolves at the first SIGINT or SIGTERM. For programs; libraries and tests pass their own future.
+/// Resolves at the first SIGINT or SIGTERM. For programs; libraries and tests pass their own
+/// future.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed.

@@ -16,11 +16,12 @@ use actix_web::dev::RequestHead;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Deserialize;
 
 use crate::assets::Asset;
 use crate::guard::ApiToken;
-use crate::guard::session::{self, SESSION_S, Sessions};
+use crate::guard::session::{self, SESSION_SECONDS, Sessions};
 use crate::problem::Problem;
 use crate::routes::Routes;
 use attempts::{Attempts, Verdict};
@@ -114,24 +115,31 @@ impl SignIn {
         path == SIGN_IN || path == SCRIPT
     }
 
-    /// Whether a request comes with a session. One that changes something must also say that a page of this server sent it:
-    /// browsers do, and `SameSite` alone lets in other ports of the same host.
-    pub(crate) fn admits(&self, head: &RequestHead) -> bool {
+    /// The cookie of the session that a request comes with. One that changes something must also
+    /// say that a page of this server sent it: browsers do, and `SameSite` alone lets in other
+    /// ports of the same host.
+    pub(crate) fn session(&self, head: &RequestHead) -> Option<String> {
         let reads = matches!(head.method, Method::GET | Method::HEAD);
         let site = head.headers().get("sec-fetch-site");
         let is_own = head.headers().contains_key(header::ORIGIN)
             || site.is_some_and(|site| site.as_bytes() == b"same-origin");
-        (reads || is_own) && self.has_session(head)
+        let mut cookies = session::cookies(head, self.cookie).into_iter();
+        let cookie = cookies.find(|value| (reads || is_own) && self.holds(value))?;
+        Some(cookie.to_owned())
+    }
+
+    /// Whether the value of a cookie is that of a session that goes on.
+    pub(crate) fn holds(&self, value: &str) -> bool {
+        self.sessions.0.holds(&self.token, value)
     }
 
     fn has_session(&self, head: &RequestHead) -> bool {
         let cookies = session::cookies(head, self.cookie);
-        cookies
-            .iter()
-            .any(|value| self.sessions.0.holds(&self.token, value))
+        cookies.into_iter().any(|value| self.holds(value))
     }
 
-    /// Whether a request that reads comes with a session: for pages that show more to those who have one.
+    /// Whether a request that reads comes with a session: for pages that show more to those who
+    /// have one.
     #[must_use]
     pub fn is_signed_in(&self, head: &RequestHead) -> bool {
         self.has_session(head)
@@ -180,7 +188,7 @@ impl SignIn {
             return self.page(next, Some("There is no token to sign in with."));
         };
         let secure = self.secure || is_https(head.headers());
-        self.lead(next, &value, SESSION_S, secure)
+        self.lead(next, &value, SESSION_SECONDS, secure)
     }
 
     /// Whatever the token is: who guesses must not learn that one was right.
@@ -217,20 +225,42 @@ impl SignIn {
             .finish()
     }
 
+    fn form(&self, next: &str, wrong: Option<&str>) -> Markup {
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    title { "Sign in" }
+                    link rel="icon" href="data:,";
+                    link rel="stylesheet" href=(self.style);
+                }
+                body {
+                    main class="sign-in" {
+                        h1 { "Sign in" }
+                        @if let Some(wrong) = wrong {
+                            p role="alert" class="wrong" { (wrong) }
+                        }
+                        form method="post" action=(SIGN_IN) {
+                            input type="hidden" name="next" value=(next);
+                            p { label for="token" { "Enter " (PreEscaped(self.asks_for)) } }
+                            p {
+                                input id="token" name="token" type="password" autocomplete="current-password" required autofocus;
+                                " "
+                                button { "Sign in" }
+                            }
+                        }
+                        p { a id="on" href=(next) { "I have signed in already" } }
+                    }
+                    script src=(SCRIPT) {}
+                }
+            }
+        }
+    }
+
     fn page(&self, next: &str, wrong: Option<&str>) -> HttpResponse {
-        let wrong = wrong.map_or_else(String::new, |text| {
-            format!("<p role=\"alert\" class=\"wrong\">{text}</p>")
-        });
-        let body = format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-             <title>Sign in</title><link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"{style}\"></head><body><main class=\"sign-in\"><h1>Sign in</h1>{wrong}\
-             <form method=\"post\" action=\"{SIGN_IN}\"><input type=\"hidden\" name=\"next\" value=\"{next}\">\
-             <p><label for=\"token\">Enter {asks}</label></p><p><input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required autofocus> <button>Sign in</button></p></form>\
-             <p><a id=\"on\" href=\"{next}\">I have signed in already</a></p></main><script src=\"{SCRIPT}\"></script></body></html>\n",
-            style = self.style,
-            asks = self.asks_for,
-            next = escaped(own_path(next)),
-        );
+        let body = self.form(own_path(next), wrong).into_string();
         HttpResponse::build(StatusCode::UNAUTHORIZED)
             .content_type("text/html; charset=utf-8")
             .insert_header((header::WWW_AUTHENTICATE, "Bearer"))
@@ -266,13 +296,6 @@ fn wants_html(head: &RequestHead) -> bool {
     accept
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("text/html"))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -32,9 +32,10 @@ pub trait VerifyBody: Send + Sync + 'static {
 }
 
 /// What [`SignedBody`] needs; put into the application's data. Clones share it.
-pub struct SignedBodyConfig<V>(Arc<Shared<V>>);
+pub struct SignedBodyConfig<V>(Arc<Verification<V>>);
 
-struct Shared<V> {
+/// How bodies are verified, limited and counted.
+struct Verification<V> {
     verifier: V,
     limits: BodyLimits,
     gate: LogGate,
@@ -45,7 +46,7 @@ impl<V: VerifyBody> SignedBodyConfig<V> {
     /// Bodies within `limits` whose signature `verifier` confirms; both outcomes are counted.
     pub fn new(verifier: V, limits: BodyLimits, metrics: &Metrics) -> Self {
         let (gate, metrics) = (LogGate::default(), metrics.clone());
-        Self(Arc::new(Shared {
+        Self(Arc::new(Verification {
             verifier,
             limits,
             gate,
@@ -53,8 +54,8 @@ impl<V: VerifyBody> SignedBodyConfig<V> {
         }))
     }
 
-    /// Refuses a request as if its signature did not hold: counted, logged once a second per source,
-    /// and the same answer whatever the reason, so that there is nothing to probe with.
+    /// Refuses a request as if its signature did not hold: counted, logged once a second per
+    /// source, and the same answer whatever the reason, so that there is nothing to probe with.
     pub fn refuse(&self, request: &HttpRequest, reason: &str) -> Problem {
         self.0.metrics.bad_signatures().inc();
         let source = request.peer_addr().map(|peer| peer.ip());
@@ -101,8 +102,8 @@ impl<V> fmt::Debug for SignedBodyConfig<V> {
     }
 }
 
-/// What the verifier `V` made of a body whose signature holds. Its content type decides nothing: forges send JSON and forms,
-/// and tools often name another type than they send.
+/// What the verifier `V` made of a body whose signature holds. Its content type decides nothing:
+/// forges send JSON and forms, and tools often name another type than they send.
 ///
 /// Refused in this order: a content coding (415), a declared
 /// length over the limit (413), more bytes than the limit (413), the deadline (408), a signature

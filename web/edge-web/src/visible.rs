@@ -1,9 +1,23 @@
-//! Text of strangers on a page: what would be invisible, or turn the text around it, is shown as what it is.
+//! Text of strangers on a page: what would be invisible, or turn the text around it, is shown as
+//! what it is.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// A text as markup that shows it: nothing in it is markup, and characters that are not seen stand there by their number,
-/// `<U+202E>`. Line ends and tabs stay.
+use maud::Render;
+
+/// A text of a stranger in a template: what [`markup`] makes of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Visible<'a>(pub &'a str);
+
+impl Render for Visible<'_> {
+    fn render_to(&self, page: &mut String) {
+        page.push_str(&markup(self.0));
+    }
+}
+
+/// A text as markup that shows it: nothing in it is markup, and characters that are not seen stand
+/// there by their number, `<U+202E>`. Line ends and tabs stay.
 #[must_use]
 pub fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
@@ -28,6 +42,62 @@ pub fn markup(text: &str) -> String {
     out
 }
 
+/// A text for a terminal or a browser that shows it as it is: without the colours of terminals, and
+/// what is not seen stands there by its number. Line ends and tabs stay.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in without_colours(text).chars() {
+        if is_hidden(character) && !matches!(character, '\n' | '\t') {
+            let _ = write!(out, "<U+{:04X}>", u32::from(character));
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// The same JSON, in one line, with escapes in place of the characters that are not seen: whoever
+/// reads it as text sees them, whoever parses it has the same values.
+#[must_use]
+pub fn json(text: &str) -> Cow<'_, str> {
+    let steers = |character: char| is_hidden(character) && character >= '\u{7f}';
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    for character in text.chars() {
+        if steers(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A log without the colours of terminals.
+#[must_use]
+pub fn without_colours(log: &str) -> String {
+    let mut parts = log.split("\u{1b}[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let parameters = part
+            .find(|c: char| !matches!(c, '0'..='9' | ';' | ':'))
+            .unwrap_or(part.len());
+        match part[parameters..].strip_prefix('m') {
+            Some(rest) => out.push_str(rest),
+            None => {
+                out.push_str("\u{1b}[");
+                out.push_str(part);
+            }
+        }
+    }
+    out.replace("\r\n", "\n")
+}
+
 /// Whether a character steers what shows it, takes no room, or sets the direction of others.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
@@ -39,7 +109,26 @@ pub fn is_hidden(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::markup;
+    use super::{json, markup, plain};
+
+    #[test]
+    fn t11_raw_text_and_json_show_what_is_not_seen() {
+        let text = "\u{1b}[31mred\u{1b}[0m\tx\r\n\u{1b}[2J\u{202e}gnp\u{2066}\u{7f} ü";
+        assert_eq!(
+            plain(text),
+            "red\tx\n<U+001B>[2J<U+202E>gnp<U+2066><U+007F> ü"
+        );
+        let text = format!("{text}\u{e0041}\u{85}\"");
+        let raw = serde_json::to_string(&text).unwrap();
+        let shown = json(&raw);
+        assert!(!shown.contains(super::is_hidden), "{shown}");
+        assert!(shown.contains("\\u202egnp\\u2066"), "{shown}");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        assert!(matches!(
+            json("{\"a\":\"ü\"}"),
+            std::borrow::Cow::Borrowed(_)
+        ));
+    }
 
     #[test]
     fn t11_what_is_not_seen_is_shown_by_its_number() {

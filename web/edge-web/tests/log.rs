@@ -21,7 +21,7 @@ impl Lines {
 
     /// The lines with a part; waits for the first, as a line may follow its answer.
     fn with(&self, part: &str) -> Vec<String> {
-        let deadline = std::time::Instant::now() + support::PATIENCE;
+        let deadline = std::time::Instant::now() + support::TEST_TIMEOUT;
         loop {
             let found: Vec<_> = self
                 .text()

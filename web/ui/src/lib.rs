@@ -1,4 +1,5 @@
-//! The web interface: its sources, embedded in the binaries, so that a page needs nothing from outside.
+//! The web interface: its sources, embedded in the binaries, so that a page needs nothing from
+//! outside.
 
 /// One file of the web interface.
 #[derive(Debug, Clone, Copy)]

@@ -5,6 +5,7 @@ use actix_web::dev::RequestHead;
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderValue};
 
+use crate::guard::credential::Credential;
 use crate::guard::{
     ApiToken, HostPolicy, HostRefusal, OriginPolicy, OriginVerdict, PublicPaths, RequestSource,
 };
@@ -47,14 +48,22 @@ impl EdgeConfig {
     }
 }
 
-/// How a request goes on, with the origin that is granted the answer, if any.
+/// How a request goes on.
 pub(super) enum Admission {
     /// To its handler.
-    Pass(Option<HeaderValue>),
+    Pass(Pass),
     /// A preflight of a granted origin: answered here.
     Preflight(HeaderValue),
     /// A browser without a session: the form in place of the page.
     SignIn(HttpResponse),
+}
+
+/// What is known of a request that goes to its handler.
+pub(super) struct Pass {
+    /// The other origin that is granted the answer.
+    pub(super) grant: Option<HeaderValue>,
+    /// What opened it; `None`: nothing was needed.
+    pub(super) credential: Option<Credential>,
 }
 
 impl EdgeConfig {
@@ -77,32 +86,36 @@ impl EdgeConfig {
         {
             return Ok(Admission::Preflight(origin.clone()));
         }
+        let mut credential = None;
         if let Some(token) = &self.token
             && !self.public.contains(head.uri.path())
         {
             let given = head.headers().get(header::AUTHORIZATION);
             let given = given.is_some_and(|value| token.matches(value.as_bytes()));
-            if !given && !has_protocol_token(head, token) && !self.has_session(head, &grant) {
-                if let Some(form) = self.sign_in.as_ref().and_then(|it| it.instead(head)) {
-                    return Ok(Admission::SignIn(form));
+            if given || has_protocol_token(head, token) {
+                credential = Credential::of_token(token);
+            } else {
+                let sign_in = self.sign_in.as_ref();
+                // Pages of other origins cannot use a session.
+                let own = sign_in.filter(|_| grant.is_none());
+                credential = own.and_then(|it| Credential::of_session(it, head));
+                let is_form = own.is_some() && SignIn::is_at(head.uri.path());
+                if credential.is_none() && !is_form {
+                    if let Some(form) = sign_in.and_then(|it| it.instead(head)) {
+                        return Ok(Admission::SignIn(form));
+                    }
+                    return Err(Problem::unauthorized(
+                        "this server wants Authorization: Bearer <token>",
+                    ));
                 }
-                return Err(Problem::unauthorized(
-                    "this server wants Authorization: Bearer <token>",
-                ));
             }
         }
-        Ok(Admission::Pass(grant))
+        Ok(Admission::Pass(Pass { grant, credential }))
     }
 
     /// Whether only whoever shows a token comes to this path.
     pub(super) fn wants_token(&self, path: &str) -> bool {
         self.token.is_some() && !self.public.contains(path)
-    }
-
-    /// Whether a browser has signed in, or is about to; pages of other origins cannot use a session.
-    fn has_session(&self, head: &RequestHead, grant: &Option<HeaderValue>) -> bool {
-        let sign_in = self.sign_in.as_ref().filter(|_| grant.is_none());
-        sign_in.is_some_and(|it| SignIn::is_at(head.uri.path()) || it.admits(head))
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
 use actix_http::ConnectionType;
@@ -13,12 +11,13 @@ use actix_web::dev::{RequestHead, ServiceResponse};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::{Error, HttpRequest, HttpResponse, ResponseError};
-use bytes::Bytes;
 use prometheus::IntGauge;
 use tracing::Span;
 
 use super::EdgeConfig;
+use super::stream::HeldBody;
 use crate::escape::{Escaped, Target};
+use crate::guard::credential::Credential;
 use crate::headers::secure;
 use crate::metrics::RouteMetrics;
 use crate::problem::{PROBLEM_JSON, Problem, problem_of};
@@ -36,32 +35,13 @@ pub(super) struct Exchange {
     pub(super) grant: Option<HeaderValue>,
     /// Keeps the connection until the answer is given; goes with its body.
     pub(super) answering: Option<Answering>,
+    /// What opened the answer: one that streams ends with it.
+    pub(super) credential: Option<Credential>,
     _in_flight: InFlight,
 }
 
 /// Shorter bodies are in the connection's buffer at once, in bytes.
 const LONG: u64 = 32 * 1024;
-
-/// A body, during which the connection is not idle.
-struct Held {
-    body: BoxBody,
-    _answering: Answering,
-}
-
-impl MessageBody for Held {
-    type Error = <BoxBody as MessageBody>::Error;
-
-    fn size(&self) -> BodySize {
-        self.body.size()
-    }
-
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        Pin::new(&mut self.body).poll_next(cx)
-    }
-}
 
 /// Counts down however the request ends, a vanished client included.
 struct InFlight(IntGauge);
@@ -87,6 +67,7 @@ impl Exchange {
             started: Instant::now(),
             grant: None,
             answering: None,
+            credential: None,
             _in_flight: InFlight(in_flight),
         }
     }
@@ -141,21 +122,21 @@ impl Exchange {
         self.held(answer)
     }
 
-    /// A long answer is under way until its last byte was given to the connection.
+    /// A long answer is under way until its last byte was given to the connection, and a stream
+    /// ends with what opened it.
     fn held(&mut self, answer: ServiceResponse) -> ServiceResponse {
-        let long = match answer.response().body().size() {
-            BodySize::None => false,
-            BodySize::Sized(bytes) => bytes > LONG,
-            BodySize::Stream => true,
+        let (long, streams) = match answer.response().body().size() {
+            BodySize::None => (false, false),
+            BodySize::Sized(bytes) => (bytes > LONG, false),
+            BodySize::Stream => (true, true),
         };
-        let Some(answering) = self.answering.take_if(|_| long) else {
+        let answering = self.answering.take_if(|_| long);
+        let credential = self.credential.take_if(|_| streams);
+        if answering.is_none() && credential.is_none() {
             return answer;
-        };
-        answer.map_body(|_, body| {
-            BoxBody::new(Held {
-                body,
-                _answering: answering,
-            })
+        }
+        answer.map_body(|head, body| {
+            BoxBody::new(HeldBody::new(body, answering, credential, &head.headers))
         })
     }
 

@@ -8,6 +8,7 @@
 
 mod config;
 mod exchange;
+mod stream;
 
 use std::future::{Future, Ready, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,8 +87,9 @@ where
             matches!(admission, Ok(Admission::Pass(_))) && self.config.wants_token(request.path());
         exchange.answering = connection.map(|connection| connection.begin(known));
         let state = match admission {
-            Ok(Admission::Pass(grant)) => {
-                exchange.grant = grant;
+            Ok(Admission::Pass(pass)) => {
+                exchange.grant = pass.grant;
+                exchange.credential = pass.credential;
                 request.extensions_mut().insert(exchange.id.clone());
                 let _entered = exchange.span.enter();
                 match catch_unwind(AssertUnwindSafe(|| self.service.call(request))) {

@@ -1,5 +1,5 @@
-//! The `Host` guard: a page of another site that points its own name at this address (DNS rebinding)
-//! still sends that name.
+//! The `Host` guard: a page of another site that points its own name at this address (DNS
+//! rebinding) still sends that name.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

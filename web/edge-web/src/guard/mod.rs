@@ -1,5 +1,6 @@
 //! Who may talk to this server: which hosts it answers for, which pages, with which token.
 
+pub(crate) mod credential;
 mod exposure;
 mod host;
 mod origin;

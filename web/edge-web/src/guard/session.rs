@@ -1,7 +1,9 @@
-//! The sessions of browsers: a cookie that stands for the API token, since a page's links and streams carry no header.
+//! The sessions of browsers: a cookie that stands for the API token, since a page's links and
+//! streams carry no header.
 //!
-//! The cookie is a random number, and the sessions are kept here: one that was signed out, or is older than its end, is gone
-//! and cannot come back. They live in memory only, so a restart ends them all; another token does as well.
+//! The cookie is a random number, and the sessions are kept here: one that was signed out, or is
+//! older than its end, is gone and cannot come back. They live in memory only, so a restart ends
+//! them all; another token does as well.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -13,15 +15,15 @@ use parking_lot::Mutex;
 use super::ApiToken;
 
 /// How long a session lasts.
-pub(crate) const SESSION_S: u64 = 12 * 3600;
+pub(crate) const SESSION_SECONDS: u64 = 12 * 3600;
 
 /// Sessions at once; one more ends the oldest. Each is signed in with the token.
-const SESSIONS: usize = 1024;
+const MAX_SESSIONS: usize = 1024;
 
 /// The sessions of one server.
 #[derive(Debug)]
 pub(crate) struct Sessions {
-    begun: Instant,
+    started_at: Instant,
     /// Oldest first.
     open: Mutex<VecDeque<Session>>,
 }
@@ -38,7 +40,7 @@ struct Session {
 impl Default for Sessions {
     fn default() -> Self {
         Self {
-            begun: Instant::now(),
+            started_at: Instant::now(),
             open: Mutex::default(),
         }
     }
@@ -47,12 +49,13 @@ impl Default for Sessions {
 impl Sessions {
     /// Begins a session and gives the value of its cookie; `None` while there is no token.
     pub(crate) fn begin(&self, token: &ApiToken) -> Option<String> {
-        self.begin_at(token, self.begun.elapsed())
+        self.begin_at(token, self.started_at.elapsed())
     }
 
-    /// Whether a cookie's value is that of a session begun with this token, not ended and not signed out.
+    /// Whether a cookie's value is that of a session started_at with this token, not ended and not
+    /// signed out.
     pub(crate) fn holds(&self, token: &ApiToken, value: &str) -> bool {
-        self.holds_at(token, value, self.begun.elapsed())
+        self.holds_at(token, value, self.started_at.elapsed())
     }
 
     /// Ends the session of a cookie's value, if it has one: from now on it opens nothing.
@@ -69,13 +72,13 @@ impl Sessions {
         let value = value.concat();
         let mut open = self.open.lock();
         open.retain(|session| session.ends > now && session.token == token);
-        while open.len() >= SESSIONS {
+        while open.len() >= MAX_SESSIONS {
             open.pop_front();
         }
         open.push_back(Session {
             cookie: blake3::hash(value.as_bytes()),
             token,
-            ends: now + Duration::from_secs(SESSION_S),
+            ends: now + Duration::from_secs(SESSION_SECONDS),
         });
         Some(value)
     }
@@ -129,9 +132,9 @@ mod tests {
     fn t11_a_session_is_of_one_token_one_server_and_ends() {
         let (sessions, token) = (Sessions::default(), ApiToken::new("one").unwrap());
         let value = sessions.begin_at(&token, at(10)).unwrap();
-        assert!(sessions.holds_at(&token, &value, at(SESSION_S + 9)));
+        assert!(sessions.holds_at(&token, &value, at(SESSION_SECONDS + 9)));
         assert!(
-            !sessions.holds_at(&token, &value, at(SESSION_S + 10)),
+            !sessions.holds_at(&token, &value, at(SESSION_SECONDS + 10)),
             "it has ended"
         );
         let changed = ApiToken::new("two").unwrap();
@@ -149,10 +152,10 @@ mod tests {
         let (sessions, token) = (Sessions::default(), ApiToken::new("one").unwrap());
         let first = sessions.begin_at(&token, at(0)).unwrap();
         let second = sessions.begin_at(&token, at(0)).unwrap();
-        for _ in 0..SESSIONS - 1 {
+        for _ in 0..MAX_SESSIONS - 1 {
             sessions.begin_at(&token, at(1)).unwrap();
         }
-        assert_eq!(sessions.open.lock().len(), SESSIONS);
+        assert_eq!(sessions.open.lock().len(), MAX_SESSIONS);
         assert!(
             !sessions.holds_at(&token, &first, at(2)),
             "the oldest gave way"

@@ -19,8 +19,8 @@ impl ApiToken {
         Some(Self(Arc::new(move || Some(hash))))
     }
 
-    /// Wants the token that `current` gives when a request comes, so that a changed one takes effect with the next
-    /// request; without one nothing matches.
+    /// Wants the token that `current` gives when a request comes, so that a changed one takes
+    /// effect with the next request; without one nothing matches.
     pub fn following(current: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(move || hash_of(&current()?)))
     }
@@ -36,8 +36,9 @@ impl ApiToken {
         (self.0)()
     }
 
-    /// Whether a `Sec-WebSocket-Protocol` header carries the token as `bearer.<token in base64url without padding>`: a page
-    /// cannot set other headers of a WebSocket.
+    /// Whether a `Sec-WebSocket-Protocol` header carries the token as
+    /// `bearer.<token in base64url without padding>`: a page cannot set other headers of a
+    /// WebSocket.
     pub fn matches_protocol(&self, protocols: &[u8]) -> bool {
         let mut offered = protocols
             .split(|byte| *byte == b',')

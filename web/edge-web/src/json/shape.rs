@@ -1,5 +1,5 @@
-//! Whether a type is read from a JSON object: derived structs also take a list, the fields' values in order, and
-//! a list of none is then an order in which nothing was said.
+//! Whether a type is read from a JSON object: derived structs also take a list, the fields' values
+//! in order, and a list of none is then an order in which nothing was said.
 
 use std::fmt;
 

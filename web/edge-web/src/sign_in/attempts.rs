@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 /// How long a wrong token counts.
 const WINDOW: Duration = Duration::from_secs(60);
 /// Wrong tokens of one address in a window.
-const OF_ONE: usize = 10;
+const MAX_WRONG_PER_ADDRESS: usize = 10;
 /// Wrong tokens of all in a window. No more are remembered, so this bounds the memory too.
-const OF_ALL: usize = 60;
+const MAX_WRONG: usize = 60;
 
 /// What becomes of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +27,14 @@ pub(super) enum Verdict {
 /// The attempts at one server.
 #[derive(Debug)]
 pub(super) struct Attempts {
-    begun: Instant,
+    started_at: Instant,
     wrong: Mutex<WrongTokens>,
 }
 
 impl Default for Attempts {
     fn default() -> Self {
         Self {
-            begun: Instant::now(),
+            started_at: Instant::now(),
             wrong: Mutex::default(),
         }
     }
@@ -46,7 +46,7 @@ impl Attempts {
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         // Held while the token is compared: attempts at the same time would count as one otherwise.
         let mut wrong = self.wrong.lock();
-        wrong.attempt(peer, self.begun.elapsed(), is_right)
+        wrong.attempt(peer, self.started_at.elapsed(), is_right)
     }
 }
 
@@ -72,8 +72,11 @@ impl WrongTokens {
     fn closed_until(&self, peer: IpAddr) -> Option<Duration> {
         let all = self.0.iter().map(|(time, _)| *time);
         let own = self.0.iter().filter(|(_, of)| *of == peer);
-        let of_all = all.rev().nth(OF_ALL - 1);
-        let of_one = own.map(|(time, _)| *time).rev().nth(OF_ONE - 1);
+        let of_all = all.rev().nth(MAX_WRONG - 1);
+        let of_one = own
+            .map(|(time, _)| *time)
+            .rev()
+            .nth(MAX_WRONG_PER_ADDRESS - 1);
         Some(of_all.max(of_one)? + WINDOW)
     }
 }
@@ -130,7 +133,7 @@ mod tests {
             .map(|host| guess(&mut wrong, &format!("198.51.100.{host}"), 5))
             .collect();
         let taken = verdicts.iter().filter(|it| **it == Verdict::Wrong).count();
-        assert_eq!((taken, wrong.0.len()), (OF_ALL, OF_ALL));
+        assert_eq!((taken, wrong.0.len()), (MAX_WRONG, MAX_WRONG));
         let now = Duration::from_secs(64);
         let right = wrong.attempt(address("203.0.113.1"), now, || true);
         assert_eq!(right, Verdict::Later(Duration::from_secs(1)));

@@ -57,14 +57,21 @@ impl Connection {
         Answering(self.clone())
     }
 
-    /// Whether it is one too many, and may ask for health alone.
+    /// Whether it is one too many, or has to make room: it may ask for health alone.
     pub(crate) fn is_aside(&self) -> bool {
-        self.0.place.as_ref().is_some_and(|place| place.is_aside())
+        let place = self.0.place.as_ref();
+        place.is_some_and(|place| place.is_aside() || place.is_leaving())
     }
 
     /// Whether it has to make room for another one.
     pub(crate) fn leaves(&self, cx: &Context<'_>) -> bool {
         self.0.place.as_ref().is_some_and(|place| place.leaves(cx))
+    }
+
+    /// Whether a whole request is being answered.
+    pub(crate) fn is_answering(&self) -> bool {
+        let place = self.0.place.as_ref();
+        place.is_some_and(|place| place.is_answering())
     }
 
     /// Whether a body has begun and is not complete.

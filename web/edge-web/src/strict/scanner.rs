@@ -254,7 +254,8 @@ mod tests {
     }
 
     proptest! {
-        /// However it is cut, a right stream of requests passes unchanged and ends between requests.
+        /// However it is cut, a right stream of requests passes unchanged and ends between
+        /// requests.
         #[test]
         fn w11_right_requests_pass_unchanged(
             which in prop::collection::vec(0..GOOD.len(), 1..8),

@@ -2,25 +2,28 @@
 
 use std::future::Future;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use super::{Connection, Scanner};
 use crate::connections::Seat;
 
-/// How much is handed over before the parser gets its turn, in bytes. The parser alone would read up
-/// to 128 KiB ahead of a handler that has refused the body already; and each read that fills its
+/// How much is handed over before the parser gets its turn, in bytes. The parser alone would read
+/// up to 128 KiB ahead of a handler that has refused the body already; and each read that fills its
 /// buffer makes it double the buffer, for the rest of the connection.
-const HELPING: usize = 4 * 1024;
+const READ_QUANTUM: usize = 4 * 1024;
 
-/// Bodies that say they are no larger are handed over whole, as far as they are there: nobody has to put
-/// their pieces together. Most bodies of webhooks are.
-const WHOLE: u64 = 32 * 1024;
+/// Bodies that say they are no larger are handed over whole, as far as they are there: nobody has
+/// to put their pieces together. Most bodies of webhooks are.
+const MAX_WHOLE_BODY: u64 = 32 * 1024;
 
 /// How long the parts of a request that actix-http does not time may take.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +36,7 @@ pub(crate) struct StrictTimeouts {
     pub(crate) stall: Duration,
 }
 
-/// A connection whose bytes pass a [`Scanner`], in bounded helpings, and whose heads must be complete
+/// A connection whose bytes pass a [`Scanner`], in bounded reads, and whose heads must be complete
 /// in time.
 #[derive(Debug)]
 pub(crate) struct StrictStream<T> {
@@ -41,7 +44,9 @@ pub(crate) struct StrictStream<T> {
     scanner: Scanner,
     connection: Connection,
     /// What was handed over in this turn, in bytes.
-    helping: usize,
+    read_in_turn: usize,
+    /// Something was handed over since the parser had its turn.
+    handed: bool,
     timeouts: StrictTimeouts,
     /// Runs while a head is incomplete, or while the connection is ending.
     timer: Option<Pin<Box<Sleep>>>,
@@ -57,7 +62,8 @@ impl<T> StrictStream<T> {
             inner,
             scanner: Scanner::default(),
             connection: Connection::at(Arc::clone(&seat.place)),
-            helping: 0,
+            read_in_turn: 0,
+            handed: false,
             timeouts,
             timer: None,
             stalled: None,
@@ -73,7 +79,8 @@ impl<T> StrictStream<T> {
     /// Whether it is the parser's turn.
     fn has_enough(&self) -> bool {
         let rest = self.scanner.rest_of_body().unwrap_or(u64::MAX);
-        self.helping >= HELPING && rest.saturating_add(self.helping as u64) > WHOLE
+        self.read_in_turn >= READ_QUANTUM
+            && rest.saturating_add(self.read_in_turn as u64) > MAX_WHOLE_BODY
     }
 
     /// Whether time is up, for the head that has begun or for a connection that is ending. The
@@ -92,31 +99,50 @@ impl<T> StrictStream<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
+/// Reads what has arrived, as somebody who leaves does: a request that is there whole gets an
+/// answer. The runtime does not know of it before its next turn.
+fn read_what_is_there(from: &impl AsFd, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    let mut bytes = [0; READ_QUANTUM];
+    let room = buffer.remaining().min(READ_QUANTUM);
+    match rustix::net::recv(from, &mut bytes[..room], RecvFlags::DONTWAIT) {
+        Ok((count, _)) => {
+            buffer.put_slice(&bytes[..count]);
+            Poll::Ready(Ok(()))
+        }
+        Err(Errno::AGAIN) => Poll::Pending,
+        Err(error) => Poll::Ready(Err(error.into())),
+    }
+}
+
+impl<T: AsyncRead + AsFd + Unpin> AsyncRead for StrictStream<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.connection.leaves(cx) {
-            return Poll::Ready(Ok(()));
-        }
+        let leaves = self.connection.leaves(cx);
         // Overdue is the end of the stream: the connection is closed without a word. An ending
         // connection is asked before it is read, as its client may never pause.
         if self.connection.is_ending() && self.is_overdue(cx) {
             return Poll::Ready(Ok(()));
         }
-        if self.has_enough() {
-            self.helping = 0;
+        let handed = std::mem::take(&mut self.handed);
+        if self.has_enough() || (leaves && handed) {
+            self.read_in_turn = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let mut fresh = buffer.take(HELPING);
-        let place = fresh.filled().as_ptr();
-        match Pin::new(&mut self.inner).poll_read(cx, &mut fresh) {
+        let room = buffer.remaining().min(READ_QUANTUM);
+        let mut fresh = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        let read = if leaves {
+            read_what_is_there(&self.inner, &mut fresh)
+        } else {
+            Pin::new(&mut self.inner).poll_read(cx, &mut fresh)
+        };
+        match read {
             Poll::Pending => {
-                self.helping = 0;
-                if self.is_overdue(cx) {
+                self.read_in_turn = 0;
+                if (leaves && !self.connection.is_answering()) || self.is_overdue(cx) {
                     Poll::Ready(Ok(()))
                 } else {
                     Poll::Pending
@@ -125,22 +151,10 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
             Poll::Ready(outcome) => {
                 let fresh = fresh.filled_mut();
                 let count = fresh.len();
-                self.helping += count;
+                self.read_in_turn += count;
+                self.handed = count > 0;
                 self.scanner.scan(fresh);
                 self.connection.note_body(self.scanner.is_inside_body(), cx);
-                assert_eq!(
-                    fresh.as_ptr(),
-                    place,
-                    "a reader may not exchange its buffer"
-                );
-                // SAFETY: `fresh` is the first part of what was unfilled here, and so many of its bytes are filled.
-                #[allow(
-                    unsafe_code,
-                    reason = "zeroing the buffer before each read took 5 µs a webhook"
-                )]
-                unsafe {
-                    buffer.assume_init(count);
-                }
                 buffer.advance(count);
                 Poll::Ready(outcome)
             }

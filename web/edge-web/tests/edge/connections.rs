@@ -12,8 +12,8 @@ fn server(max_connections: usize, of_address: Option<usize>) -> TestServer {
             max_connections,
             max_connections_per_address: of_address,
             // Nothing but the lack of room closes one here.
-            client_request_timeout: crate::support::PATIENCE * 10,
-            keep_alive: crate::support::PATIENCE * 10,
+            client_request_timeout: crate::support::TEST_TIMEOUT * 10,
+            keep_alive: crate::support::TEST_TIMEOUT * 10,
             ..ServeOptions::default()
         },
         gate: ConcurrencyLimit::new(8, 7),
@@ -98,4 +98,47 @@ fn t8_where_all_are_being_answered_others_are_told_to_come_again_and_health_answ
         assert_eq!(client.answer().status, 200, "who was in goes out well");
     }
     assert_eq!(server.get("/api/documents/7").status, 200);
+}
+
+#[test]
+fn t8_who_sends_a_request_in_time_is_answered_in_a_crowd_too() {
+    let server = server(4, None);
+    // More at once than there are places and places aside: all were sent before the first is
+    // answered, or nearly.
+    let mut crowd: Vec<Client> = (0..300)
+        .map(|number| {
+            let mut client = server.connect();
+            client.write(format!(
+                "GET /api/documents/{number} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            ));
+            client
+        })
+        .collect();
+    let mut served = 0;
+    for (number, client) in crowd.iter_mut().enumerate() {
+        let answer = client.answer();
+        match answer.status {
+            200 => served += 1,
+            503 => assert_eq!(answer.header("retry-after"), Some("1"), "{number}"),
+            other => panic!("{number}: {other}"),
+        }
+    }
+    assert!(served > 0);
+    // Where everybody is being answered and nobody finds a place aside, too.
+    let folder = tempfile::tempdir().unwrap();
+    let mut waiting: Vec<Client> = (0..60)
+        .map(|_| {
+            let mut client = server.connect();
+            client.write(format!(
+                "GET /api/wait?file={}/go HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                folder.path().display()
+            ));
+            client
+        })
+        .collect();
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    for client in &mut waiting {
+        let answer = client.answer();
+        assert!([200, 503].contains(&answer.status), "{answer:?}");
+    }
 }

@@ -104,7 +104,8 @@ fn the_documented_body_is_the_one_that_is_read() {
         let mut all = Vec::new();
         fields(schemas, option, &[], &mut all);
         for (path, required) in all {
-            // A greeting is known by its words alone, which need not be there when a header says what it is.
+            // A greeting is known by its words alone, which need not be there when a header says
+            // what it is.
             if kind == "ping" && path == ["zen"] {
                 continue;
             }
@@ -114,8 +115,8 @@ fn the_documented_body_is_the_one_that_is_read() {
                 required,
                 "{kind} without {path:?}: {without:?}"
             );
-            // What is described has a type, and another one is refused: the field is read, where nothing else
-            // has said the same before.
+            // What is described has a type, and another one is refused: the field is read, where
+            // nothing else has said the same before.
             let odd = with(&whole, &path, Some(&json!([[1]])));
             let alone = ["pull_request", "compare_url", "pusher"];
             let alone = alone.iter().fold(odd.clone(), |mut body, name| {

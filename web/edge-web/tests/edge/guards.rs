@@ -212,3 +212,38 @@ fn s15_with_a_token_everything_but_the_public_paths_wants_it() {
     let answer = server.get_with("/api/documents/7", "Authorization: Bearer the-token\r\n");
     assert_eq!(answer.status, 200, "{answer:?}");
 }
+
+#[test]
+fn t11_a_stream_ends_with_the_token_that_opened_it() {
+    static TOKEN: std::sync::Mutex<&str> = std::sync::Mutex::new("the-token");
+    let configure = |config: &mut edge_web::EdgeConfig| {
+        config.token = Some(ApiToken::following(|| {
+            Some((*TOKEN.lock().unwrap()).to_owned())
+        }));
+    };
+    let server = TestServer::with(Setup {
+        configure,
+        ..Setup::default()
+    });
+    let follow = |kind: &str| {
+        let mut client = server.connect();
+        client.write(format!(
+            "GET /api/events?kind={kind} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer the-token\r\n\r\n"
+        ));
+        let answer = client.answer();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        client
+    };
+    let (mut events, mut file) = (follow("text/event-stream"), follow("application/x-tar"));
+    *TOKEN.lock().unwrap() = "another-token";
+    let told = events.closed();
+    assert!(
+        told.contains("data: 1") && told.ends_with("0\r\n\r\n"),
+        "{told:?}"
+    );
+    let broken = file.closed();
+    assert!(
+        !broken.ends_with("0\r\n\r\n"),
+        "it does not look whole: {broken:?}"
+    );
+}

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 pub(crate) const SECRET: &str = "a webhook secret for tests";
 
 /// The patience of a test with a machine under load; nothing is measured by it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
@@ -94,8 +94,8 @@ impl TestServer {
 
     pub(crate) fn connect(&self) -> Client {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TEST_TIMEOUT)).unwrap();
         Client {
             stream,
             pending: Vec::new(),
@@ -311,6 +311,7 @@ pub(crate) fn routes(metrics: &Metrics) -> Routes {
         .get("/api/wait", wait)
         .get("/api/page", page)
         .get("/api/busy", busy)
+        .get("/api/events", events)
         .get("/api/panic", panic_later)
         .get("/api/panic-at-once", PanicAtOnce)
         .get("/api/ignored-error", ignored_error)
@@ -390,6 +391,15 @@ async fn busy(
     let _permit = gate.enter()?;
     std::fs::write(format!("{}.inside", query["file"]), "").unwrap();
     Ok(wait(query).await)
+}
+
+/// One event, and then nothing for ever; of the kind that the query names.
+async fn events(query: web::Query<std::collections::HashMap<String, String>>) -> HttpResponse {
+    use futures_util::StreamExt as _;
+    let one = futures_util::stream::iter([Ok::<_, actix_web::Error>("data: 1\n\n".into())]);
+    HttpResponse::Ok()
+        .content_type(query["kind"].clone())
+        .streaming(one.chain(futures_util::stream::pending()))
 }
 
 async fn panic_later() -> &'static str {
