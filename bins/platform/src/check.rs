@@ -1,18 +1,18 @@
-//! Everything the platform would read, checked in one pass: its file, the products' own files, the environment.
+//! Everything the platform would read, checked in one pass: its file, the products' own files, the
+//! environment.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use config_core::{
-    Diagnostic, Diagnostics, Environment, LOG_LEVELS, Layered, Severity, UnknownKeys, ValueError,
-    choose,
-};
+use config_core::{Diagnostic, Diagnostics, Environment, Severity, UnknownKeys, ValueError};
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::Checked as Agents;
 use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
-use search_actors::Configuration;
+use search_actors::ConfigPublisher;
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
 use search_web::boot::{self, BootError};
+use vm_engine::image::agent;
+use vm_web::boot as vm_boot;
 use vm_web::config::{FileValues as VmTable, Flags as VmFlags, ManagerConfig};
 
 use crate::settings::{PlatformFile, SearchTable};
@@ -44,7 +44,7 @@ pub(crate) struct Plan {
 pub(crate) struct SearchPlan {
     pub(crate) settings: ServerSettings,
     /// The role file, which is followed while the server runs.
-    pub(crate) configuration: Configuration,
+    pub(crate) configuration: ConfigPublisher,
 }
 
 /// The orchestrator's settings.
@@ -76,7 +76,7 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
         data: &data,
         found,
     };
-    let log_level = checker.log_level(environment, file.log_level);
+    let log_level = file.log_level.unwrap_or("info").to_owned();
     let search = file.search.map(|table| checker.search(&table));
     let vm_manager = file.vm_manager.map(|table| checker.vm_manager(table));
     let runner = file.runner.map(|table| checker.runner(table));
@@ -126,7 +126,7 @@ fn clashes(addresses: &[(&'static str, String)]) -> Vec<String> {
 }
 
 /// A mistake that has no place in a text.
-fn of(name: &str, message: String) -> Diagnostics {
+pub(crate) fn of(name: &str, message: String) -> Diagnostics {
     Diagnostic::of_setting(name, ValueError::new(message)).into()
 }
 
@@ -150,16 +150,6 @@ impl Checker<'_> {
                 .extend(of("data_dir", "the path is not Unicode".to_owned()));
         }
         text
-    }
-
-    fn log_level(&mut self, environment: &Environment, file: Option<&'static str>) -> String {
-        let level = |text: &str| choose("log level", text, LOG_LEVELS);
-        let layered = Layered::default()
-            .variable("LOG_LEVEL", environment)
-            .file(file);
-        let found = layered.resolve_or("info", level).map_err(Into::into);
-        let setting = self.kept(found);
-        setting.map_or("info", |setting| setting.value).to_owned()
     }
 
     fn search(&mut self, table: &SearchTable) -> Option<SearchPlan> {
@@ -189,8 +179,7 @@ impl Checker<'_> {
             other => of("settings in [search]", other.to_string()),
         });
         let (configuration, _) = self.kept(read)?;
-        let document = configuration.now().document;
-        let roles = configuration.place().roles(&document);
+        let roles = configuration.view().roles();
         self.found.extend(roles.warnings().iter().cloned());
         Some(SearchPlan {
             settings,
@@ -238,6 +227,17 @@ impl Checker<'_> {
 }
 
 impl Plan {
+    /// What of the machine is missing for the products: what a start would refuse, or a first job.
+    /// Nothing is made or started.
+    pub(crate) fn missing(&self) -> Diagnostics {
+        let Some(config) = &self.vm_manager else {
+            return Diagnostics::default();
+        };
+        let own = std::env::current_exe().unwrap_or_default();
+        let agent = agent::find(config.agent.as_deref(), &own);
+        vm_boot::missing(config, agent.as_deref())
+    }
+
     /// Where data is kept: the folder of all, and what a product keeps elsewhere.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         let search = self.search.iter();
@@ -261,8 +261,7 @@ impl Plan {
         );
         let mut line = |product: &str, says: String| text += &format!("  {product}: {says}\n");
         if let Some(search) = &self.search {
-            let document = search.configuration.now().document;
-            let roles = search.configuration.place().roles(&document);
+            let roles = search.configuration.view().roles();
             let roles = roles.roles().len();
             line(
                 "search",

@@ -1,18 +1,21 @@
 //! The whole platform in one process: one root supervisor, one data folder. The quick start.
 
 mod check;
-mod life;
+mod demo;
 mod products;
 mod run_news;
+mod servers;
 mod settings;
+mod startup;
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
-use config_core::{Colours, Diagnostics};
-use program::log::LogFormat;
+use clap::{Parser, Subcommand};
+use config_core::{Colours, Diagnostics, Environment};
+use daemon::log::LogFormat;
+use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
 
 const AFTER_HELP: &str = "\
 The file's tables [search], [vm_manager], [runner] and [orchestrator] say which products run; each
@@ -24,17 +27,62 @@ and is ignored without one.";
 
 /// The whole platform in one process: search, VM manager, workflow runner, orchestrator.
 #[derive(Debug, Parser)]
-#[command(name = "platform", version, after_help = AFTER_HELP)]
+#[command(
+    name = "platform",
+    version,
+    after_help = AFTER_HELP,
+    disable_help_subcommand = true,
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
     /// The platform's configuration.
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
+    #[arg(long, value_name = "FILE", required = true)]
+    config: Option<PathBuf>,
     /// Check the configuration of all products, say everything that is wrong with it, and end.
     #[arg(long)]
     check: bool,
-    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as well.
+    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as
+    /// well.
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
+    /// What to do; all products run unless said.
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the platform with settings of its own on this machine, and show one real job of each
+    /// product
+    Demo(demo::Options),
+    /// What may be set, and what is in force.
+    Config {
+        #[command(flatten)]
+        what: ConfigOptions,
+        /// The platform's configuration.
+        #[arg(long, value_name = "FILE", required_unless_present = "schema")]
+        config: Option<PathBuf>,
+    },
+}
+
+/// Prints what may be set, or what is in force.
+fn settings(
+    what: ConfigOptions,
+    path: &Path,
+    environment: &Environment,
+) -> Result<(), Diagnostics> {
+    let text = if what.schema {
+        schema("platform.toml", &settings::keys())
+    } else {
+        check::plan(path, environment)?;
+        let file = ConfigText::read(Some(path), "", environment)
+            .map_err(|error| check::of(&path.display().to_string(), error))?;
+        effective(&settings::keys(), &file, &[], environment)?
+    };
+    // A closed terminal is no reason to fail.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(())
 }
 
 fn main() -> ExitCode {
@@ -44,11 +92,25 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    program::process::begin();
-    program::memory::give_freed_memory_back();
+    daemon::process::begin();
+    daemon::memory::give_freed_memory_back();
     let arguments = Arguments::parse();
-    let environment = program::environment::take();
-    let plan = match check::plan(&arguments.config, &environment) {
+    if let Some(Command::Demo(options)) = &arguments.command {
+        return demonstrate(options);
+    }
+    let environment = daemon::environment::take();
+    let path = arguments.config.unwrap_or_default();
+    if let Some(Command::Config { what, config }) = arguments.command {
+        let printed = settings(what, &config.unwrap_or_default(), &environment);
+        return printed.map_or_else(
+            |wrong| {
+                show(&wrong);
+                ExitCode::from(1)
+            },
+            |()| ExitCode::SUCCESS,
+        );
+    }
+    let plan = match check::plan(&path, &environment) {
         Ok(plan) => plan,
         Err(wrong) => {
             show(&wrong);
@@ -59,14 +121,29 @@ fn main() -> ExitCode {
         if plan.has_warnings() {
             show(&plan.warnings);
         }
+        let missing = plan.missing();
+        if missing.has_errors() {
+            show(&missing);
+            return ExitCode::from(1);
+        }
         // A closed terminal is no reason to fail.
         let _ = std::io::stdout().write_all(plan.summary().as_bytes());
         return ExitCode::SUCCESS;
     }
-    match life::run(plan, arguments.log_format, &environment) {
+    match startup::run(plan, arguments.log_format, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "{}", program::in_words(error.as_ref()));
+            let _ = writeln!(std::io::stderr(), "{}", daemon::error_chain(error.as_ref()));
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn demonstrate(options: &demo::Options) -> ExitCode {
+    match demo::run(options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::from(1)
         }
     }

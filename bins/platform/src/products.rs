@@ -1,5 +1,6 @@
-//! The products as parts of the platform: each takes its folder and its addresses first, so that nothing is started
-//! when something is missing, then its actors are started below the common tree and its edge serves.
+//! The products as parts of the platform: each takes its folder and its addresses first, so that
+//! nothing is started when something is missing, then its actors are started below the common tree
+//! and its edge serves.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use anyhow::Context as _;
 use config_core::{Environment, Secret};
 use edge_web::guard::ApiToken;
 use edge_web::{BodyLimits, ServeOptions};
-use orchestrator_actors::Shared;
+use orchestrator_actors::{OrchestratorService, OrchestratorView};
 use orchestrator_web::{Listening, OrchestratorServer, boot as agents, reload_on_hangup};
 use runner_actors::{RunnerService, RunnerView};
 use runner_web::config::RunnerConfig;
@@ -16,17 +17,17 @@ use runner_web::{RunnerServer, boot as runs};
 use search_actors::SearchSettings;
 use search_formats_engine::Program;
 use search_web::{RunFeed, SearchServer, boot as search};
-use store::{FolderLock, Options, Store};
+use store::{DirectoryLock, Options, Store};
 use supervision::RootHandle;
 use vm_actors::VmService;
 use vm_core::token::{Claims, Scope};
 use vm_engine::image::agent;
-use vm_web::boot::{self as machines, Folders};
+use vm_web::boot::{self as machines, DataDirectory};
 use vm_web::config::ManagerConfig;
 use vm_web::{ServerOptions as VmOptions, VmServer};
 
 use crate::check::{AgentPlan, SearchPlan};
-use crate::life::Edges;
+use crate::servers::ProductServers;
 
 /// The runner's token for the VM manager is made anew at each start; no process lives longer.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 365 * 86_400);
@@ -45,7 +46,7 @@ pub(crate) struct Search {
     settings: SearchSettings,
     options: search_web::ServerOptions,
     listener: TcpListener,
-    lock: FolderLock,
+    lock: DirectoryLock,
 }
 
 impl Search {
@@ -54,8 +55,7 @@ impl Search {
             settings,
             configuration,
         } = plan;
-        let document = configuration.now().document;
-        let roles = configuration.place().roles(&document);
+        let roles = configuration.view().roles();
         let lock = search::lock_data(&settings, "platform").context("data_dir")?;
         let address = search::socket_address(&settings.listen.value)?;
         let listener = edge_web::bind(address, "listen in [search]")?;
@@ -78,7 +78,7 @@ impl Search {
         self,
         runs: Option<RunFeed>,
         tree: &RootHandle,
-        edges: &mut Edges,
+        servers: &mut ProductServers,
     ) -> anyhow::Result<()> {
         let Self {
             settings,
@@ -89,7 +89,7 @@ impl Search {
         options.runs = runs;
         say_where("search", listener.local_addr()?);
         let server = SearchServer::start_below(tree, &settings, options).await?;
-        edges.add("search", |stop| async move {
+        servers.add("search", |stop| async move {
             server.serve(listener, stop).await?;
             drop(lock);
             Ok(())
@@ -98,8 +98,8 @@ impl Search {
     }
 }
 
-/// The VM manager, ready to be started. What VMs are made of is prepared on a thread of its own: it may take minutes
-/// at the first start, and holds nothing up.
+/// The VM manager, ready to be started. What VMs are made of is prepared on a thread of its own: it
+/// may take minutes at the first start, and holds nothing up.
 pub(crate) struct Machines {
     service: VmService,
     options: VmOptions,
@@ -116,7 +116,7 @@ impl Machines {
             )
         })?;
         let listener = edge_web::bind(config.listen.value, "listen in [vm_manager]")?;
-        let folders = Folders::open(&config.data.value)?;
+        let folders = DataDirectory::open(&config.data.value)?;
         let options = VmOptions {
             key: folders.token_key()?,
             hosts: config.hosts.clone(),
@@ -136,16 +136,20 @@ impl Machines {
         Ok((self.listener.local_addr()?, token))
     }
 
-    pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
+    pub(crate) async fn start(
+        self,
+        tree: &RootHandle,
+        servers: &mut ProductServers,
+    ) -> anyhow::Result<()> {
         let Self {
             service,
             options,
             listener,
         } = self;
         say_where("vm_manager", listener.local_addr()?);
-        let store = service.shared.store.clone();
+        let store = service.store.clone();
         let server = VmServer::start_below(tree, service, options).await?;
-        edges.add("vm_manager", |stop| async move {
+        servers.add("vm_manager", |stop| async move {
             server.serve(listener, stop).await?;
             store.close();
             Ok(())
@@ -208,7 +212,11 @@ impl Runs {
         token.and_then(|token| ApiToken::new(token.expose()))
     }
 
-    pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
+    pub(crate) async fn start(
+        self,
+        tree: &RootHandle,
+        servers: &mut ProductServers,
+    ) -> anyhow::Result<()> {
         let Self {
             service,
             options,
@@ -217,7 +225,7 @@ impl Runs {
         } = self;
         say_where("runner", listener.local_addr()?);
         let server = RunnerServer::start_below(tree, service, options).await?;
-        edges.add("runner", |stop| async move {
+        servers.add("runner", |stop| async move {
             server.serve(listener, stop).await?;
             store.close();
             Ok(())
@@ -228,7 +236,7 @@ impl Runs {
 
 /// The orchestrator, ready to be started.
 pub(crate) struct Agents {
-    shared: Shared,
+    service: OrchestratorService,
     listening: Listening,
 }
 
@@ -239,32 +247,36 @@ impl Agents {
             checked,
             environment,
         } = plan;
-        let (shared, mut listening) = agents::shared(checked, &path, environment, "platform")?;
+        let (service, mut listening) = agents::open(checked, &path, environment, "platform")?;
         listening.serve = serve.clone();
-        Ok(Self { shared, listening })
+        Ok(Self { service, listening })
     }
 
-    /// What the actors share, the runs among it.
-    pub(crate) fn shared(&self) -> Shared {
-        self.shared.clone()
+    /// Reads the runs.
+    pub(crate) fn view(&self) -> OrchestratorView {
+        self.service.view.clone()
     }
 
-    pub(crate) async fn start(self, tree: &RootHandle, edges: &mut Edges) -> anyhow::Result<()> {
-        let Self { shared, listening } = self;
+    pub(crate) async fn start(
+        self,
+        tree: &RootHandle,
+        servers: &mut ProductServers,
+    ) -> anyhow::Result<()> {
+        let Self { service, listening } = self;
         say_where("orchestrator", listening.receiver.local_addr()?);
         if let Some(admin) = &listening.admin {
             say_where("orchestrator's operations", admin.local_addr()?);
         }
-        let store = shared.store().clone();
-        let server = OrchestratorServer::start_below(tree, shared).await?;
+        let store = service.store.clone();
+        let server = OrchestratorServer::start_below(tree, service).await?;
         server.ready().await;
-        reload_on_hangup(server.desk().clone(), || {
+        reload_on_hangup(server.operator_api().clone(), || {
             tracing::info!(
                 event = "platform.reloaded",
                 "the orchestrator's configuration was read again"
             );
         })?;
-        edges.add("orchestrator", |stop| async move {
+        servers.add("orchestrator", |stop| async move {
             server.serve(listening, stop).await?;
             store.close();
             Ok(())

@@ -1,12 +1,11 @@
-//! What the search server's `/ws` tells of runs: those of the workflow runner and of the orchestrator, which live in this
-//! process.
+//! What the search server's `/ws` tells of runs: those of the workflow runner and of the
+//! orchestrator, which live in this process.
 
 use std::future::pending;
 use std::time::Duration;
 
 use edge_web::guard::ApiToken;
-use orchestrator_actors::ledger;
-use orchestrator_actors::{RunQuery, Shared};
+use orchestrator_actors::{OrchestratorView, RunQuery};
 use runner_actors::{RunRecord, RunnerView};
 use search_web::{RunFeed, RunGuards, RunNews};
 use tokio::sync::watch;
@@ -19,16 +18,16 @@ const GATHER: Duration = Duration::from_millis(100);
 
 /// Who keeps runs.
 #[derive(Clone, Default)]
-pub(crate) struct RunKeepers {
+pub(crate) struct RunSources {
     /// The workflow runner.
     pub(crate) runner: Option<RunnerView>,
     /// The orchestrator.
-    pub(crate) agents: Option<Shared>,
+    pub(crate) agents: Option<OrchestratorView>,
 }
 
-impl RunKeepers {
-    /// Where `/ws` hears of runs; nowhere without anybody who keeps some. Each product's own token opens its runs;
-    /// `runner` is the runner's.
+impl RunSources {
+    /// Where `/ws` hears of runs; nowhere without anybody who keeps some. Each product's own token
+    /// opens its runs; `runner` is the runner's.
     pub(crate) fn feed(&self, runner: Option<ApiToken>) -> Option<RunFeed> {
         let any = self.runner.is_some() || self.agents.is_some();
         let agents = self.agents.clone().map(|agents| {
@@ -46,7 +45,7 @@ impl RunKeepers {
     /// Publishes the runs whenever they change and somebody listens; for ever.
     pub(crate) async fn tell(self, feed: RunFeed) {
         let mut runner = self.runner.as_ref().map(RunnerView::changes);
-        let mut agents = self.agents.as_ref().map(Shared::news);
+        let mut agents = self.agents.as_ref().map(OrchestratorView::journal_changes);
         loop {
             tokio::select! {
                 () = feed.asked() => {}
@@ -72,8 +71,11 @@ impl RunKeepers {
                 limit: RUNS,
                 ..RunQuery::default()
             };
-            let list = agents.store().read(move |rows| ledger::runs(rows, &query));
-            let runs = list.await.map(|list| list.runs).unwrap_or_default();
+            let runs = agents
+                .runs(query)
+                .await
+                .map(|list| list.runs)
+                .unwrap_or_default();
             news.extend(runs.into_iter().map(|run| RunNews {
                 product: "orchestrator",
                 id: run.id,

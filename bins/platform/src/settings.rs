@@ -2,19 +2,64 @@
 
 use std::path::{Path, PathBuf};
 
-use config_core::{Diagnostics, Environment, Input, Item, LOG_LEVELS, ValueError};
+use config_core::{
+    Described, Diagnostics, Environment, FILE_PATH, Fields, Input, LOG_LEVELS, TableInfo, TextKind,
+    ValueError, choice, opt, record, table,
+};
 use runner_web::config::File as RunnerTable;
 use search_core::role::ListenAddress;
 use vm_web::config::FileValues as VmTable;
 
-const KEYS: [&str; 6] = [
-    "data_dir",
-    "log_level",
-    "search",
-    "vm_manager",
-    "runner",
-    "orchestrator",
-];
+const PRODUCTS: [&str; 4] = ["search", "vm_manager", "runner", "orchestrator"];
+const ADDRESS: TextKind<String> = TextKind::new(
+    "address",
+    |text| ListenAddress::parse(text).map(|_| text.to_owned()),
+    String::clone,
+);
+
+table! {
+    /// The whole platform in one process.
+    static PLATFORM: PlatformFile = "the platform's configuration" {
+        /// where everything is kept, a folder a product
+        "data_dir" (required) = opt(FILE_PATH) => data_dir;
+        /// how much all products log
+        "log_level" (variable "LOG_LEVEL", shown "info") = opt(choice("log level", LOG_LEVELS)) => log_level;
+        /// the search server
+        "search" = opt(record(&SEARCH, SearchTable::default)) => search;
+        /// the VM manager: whatever `vm-manager.toml` may say
+        "vm_manager" (brief) = Described(vm_web::config::keys);
+        /// the workflow runner: whatever `workflow-runner.toml` may say
+        "runner" (brief) = Described(runner_web::config::keys);
+        /// the orchestrator
+        "orchestrator" { ORCHESTRATOR };
+    } then check;
+
+    static SEARCH: SearchTable = "[search]" {
+        /// the role file
+        "settings" (required) = FILE_PATH => settings;
+        /// the listen address
+        "listen" (shown "127.0.0.1:8000") = opt(ADDRESS) => listen;
+    }
+
+    static ORCHESTRATOR: PlatformFile = "[orchestrator]" {
+        /// its `orchestrator.toml`, beside which its other files stand; `${PLATFORM_DATA}` in them
+        /// is `data_dir`
+        "settings" (required) = opt(FILE_PATH) => orchestrator;
+    }
+}
+
+/// The keys of the file, for documents.
+pub(crate) fn keys() -> TableInfo {
+    PLATFORM.describe(&PlatformFile::default())
+}
+
+fn check(fields: &Fields<'_>, _: &mut PlatformFile) {
+    if PRODUCTS.iter().all(|product| fields.lacks(product)) {
+        let nothing = ValueError::new("no product is configured, so nothing would run");
+        let tables = PRODUCTS.join("], [");
+        fields.error(nothing.help(format!("add one of the tables [{tables}]")));
+    }
+}
 
 /// What the file says. A product whose table is not there does not run.
 #[derive(Debug, Default)]
@@ -34,7 +79,7 @@ pub(crate) struct PlatformFile {
 }
 
 /// `[search]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SearchTable {
     /// The role file.
     pub(crate) settings: PathBuf,
@@ -43,8 +88,8 @@ pub(crate) struct SearchTable {
 }
 
 impl PlatformFile {
-    /// Reads the file; relative paths are meant from `base`. What could be read is there also when there are mistakes,
-    /// so that those of the products' own settings are found in the same pass.
+    /// Reads the file; relative paths are meant from `base`. What could be read is there also when
+    /// there are mistakes, so that those of the products' own settings are found in the same pass.
     pub(crate) fn read(
         name: &str,
         text: &[u8],
@@ -52,53 +97,22 @@ impl PlatformFile {
         base: &Path,
     ) -> (Self, Diagnostics) {
         let mut file = Self::default();
-        let input = Input::toml(name, text, environment);
+        let input = Input::toml(name, text, environment).base(base);
         let decoded = input.decode(|item| {
-            item.fields("the platform's configuration", &KEYS, |fields| {
-                file.data_dir =
-                    fields.required("data_dir", |item| item.string().map(|text| base.join(text)));
-                file.log_level =
-                    fields.optional("log_level", |item| item.choice("log level", LOG_LEVELS));
-                file.search = fields.optional("search", |item| search_table(item, base));
-                file.vm_manager = fields.optional("vm_manager", |item| VmTable::read(item, base));
-                file.runner = fields.optional("runner", |item| RunnerTable::read(item, base));
-                file.orchestrator = fields.optional("orchestrator", |item| own_file(item, base));
-                let products = &KEYS[2..];
-                if products.iter().all(|product| fields.lacks(product)) {
-                    let nothing = ValueError::new("no product is configured, so nothing would run");
-                    fields.error(
-                        nothing.help(format!("add one of the tables [{}]", products.join("], ["))),
-                    );
-                }
+            PLATFORM.fields(item, |fields| {
+                PLATFORM.read_rows(fields, &mut file);
+                file.vm_manager = fields.optional("vm_manager", VmTable::read);
+                file.runner = fields.optional("runner", RunnerTable::read);
                 Some(())
             })
         });
-        let found = match decoded {
+        let mut found = match decoded {
             Ok(decoded) => decoded.warnings,
             Err(wrong) => wrong,
         };
+        PLATFORM.override_with(&mut file, &[], environment, &mut found);
         (file, found)
     }
-}
-
-fn search_table(item: &Item<'_>, base: &Path) -> Option<SearchTable> {
-    item.fields("[search]", &["settings", "listen"], |fields| {
-        let settings = fields.required("settings", Item::string);
-        let listen = fields.optional("listen", |item| {
-            item.parsed(|text| ListenAddress::parse(text).map(|_| text.to_owned()))
-        });
-        Some(SearchTable {
-            settings: base.join(settings?),
-            listen,
-        })
-    })
-}
-
-fn own_file(item: &Item<'_>, base: &Path) -> Option<PathBuf> {
-    item.fields("[orchestrator]", &["settings"], |fields| {
-        let settings = fields.required("settings", Item::string);
-        settings.map(|text| base.join(text))
-    })
 }
 
 #[cfg(test)]

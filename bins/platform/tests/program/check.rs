@@ -5,16 +5,49 @@ use std::path::Path;
 
 use crate::site::{Site, complaint};
 
+/// A VM manager that needs nothing made first.
+const MACHINES: &str = "[vm_manager]\ndriver = \"namespace-sandbox\"\nagent = \"/bin/true\"\n";
+
+#[test]
+fn v13_a_check_looks_for_what_vms_are_made_of() {
+    let site = Site::new();
+    let text = std::fs::read_to_string(site.path("platform.toml")).expect("it is there");
+    let check = |agent: &str| {
+        site.write(
+            "platform.toml",
+            &text.replace("agent = \"/bin/true\"\n", agent),
+        );
+        let mut command = site.command(&site.path("platform.toml"));
+        command.arg("--check").output().expect("it runs")
+    };
+    let output = check("agent = \"/nowhere/vm-guest\"\n");
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+    let printed = complaint(&output);
+    assert!(
+        printed.contains("there is no program /nowhere/vm-guest"),
+        "{printed}"
+    );
+    let output = check("agent = \"/bin/true\"\n");
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+}
+
 #[test]
 fn the_samples_are_valid() {
     let site = Site::new();
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples/platform");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples");
     for (name, product) in [
         ("platform.toml", "search: 1 roles"),
         ("all-products.toml", "orchestrator: 7 agents"),
     ] {
+        let text = std::fs::read_to_string(samples.join("platform").join(name));
+        let text = text.expect("the sample");
+        // A machine of tests need not have what VMs are made of.
+        let text = text
+            .replace("\"../", &format!("\"{}/", samples.display()))
+            .replace("[vm_manager]\n", MACHINES);
+        site.write(name, &text);
         let output = site
-            .command(&samples.join(name))
+            .command(&site.path(name))
             .arg("--check")
             .output()
             .expect("it runs");
@@ -47,7 +80,7 @@ fn mistakes_of_all_products_are_told_in_one_pass() {
     command.env("LOG_LEVEL", "loud");
     let output = command.arg("--check").output().expect("it runs");
     assert_eq!(output.status.code(), Some(1));
-    let said = complaint(&output);
+    let printed = complaint(&output);
     for expected in [
         "platform.toml:1:1",
         "platform.toml:5:7",
@@ -56,9 +89,12 @@ fn mistakes_of_all_products_are_told_in_one_pass() {
         "orchestrator.toml:1:22",
         "LOG_LEVEL",
     ] {
-        assert!(said.contains(expected), "{expected} is missing in:\n{said}");
+        assert!(
+            printed.contains(expected),
+            "{expected} is missing in:\n{printed}"
+        );
     }
-    assert_eq!(said.matches("LOG_LEVEL").count(), 1, "{said}");
+    assert_eq!(printed.matches("LOG_LEVEL").count(), 1, "{printed}");
     assert!(!site.path("state").exists(), "a check makes nothing");
 }
 
@@ -70,9 +106,12 @@ fn a_missing_secret_or_file_is_named() {
     std::fs::remove_file(site.path("roles.json")).expect("it was there");
     let output = command.output().expect("it runs");
     assert_eq!(output.status.code(), Some(1));
-    let said = complaint(&output);
-    assert!(said.contains("FORGE_WEBHOOK_SECRET is not set"), "{said}");
-    assert!(said.contains("there is no role file at"), "{said}");
+    let printed = complaint(&output);
+    assert!(
+        printed.contains("FORGE_WEBHOOK_SECRET is not set"),
+        "{printed}"
+    );
+    assert!(printed.contains("there is no role file at"), "{printed}");
     let output = site.command(&site.path("nowhere.toml")).output();
     let output = output.expect("it runs");
     assert_eq!(output.status.code(), Some(1));
@@ -102,10 +141,10 @@ fn a_taken_address_is_told_with_its_product_and_nothing_is_left() {
     let output = site.command(&site.path("platform.toml")).output();
     let output = output.expect("it runs");
     assert_eq!(output.status.code(), Some(1));
-    let said = complaint(&output);
+    let printed = complaint(&output);
     assert!(
-        said.contains("the workflow runner cannot be started") && said.contains(&address),
-        "{said}"
+        printed.contains("the workflow runner cannot be started") && printed.contains(&address),
+        "{printed}"
     );
     site.write("platform.toml", &text);
     let mut platform = site.start();

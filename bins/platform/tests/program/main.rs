@@ -1,6 +1,8 @@
-//! The platform as its users start it: `--check`, all products on ports of their own, one signal, exit codes.
+//! The platform as its users start it: `--check`, all products on ports of their own, one signal,
+//! exit codes.
 
 mod check;
+mod demo;
 mod news;
 mod process;
 mod running;

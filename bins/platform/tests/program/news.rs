@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::site::{Platform, SECRET, Site};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The next message of the server.
 async fn hear<E: std::fmt::Debug>(
     frames: &mut (impl Stream<Item = Result<Frame, E>> + Unpin),
 ) -> Value {
     loop {
-        let frame = tokio::time::timeout(PATIENCE, frames.next()).await;
+        let frame = tokio::time::timeout(TEST_TIMEOUT, frames.next()).await;
         let frame = frame.expect("in time").expect("it stays open");
         match frame.expect("a frame") {
             Frame::Text(text) => return serde_json::from_slice(&text).expect("JSON"),

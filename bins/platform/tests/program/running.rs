@@ -37,10 +37,10 @@ fn one_process_has_one_tree_and_one_signal_ends_it_in_reverse() {
     assert!(site.path("orchestrator/admin.sock").exists());
     assert_eq!(platform.end(Signal::INT), Some(0));
     assert_eq!(
-        platform.said("platform.product_stopped", "product"),
+        platform.printed("platform.product_stopped", "product"),
         ["orchestrator", "runner", "vm_manager", "search"]
     );
-    assert_eq!(platform.said("platform.stopping", "signal"), ["SIGINT"]);
+    assert_eq!(platform.printed("platform.stopping", "signal"), ["SIGINT"]);
     assert!(!site.path("orchestrator/admin.sock").exists());
     // Everything was given back: it starts again in the same folder.
     let mut again = site.start();
@@ -57,8 +57,8 @@ fn the_service_manager_hears_that_it_is_up_alive_and_ending() {
         let mut bytes = [0; 1024];
         loop {
             let read = socket.recv(&mut bytes).expect("a message in time");
-            let said = String::from_utf8_lossy(&bytes[..read]);
-            if said.lines().any(|line| line == wanted) {
+            let printed = String::from_utf8_lossy(&bytes[..read]);
+            if printed.lines().any(|line| line == wanted) {
                 break;
             }
         }
@@ -82,10 +82,10 @@ fn a_second_platform_on_the_same_data_is_refused() {
     let output = site.command(&site.path("platform.toml")).output();
     let output = output.expect("it runs");
     assert_eq!(output.status.code(), Some(1));
-    let said = complaint(&output);
+    let printed = complaint(&output);
     assert!(
-        said.contains("the search server cannot be started"),
-        "{said}"
+        printed.contains("the search server cannot be started"),
+        "{printed}"
     );
     assert_eq!(platform.end(Signal::TERM), Some(0));
 }
@@ -99,7 +99,7 @@ fn products_that_are_not_configured_do_not_run() {
     );
     let mut platform = site.start();
     assert_eq!(
-        platform.said("platform.listening", "product"),
+        platform.printed("platform.listening", "product"),
         ["orchestrator"]
     );
     assert!(!site.path("state/search").exists());

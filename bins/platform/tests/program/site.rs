@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) const SECRET: &str = "a-secret-of-the-tests-0123456789";
 
 /// The folder.
@@ -19,7 +19,8 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// All products, each on a free port. The VM manager has the driver that needs nothing made first.
+    /// All products, each on a free port. The VM manager has the driver that needs nothing made
+    /// first.
     pub(crate) fn new() -> Self {
         let site = Self {
             folder: tempfile::tempdir().expect("a folder"),
@@ -145,7 +146,7 @@ pub(crate) struct Platform {
 impl Platform {
     /// The next line of this event.
     pub(crate) fn wait_for(&mut self, event: &str) -> Value {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TEST_TIMEOUT;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let Ok(line) = self.lines.recv_timeout(left) else {
@@ -159,7 +160,7 @@ impl Platform {
     }
 
     /// One field of every line of this event so far, in order.
-    pub(crate) fn said(&self, event: &str, name: &str) -> Vec<String> {
+    pub(crate) fn printed(&self, event: &str, name: &str) -> Vec<String> {
         let lines = self.seen.iter();
         let of_event = lines.filter(|line| field(line, "event").as_deref() == Some(event));
         of_event.filter_map(|line| field(line, name)).collect()
@@ -167,8 +168,8 @@ impl Platform {
 
     /// Where a product listens.
     pub(crate) fn address(&self, product: &str) -> String {
-        let products = self.said("platform.listening", "product");
-        let urls = self.said("platform.listening", "url");
+        let products = self.printed("platform.listening", "product");
+        let urls = self.printed("platform.listening", "url");
         let found = products.iter().position(|name| name == product);
         let url = &urls[found.unwrap_or_else(|| panic!("{product} is not among {products:?}"))];
         url.trim_start_matches("http://")
@@ -212,7 +213,8 @@ impl Platform {
         rustix::process::kill_process(pid, signal).expect("it runs");
     }
 
-    /// A signal, and the exit code; everything that was logged is in [`said`](Self::said) then.
+    /// A signal, and the exit code; everything that was logged is in [`printed`](Self::printed)
+    /// then.
     pub(crate) fn end(&mut self, signal: rustix::process::Signal) -> Option<i32> {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).expect("it runs");

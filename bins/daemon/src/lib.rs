@@ -1,0 +1,22 @@
+//! What the programs that serve share: the allocator, the first steps of a process, its
+//! environment, the signals that end it, what the service manager is told, and the log lines of its
+//! start and end. Using this crate makes mimalloc the program's allocator.
+//!
+//! ```text
+//! process::begin ─▶ environment::take ─▶ settings ─▶ log::init ─▶ data::tighten ─▶ lifecycle::run
+//! umask, undumpable,  secrets leave the                              folders that
+//! open files, SIGHUP  environment block                              others can read
+//! ```
+
+pub mod data;
+pub mod environment;
+mod error_chain;
+pub mod lifecycle;
+pub mod limits;
+pub mod log;
+pub mod memory;
+pub mod notify;
+pub mod process;
+pub mod settings;
+
+pub use error_chain::error_chain;

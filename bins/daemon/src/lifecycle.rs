@@ -1,0 +1,68 @@
+//! Startup and shutdown of a program that serves, and its signals.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+
+use supervision::RootHandle;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::notify;
+
+/// Resolves when a program is to stop.
+pub type ShutdownSignal = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Logs that `program` listens at `bound`, tells the service manager so, and gives what resolves at
+/// the first SIGINT or SIGTERM. Needs a running actix system.
+///
+/// # Errors
+/// When the signal handlers cannot be installed.
+pub fn listening(
+    program: &'static str,
+    bound: SocketAddr,
+    actors: &RootHandle,
+) -> io::Result<ShutdownSignal> {
+    let signal = edge_web::shutdown_signal()?;
+    ignore_hangup(RESTART)?;
+    tracing::info!(event = "server.listening", url = %format!("http://{bound}/"), "the {program} listens");
+    notify::ready();
+    notify::keep_alive(notify::supervisor_answers(actors));
+    Ok(Box::pin(async move {
+        let name = signal.await;
+        notify::stopping();
+        tracing::info!(event = "server.stopping", signal = name);
+    }))
+}
+
+/// What SIGHUP means to a program whose settings are read once.
+const RESTART: &str = "there is nothing to read again: settings take effect with a restart; \
+                       the search server follows its role file by itself";
+
+/// From now on SIGHUP is answered by a line in the log, which says `why` nothing is read again.
+/// Needs a running actix system.
+///
+/// # Errors
+/// When the signal handler cannot be installed.
+pub fn ignore_hangup(why: &'static str) -> io::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    actix_rt::spawn(async move {
+        while hangup.recv().await.is_some() {
+            tracing::info!(event = "server.hangup_ignored", "{why}");
+        }
+    });
+    Ok(())
+}
+
+/// Runs `serve` in an actix system of its own, and logs its good end.
+///
+/// # Errors
+/// What `serve` says.
+pub fn run<F>(serve: F) -> anyhow::Result<()>
+where
+    F: Future<Output = anyhow::Result<()>>,
+{
+    actix_rt::System::new().block_on(serve)?;
+    tracing::info!(event = "server.stopped");
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The units for systemd: each starts a program of this workspace, and waits for what the programs
+//! tell it.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn bins() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The directives of a unit, by key; a key may stand more than once.
+fn directives(text: &str) -> BTreeMap<&str, Vec<&str>> {
+    let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    for (key, value) in lines.filter_map(|line| line.split_once('=')) {
+        found.entry(key).or_default().push(value);
+    }
+    found
+}
+
+fn units() -> Vec<(String, String)> {
+    let folder = bins().join("dist/systemd");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap());
+    let units: Vec<(String, String)> = files
+        .map(|file| {
+            let name = file.file_name().into_string().unwrap();
+            (name, std::fs::read_to_string(file.path()).unwrap())
+        })
+        .collect();
+    assert_eq!(
+        units.len(),
+        5,
+        "one for each server, and one for all of them"
+    );
+    units
+}
+
+#[test]
+fn each_unit_checks_and_starts_a_program_that_is_built_here() {
+    for (name, text) in units() {
+        let unit = directives(&text);
+        for command in ["ExecStartPre", "ExecStart"] {
+            let [line] = unit[command][..] else {
+                panic!("{name}: one {command}");
+            };
+            let program = line.split(' ').next().unwrap();
+            let program = program.strip_prefix("/usr/local/bin/").unwrap();
+            let manifest = bins().join(program).join("Cargo.toml");
+            assert!(manifest.exists(), "{name}: {command} of {program}");
+            let checks = line.contains(" --check");
+            assert_eq!(checks, command == "ExecStartPre", "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn each_unit_waits_for_ready_watches_and_gives_up_some_day() {
+    for (name, text) in units() {
+        let unit = directives(&text);
+        for (key, value) in [
+            ("Type", "notify"),
+            ("WatchdogSec", "30"),
+            ("Restart", "on-failure"),
+            ("NoNewPrivileges", "yes"),
+            ("UMask", "0077"),
+            ("LimitNOFILE", "65536"),
+            ("ProtectSystem", "strict"),
+        ] {
+            assert_eq!(unit[key], [value], "{name}: {key}");
+        }
+        // A folder that is written has to be one that systemd makes: everything else is read-only.
+        let state = unit["StateDirectory"][0];
+        assert_eq!(unit["WorkingDirectory"], [format!("/var/lib/{state}")]);
+        assert_ne!(unit["User"], ["root"], "{name}");
+    }
+}

@@ -1,0 +1,77 @@
+//! What the sample jobs need: the repository, its web server, the forge, the secrets.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use serde_json::Value;
+
+use super::files;
+use super::forge::Forge;
+use super::http::{self, Request};
+use super::ports::Ports;
+use super::sample::Sample;
+use super::secrets::Secrets;
+
+/// All of it; it ends with this process.
+pub(super) struct SampleEnvironment {
+    /// Where the products listen.
+    pub(super) ports: Ports,
+    /// The secrets of this start.
+    pub(super) secrets: Secrets,
+    /// The repository.
+    pub(super) sample: Sample,
+    /// The forge.
+    pub(super) forge: Forge,
+    files: SocketAddr,
+}
+
+impl SampleEnvironment {
+    /// Makes it, with the repository in `folder`.
+    ///
+    /// # Errors
+    /// When git fails or no port is free.
+    pub(super) fn new(folder: &Path, ports: Ports) -> Result<Self> {
+        let secrets = Secrets::new()?;
+        let sample = Sample::create(folder)?;
+        Ok(Self {
+            ports,
+            files: files::serve(sample.folder())?,
+            forge: Forge::start(&secrets.forge)?,
+            secrets,
+            sample,
+        })
+    }
+
+    /// Where the repository is cloned from.
+    pub(super) fn clone_url(&self) -> String {
+        format!("http://{}/main.git", self.files)
+    }
+
+    /// Sends a signed webhook, as a forge would; gives the reply.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub(super) fn deliver(&self, to: SocketAddr, event: &str, body: &str) -> Result<Value> {
+        let signature = self.secrets.sign(body)?;
+        let headers = [
+            ("X-Hub-Signature-256", signature.as_str()),
+            ("X-GitHub-Event", event),
+        ];
+        let request = Request {
+            method: "POST",
+            path: "/webhook",
+            headers: &headers,
+            body,
+        };
+        let answer = http::send(to, &request)?;
+        if answer.status != 202 {
+            bail!(
+                "the {event} was answered with {}: {}",
+                answer.status,
+                answer.body
+            );
+        }
+        answer.json(event)
+    }
+}

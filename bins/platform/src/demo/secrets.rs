@@ -1,0 +1,81 @@
+//! Secrets of one start: made here, told to the platform by its environment, kept in no file and no
+//! argument.
+
+use std::fs::File;
+use std::io::Read;
+
+use anyhow::{Context, Result};
+
+/// What the platform and the sample's forge tell each other apart from strangers by.
+#[derive(Clone)]
+pub(super) struct Secrets {
+    /// What webhooks are signed with.
+    pub(super) webhook: String,
+    /// The platform's token at the forge.
+    pub(super) forge: String,
+    /// The operators' token.
+    pub(super) admin: String,
+}
+
+impl Secrets {
+    /// New ones.
+    ///
+    /// # Errors
+    /// When the system gives no random bytes.
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self {
+            webhook: random()?,
+            forge: random()?,
+            admin: random()?,
+        })
+    }
+
+    /// The variables that tell the platform.
+    pub(super) fn variables(&self) -> [(&'static str, &str); 5] {
+        [
+            ("FORGE_WEBHOOK_SECRET", &self.webhook),
+            ("FORGE_TOKEN", &self.forge),
+            ("ORCH_WEBHOOK_SECRET", &self.webhook),
+            ("ORCH_FORGE_TOKEN", &self.forge),
+            ("ORCH_ADMIN_TOKEN", &self.admin),
+        ]
+    }
+
+    /// The signature of a webhook.
+    ///
+    /// # Errors
+    /// Never: the secret is not empty.
+    pub(super) fn sign(&self, body: &str) -> Result<String> {
+        Ok(forge_core::sign(&self.webhook, body.as_bytes())
+            .context("the secret is empty")?
+            .hub())
+    }
+}
+
+/// 128 random bits as 32 hexadecimal digits.
+fn random() -> Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .context("/dev/urandom cannot be read")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_new_each_time_and_sign() {
+        let (one, two) = (
+            Secrets::new().expect("random"),
+            Secrets::new().expect("random"),
+        );
+        assert_ne!(one.webhook, two.webhook);
+        assert_ne!(one.webhook, one.admin);
+        assert_eq!(one.forge.len(), 32);
+        let signature = one.sign("{}").expect("a signature");
+        assert!(signature.starts_with("sha256="), "{signature}");
+        assert_ne!(signature, two.sign("{}").expect("a signature"));
+    }
+}

@@ -1,0 +1,40 @@
+//! What the demonstration prints. A terminal that went away (`| head`) does not stop it.
+
+use std::io::{IsTerminal as _, Write as _, stdout};
+
+/// Prints one line.
+pub(super) fn line(text: &str) {
+    let _ = writeln!(stdout(), "{text}");
+}
+
+/// Prints a heading that can be found again in a long log.
+pub(super) fn heading(text: &str) {
+    line(&format!("\n━━ {text}"));
+}
+
+/// Shows `text` in place of the former progress text on a terminal; a line of its own elsewhere.
+pub(super) fn progress(text: &str) {
+    if stdout().is_terminal() {
+        let _ = write!(stdout(), "\r\x1b[2K{text}");
+        let _ = stdout().flush();
+    } else {
+        line(text);
+    }
+}
+
+/// Ends a progress text, so that the next line starts on a line of its own.
+pub(super) fn progress_done() {
+    if stdout().is_terminal() {
+        line("");
+    }
+}
+
+/// A word of a command as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

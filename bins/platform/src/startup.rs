@@ -1,0 +1,135 @@
+//! Startup and shutdown: one tree of actors, the products started in order and ended in reverse.
+//!
+//! ```text
+//! orrery ─┬─ search, chats     served on [search]'s address
+//!         ├─ vms               on [vm_manager]'s
+//!         ├─ runner            on [runner]'s, with the VM manager above
+//!         └─ orchestrator      on its own addresses and its socket
+//! ```
+//! A signal ends the last product first: its server, the requests under way, its actors; then the
+//! one before, which it may have needed until then. A product that ends by itself takes the others
+//! along.
+
+use anyhow::Context as _;
+use config_core::{Diagnostic, Environment};
+use daemon::lifecycle::ignore_hangup;
+use daemon::log::LogFormat;
+use daemon::notify;
+use edge_web::ServeOptions;
+use supervision::{Root, RootHandle, SupervisorSpec, Verdict};
+
+use crate::check::Plan;
+use crate::products::{Agents, Machines, Runs, Search};
+use crate::run_news::RunSources;
+use crate::servers::ProductServers;
+
+/// Runs until SIGINT or SIGTERM.
+pub(crate) fn run(
+    plan: Plan,
+    log_format: Option<LogFormat>,
+    environment: &Environment,
+) -> anyhow::Result<()> {
+    let log_output = daemon::log::output(log_format, environment)?;
+    let serve = daemon::limits::serve_options(environment)?;
+    daemon::log::init(&plan.log_level, log_output, environment);
+    daemon::limits::warn_of_few_files();
+    for warning in plan.warnings.iter().map(Diagnostic::headline) {
+        tracing::warn!(event = "config.warning", "{warning}");
+    }
+    plan.folders()
+        .iter()
+        .for_each(|folder| daemon::data::tighten(folder));
+    let products = Products::take(plan, &serve, environment)?;
+    actix_rt::System::new().block_on(run_products(products))
+}
+
+/// What was configured, with its folders and addresses taken.
+struct Products {
+    search: Option<Search>,
+    machines: Option<Machines>,
+    runs: Option<Runs>,
+    agents: Option<Agents>,
+}
+
+impl Products {
+    fn take(plan: Plan, serve: &ServeOptions, environment: &Environment) -> anyhow::Result<Self> {
+        let search = plan
+            .search
+            .map(|plan| Search::take(plan, serve))
+            .transpose();
+        let search = search.context("the search server cannot be started")?;
+        let machines = plan.vm_manager.as_ref();
+        let machines = machines
+            .map(|config| Machines::take(config, serve))
+            .transpose();
+        let machines = machines.context("the VM manager cannot be started")?;
+        let runs = plan
+            .runner
+            .map(|config| Runs::take(config, machines.as_ref(), serve, environment));
+        let runs = runs
+            .transpose()
+            .context("the workflow runner cannot be started")?;
+        let agents = plan.orchestrator;
+        let agents = agents.map(|plan| Agents::take(plan, serve)).transpose();
+        Ok(Self {
+            search,
+            machines,
+            runs,
+            agents: agents.context("the orchestrator cannot be started")?,
+        })
+    }
+
+    async fn start(self, tree: &RootHandle, servers: &mut ProductServers) -> anyhow::Result<()> {
+        let keepers = RunSources {
+            runner: self.runs.as_ref().map(Runs::view),
+            agents: self.agents.as_ref().map(Agents::view),
+        };
+        if let Some(search) = self.search {
+            let feed = keepers.feed(self.runs.as_ref().and_then(Runs::token));
+            search.start(feed.clone(), tree, servers).await?;
+            if let Some(feed) = feed {
+                servers.run_beside(keepers.tell(feed));
+            }
+        }
+        if let Some(machines) = self.machines {
+            machines.start(tree, servers).await?;
+        }
+        if let Some(runs) = self.runs {
+            runs.start(tree, servers).await?;
+        }
+        match self.agents {
+            Some(agents) => agents.start(tree, servers).await?,
+            None => ignore_hangup(
+                "no product here reads its settings again: they take effect with a restart",
+            )?,
+        }
+        Ok(())
+    }
+}
+
+async fn run_products(products: Products) -> anyhow::Result<()> {
+    let signal = edge_web::shutdown_signal()?;
+    let root = Root::start(SupervisorSpec::root("orrery"));
+    let mut servers = ProductServers::new();
+    let started = products.start(&root.handle(), &mut servers).await;
+    if started.is_ok() {
+        tracing::info!(event = "platform.started", "the platform is up");
+        notify::ready();
+        notify::keep_alive(notify::supervisor_answers(&root.handle()));
+        tokio::select! {
+            name = signal => tracing::info!(event = "platform.stopping", signal = name),
+            name = servers.first_end() => tracing::error!(event = "platform.product_ended", product = name),
+        }
+        notify::stopping();
+    }
+    let ended = servers.stop().await;
+    root.handle().stop();
+    let verdict = root.verdict().await;
+    started?;
+    ended?;
+    if verdict != Verdict::Stopped {
+        anyhow::bail!("the actors gave up: {verdict}");
+    }
+    tracing::info!(event = "platform.stopped");
+    Ok(())
+}
