@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::project::Project;
-use crate::{parts, say, shell};
+use crate::{prerequisites, shell, terminal};
 
 /// Where a release goes, and where it will be fetched from.
 #[derive(Debug, Args)]
@@ -23,12 +23,13 @@ pub(crate) struct Options {
     /// Folder for the release; what it holds of other versions stays
     #[arg(long, value_name = "FOLDER", default_value = "target/dist")]
     out: PathBuf,
-    /// Address that the installer fetches from: the folder's on a server, or a repository's `…/releases/download`
+    /// Address that the installer fetches from: the folder's on a server, or a repository's
+    /// `…/releases/download`
     #[arg(long, value_name = "URL")]
     releases: Option<String>,
 }
 
-/// Packages with a program of the same name; `vm-guest` is built apart.
+/// Programs of a release; `vm-guest` is built apart.
 const PROGRAMS: [&str; 9] = [
     "search-server",
     "service-agent",
@@ -51,12 +52,12 @@ const PLACE: &str = "releases=\"${ORRERY_RELEASES:-}\"";
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     let mut arguments = vec!["build", "--release", "--locked"];
     for program in PROGRAMS {
-        arguments.extend(["-p", program]);
+        arguments.extend(["--bin", program]);
     }
     shell::run(&mut shell::cargo(&project.root, &arguments))?;
     let built = project.target()?.join("release");
     let mut programs: Vec<PathBuf> = PROGRAMS.iter().map(|name| built.join(name)).collect();
-    programs.push(parts::vm_guest(project)?);
+    programs.push(prerequisites::vm_guest(project)?);
 
     let metadata = project.metadata()?;
     let of_workspace = metadata.packages.iter().find(|p| p.name == "platform");
@@ -69,7 +70,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     release.write(&programs)?;
     let installer = fs::read_to_string(project.root.join("bins/dist/install.sh"))?;
     release.write_installer(&installer, options.releases.as_deref())?;
-    say::line(&format!(
+    terminal::line(&format!(
         "{} for {} is in {}",
         release.version,
         release.target,
@@ -80,8 +81,8 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
 
 /// The target of programs that are built here.
 fn host() -> Result<String> {
-    let told = shell::quiet(shell::command("rustc", Path::new("/")).arg("-vV"))?.out;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let version = shell::quiet(shell::command("rustc", Path::new("/")).arg("-vV"))?.out;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned)
         .context("rustc -vV does not name its host")
 }
@@ -203,8 +204,8 @@ mod tests {
                 &folder.path().join("bin").join(name).to_string_lossy(),
                 folder.path(),
             );
-            let said = shell::quiet(&mut program).expect("it runs").out;
-            assert_eq!(said.trim(), *name);
+            let printed = shell::quiet(&mut program).expect("it runs").out;
+            assert_eq!(printed.trim(), *name);
         }
     }
 

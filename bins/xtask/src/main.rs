@@ -5,12 +5,12 @@ mod dist;
 mod docs;
 mod fuzz;
 mod install;
-mod parts;
+mod prerequisites;
 mod project;
-mod say;
-mod search_parts;
+mod search_prerequisites;
 mod shell;
 mod soak;
+mod terminal;
 mod test;
 mod tidy;
 mod up;
@@ -46,7 +46,8 @@ enum Task {
     Tidy(tidy::Options),
     /// Run the fuzz targets
     Fuzz(fuzz::Options),
-    /// Kill all products at random under load, and check that nothing is lost, doubled, hanging or leaked
+    /// Kill all products at random under load, and check that nothing is lost, doubled, hanging or
+    /// leaked
     Soak(soak::Options),
     /// Write the generated pages anew and build the API documentation
     Docs(docs::Options),
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
     match Project::find().and_then(|project| arguments.task.run(&project)) {
         Ok(code) => code,
         Err(error) => {
-            say::error(&format!("{error:#}"));
+            terminal::error(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -11,7 +11,8 @@ use cargo_metadata::{Metadata, MetadataCommand};
 pub(crate) struct Project {
     /// The folder of the root Cargo.toml.
     pub(crate) root: PathBuf,
-    /// Outside the checkout: installed tools, browser packages, fuzz corpora, the quick start's data.
+    /// Outside the checkout: installed tools, browser packages, fuzz corpora, the quick start's
+    /// data.
     pub(crate) cache: PathBuf,
 }
 

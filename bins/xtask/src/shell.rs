@@ -8,7 +8,7 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 
-use crate::say;
+use crate::terminal;
 
 /// What a program left behind.
 #[derive(Debug)]
@@ -40,6 +40,22 @@ pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> Command {
     let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = command(&program, folder);
     command.args(arguments);
+    clean(&mut command);
+    command
+}
+
+/// A subcommand of cargo by its own program, called as cargo would.
+pub(crate) fn cargo_tool(tool: &Path, folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = command(&tool.to_string_lossy(), folder);
+    let name = tool.file_name().unwrap_or_default().to_string_lossy();
+    command
+        .arg(name.trim_start_matches("cargo-"))
+        .args(arguments);
+    clean(&mut command);
+    command
+}
+
+fn clean(command: &mut Command) {
     // What cargo tells this process about the xtask package must not reach the builds it starts:
     // build scripts watch some of it and would run again for nothing.
     for (name, _) in std::env::vars_os() {
@@ -50,10 +66,9 @@ pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
-    if say::is_terminal() {
+    if terminal::is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
     }
-    command
 }
 
 /// The command as a person would type it.
@@ -88,7 +103,7 @@ fn quoted(word: &str) -> String {
 /// # Errors
 /// When the program cannot be started; a bad exit is for the caller to judge.
 pub(crate) fn tee(command: &mut Command) -> Result<Finished> {
-    say::line(&format!("$ {}", shown(command)));
+    terminal::line(&format!("$ {}", shown(command)));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = start(command)?;
     let out = child
@@ -117,7 +132,7 @@ pub(crate) fn tee(command: &mut Command) -> Result<Finished> {
 /// # Errors
 /// When the program cannot be started or fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    say::line(&format!("$ {}", shown(command)));
+    terminal::line(&format!("$ {}", shown(command)));
     let status = start(command)?
         .wait()
         .context("the program could not be waited for")?;

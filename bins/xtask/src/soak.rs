@@ -1,4 +1,5 @@
-//! `cargo xtask soak`: kills all products at random under load, and checks that nothing was lost, doubled, left hanging or leaked.
+//! `cargo xtask soak`: kills all products at random under load, and checks that nothing was lost,
+//! doubled, left hanging or leaked.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::project::Project;
-use crate::{parts, shell};
+use crate::{prerequisites, shell, terminal};
 
 /// How hard, and with which programs.
 #[derive(Debug, Args)]
@@ -27,6 +28,9 @@ pub(crate) struct Options {
     /// Keep the folder of the run, with all logs; it is always kept when something was found
     #[arg(long)]
     keep: bool,
+    /// Looks for the fewest kills with which this seed fails: the shortest run to read
+    #[arg(long, requires = "seed")]
+    shrink: bool,
 }
 
 /// The programs that are killed, and the one that does it.
@@ -43,7 +47,7 @@ const PACKAGES: [&str; 5] = [
 /// # Errors
 /// When something is missing or does not build; what the run finds is a failing exit code.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
-    parts::prepare_machines()?;
+    prerequisites::prepare_machines()?;
     let mut build = shell::cargo(&project.root, &["build"]);
     for package in PACKAGES {
         build.args(["--package", package]);
@@ -54,13 +58,37 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     shell::run(&mut build)?;
     let profile = if options.debug { "debug" } else { "release" };
     let programs = project.target()?.join(profile);
-    let agent = parts::vm_guest(project)?;
-    let done = shell::run(&mut soak(project, &programs, &agent, options));
-    Ok(match done {
-        Ok(()) => ExitCode::SUCCESS,
-        // It has said what it found.
-        Err(_) => ExitCode::FAILURE,
-    })
+    let agent = prerequisites::vm_guest(project)?;
+    let fails = |kills| {
+        let options = Options { kills, ..*options };
+        // Its report is above.
+        shell::run(&mut soak(project, &programs, &agent, &options)).is_err()
+    };
+    if !fails(options.kills) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if options.shrink {
+        let fewest = fewest_failing(options.kills, fails);
+        terminal::line(&format!(
+            "soak: the shortest run that failed has {fewest} kills"
+        ));
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// Halves the distance to the longest run that passed, until it is an eighth: a run is not exactly
+/// repeatable, so the last kills are not worth its time.
+fn fewest_failing(kills: u32, mut fails: impl FnMut(u32) -> bool) -> u32 {
+    let (mut passed, mut failed) = (0, kills);
+    while failed - passed > failed / 8 + 1 {
+        let middle = passed.midpoint(failed);
+        if fails(middle) {
+            failed = middle;
+        } else {
+            passed = middle;
+        }
+    }
+    failed
 }
 
 /// As a step of `cargo xtask test`: few kills, with the programs that the tests were built with.
@@ -74,9 +102,10 @@ pub(crate) fn short(project: &Project) -> Result<()> {
         minutes: 10,
         debug: true,
         keep: false,
+        shrink: false,
     };
     let programs = project.target()?.join("debug");
-    let agent = parts::vm_guest(project)?;
+    let agent = prerequisites::vm_guest(project)?;
     shell::run(&mut soak(project, &programs, &agent, &options))
 }
 
@@ -99,4 +128,27 @@ fn soak(
         command.arg("--keep");
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_run_is_shrunk_in_few_tries() {
+        for (from, expected) in [
+            (1, 1..=1),
+            (40, 40..=45),
+            (700, 700..=790),
+            (1000, 1000..=1000),
+        ] {
+            let mut tries = 0;
+            let fewest = fewest_failing(1000, |kills| {
+                tries += 1;
+                kills >= from
+            });
+            assert!(expected.contains(&fewest), "{from}: {fewest}");
+            assert!(tries <= 10, "{from}: {tries} tries");
+        }
+    }
 }

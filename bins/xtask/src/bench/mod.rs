@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use self::machine::Machine;
 use self::record::Record;
 use crate::project::Project;
-use crate::{docs, parts, say, shell};
+use crate::{docs, prerequisites, shell, terminal};
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -35,7 +35,8 @@ enum Which {
     Edge,
     /// Virtual machines: pool, clones, cold starts, files, what is left
     Vm,
-    /// The workflow runner's receiver beside minimal ones, at several numbers of connections, and under too many requests
+    /// The workflow runner's receiver beside minimal ones, at several numbers of connections, and
+    /// under too many requests
     Intake,
     /// The orchestrator: ticks over long queues, start-up, memory, from a webhook to its process
     Orchestrator,
@@ -92,10 +93,10 @@ struct Job {
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     let jobs = jobs(&options.which)?;
     let machine = Machine::this(project);
-    say::heading("the machine");
-    machine.lines().iter().for_each(|line| say::line(line));
+    terminal::heading("the machine");
+    machine.lines().iter().for_each(|line| terminal::line(line));
     for job in &jobs {
-        say::heading(&job.title);
+        terminal::heading(&job.title);
         let record = measure(project, job, &machine)?;
         if options.record {
             record.save(&record::folder(&project.root))?;
@@ -268,16 +269,16 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
     let mut command = shell::cargo(&project.root, &arguments);
     command.env_remove("CARGO_TERM_COLOR");
     if job.bench == "vm" {
-        parts::prepare_machines()?;
+        prerequisites::prepare_machines()?;
         command.env("ORRERY_CACHE", &project.cache);
-        command.env("ORRERY_VM_GUEST", parts::vm_guest(project)?);
+        command.env("ORRERY_VM_GUEST", prerequisites::vm_guest(project)?);
     }
     if job.option == Some("--minilm") {
-        command.env("ORRERY_MINILM", parts::minilm(project)?);
+        command.env("ORRERY_MINILM", prerequisites::minilm(project)?);
     }
     let finished = shell::tee(&mut command)?;
     let load_after = machine::load();
-    say::line(&format!(
+    terminal::line(&format!(
         "load average before: {load_before}; after: {load_after}"
     ));
     if !finished.status.success() {

@@ -1,6 +1,8 @@
 //! `cargo xtask docs`: the pages that are made of something else, and the API documentation.
 
+mod help;
 mod programs;
+mod settings;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +12,7 @@ use clap::Args;
 
 use crate::bench::record;
 use crate::project::Project;
-use crate::{say, shell};
+use crate::{shell, terminal};
 
 /// What to do with the pages.
 #[derive(Debug, Args)]
@@ -20,7 +22,7 @@ pub(crate) struct Options {
     check: bool,
 }
 
-/// Words above the recorded runs, when the page is begun.
+/// Words above the recorded runs, when the page is new.
 const BENCHMARKS_HEAD: &str = "# Benchmarks\n\nEvery figure below was written by `cargo xtask bench … --record`; \
                                the records are in [benchmarks](benchmarks).\n";
 
@@ -89,6 +91,12 @@ fn pages(project: &Project) -> Result<Vec<Page>> {
         path: project.root.join("docs/CLI.md"),
         text: programs::page(project)?,
     });
+    // After the programs have been built.
+    let path = project.root.join("docs/CONFIG.md");
+    let now = std::fs::read_to_string(&path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let text = settings::page(project, &now)?;
+    pages.push(Page { path, text });
     Ok(pages)
 }
 
@@ -121,7 +129,7 @@ impl Page {
 
     fn write(&self) -> Result<()> {
         if self.stale() {
-            say::line(&format!("writing {}", self.path.display()));
+            terminal::line(&format!("writing {}", self.path.display()));
             std::fs::write(&self.path, &self.text)
                 .with_context(|| format!("{} cannot be written", self.path.display()))?;
         }

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every check of the project, one after the other, with a summary.
 
 mod counts;
+mod slowest;
 mod steps;
 mod summary;
 
@@ -12,14 +13,15 @@ use clap::Args;
 
 use self::counts::Counts;
 use self::steps::{STEPS, Setting, Step};
-use self::summary::{Outcome, Row};
+use self::summary::{Row, StepResult};
 use crate::project::Project;
-use crate::say;
+use crate::terminal;
 
 /// Which checks to run, and how.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Run only these steps, in their usual order
+    /// Run only these steps, in their usual order; `hostile` (the attacks against optimised builds)
+    /// is run in no other way
     #[arg(long, value_delimiter = ',', value_name = "STEP[,STEP]")]
     only: Vec<String>,
     /// Leave these steps out
@@ -44,10 +46,11 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     if options.list {
         STEPS
             .iter()
-            .for_each(|step| say::line(&format!("{:9} {}", step.name, step.about)));
+            .for_each(|step| terminal::line(&format!("{:9} {}", step.name, step.about)));
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = choose(&options.only, &options.skip)?;
+    slowest::forget(project)?;
     let setting = Setting {
         project,
         fuzz_seconds: options.fuzz_seconds,
@@ -57,23 +60,24 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
         .into_iter()
         .map(|step| run_step(step, &setting))
         .collect();
-    say::heading("summary");
-    say::line(summary::table(&rows).trim_end());
+    terminal::heading("summary");
+    terminal::line(summary::table(&rows).trim_end());
     let failed: Vec<&str> = rows
         .iter()
         .filter(|row| row.failed())
         .map(|row| row.name)
         .collect();
     if !failed.is_empty() {
-        say::line(&format!(
+        terminal::line(&format!(
             "\nfailed: {}; again: cargo xtask test --only {}",
             failed.join(", "),
             failed.join(",")
         ));
     }
+    slowest::report(project)?;
     let total: Counts = rows.iter().map(|row| row.counts).sum();
     // The last line, plain and alone: machines that run this count by it.
-    say::line(&format!("\n{total}"));
+    terminal::line(&format!("\n{total}"));
     Ok(if failed.is_empty() {
         ExitCode::SUCCESS
     } else {
@@ -82,11 +86,11 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
 }
 
 fn run_step(step: &Step, setting: &Setting<'_>) -> Row {
-    say::heading(&format!("{}: {}", step.name, step.about));
+    terminal::heading(&format!("{}: {}", step.name, step.about));
     let start = Instant::now();
     let (counts, outcome) = match (step.run)(setting) {
         Ok(done) => done,
-        Err(error) => (Counts::default(), Outcome::Failed(format!("{error:#}"))),
+        Err(error) => (Counts::default(), StepResult::Failed(format!("{error:#}"))),
     };
     let row = Row {
         name: step.name,
@@ -94,7 +98,7 @@ fn run_step(step: &Step, setting: &Setting<'_>) -> Row {
         outcome,
         seconds: start.elapsed().as_secs_f64(),
     };
-    say::line(&format!("━━ {}", row.verdict()));
+    terminal::line(&format!("━━ {}", row.verdict()));
     row
 }
 
@@ -108,7 +112,8 @@ fn choose(only: &[String], skip: &[String]) -> Result<Vec<&'static Step>> {
         );
     }
     let names = |list: &[String], step: &Step| list.iter().any(|name| name == step.name);
-    let wanted = |step: &&Step| (only.is_empty() || names(only, step)) && !names(skip, step);
+    let usual = |step: &Step| only.is_empty() && !step.on_request;
+    let wanted = |step: &&Step| (usual(step) || names(only, step)) && !names(skip, step);
     Ok(STEPS.iter().filter(wanted).collect())
 }
 
@@ -134,7 +139,10 @@ mod tests {
             names(&["tidy", "fmt"], &[]).expect("both exist"),
             ["fmt", "tidy"]
         );
-        assert_eq!(names(&[], &[]).expect("all").len(), STEPS.len());
+        let usual = names(&[], &[]).expect("all");
+        assert_eq!(usual.len(), STEPS.len() - 1);
+        assert!(!usual.contains(&"hostile"), "only when it is asked for");
+        assert_eq!(names(&["hostile"], &[]).expect("it exists"), ["hostile"]);
         assert!(!names(&[], &["fuzz"]).expect("it exists").contains(&"fuzz"));
         let error = names(&["fmtt"], &[])
             .expect_err("there is no such step")

@@ -6,10 +6,11 @@ use std::time::SystemTime;
 use anyhow::{Result, bail};
 
 use super::counts::{self, Counts};
-use super::summary::Outcome;
-use crate::parts::{self, PLAYWRIGHT};
+use super::slowest;
+use super::summary::StepResult;
+use crate::prerequisites::{self, PLAYWRIGHT};
 use crate::project::Project;
-use crate::{docs, fuzz, install, say, shell, soak, tidy, up};
+use crate::{docs, fuzz, install, shell, soak, terminal, tidy, up};
 
 /// What the steps are run with.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Setting<'a> {
 }
 
 /// What a step gives: the tests it counted, and its verdict.
-type Done = Result<(Counts, Outcome)>;
+type Done = Result<(Counts, StepResult)>;
 
 /// One step.
 #[derive(Debug)]
@@ -33,64 +34,83 @@ pub(super) struct Step {
     pub(super) about: &'static str,
     /// Runs it.
     pub(super) run: fn(&Setting<'_>) -> Done,
+    /// Whether it takes so long that only `--only` runs it.
+    pub(super) on_request: bool,
 }
 
 /// All steps in their order.
-pub(super) const STEPS: [Step; 11] = [
+pub(super) const STEPS: [Step; 12] = [
     Step {
         name: "fmt",
         about: "the formatting",
         run: fmt,
+        on_request: false,
     },
     Step {
         name: "tidy",
         about: "layers, owners, headers, links, samples",
         run: check_tidy,
+        on_request: false,
     },
     Step {
         name: "deny",
         about: "licences, bans, sources, advisories",
         run: deny,
+        on_request: false,
     },
     Step {
         name: "clippy",
         about: "lints of all targets, warnings denied",
         run: clippy,
+        on_request: false,
     },
     Step {
         name: "test",
         about: "unit and integration tests",
         run: test,
+        on_request: false,
     },
     Step {
         name: "doctest",
         about: "examples in the documentation",
         run: doctest,
+        on_request: false,
     },
     Step {
         name: "docs",
         about: "generated pages, and warnings of rustdoc",
         run: check_docs,
+        on_request: false,
     },
     Step {
         name: "up",
         about: "the quick start, once",
         run: quick_start,
+        on_request: false,
     },
     Step {
         name: "soak",
         about: "kills of all products under load, a few",
         run: short_soak,
+        on_request: false,
     },
     Step {
         name: "fuzz",
         about: "each fuzz target for a short time",
         run: short_fuzz,
+        on_request: false,
     },
     Step {
         name: "browser",
         about: "the page in a real Chromium",
         run: browser,
+        on_request: false,
+    },
+    Step {
+        name: "hostile",
+        about: "hostile guests, agents and pull requests against optimised builds (only with --only)",
+        run: hostile,
+        on_request: true,
     },
 ];
 
@@ -115,17 +135,19 @@ fn check_tidy(setting: &Setting<'_>) -> Done {
 }
 
 fn deny(setting: &Setting<'_>) -> Done {
-    install::cargo_tool(setting.project, "cargo-deny")?;
+    let tool = install::cargo_tool(setting.project, "cargo-deny")?;
     let root = &setting.project.root;
-    // It reads the manifests of the packages of all platforms; a machine that has built nothing yet has none.
+    // It reads the manifests of the packages of all platforms; a machine that has built nothing yet
+    // has none.
     shell::run(&mut shell::cargo(root, &["fetch", "--locked"]))?;
-    shell::run(&mut shell::cargo(
+    shell::run(&mut shell::cargo_tool(
+        &tool,
         root,
-        &["deny", "--offline", "check", "licenses", "bans", "sources"],
+        &["--offline", "check", "licenses", "bans", "sources"],
     ))?;
     // The database of advisories is no package: many machines that build this cannot reach it.
     let mut fetch = shell::command("timeout", root);
-    fetch.args(["30", "cargo", "deny", "fetch", "db"]);
+    fetch.arg("30").arg(&tool).args(["deny", "fetch", "db"]);
     let fetched = shell::quiet(&mut fetch)?;
     if !fetched.status.success() {
         let reason = fetched
@@ -135,12 +157,13 @@ fn deny(setting: &Setting<'_>) -> Done {
             .find(|line| !line.trim().is_empty());
         let reason = reason.unwrap_or("no answer in 30 s").trim();
         let reason = format!("without advisories, their database cannot be fetched: {reason}");
-        say::line(&reason);
-        return Ok((Counts::default(), Outcome::Partly(reason)));
+        terminal::line(&reason);
+        return Ok((Counts::default(), StepResult::Partly(reason)));
     }
-    shell::run(&mut shell::cargo(
+    shell::run(&mut shell::cargo_tool(
+        &tool,
         root,
-        &["deny", "check", "--disable-fetch", "advisories"],
+        &["check", "--disable-fetch", "advisories"],
     ))?;
     passed()
 }
@@ -160,7 +183,8 @@ fn clippy(setting: &Setting<'_>) -> Done {
     passed()
 }
 
-/// The programs are built too, with the same features: integration tests and later steps start them.
+/// The programs are built too, with the same features: integration tests and later steps start
+/// them.
 fn build_programs(setting: &Setting<'_>) -> Result<()> {
     shell::run(&mut shell::cargo(
         &setting.project.root,
@@ -169,13 +193,15 @@ fn build_programs(setting: &Setting<'_>) -> Result<()> {
 }
 
 fn test(setting: &Setting<'_>) -> Done {
-    let parts = parts::prepare(setting.project)?;
+    let environment = prerequisites::prepare(setting.project)?;
     build_programs(setting)?;
     let root = &setting.project.root;
-    if shell::which("cargo-nextest").is_some() {
+    if let Some(nextest) = install::found_or_fetched(setting.project, "cargo-nextest")? {
+        let report = slowest::prepare(setting.project)?;
         let arguments = [
-            "nextest",
             "run",
+            "--tool-config-file",
+            &report,
             "--workspace",
             "--no-fail-fast",
             "--status-level",
@@ -183,9 +209,10 @@ fn test(setting: &Setting<'_>) -> Done {
             "--retries",
             "1",
         ];
-        let mut runner = shell::cargo(root, &arguments);
-        parts.apply(&mut runner);
-        // Both tries of a property test see the same cases, so a second try hides nothing that it has found.
+        let mut runner = shell::cargo_tool(&nextest, root, &arguments);
+        environment.apply(&mut runner);
+        // Both tries of a property test see the same cases, so a second try hides nothing that it
+        // has found.
         runner.env("PROPTEST_RNG_SEED", seed().to_string());
         return counted(&mut runner, counts::of_nextest);
     }
@@ -198,8 +225,62 @@ fn test(setting: &Setting<'_>) -> Done {
         "--no-fail-fast",
     ];
     let mut runner = shell::cargo(root, &arguments);
-    parts.apply(&mut runner);
+    environment.apply(&mut runner);
     counted(&mut runner, counts::of_cargo_test)
+}
+
+/// The packages that meet hostile guests, agents and pull requests. Others need not be built once
+/// more.
+const ATTACKED: [&str; 22] = [
+    "config-core",
+    "redaction-core",
+    "search-core",
+    "orchestrator-core",
+    "vm-core",
+    "git-engine",
+    "orchestrator-engine",
+    "vm-engine",
+    "search-actors",
+    "runner-actors",
+    "vm-actors",
+    "edge-web",
+    "search-web",
+    "runner-web",
+    "orchestrator-web",
+    "daemon",
+    "search-server",
+    "service-agent",
+    "workflow-runner",
+    "vm-manager",
+    "orchestrator",
+    "platform",
+];
+
+/// Their tests, by the ids of the attacks.
+const ATTACKS: &str = "test(/(^|::)t(1|2|3|4|5|6|9|11)_/)";
+
+fn hostile(setting: &Setting<'_>) -> Done {
+    let root = &setting.project.root;
+    if shell::which("cargo-nextest").is_none() {
+        bail!(
+            "it needs cargo-nextest: only that builds tests with a profile and chooses them by their ids"
+        );
+    }
+    let parts = prerequisites::prepare(setting.project)?;
+    let arguments = [
+        "nextest",
+        "run",
+        "--release",
+        "--no-fail-fast",
+        "--retries",
+        "1",
+        "-E",
+        ATTACKS,
+    ];
+    let mut runner = shell::cargo(root, &arguments);
+    runner.args(ATTACKED.iter().flat_map(|package| ["-p", *package]));
+    parts.apply(&mut runner);
+    counted(&mut runner, counts::of_nextest)
 }
 
 /// Another one in every run; it is shown with the command.
@@ -284,8 +365,9 @@ fn web_changed(project: &Project) -> Result<bool> {
     Ok(!status.status.success() || !status.out.trim().is_empty())
 }
 
-/// Tests start real processes, machines and browsers, and wait for them; on a machine that is held up one or two may miss
-/// a deadline. They are tried once more and told of; more of them are a fault.
+/// Tests start real processes, machines and browsers, and wait for them; on a machine that is held
+/// up one or two may miss a deadline. They are tried once more and counted; more of them are a
+/// fault.
 const MAX_FLAKY: u64 = 3;
 
 /// Runs a test runner: its exit code decides, its closing line is counted.
@@ -294,21 +376,25 @@ fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Done {
     let counts = read(&finished.text());
     let outcome = match (finished.status.success(), counts) {
         (true, Some(counts)) if counts.flaky > MAX_FLAKY => {
-            Outcome::Failed(format!("more than {MAX_FLAKY} tests needed a second try"))
+            StepResult::Failed(format!("more than {MAX_FLAKY} tests needed a second try"))
         }
-        (true, Some(_)) => Outcome::Passed,
-        (true, None) => Outcome::Failed("it ended well, but without its closing line".to_owned()),
-        (false, _) => Outcome::Failed(format!("`{}`: {}", shell::shown(command), finished.status)),
+        (true, Some(_)) => StepResult::Passed,
+        (true, None) => {
+            StepResult::Failed("it ended well, but without its closing line".to_owned())
+        }
+        (false, _) => {
+            StepResult::Failed(format!("`{}`: {}", shell::shown(command), finished.status))
+        }
     };
     Ok((counts.unwrap_or_default(), outcome))
 }
 
 fn passed() -> Done {
-    Ok((Counts::default(), Outcome::Passed))
+    Ok((Counts::default(), StepResult::Passed))
 }
 
 fn skipped(reason: &str) -> Done {
-    Ok((Counts::default(), Outcome::Skipped(reason.to_owned())))
+    Ok((Counts::default(), StepResult::Skipped(reason.to_owned())))
 }
 
 #[cfg(test)]
@@ -317,7 +403,7 @@ mod tests {
 
     use super::*;
 
-    fn outcome_of(script: &str) -> (Counts, Outcome) {
+    fn outcome_of(script: &str) -> (Counts, StepResult) {
         let mut sh = shell::command("sh", Path::new("/"));
         counted(sh.args(["-c", script]), counts::of_node).expect("sh starts")
     }
@@ -332,15 +418,15 @@ mod tests {
                     passed: 2,
                     ..Counts::default()
                 },
-                Outcome::Passed
+                StepResult::Passed
             )
         );
         assert!(
-            matches!(outcome_of("true").1, Outcome::Failed(_)),
+            matches!(outcome_of("true").1, StepResult::Failed(_)),
             "no closing line"
         );
         let (counts, outcome) = outcome_of(&format!("{both}; exit 1"));
-        assert!(matches!(outcome, Outcome::Failed(_)), "a bad exit");
+        assert!(matches!(outcome, StepResult::Failed(_)), "a bad exit");
         assert_eq!(counts.passed, 2);
     }
 }

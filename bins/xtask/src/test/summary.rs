@@ -6,7 +6,7 @@ use super::counts::Counts;
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum StepResult {
     /// As it should.
     Passed,
     /// As it should, but for a part that could not be done here, and why.
@@ -25,7 +25,7 @@ pub(super) struct Row {
     /// Its tests, where it has any.
     pub(super) counts: Counts,
     /// How it ended.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: StepResult,
     /// How long it took.
     pub(super) seconds: f64,
 }
@@ -33,16 +33,16 @@ pub(super) struct Row {
 impl Row {
     /// Whether the whole run fails because of it.
     pub(super) fn failed(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed(_))
+        matches!(self.outcome, StepResult::Failed(_))
     }
 
     /// One line: step, verdict, time, tests, reason.
     pub(super) fn verdict(&self) -> String {
         let (word, reason) = match &self.outcome {
-            Outcome::Passed => ("ok", ""),
-            Outcome::Failed(reason) => ("FAILED", reason.lines().next().unwrap_or_default()),
-            Outcome::Partly(reason) => ("ok", reason.as_str()),
-            Outcome::Skipped(reason) => ("skipped", reason.as_str()),
+            StepResult::Passed => ("ok", ""),
+            StepResult::Failed(reason) => ("FAILED", reason.lines().next().unwrap_or_default()),
+            StepResult::Partly(reason) => ("ok", reason.as_str()),
+            StepResult::Skipped(reason) => ("skipped", reason.as_str()),
         };
         let tests = if self.counts == Counts::default() {
             String::new()
@@ -84,10 +84,14 @@ mod tests {
             seconds: 1.25,
         };
         let rows = [
-            row("fmt", Outcome::Passed, 0),
-            row("deny", Outcome::Partly("but for one".to_owned()), 0),
-            row("test", Outcome::Failed("2 tests\nand more".to_owned()), 40),
-            row("fuzz", Outcome::Skipped("no targets".to_owned()), 0),
+            row("fmt", StepResult::Passed, 0),
+            row("deny", StepResult::Partly("but for one".to_owned()), 0),
+            row(
+                "test",
+                StepResult::Failed("2 tests\nand more".to_owned()),
+                40,
+            ),
+            row("fuzz", StepResult::Skipped("no targets".to_owned()), 0),
         ];
         let expected = "fmt       ok           1.2 s\n\
                         deny      ok           1.2 s                           but for one\n\

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use clap::CommandFactory;
-
 use super::finding::Finding;
 use super::markdown;
 use super::packages::Package;
@@ -52,17 +50,13 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// This program's tasks, and the names that the workspace's packages define.
-    pub(super) fn new(packages: &[Package]) -> Self {
-        let tasks = crate::Arguments::command();
+    /// This program's tasks, read from its `main.rs`, and the names that the packages define.
+    pub(super) fn new(packages: &[Package], main: &str) -> Self {
         let flat = |names: fn(&Package) -> &Vec<String>| {
             packages.iter().flat_map(names).cloned().collect()
         };
         Self {
-            tasks: tasks
-                .get_subcommands()
-                .map(|task| task.get_name().to_owned())
-                .collect(),
+            tasks: tasks(main).collect(),
             programs: flat(|package| &package.bins),
             packages: packages
                 .iter()
@@ -71,6 +65,16 @@ impl Known {
             benches: flat(|package| &package.benches),
         }
     }
+}
+
+/// The variants of `enum Task`, as they are typed.
+fn tasks(main: &str) -> impl Iterator<Item = String> {
+    let inside = main.lines().skip_while(|line| *line != "enum Task {");
+    let variants = inside
+        .skip(1)
+        .take_while(|line| *line != "}")
+        .map(str::trim);
+    variants.filter_map(|line| Some(line.strip_suffix("),")?.split_once('(')?.0.to_lowercase()))
 }
 
 /// Checks the commands in ```sh and ```console blocks, and every `cargo xtask` anywhere.
@@ -214,10 +218,11 @@ mod tests {
     use super::super::packages::Package;
     use super::*;
 
-    fn said(text: &str) -> Vec<String> {
+    fn found(text: &str) -> Vec<String> {
         let mut store = Package::example("actors/store", &[]);
         store.benches = vec!["appends".to_owned()];
-        let known = Known::new(&[Package::example("bins/search-server", &[]), store]);
+        let main = "enum Other {\n    Tests(A),\n}\nenum Task {\n    /// Doc (x),\n    Up(up::Options),\n    Test(test::Options),\n}\n";
+        let known = Known::new(&[Package::example("bins/search-server", &[]), store], main);
         check("README.md", text, &known)
             .into_iter()
             .map(|finding| finding.text)
@@ -229,7 +234,7 @@ mod tests {
         let text = "Run `cargo xtask up`.\n```sh\n# a remark\ncargo xtask test --only fmt\nLOG_LEVEL=debug search-server --check\n\
                     cargo bench -p store --bench appends\ncurl -s 'localhost/x|y' | jq . && ls\ntarget/release/search-server\n```\n\
                     ```console\n$ cargo run -p search-server\nwhatever it prints\n```\n```text\nnonsense\n```\n";
-        assert_eq!(said(text), [""; 0]);
+        assert_eq!(found(text), [""; 0]);
     }
 
     #[test]
@@ -251,15 +256,19 @@ mod tests {
                 "there is no program `nothing` here",
             ),
         ] {
-            assert_eq!(said(&format!("```sh\n{line}\n```\n")), [expected], "{line}");
             assert_eq!(
-                said(&format!("```console\n$ {line}\n```\n")),
+                found(&format!("```sh\n{line}\n```\n")),
+                [expected],
+                "{line}"
+            );
+            assert_eq!(
+                found(&format!("```console\n$ {line}\n```\n")),
                 [expected],
                 "{line}"
             );
         }
         assert_eq!(
-            said("Say `cargo xtask start` to start."),
+            found("Say `cargo xtask start` to start."),
             ["there is no task `cargo xtask start`"]
         );
     }

@@ -82,12 +82,12 @@ mod tests {
             ["no source writes the event `actor.started`"]
         );
         let dotless = event.replace('.', "_").replace("tracing::info", "info");
-        let said = texts(check(
+        let found = texts(check(
             [("a.rs", dotless.as_str())].into_iter(),
             "| `actor_started` | info |",
         ));
         assert_eq!(
-            said,
+            found,
             ["the event `actor_started`: join subject and verb by a dot"]
         );
     }

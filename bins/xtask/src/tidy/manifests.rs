@@ -1,4 +1,5 @@
-//! Manifests: one version of each library for the whole workspace, the same lints and fields everywhere.
+//! Manifests: one version of each library for the whole workspace, the same lints and fields
+//! everywhere.
 
 use std::collections::BTreeSet;
 

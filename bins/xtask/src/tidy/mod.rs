@@ -13,14 +13,20 @@ mod layout;
 mod links;
 mod manifests;
 mod markdown;
+mod module_source;
+mod modules;
+mod names;
 mod owners;
 mod packages;
+mod problems;
 mod purity;
 mod rust_text;
 mod samples;
 mod secrets;
 mod sources;
+mod syntax;
 mod tree;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -30,9 +36,10 @@ use clap::Args;
 use self::commands::Known;
 use self::finding::{Finding, Weight};
 use self::packages::Package;
+use self::syntax::Syntax;
 use self::tree::Tree;
 use crate::project::Project;
-use crate::say;
+use crate::terminal;
 
 /// What to check.
 #[derive(Debug, Args)]
@@ -40,6 +47,12 @@ pub(crate) struct Options {
     /// Print errors only, no warnings
     #[arg(long)]
     quiet: bool,
+    /// Print which module of a crate uses which, and stop
+    #[arg(long, value_name = "CRATE")]
+    graph: Option<String>,
+    /// Put documents and comments that are too wide on lines of 100 columns, and stop
+    #[arg(long)]
+    wrap: bool,
 }
 
 /// Runs the command.
@@ -47,6 +60,16 @@ pub(crate) struct Options {
 /// # Errors
 /// When the checkout cannot be read; broken rules are a failing exit code.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    if let Some(name) = &options.graph {
+        let tree = Tree::read(&project.root)?;
+        let lines = modules::show(name, &packages::read(project)?, &Syntax::read(&tree))?;
+        lines.iter().for_each(|line| terminal::line(line));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if options.wrap {
+        wrap::write(project, &Tree::read(&project.root)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let findings = check(project)?;
     let errors = report(&findings, !options.quiet);
     Ok(if errors == 0 {
@@ -62,12 +85,12 @@ pub(crate) fn report(findings: &[Finding], warnings: bool) -> usize {
     findings
         .iter()
         .filter(shown)
-        .for_each(|finding| say::line(&finding.to_string()));
+        .for_each(|finding| terminal::line(&finding.to_string()));
     let errors = findings
         .iter()
         .filter(|finding| finding.weight == Weight::Error)
         .count();
-    say::line(&format!(
+    terminal::line(&format!(
         "tidy: {errors} errors, {} warnings",
         findings.len() - errors
     ));
@@ -86,8 +109,21 @@ pub(crate) fn check(project: &Project) -> Result<Vec<Finding>> {
     findings.extend(owners::check(&packages));
     findings.extend(check_manifests(&tree, &packages)?);
     findings.extend(check_sources(&tree, &packages));
+    let syntax = Syntax::read(&tree);
+    findings.extend(modules::check(&packages, &syntax));
+    let names = syntax
+        .files()
+        .map(|(path, file)| (path, file.names.as_slice()));
+    findings.extend(names::check(
+        names,
+        tree.text(names::PAGE).unwrap_or_default(),
+    ));
     findings.extend(check_documents(&tree, &packages));
     findings.extend(samples::check(tree.paths()));
+    findings.extend(
+        tree.texts()
+            .filter_map(|(path, text)| wrap::check(path, text)),
+    );
     findings.extend(
         tree.texts()
             .flat_map(|(path, text)| secrets::check(path, text)),
@@ -130,7 +166,10 @@ fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
 }
 
 fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
-    let known = Known::new(packages);
+    let known = Known::new(
+        packages,
+        tree.text("bins/xtask/src/main.rs").unwrap_or_default(),
+    );
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| path.ends_with(".md")) {
         findings.extend(commands::check(path, text, &known));
@@ -138,13 +177,13 @@ fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     }
     let architecture = tree.text(documents::ARCHITECTURE).unwrap_or_default();
     findings.extend(documents::check_named(packages, architecture));
-    let programs = tree
-        .texts()
-        .filter(|(path, _)| path.ends_with(".rs") && !path.starts_with("bins/xtask/"));
-    findings.extend(events::check(
-        programs,
-        tree.text(events::PAGE).unwrap_or_default(),
-    ));
+    let programs = || {
+        tree.texts()
+            .filter(|(path, _)| path.ends_with(".rs") && !path.starts_with("bins/xtask/"))
+    };
+    let page = |path| tree.text(path).unwrap_or_default();
+    findings.extend(events::check(programs(), page(events::PAGE)));
+    findings.extend(problems::check(programs(), page(problems::PAGE)));
     findings
 }
 

@@ -36,13 +36,13 @@ const OWNED: [Owned; 9] = [
     },
     Owned {
         library: "awc",
-        packages: &["outbound", "service-agent", "service-cli", "orchctl"],
+        packages: &["http-clients", "service-agent", "orchctl"],
         layers: &[],
         reason: "timeouts, limits and retries live in one place",
     },
     Owned {
         library: "ring",
-        packages: &["forge-core", "vm-core", "outbound"],
+        packages: &["forge-core", "vm-core", "http-clients"],
         layers: &[],
         reason: "signatures are made and checked in one place",
     },
@@ -171,7 +171,7 @@ mod tests {
             );
             for owner in owned.packages {
                 let folder = if owner.ends_with("-core")
-                    || ["store", "outbound", "search-engine"].contains(owner)
+                    || ["store", "http-clients", "search-engine"].contains(owner)
                 {
                     format!("actors/{owner}")
                 } else {

@@ -27,6 +27,8 @@ pub(super) struct Package {
     pub(super) bins: Vec<String>,
     /// The names of its benchmarks.
     pub(super) benches: Vec<String>,
+    /// The root files of its library and programs, from the checkout's root.
+    pub(super) roots: Vec<String>,
 }
 
 /// The packages that `cargo metadata` lists.
@@ -64,7 +66,15 @@ fn of(project: &Project, package: &cargo_metadata::Package) -> Result<Package> {
             .map(|target| target.name.clone())
             .collect()
     };
+    let built = |target: &&cargo_metadata::Target| {
+        target.is_lib() || target.is_bin() || target.is_proc_macro()
+    };
+    let roots = package.targets.iter().filter(built).filter_map(|target| {
+        let path = target.src_path.strip_prefix(&project.root).ok()?;
+        Some(path.as_str().replace('\\', "/"))
+    });
     Ok(Package {
+        roots: roots.collect(),
         name: package.name.to_string(),
         folder: folder.to_string_lossy().replace('\\', "/"),
         dependencies: dependencies.collect(),
@@ -91,6 +101,7 @@ impl Package {
                 Vec::new()
             },
             benches: Vec::new(),
+            roots: Vec::new(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Rust source as text: enough lexing to tell code from comments, literals and tests.
 
+use std::collections::BTreeSet;
+
 /// The source with comments, literals' contents and `#[cfg(test)]` modules blanked out; every
 /// line keeps its number.
 pub(super) fn code_only(source: &str) -> String {
@@ -14,29 +16,68 @@ pub(super) fn is_test_file(path: &str) -> bool {
         || path.contains("/benches/")
 }
 
+/// The lines, from 0, that hold nothing but a `//` comment.
+pub(super) fn line_comments(source: &str) -> BTreeSet<usize> {
+    let mut lines = BTreeSet::new();
+    let (mut line, mut counted) = (0, 0);
+    for (start, _) in not_code(source)
+        .into_iter()
+        .filter(|(start, _)| source[*start..].starts_with("//"))
+    {
+        line += source[counted..start].matches('\n').count();
+        counted = start;
+        let before = source[..start].rsplit('\n').next().unwrap_or_default();
+        if before.trim().is_empty() {
+            lines.insert(line);
+        }
+    }
+    lines
+}
+
+/// The lines that hold more than a `//` comment.
+#[cfg(test)]
+pub(super) fn without_comment_lines(source: &str) -> Vec<&str> {
+    let comments = line_comments(source);
+    let lines = source.lines().enumerate();
+    lines
+        .filter(|(at, _)| !comments.contains(at))
+        .map(|(_, line)| line)
+        .collect()
+}
+
 fn without_comments_and_literals(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some(first) = rest.chars().next() {
-        let length = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            block_comment(rest)
-        } else if let Some(length) = raw_string(rest, code.chars().next_back()) {
-            length
-        } else if first == '"' {
-            quoted(rest, '"')
-        } else if let Some(length) = character(rest) {
-            length
-        } else {
-            code.push(first);
-            rest = &rest[first.len_utf8()..];
-            continue;
-        };
-        blank(&mut code, &rest[..length]);
-        rest = &rest[length..];
+    let mut at = 0;
+    for (start, end) in not_code(source) {
+        code.push_str(&source[at..start]);
+        blank(&mut code, &source[start..end]);
+        at = end;
     }
+    code.push_str(&source[at..]);
     code
+}
+
+/// Where comments and literals begin and end.
+fn not_code(source: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(first) = source[at..].chars().next() {
+        let rest = &source[at..];
+        let length = if rest.starts_with("//") {
+            Some(rest.find('\n').unwrap_or(rest.len()))
+        } else if rest.starts_with("/*") {
+            Some(block_comment(rest))
+        } else if let Some(length) = raw_string(rest, source[..at].chars().next_back()) {
+            Some(length)
+        } else if first == '"' {
+            Some(quoted(rest, '"'))
+        } else {
+            character(rest)
+        };
+        found.extend(length.map(|length| (at, at + length)));
+        at += length.unwrap_or(first.len_utf8());
+    }
+    found
 }
 
 /// Spaces in place of `text`, its line ends kept.
@@ -149,6 +190,16 @@ fn item_length(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comments_that_stand_alone_are_told_from_others() {
+        let source =
+            "//! a\n\nf(); // b\n    // c\nlet x = \"\n// d\n\";\n/* \n// e\n*/\n/// f\n//// g\n";
+        assert_eq!(
+            line_comments(source).into_iter().collect::<Vec<_>>(),
+            [0, 3, 10, 11]
+        );
+    }
 
     #[test]
     fn only_code_is_left() {

@@ -60,10 +60,10 @@ mod tests {
             check("a.rs", &long(MOST_LINES)),
             [Finding::warning("a.rs", "500 lines: one concept still?")]
         );
-        let said = "501 lines, 500 at most: split it by concept";
+        let expected = "501 lines, 500 at most: split it by concept";
         assert_eq!(
             check("a.rs", &long(MOST_LINES + 1)),
-            [Finding::error("a.rs", said)]
+            [Finding::error("a.rs", expected)]
         );
     }
 }

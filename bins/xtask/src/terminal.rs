@@ -7,7 +7,7 @@
     reason = "this module is the terminal"
 )]
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Prints one line.
 pub(crate) fn line(text: &str) {
@@ -22,24 +22,6 @@ pub(crate) fn error(text: &str) {
 /// Prints a heading that can be found again in a long log.
 pub(crate) fn heading(text: &str) {
     println!("\n━━ {text}");
-}
-
-/// Shows `text` in place of the former progress text on a terminal; a line of its own elsewhere.
-pub(crate) fn progress(text: &str) {
-    if std::io::stdout().is_terminal() {
-        print!("\r\x1b[2K{text}");
-        // A terminal that cannot be flushed shows the text a little later: nothing to do about it.
-        let _ = std::io::stdout().flush();
-    } else {
-        println!("{text}");
-    }
-}
-
-/// Ends a progress text, so that the next line starts on a line of its own.
-pub(crate) fn progress_done() {
-    if std::io::stdout().is_terminal() {
-        println!();
-    }
 }
 
 /// Whether colour may be asked of the programs whose output is passed on.

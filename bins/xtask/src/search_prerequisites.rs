@@ -1,11 +1,12 @@
-//! The real parts that the search server's tests talk to: MCP servers of npm, and a Python with packages of PyPI.
+//! What the search server's tests need of the machine: MCP servers of npm, and a Python with
+//! packages of PyPI.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
 use crate::project::Project;
-use crate::{install, say, shell};
+use crate::{install, shell, terminal};
 
 /// The reference servers of the Model Context Protocol; they are released together.
 const MCP_SERVERS: [&str; 3] = [
@@ -14,7 +15,8 @@ const MCP_SERVERS: [&str; 3] = [
     "@modelcontextprotocol/server-memory@2026.8.31",
 ];
 
-/// The official SDK, a server made with it, and a language-model server with what writes a model for it.
+/// The official SDK, a server made with it, and a language-model server with what writes a model
+/// for it.
 const PYTHON_PACKAGES: [&str; 4] = [
     "mcp==2.3.0",
     "mcp-server-git==2026.10.19",
@@ -28,7 +30,7 @@ const PROGRAMS: [(&[&str], &str); 1] = [(&["task"], "taskwarrior")];
 /// A page of Python's documentation, made by Sphinx.
 const PYTHON_DOCS: (&str, &str) = ("/usr/share/doc/python3-doc/html/objects.inv", "python3-doc");
 
-/// Makes sure that all parts are there; gives the variables by which tests find them.
+/// Makes sure that everything is there; gives the variables by which tests find them.
 ///
 /// # Errors
 /// Which one is missing and how it is installed, when that cannot be done here.
@@ -58,7 +60,7 @@ fn python(project: &Project) -> Result<PathBuf> {
     }
     let system = install::program(&["python3"], "python3")?;
     std::fs::create_dir_all(&folder)?;
-    say::line("Python packages for tests are missing: installing them from PyPI");
+    terminal::line("Python packages for tests are missing: installing them from PyPI");
     let mut make = shell::command(&system.to_string_lossy(), &folder);
     shell::run(make.args(["-m", "venv", "--clear", "."])).context("install python3-venv")?;
     let mut install = shell::command(&python.to_string_lossy(), &folder);

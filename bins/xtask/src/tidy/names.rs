@@ -1,0 +1,443 @@
+//! Names that the code defines, and the words that docs/GLOSSARY.md has retired from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::visit::{self, Visit};
+
+use super::finding::Finding;
+use super::markdown;
+
+/// The page of terms and retired words.
+pub(super) const PAGE: &str = "docs/GLOSSARY.md";
+
+/// The heading above the retired words.
+const RETIRED: &str = "Retired words";
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A struct, enum, union, trait or type alias.
+    Type,
+    /// A constant or static.
+    Constant,
+    /// A function, module, field, variant or macro.
+    Other,
+}
+
+/// A name that a file defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Definition {
+    /// The name.
+    pub(super) name: String,
+    /// What it stands for.
+    pub(super) kind: Kind,
+    /// The line.
+    pub(super) line: usize,
+}
+
+/// The names that a file defines; names of tests are sentences and left out, and so are those that
+/// a trait of somebody else prescribes.
+pub(super) fn defined(file: &syn::File) -> Vec<Definition> {
+    let mut names = Names::default();
+    names.visit_file(file);
+    names.0
+}
+
+#[derive(Default)]
+struct Names(Vec<Definition>);
+
+impl Names {
+    fn add(&mut self, name: &syn::Ident, kind: Kind) {
+        self.0.push(Definition {
+            line: name.span().start().line,
+            name: name.to_string(),
+            kind,
+        });
+    }
+
+    fn function(&mut self, attributes: &[syn::Attribute], name: &syn::Ident) {
+        let is_test = |attribute: &syn::Attribute| {
+            attribute
+                .path()
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "test")
+        };
+        if !attributes.iter().any(is_test) {
+            self.add(name, Kind::Other);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        use syn::Item;
+        match item {
+            Item::Struct(item) => self.add(&item.ident, Kind::Type),
+            Item::Enum(item) => self.add(&item.ident, Kind::Type),
+            Item::Union(item) => self.add(&item.ident, Kind::Type),
+            Item::Trait(item) => self.add(&item.ident, Kind::Type),
+            Item::Type(item) => self.add(&item.ident, Kind::Type),
+            Item::Const(item) => self.add(&item.ident, Kind::Constant),
+            Item::Static(item) => self.add(&item.ident, Kind::Constant),
+            Item::Fn(item) => self.function(&item.attrs, &item.sig.ident),
+            Item::Mod(item) => self.add(&item.ident, Kind::Other),
+            Item::Macro(item) => {
+                if let Some(name) = &item.ident {
+                    self.add(name, Kind::Other);
+                }
+            }
+            // Nothing of ours is named by these.
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        // What a trait prescribes is named where the trait is.
+        if item.trait_.is_none() {
+            for inner in &item.items {
+                match inner {
+                    syn::ImplItem::Fn(inner) => self.function(&inner.attrs, &inner.sig.ident),
+                    syn::ImplItem::Const(inner) => self.add(&inner.ident, Kind::Constant),
+                    _ => {}
+                }
+            }
+        }
+        visit::visit_item_impl(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        self.function(&item.attrs, &item.sig.ident);
+        visit::visit_trait_item_fn(self, item);
+    }
+
+    fn visit_variant(&mut self, variant: &'ast syn::Variant) {
+        self.add(&variant.ident, Kind::Other);
+        visit::visit_variant(self, variant);
+    }
+
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        if let Some(name) = &field.ident {
+            self.add(name, Kind::Other);
+        }
+        visit::visit_field(self, field);
+    }
+}
+
+/// Where a retired word must not stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// As a word of any name.
+    Word,
+    /// As a word of a constant's name.
+    Constant,
+    /// As the whole name of a type.
+    Type,
+}
+
+/// One row of the list.
+#[derive(Debug)]
+struct Retired<'a> {
+    /// As the page writes it.
+    text: &'a str,
+    /// Its words in lower case; most have one.
+    words: Vec<String>,
+    scope: Scope,
+    instead: &'a str,
+}
+
+/// Checks all names against the page's list, and the types in the page's tables against the code.
+pub(super) fn check<'a>(
+    files: impl Iterator<Item = (&'a str, &'a [Definition])>,
+    page: &str,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let retired = match retired(page) {
+        Ok(retired) => retired,
+        Err(finding) => return vec![finding],
+    };
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut types: BTreeSet<&str> = BTreeSet::new();
+    for (path, definitions) in files {
+        for definition in definitions {
+            if definition.kind == Kind::Type {
+                types.insert(&definition.name);
+            }
+            let words = words(&definition.name);
+            let Some(word) = retired.iter().find(|word| word.is_in(definition, &words)) else {
+                continue;
+            };
+            *counts.entry(word.text).or_default() += 1;
+            let text = format!(
+                "`{}`: `{}` is retired: {}",
+                definition.name, word.text, word.instead
+            );
+            findings.push(Finding::error(format!("{path}:{}", definition.line), text));
+        }
+    }
+    if !counts.is_empty() {
+        let total: usize = counts.values().sum();
+        let list: Vec<String> = counts
+            .iter()
+            .map(|(word, count)| format!("{word} {count}"))
+            .collect();
+        let text = format!("{total} names hold a retired word: {}", list.join(", "));
+        findings.push(Finding::warning(PAGE, text));
+    }
+    for (line, name) in terms(page).filter(|(_, name)| !types.contains(name)) {
+        let text = format!("no type is called `{name}`");
+        findings.push(Finding::error(format!("{PAGE}:{line}"), text));
+    }
+    findings
+}
+
+impl Retired<'_> {
+    fn is_in(&self, definition: &Definition, words: &[String]) -> bool {
+        match self.scope {
+            Scope::Type => definition.kind == Kind::Type && definition.name == self.text,
+            Scope::Constant => definition.kind == Kind::Constant && self.is_among(words),
+            Scope::Word => self.is_among(words),
+        }
+    }
+
+    fn is_among(&self, words: &[String]) -> bool {
+        let same = |(word, retired): (&String, &String)| {
+            word == retired || word.strip_suffix('s').is_some_and(|one| one == retired)
+        };
+        words
+            .windows(self.words.len())
+            .any(|window| window.iter().zip(&self.words).all(same))
+    }
+}
+
+/// The words of `CamelCase`, `snake_case` and `SCREAMING_CASE`, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for part in name.trim_start_matches("r#").split(['_', ' ', '-']) {
+        let characters: Vec<char> = part.chars().collect();
+        let mut word = String::new();
+        for (at, c) in characters.iter().enumerate() {
+            let lower_before = at > 0 && !characters[at - 1].is_uppercase();
+            let lower_after = characters
+                .get(at + 1)
+                .is_some_and(|next| next.is_lowercase());
+            if c.is_uppercase() && at > 0 && (lower_before || lower_after) {
+                words.push(std::mem::take(&mut word));
+            }
+            word.extend(c.to_lowercase());
+        }
+        words.push(word);
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The rows below the heading of retired words.
+fn retired(page: &str) -> Result<Vec<Retired<'_>>, Finding> {
+    let mut retired = Vec::new();
+    for (number, cells) in rows(page, |heading| heading == RETIRED) {
+        let broken = |text: &str| Err(Finding::error(format!("{PAGE}:{number}"), text));
+        let [words_cell, scope, instead] = cells.as_slice() else {
+            return broken("three cells: the word, where it must not stand, what to write instead");
+        };
+        let scope = match *scope {
+            "any name" => Scope::Word,
+            "constants" => Scope::Constant,
+            "types" => Scope::Type,
+            _ => return broken("the second cell is one of: any name, constants, types"),
+        };
+        for text in words_cell.split('`').skip(1).step_by(2) {
+            let words = words(text);
+            retired.push(Retired {
+                text,
+                words,
+                scope,
+                instead,
+            });
+        }
+    }
+    if retired.is_empty() {
+        return Err(Finding::error(
+            PAGE,
+            format!("no words below `## {RETIRED}`"),
+        ));
+    }
+    Ok(retired)
+}
+
+/// The types that the tables of terms name in their last cell, with their lines.
+fn terms(page: &str) -> impl Iterator<Item = (usize, &str)> {
+    rows(page, |heading| heading != RETIRED)
+        .into_iter()
+        .flat_map(|(number, cells)| {
+            let last = cells.last().copied().unwrap_or_default();
+            last.split('`')
+                .skip(1)
+                .step_by(2)
+                .map(move |name| (number, name))
+                .collect::<Vec<_>>()
+        })
+}
+
+/// The cells of table rows below the second-level headings that are asked for, without heads.
+fn rows(page: &str, wanted: impl Fn(&str) -> bool) -> Vec<(usize, Vec<&str>)> {
+    let (_, prose) = markdown::split(page);
+    let mut rows = Vec::new();
+    let mut inside = false;
+    for (at, (number, line)) in prose.iter().enumerate() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            inside = wanted(heading.trim());
+        }
+        let is_rule = |line: &str| line.starts_with("|-") || line.starts_with("| -");
+        let is_head = prose.get(at + 1).is_some_and(|(_, next)| is_rule(next));
+        let row = line
+            .strip_prefix('|')
+            .and_then(|line| line.trim_end().strip_suffix('|'));
+        if let Some(row) = row.filter(|_| inside && !is_head && !is_rule(line)) {
+            rows.push((*number, row.split('|').map(str::trim).collect()));
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "# Terms\n\n## Store\n\n| Term | Means | Type |\n|---|---|---|\n| batch | x | `Batch` |\n\n\
+                        ## Retired words\n\n| Word | Where | Instead |\n|---|---|---|\n";
+
+    fn found(rows: &str, source: &str) -> Vec<String> {
+        let source = format!("struct Batch;\n{source}");
+        let names = defined(&syn::parse_file(&source).expect("it is Rust"));
+        let page = format!("{HEAD}{rows}");
+        let findings = check([("a.rs", names.as_slice())].into_iter(), &page);
+        let errors = findings.into_iter().filter(|finding| finding.place != PAGE);
+        errors
+            .map(|finding| format!("{} {}", finding.place, finding.text))
+            .collect()
+    }
+
+    #[test]
+    fn words_are_cut_as_people_read_them() {
+        for (name, expected) in [
+            ("RunDesk", "run desk"),
+            ("run_desk", "run desk"),
+            ("RUN_DESK_2", "run desk 2"),
+            ("HTTPDesk", "http desk"),
+            ("VmId", "vm id"),
+            ("desk", "desk"),
+            ("r#desk", "desk"),
+            ("_desk", "desk"),
+            ("Vp8Desk", "vp8 desk"),
+        ] {
+            assert_eq!(words(name).join(" "), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_name_is_found_with_its_line_and_what_to_write() {
+        let row = "| `Desk` | any name | by role |\n";
+        for source in [
+            "struct RunDesk;",
+            "enum Desks {}",
+            "trait AsDesk {}",
+            "type Desk = u8;",
+            "fn open_desk() {}",
+            "mod desk { }",
+            "const DESK_SIZE: u8 = 1;",
+            "static DESK: u8 = 1;",
+            "struct A { desk: u8 }",
+            "enum A { Desk }",
+            "enum A { B { desk: u8 } }",
+            "impl A { fn desk(&self) {} }",
+            "impl A { const DESK: u8 = 1; }",
+            "trait A { fn desk(); }",
+            "fn f() { struct Desk; }",
+            "macro_rules! desk { () => {} }",
+            "#[cfg(test)] mod tests { fn desk() {} }",
+        ] {
+            let found = found(row, source);
+            assert_eq!(found.len(), 1, "{source}: {found:?}");
+            assert!(found[0].starts_with("a.rs:2 `"), "{found:?}");
+            assert!(
+                found[0].ends_with("`Desk` is retired: by role"),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn prose_other_words_and_prescribed_names_pass() {
+        let row = "| `Desk`, `told` | any name | by role |\n";
+        for source in [
+            "// the desk\n/// A desk.\nstruct Table;",
+            "fn f() { let desk = \"desk\"; g(desk) }",
+            "struct Desktop;",
+            "impl Iterator for A { fn desk() {} }",
+            "use a::Desk;\nfn f(desk: Desk) {}",
+            "#[test]\nfn the_desk_is_told() {}",
+            "#[actix_rt::test]\nasync fn the_desk_is_told() {}",
+        ] {
+            assert_eq!(found(row, source), [""; 0], "{source}");
+        }
+    }
+
+    #[test]
+    fn a_word_can_be_retired_from_types_or_constants_alone() {
+        let rows = "| `Place` | types | by role |\n| `EVERY` | constants | `…_INTERVAL` |\n| `former life` | any name | x |\n";
+        assert_eq!(
+            found(
+                rows,
+                "struct Place;\nstruct PlaceOf;\nfn place() {}\nenum A { Place }"
+            ),
+            ["a.rs:2 `Place`: `Place` is retired: by role"]
+        );
+        assert_eq!(
+            found(rows, "const FLUSH_EVERY: u8 = 1;\nfn every() {}"),
+            ["a.rs:2 `FLUSH_EVERY`: `EVERY` is retired: `…_INTERVAL`"]
+        );
+        assert_eq!(
+            found(
+                rows,
+                "fn end_former_life() {}\nfn life() {}\nfn life_former() {}"
+            )
+            .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn the_page_itself_is_checked() {
+        let texts = |page: &str| -> Vec<String> {
+            let findings = check(std::iter::empty(), page);
+            findings
+                .iter()
+                .map(|finding| format!("{} {}", finding.place, finding.text))
+                .collect()
+        };
+        assert_eq!(
+            texts("# Terms\n"),
+            ["docs/GLOSSARY.md no words below `## Retired words`"]
+        );
+        assert_eq!(
+            texts(&format!("{HEAD}| `Desk` | any name | x |\n")),
+            ["docs/GLOSSARY.md:7 no type is called `Batch`"]
+        );
+        let found = texts(&format!("{HEAD}| `Desk` | somewhere | x |\n"));
+        assert!(found[0].contains("the second cell is one of"), "{found:?}");
+    }
+
+    #[test]
+    fn the_names_are_counted() {
+        let names =
+            defined(&syn::parse_file("struct Batch; struct ADesk; struct BDesk;").expect("Rust"));
+        let page = format!("{HEAD}| `Desk` | any name | x |\n");
+        let findings = check([("a.rs", names.as_slice())].into_iter(), &page);
+        assert!(findings.contains(&Finding::warning(
+            PAGE,
+            "2 names hold a retired word: Desk 2"
+        )));
+    }
+}
