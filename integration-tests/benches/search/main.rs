@@ -8,9 +8,9 @@
 //! What is compared:
 //! - indexing: `search-server` on a fresh data folder; plain tantivy (default tokenizer, no stems);
 //!   plain tantivy with stems and positions;
-//! - searching over HTTP at 1 and 16 keep-alive connections: `search-server` as configured, the same
-//!   without its result cache, a minimal actix-web + tantivy server over the same index (no excerpts),
-//!   and one that cuts ten excerpts as tantivy does, from texts in the index;
+//! - searching over HTTP at 1 and 16 keep-alive connections: `search-server` as configured, the
+//!   same without its result cache, a minimal actix-web + tantivy server over the same index (no
+//!   excerpts), and one that cuts ten excerpts as tantivy does, from texts in the index;
 //! - the same with ServiceGraph, once its vectors are learnt (`--concepts`);
 //! - `ripgrep -il` for single words, where it is installed;
 //! - a changed file until it is found, a restart until `/readyz`, memory while serving.

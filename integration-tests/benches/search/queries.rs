@@ -20,7 +20,8 @@ const COMMON: [&str; 14] = [
     "power",
 ];
 
-/// A small generator of our own (splitmix64): the mix must be the same on every machine and version.
+/// A small generator of our own (splitmix64): the mix must be the same on every machine and
+/// version.
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -1,6 +1,7 @@
-//! Documents in packed formats: the first byte chooses the format, the rest is the document. Any document ends in a text within
-//! the limits or in a refusal. PDF is left out: its parser is somebody else's and is known to panic, which is why documents
-//! are read in a process of their own.
+//! Documents in packed formats: the first byte chooses the format, the rest is the document. Any
+//! document ends in a text within the limits or in a refusal. PDF is left out: its parser is
+//! somebody else's and is known to panic, which is why documents are read in a process of their
+//! own.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

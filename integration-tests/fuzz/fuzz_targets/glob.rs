@@ -1,5 +1,5 @@
-//! File patterns: a pattern list and a path, apart by a line break. Any list compiles or is refused,
-//! and what it says of a folder agrees with what it says of the files in it.
+//! File patterns: a pattern list and a path, apart by a line break. Any list compiles or is
+//! refused, and what it says of a folder agrees with what it says of the files in it.
 #![no_main]
 
 use std::path::Path;
@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| {
         .ancestors()
         .skip(1)
         .filter(|folder| !folder.as_os_str().is_empty())
-        .any(|folder| filter.skips_folder(folder));
+        .any(|folder| filter.skips_directory(folder));
     assert!(
         !(matches && skipped),
         "a file that is meant lies in a folder that is skipped"

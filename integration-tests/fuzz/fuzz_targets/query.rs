@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use search_core::query::{Operator, SearchRequest, Truth, parse};
+use search_core::query::{MatchState, Operator, SearchRequest, parse};
 use search_core::snippet::{TermFinder, best_window, cut};
 
 fuzz_target!(|text: &str| {
@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
         assert!(found.is_none_or(|place| body.get(place).is_some()));
     }
     if let Some(condition) = parsed.condition() {
-        let open = condition.holds(&mut |_| Ok::<_, ()>(Truth::Open));
+        let open = condition.holds(&mut |_| Ok::<_, ()>(MatchState::Undecided));
         assert!(open.is_ok());
     }
     for word in parsed.words() {

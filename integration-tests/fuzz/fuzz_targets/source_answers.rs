@@ -1,10 +1,11 @@
-//! What other servers answer: the first byte chooses the service, the rest is the answer. Any answer ends in items that can be
-//! shown or in an error, and a hostile one leads nowhere but to the web.
+//! What other servers answer: the first byte chooses the service, the rest is the answer. Any
+//! answer ends in items that can be shown or in an error, and a hostile one leads nowhere but to
+//! the web.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use search_mcp_core::server::{Received, receive};
-use search_mcp_core::sse::Events;
+use search_sources_core::mcp::server::{ServerMessage, receive};
+use search_sources_core::mcp::sse::Events;
 use search_sources_core::{Parsed, SourceDataError, docs, remote, tasks};
 
 const BASE: &str = "https://base.example/docs";
@@ -66,7 +67,7 @@ fn model_context(text: &str) {
     if let Ok(parsed) = remote::mcp_tool_result(&value) {
         assert!(parsed.items.len() <= 1_000_000);
     }
-    if let Received::Reply(reply) = receive(&value, None) {
+    if let ServerMessage::Reply(reply) = receive(&value, None) {
         assert!(reply.message["jsonrpc"] == "2.0" && (200..500).contains(&reply.status));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use libfuzzer_sys::fuzz_target;
 use serde::{Deserialize, Serialize};
-use store::{Blob, Row, Unreadable, decode_row, encode_row};
+use store::{RawBytes, Row, Unreadable, decode_row, encode_row};
 
 /// Length of the schema tag and the checksum in front of a row.
 const HEAD: usize = 6;
@@ -15,7 +15,7 @@ const HEAD: usize = 6;
 struct Example {
     id: u64,
     name: String,
-    body: Blob,
+    body: RawBytes,
     parts: Vec<(i32, Option<String>)>,
     state: State,
 }
@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
     check::<Example>(bytes);
     if bytes.len() < HEAD {
         assert!(matches!(
-            decode_row::<Blob>(bytes),
+            decode_row::<RawBytes>(bytes),
             Err(Unreadable::Short(_))
         ));
         return;
@@ -58,7 +58,7 @@ fuzz_target!(|bytes: &[u8]| {
     sum.update(&whole[HEAD..]);
     whole[2..HEAD].copy_from_slice(&sum.finalize().to_be_bytes());
     check::<Example>(&whole);
-    check::<Blob>(&whole);
+    check::<RawBytes>(&whole);
     check::<String>(&whole);
     check::<u64>(&whole);
 });

@@ -1,5 +1,6 @@
-//! Thesauri and concept files: the first line is the declaration (JSON when it begins with a bracket), the rest a text. What is
-//! found lies between two characters, does not overlap, and what is replaced keeps the rest of the text.
+//! Thesauri and concept files: the first line is the declaration (JSON when it begins with a
+//! bracket), the rest a text. What is found lies between two characters, does not overlap, and what
+//! is replaced keeps the rest of the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use runner_core::expr::{Condition, Context, Contexts, Expr, Scope, Template, Value};
-use runner_core::place::Place;
+use runner_core::source_location::SourceLocation;
 
 fuzz_target!(|text: &str| {
     let list = Value::list(vec![1.0.into(), "a".into(), Value::Null, true.into()]);
@@ -18,13 +18,13 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => assert!(error.at <= text.len() && !error.message.is_empty()),
     }
-    if let Ok(template) = Template::parse(text, Place::default()) {
+    if let Ok(template) = Template::parse(text, SourceLocation::default()) {
         if template.expressions().next().is_none() {
             assert_eq!(template.text(&scope).as_deref(), Ok(text));
         }
         let _ = template.text(&scope);
     }
-    if let Ok(condition) = Condition::parse(text, Place::default()) {
+    if let Ok(condition) = Condition::parse(text, SourceLocation::default()) {
         let _ = condition.holds(&scope);
     }
 });

@@ -1,12 +1,12 @@
-//! A workflow file: a plan, or mistakes with their places; a plan runs to its end on the board.
+//! A workflow file: a plan, or mistakes with their places; a plan runs to its end on the state.
 #![no_main]
 
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use runner_core::expr::Contexts;
-use runner_core::plan::{Action, Board, PlanInput, plan};
-use runner_core::report::{Standing, check};
+use runner_core::plan::{Action, PlanInput, PlanState, plan};
+use runner_core::report::{FileStatus, check};
 use runner_core::state::Conclusion;
 use runner_core::workflow::parse;
 
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let workflow = match parse("ci.yml", bytes) {
         Ok(parsed) => parsed.value,
         Err(wrong) => {
-            assert!(wrong.has_errors() && report.standing() == Standing::Wrong);
+            assert!(wrong.has_errors() && report.status() == FileStatus::Wrong);
             assert!(wrong.iter().all(|found| found.line.is_some()));
             return;
         }
@@ -29,9 +29,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(plan) = plan(workflow, input) else {
         return;
     };
-    let mut board = Board::new(Arc::new(plan), contexts);
+    let mut state = PlanState::new(Arc::new(plan), contexts);
     loop {
-        let started: Vec<(usize, usize)> = board
+        let started: Vec<(usize, usize)> = state
             .advance()
             .iter()
             .filter_map(|action| match action {
@@ -43,8 +43,8 @@ fuzz_target!(|bytes: &[u8]| {
             break;
         }
         for (job, instance) in started {
-            board.finished(job, instance, Conclusion::Success, &[]);
+            state.finished(job, instance, Conclusion::Success, &[]);
         }
     }
-    assert!(board.conclusion().is_some(), "the board stands still");
+    assert!(state.conclusion().is_some(), "the state stands still");
 });

@@ -1,7 +1,7 @@
 //! A real OpenSSH server on loopback, for one test: its own keys, its own user list, no fixed port.
 //!
-//! Each connection is taken here and handed to an `sshd -i` of its own, so there is no port to race for
-//! and nothing that outlives the test.
+//! Each connection is taken here and handed to an `sshd -i` of its own, so there is no port to race
+//! for and nothing that outlives the test.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

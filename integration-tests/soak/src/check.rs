@@ -1,5 +1,5 @@
-//! What must hold once the load has stopped, nobody is killed any more and the forge behaves. Apart from the programs: only their
-//! interfaces, the forge's memory, and the machine are asked.
+//! What must hold once the load has stopped, nobody is killed any more and the forge behaves. Apart
+//! from the programs: only their interfaces, the forge's memory, and the machine are asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -14,22 +14,22 @@ use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET, World};
 
 /// Longest time until everything has settled: retries of posts wait up to minutes.
 const QUIET: Duration = Duration::from_secs(900);
-/// What is waited for is said so often.
-const SAID_EVERY: Duration = Duration::from_secs(30);
+/// What is waited for is printed so often.
+const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 /// Longest time until a first image and a first machine are there.
-const MACHINES: Duration = Duration::from_secs(900);
+const MACHINES_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Waits until the VM manager has machines to give.
 pub(crate) fn machines_are_ready(world: &World) -> Result<()> {
-    let begun = Instant::now();
-    while begun.elapsed() < MACHINES {
+    let started = Instant::now();
+    while started.elapsed() < MACHINES_TIMEOUT {
         let answer = ask(world.vm_manager.address, "GET", "/readyz", &[], b"");
         if answer.is_some_and(|answer| answer.status == 200) {
             return Ok(());
         }
         pause(Duration::from_millis(200));
     }
-    bail!("the VM manager has no machines after {MACHINES:?}")
+    bail!("the VM manager has no machines after {MACHINES_TIMEOUT:?}")
 }
 
 /// Everything that is asked from running programs.
@@ -47,22 +47,22 @@ pub(crate) fn all(world: &World, findings: &mut Findings) {
 
 /// Waits until `open` says nothing is open any more; what it says last is hanging.
 fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
-    let begun = Instant::now();
-    let mut said = Duration::ZERO;
+    let started = Instant::now();
+    let mut reported = Duration::ZERO;
     loop {
         let left = open();
         if left.is_empty() {
             return;
         }
-        if begun.elapsed() > QUIET {
+        if started.elapsed() > QUIET {
             findings.hanging.extend(left);
             return;
         }
-        if begun.elapsed() > said + SAID_EVERY {
-            said = begun.elapsed();
+        if started.elapsed() > reported + REPORT_INTERVAL {
+            reported = started.elapsed();
             println!(
                 "soak: {} s: waiting for {} things, one is: {}",
-                said.as_secs(),
+                reported.as_secs(),
                 left.len(),
                 left[0]
             );
@@ -116,7 +116,8 @@ fn agents(world: &World, findings: &mut Findings) {
         };
         let class = record["exit"]["class"].as_str().unwrap_or("none");
         *ended.entry(class.to_owned()).or_default() += 1;
-        // A verdict about an agent whose script is right is work lost with a reason that is not true.
+        // A verdict about an agent whose script is right is work lost with a reason that is not
+        // true.
         let interrupted = matches!(class, "orchestrator_restart");
         if !interrupted && (class != "success" && class != "empty_success" || !ran.contains(&run)) {
             let reason = record["reason"].as_str().unwrap_or("no reason");
@@ -204,7 +205,8 @@ fn workflows(world: &World, findings: &mut Findings) {
         }
     }
     until_quiet(findings, || {
-        // A run that never came to its plan has a status of the whole run; no context that was begun may stay pending.
+        // A run that never came to its plan has a status of the whole run; no context that was
+        // started may stay pending.
         let settled = |sha: &&String| {
             let last: BTreeMap<String, String> = (world.forge.statuses(ROCKET, sha).into_iter())
                 .map(|status| (status.context, status.state))

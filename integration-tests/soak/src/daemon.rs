@@ -1,4 +1,5 @@
-//! One of the programs: started, killed and started again at the same address, its log kept in one file.
+//! One of the programs: started, killed and started again at the same address, its log kept in one
+//! file.
 
 use std::fs::OpenOptions;
 use std::net::{SocketAddr, TcpListener};
@@ -11,7 +12,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::wire;
 
-/// Longest time from a start until the program answers, on a machine that does other things as well.
+/// Longest time from a start until the program answers, on a machine that does other things as
+/// well.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// Longest time from SIGTERM to the end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
@@ -71,8 +73,8 @@ impl Daemon {
     /// # Errors
     /// When it ends by itself, or does not answer in time; with the end of its log.
     pub(crate) fn wait_ready(&self) -> Result<()> {
-        let begun = Instant::now();
-        while begun.elapsed() < START_TIMEOUT {
+        let started = Instant::now();
+        while started.elapsed() < START_TIMEOUT {
             let ended = match self.child.lock().expect("not poisoned").as_mut() {
                 Some(child) => child.try_wait()?,
                 None => bail!("{} was not started", self.name),
@@ -109,8 +111,8 @@ impl Daemon {
         };
         let pid = rustix::process::Pid::from_child(&child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        let begun = Instant::now();
-        while begun.elapsed() < STOP_TIMEOUT {
+        let started = Instant::now();
+        while started.elapsed() < STOP_TIMEOUT {
             if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
                 return;
             }

@@ -1,6 +1,6 @@
 //! What a run found, by kind.
 
-use crate::load::Ledger;
+use crate::ledger::Ledger;
 
 /// Everything that must be empty.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! One thread a program: SIGKILL at a random point of its life, then a start.
+//! One thread a program: SIGKILL at a random point of its incarnation, then a start.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -16,7 +16,8 @@ pub(crate) struct Killed {
     pub(crate) failed_starts: Vec<String>,
 }
 
-/// Which program is killed how often, of a hundred, and the longest time that it lives once it answers.
+/// Which program is killed how often, of a hundred, and the longest time that it lives once it
+/// answers.
 const SHARES: [(u32, Duration); 4] = [
     // The orchestrator and the runner hold the most that could be lost.
     (40, Duration::from_millis(1500)),
@@ -27,8 +28,8 @@ const SHARES: [(u32, Duration); 4] = [
 ];
 /// Every so many kills one falls into the start.
 const EARLY: u64 = 4;
-/// The longest such life.
-const EARLY_LIFE_MS: u64 = 400;
+/// The longest such incarnation.
+const EARLY_INCARNATION_MS: u64 = 400;
 
 /// Starts a killer for each program.
 pub(crate) fn spawn(
@@ -38,13 +39,13 @@ pub(crate) fn spawn(
     deadline: Instant,
 ) -> Vec<JoinHandle<Killed>> {
     let mut threads = Vec::new();
-    for (lane, (share, life)) in SHARES.into_iter().enumerate() {
+    for (lane, (share, longest)) in SHARES.into_iter().enumerate() {
         let world = Arc::clone(world);
         // Rounded up, so that the sum is never less than what was asked for.
         let kills = (kills * share).div_ceil(100);
         let random = Random::new(seed, lane as u64);
         threads.push(std::thread::spawn(move || {
-            kill_often(world.daemons()[lane], kills, life, random, deadline)
+            kill_often(world.daemons()[lane], kills, longest, random, deadline)
         }));
     }
     threads
@@ -53,7 +54,7 @@ pub(crate) fn spawn(
 fn kill_often(
     daemon: &Daemon,
     kills: u32,
-    life: Duration,
+    longest: Duration,
     mut random: Random,
     deadline: Instant,
 ) -> Killed {
@@ -65,13 +66,15 @@ fn kill_often(
     while done.kills < kills && Instant::now() < deadline {
         let early = random.below(EARLY) == 0;
         if early {
-            pause(Duration::from_millis(random.below(EARLY_LIFE_MS)));
+            pause(Duration::from_millis(random.below(EARLY_INCARNATION_MS)));
         } else {
             if let Err(error) = daemon.wait_ready() {
                 done.failed_starts.push(format!("{error:#}"));
             }
-            let life = u64::try_from(life.as_millis()).unwrap_or(u64::MAX).max(1);
-            pause(Duration::from_millis(random.below(life)));
+            let longest = u64::try_from(longest.as_millis())
+                .unwrap_or(u64::MAX)
+                .max(1);
+            pause(Duration::from_millis(random.below(longest)));
         }
         daemon.kill();
         done.kills += 1;

@@ -1,7 +1,6 @@
-//! What arrives while programs are killed, and the ledger of it: who sends repeats until there is an answer, as a forge's
-//! redelivery would, and writes down what was accepted.
+//! What arrives while programs are killed: each sender repeats until there is an answer, as a
+//! forge's redelivery would, and writes what was accepted into the ledger.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,27 +14,6 @@ use crate::daemon::pause;
 use crate::random::Random;
 use crate::wire::ask;
 use crate::world::{MAIN, SECRET, World, git};
-
-/// What was sent, and what came of it.
-#[derive(Debug, Default)]
-pub(crate) struct Ledger {
-    /// Pushed commits.
-    pub(crate) pushes: BTreeSet<String>,
-    /// Runs of mentions that were accepted, and the issue of each.
-    pub(crate) mentions: BTreeMap<String, u64>,
-    /// Head commits of pull requests that were accepted.
-    pub(crate) pulls: BTreeSet<String>,
-    /// Runs of the fan-out that were accepted.
-    pub(crate) fanned: BTreeSet<String>,
-    /// By file: the word that it holds.
-    pub(crate) files: BTreeMap<String, String>,
-    /// Words of former contents.
-    pub(crate) gone: BTreeSet<String>,
-    /// Files written, changed or removed.
-    pub(crate) file_changes: u64,
-    /// Answers that no delivery may get.
-    pub(crate) refused: Vec<String>,
-}
 
 /// Pauses between two of a kind, in milliseconds: at most so long, drawn evenly.
 const PUSH_MS: u64 = 12_000;
@@ -179,7 +157,8 @@ fn letters(mut number: u64) -> String {
     word
 }
 
-/// Sends a delivery until it is answered with 2xx; gives the answer. A refusal other than 503 is written down.
+/// Sends a delivery until it is answered with 2xx; gives the answer. A refusal other than 503 is
+/// written down.
 fn deliver(world: &World, address: SocketAddr, event: &str, id: &str, body: &str) -> Value {
     let signature = forge_core::sign(SECRET, body.as_bytes());
     let signature = signature.expect("the secret is not empty").hub();

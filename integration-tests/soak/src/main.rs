@@ -17,12 +17,13 @@ mod daemon;
 mod findings;
 mod forge;
 mod killer;
+mod ledger;
 mod load;
+mod options;
 mod random;
 mod wire;
 mod world;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,33 +33,8 @@ use anyhow::Result;
 use clap::Parser;
 
 use crate::findings::Findings;
+use crate::options::Options;
 use crate::world::World;
-
-/// What to run.
-#[derive(Debug, Parser)]
-struct Options {
-    /// SIGKILLs in all, spread over the four programs
-    #[arg(long, default_value_t = 1000)]
-    kills: u32,
-    /// Where kills, faults and load fall; printed, so that a run can be repeated
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Gives up on further kills after this many minutes
-    #[arg(long, default_value_t = 60)]
-    minutes: u64,
-    /// Folder with the built programs
-    #[arg(long, value_name = "DIR")]
-    programs: PathBuf,
-    /// The static agent of VMs
-    #[arg(long, value_name = "FILE")]
-    agent: PathBuf,
-    /// Folder with VM images and kernels that may be reused
-    #[arg(long, value_name = "DIR")]
-    images: PathBuf,
-    /// Keeps the folder of the run, with all logs
-    #[arg(long)]
-    keep: bool,
-}
 
 fn main() -> ExitCode {
     match run(&Options::parse()) {
@@ -74,11 +50,12 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<bool> {
     let seed = options.seed.unwrap_or_else(random::seed_of_the_clock);
     println!("soak: {} kills, seed {seed}", options.kills);
-    let world = Arc::new(World::new(options)?);
+    let world = Arc::new(World::new(options, forge::start())?);
     println!("soak: logs in {}", world.folder().display());
     let started = Instant::now();
     let deadline = started + Duration::from_secs(options.minutes * 60);
-    if let Err(error) = world.start_all() {
+    let ready = world.start_all(|| check::machines_are_ready(&world));
+    if let Err(error) = ready {
         world.keep();
         return Err(error);
     }

@@ -1,4 +1,5 @@
-//! Numbers from a seed: where kills and faults fall has to differ and to be repeatable, not to be unforeseeable.
+//! Numbers from a seed: where kills and faults fall has to differ and to be repeatable, not to be
+//! unforeseeable.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,5 @@
-//! One HTTP request over a connection of its own; a program that is being killed answers nothing, and that is no error.
+//! One HTTP request over a connection of its own; a program that is being killed answers nothing,
+//! and that is no error.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -20,7 +21,8 @@ impl Answer {
     }
 }
 
-/// Sends a request in HTTP/1.0, so that the answer ends with the connection; `None` when there is no whole answer.
+/// Sends a request in HTTP/1.0, so that the answer ends with the connection; `None` when there is
+/// no whole answer.
 pub(crate) fn ask(
     address: SocketAddr,
     method: &str,

@@ -14,8 +14,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::daemon::{Daemon, free_address};
-use crate::load::Ledger;
-use crate::{Options, forge};
+use crate::ledger::Ledger;
+use crate::options::Options;
 
 /// What webhooks are signed with, for both receivers.
 pub(crate) const SECRET: &str = "a-secret-of-the-soak-0123456789";
@@ -49,7 +49,7 @@ pub(crate) struct World {
 
 impl World {
     /// Repositories, settings and programs, not started yet.
-    pub(crate) fn new(options: &Options) -> Result<Self> {
+    pub(crate) fn new(options: &Options, forge: ScriptedForge) -> Result<Self> {
         let images = std::path::absolute(&options.images)?;
         std::fs::create_dir_all(&images)?;
         let mut builder = tempfile::Builder::new();
@@ -64,7 +64,6 @@ impl World {
         }
         make_repositories(&path)?;
         let (git_server, port) = serve_files(&path)?;
-        let forge = forge::start();
         forge.add_user("orrery", "forge-token");
         for repository in [ROCKET, MAIN] {
             forge.add_repo(repository);
@@ -120,8 +119,8 @@ impl World {
         ]
     }
 
-    /// Starts all programs and waits until they answer, the VM manager until it has an image.
-    pub(crate) fn start_all(&self) -> Result<()> {
+    /// Starts all programs and waits until they answer, then until `ready` says so.
+    pub(crate) fn start_all(&self, ready: impl FnOnce() -> Result<()>) -> Result<()> {
         // One process at a time makes what is missing in the shared folder of images.
         let lock = std::fs::File::create(self.path.join("../lock"))?;
         lock.lock()?;
@@ -131,7 +130,7 @@ impl World {
         for daemon in self.daemons() {
             daemon.wait_ready()?;
         }
-        crate::check::machines_are_ready(self)
+        ready()
     }
 
     /// Stops all programs as a service manager would.

@@ -172,7 +172,7 @@ fn the_actor_tree_is_shown_live() {
     let (_home, server) = start();
     let tree = server.get("/admin/actors").json();
     let text = tree.to_string();
-    for actor in ["\"desk\"", "\"keepers\"", "\"search\""] {
+    for actor in ["\"service\"", "\"indexers\"", "\"search\""] {
         assert!(text.contains(actor), "{actor} is not in {tree}");
     }
 }

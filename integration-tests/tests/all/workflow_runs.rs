@@ -1,10 +1,11 @@
-//! A signed push, a real git repository over HTTP, the real runner and the real VM manager, jobs in emulated VMs, statuses at a scripted forge.
+//! A signed push, a real git repository over HTTP, the real runner and the real VM manager, jobs in
+//! emulated VMs, statuses at a scripted forge.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::workflow_stage::{PATIENCE, Program, Stage, deliver, ended};
+use crate::workflow_stage::{Program, RUN_TIMEOUT, Stage, deliver, ended};
 
 const WORKFLOW: &str = r#"
 name: CI
@@ -160,7 +161,7 @@ async fn f01_a_runner_that_is_killed_tells_the_truth_afterwards() {
         .1
         .contains("tick 1")
     {
-        assert!(begun.elapsed() < PATIENCE, "it does not begin");
+        assert!(begun.elapsed() < RUN_TIMEOUT, "it does not begin");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     runner.kill();
@@ -197,7 +198,7 @@ const SLOW: &str = "name: Slow\non: [push]\njobs:\n  slow:\n    runs-on: ubuntu-
 async fn until(what: &str, mut check: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !check() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
+        assert!(begun.elapsed() < RUN_TIMEOUT, "{what}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -1,4 +1,5 @@
-//! What a run of a workflow needs: a repository over HTTP, the real VM manager, a scripted forge, the real runner.
+//! What a run of a workflow needs: a repository over HTTP, the real VM manager, a scripted forge,
+//! the real runner.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 
 const SECRET: &str = "the webhook's secret";
 /// VMs are emulated, and the machine does other things as well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const RUN_TIMEOUT: Duration = Duration::from_secs(240);
 
 /// A program of the workspace, and the address it says it listens at.
 pub(crate) struct Program {
@@ -72,7 +73,7 @@ impl Program {
     ) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream
-            .set_read_timeout(Some(PATIENCE))
+            .set_read_timeout(Some(RUN_TIMEOUT))
             .expect("a socket has one");
         let headers: String = headers
             .iter()
@@ -129,7 +130,8 @@ fn cache() -> PathBuf {
     base.join("vm")
 }
 
-/// The whole: a repository, its web server, a VM manager, a forge; the runner is started by the test.
+/// The whole: a repository, its web server, a VM manager, a forge; the runner is started by the
+/// test.
 pub(crate) struct Stage {
     folder: TempDir,
     manager: Program,
@@ -222,7 +224,8 @@ impl Stage {
         .collect()
     }
 
-    /// The machines of this stage that hold a job are gone, with what they had on the disk; what waits in the pool may stay.
+    /// The machines of this stage that hold a job are gone, with what they had on the disk; what
+    /// waits in the pool may stay.
     pub(crate) fn nothing_is_left(&self) -> bool {
         let files = |path: &str| {
             std::fs::read_dir(self.folder.path().join(path)).map_or(0, Iterator::count)
@@ -230,7 +233,7 @@ impl Stage {
         self.vms() == json!([]) && files("runs/checkouts") == 0
     }
 
-    /// Folders of machines.
+    /// WatchedDirectories of machines.
     pub(crate) fn machine_folders(&self) -> usize {
         std::fs::read_dir(self.folder.path().join("vms/vms")).map_or(0, Iterator::count)
     }
@@ -386,7 +389,7 @@ pub(crate) fn ended(runner: &Program, run: &str) -> Value {
         if record.get("ended_at").is_some() {
             return record;
         }
-        assert!(begun.elapsed() < PATIENCE, "it does not end: {record:#}");
+        assert!(begun.elapsed() < RUN_TIMEOUT, "it does not end: {record:#}");
         std::thread::park_timeout(Duration::from_millis(200));
     }
 }

@@ -6,92 +6,36 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
-use super::Shared;
+use super::call::{Answer, Call, page};
 use super::comments::{comments, delete_comment, edit_comment, post_comment};
 use super::hooks::hooks;
-use super::model::{Failure, Issue, Model, Pull, Status};
+use super::model::{Failure, ForgeState, Issue, Model, Pull, Status};
 use crate::server::{Recorded, broken};
-
-/// Items a page.
-const PAGE: usize = 50;
-
-/// An answer before it is HTTP.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) body: Value,
-    total: Option<usize>,
-}
-
-impl Answer {
-    pub(super) fn ok(body: Value) -> Self {
-        Self::of(200, body)
-    }
-
-    pub(super) fn of(status: u16, body: Value) -> Self {
-        Self {
-            status,
-            body,
-            total: None,
-        }
-    }
-
-    pub(super) fn refused(status: u16, message: &str) -> Self {
-        Self::of(status, json!({"message": message}))
-    }
-}
-
-/// One request, with what is needed to answer it.
-pub(super) struct Call<'a> {
-    method: &'a str,
-    segments: Vec<&'a str>,
-    query: Vec<(String, String)>,
-    pub(super) body: Value,
-    pub(super) login: String,
-    /// Gitea's API was asked, not GitHub's.
-    pub(super) gitea: bool,
-    /// The forge's own address.
-    pub(super) base: String,
-}
-
-impl Call<'_> {
-    pub(super) fn method(&self) -> &str {
-        self.method
-    }
-
-    pub(super) fn parameter(&self, name: &str) -> Option<&str> {
-        let found = self.query.iter().find(|(key, _)| key == name)?;
-        Some(&found.1)
-    }
-
-    pub(super) fn text(&self, name: &str) -> String {
-        self.body[name].as_str().unwrap_or_default().to_owned()
-    }
-}
 
 pub(super) async fn serve(
     request: HttpRequest,
     body: Bytes,
-    shared: web::Data<Shared>,
+    state: web::Data<ForgeState>,
 ) -> HttpResponse {
     let planned = {
-        let mut model = shared.model.lock();
+        let mut model = state.model.lock();
         model.requests.push(Recorded::of(&request, &body));
         model.planned(request.method().as_str(), request.path())
     };
     let answer = match &planned {
         Some(Failure::Status(status, after)) => {
-            shared.changed.notify_waiters();
+            state.changed.notify_waiters();
             return failed(*status, *after);
         }
         Some(Failure::Hang(time)) => {
-            shared.changed.notify_waiters();
+            state.changed.notify_waiters();
             actix_rt::time::sleep(*time).await;
             return failed(500, None);
         }
-        Some(Failure::DoneAfter(time)) => return done_after(request, body, shared, *time).await,
-        _ => route(&request, &body, &shared),
+        Some(Failure::DoneAfter(time)) => return done_after(request, body, state, *time).await,
+        _ => route(&request, &body, &state),
     };
-    shared.changed.notify_waiters();
+    state.changed.notify_waiters();
     match planned {
         Some(Failure::DoneBut(status)) => failed(status, None),
         Some(Failure::DoneThenHang(time)) => {
@@ -103,18 +47,18 @@ pub(super) async fn serve(
     }
 }
 
-/// What a forge does that was stopped by a signal: the request waits in its socket, and is carried out when it goes on,
-/// whether or not anybody still waits for the answer.
+/// What a forge does that was stopped by a signal: the request waits in its socket, and is carried
+/// out when it goes on, whether or not anybody still waits for the answer.
 async fn done_after(
     request: HttpRequest,
     body: Bytes,
-    shared: web::Data<Shared>,
+    state: web::Data<ForgeState>,
     time: std::time::Duration,
 ) -> HttpResponse {
     let late = actix_rt::spawn(async move {
         actix_rt::time::sleep(time).await;
-        let answer = route(&request, &body, &shared);
-        shared.changed.notify_waiters();
+        let answer = route(&request, &body, &state);
+        state.changed.notify_waiters();
         finished(&answer)
     });
     late.await.unwrap_or_else(|_| failed(500, None))
@@ -150,11 +94,11 @@ fn cut(answer: &Answer) -> HttpResponse {
     HttpResponse::build(status).streaming(parts)
 }
 
-fn route(request: &HttpRequest, body: &Bytes, shared: &Shared) -> Answer {
+fn route(request: &HttpRequest, body: &Bytes, state: &ForgeState) -> Answer {
     let path = request.path();
     let gitea = path.starts_with("/api/v1/");
     let rest = path.strip_prefix("/api/v1").unwrap_or(path);
-    let mut model = shared.model.lock();
+    let mut model = state.model.lock();
     let token = request.headers().get("authorization");
     let token = token
         .and_then(|value| value.to_str().ok())
@@ -422,25 +366,4 @@ fn pull_json(call: &Call<'_>, repo: &str, pull: &Pull) -> Value {
         },
         "updated_at": "2026-01-02T03:04:05Z",
     })
-}
-
-/// One page of a list.
-pub(super) fn page(call: &Call<'_>, items: Vec<Value>) -> Answer {
-    let number = |name: &str| {
-        call.parameter(name)
-            .and_then(|text| text.parse::<usize>().ok())
-    };
-    let size = number(if call.gitea { "limit" } else { "per_page" });
-    let size = size.unwrap_or(30).clamp(1, PAGE);
-    let page = number("page").unwrap_or(1).max(1);
-    let total = items.len();
-    let items: Vec<Value> = items
-        .into_iter()
-        .skip((page - 1) * size)
-        .take(size)
-        .collect();
-    Answer {
-        total: Some(total),
-        ..Answer::ok(items.into())
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::api::{Answer, Call, page};
+use super::call::{Answer, Call, page};
 use super::model::{Comment, Model, now};
 
 pub(super) fn post_comment(model: &mut Model, call: &Call<'_>, repo: &str, issue: u64) -> Answer {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::api::{Answer, Call, page};
+use super::call::{Answer, Call, page};
 use super::model::{Hook, Model};
 
 pub(super) fn hooks(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Answer {

@@ -6,6 +6,7 @@
 //! `X-Total-Count`; the answer to a status says `status`, GitHub's says `state`.
 
 mod api;
+mod call;
 mod comments;
 mod hooks;
 mod model;
@@ -13,21 +14,14 @@ mod model;
 use std::sync::Arc;
 
 use actix_web::web;
-use parking_lot::Mutex;
-use tokio::sync::Notify;
 
 use crate::server::{Recorded, Running, start};
 pub use model::{Comment, Failure, Hook, PlannedFailure, Pull, Status};
-use model::{Issue, Model};
-
-pub(crate) struct Shared {
-    pub(crate) model: Mutex<Model>,
-    pub(crate) changed: Notify,
-}
+use model::{ForgeState, Issue};
 
 /// The forge. It ends when it is dropped.
 pub struct ScriptedForge {
-    shared: Arc<Shared>,
+    state: Arc<ForgeState>,
     running: Running,
 }
 
@@ -35,17 +29,14 @@ impl ScriptedForge {
     /// Starts an empty forge; needs a running actix system.
     #[must_use]
     pub fn start() -> Self {
-        let shared = Arc::new(Shared {
-            model: Mutex::default(),
-            changed: Notify::new(),
-        });
-        let data = web::Data::from(shared.clone());
+        let state = Arc::new(ForgeState::default());
+        let data = web::Data::from(state.clone());
         let running = start!(move |app: &mut web::ServiceConfig| {
             app.app_data(data.clone())
                 .app_data(web::PayloadConfig::new(16 << 20))
                 .default_service(web::to(api::serve));
         });
-        Self { shared, running }
+        Self { state, running }
     }
 
     /// Its address: the base of both APIs.
@@ -56,32 +47,32 @@ impl ScriptedForge {
 
     /// A user whose token this is; without any user every token is accepted, as `someone`.
     pub fn add_user(&self, login: &str, token: &str) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         model.users.insert(token.to_owned(), login.to_owned());
     }
 
     /// A repository, `owner/name`.
     pub fn add_repo(&self, repo: &str) {
-        self.shared.model.lock().repo(repo);
+        self.state.model.lock().repo(repo);
     }
 
     /// A commit, by its 40 digits.
     pub fn add_commit(&self, repo: &str, sha: &str) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         model.repo(repo).commits.insert(sha.to_owned());
     }
 
     /// A commit with a message.
     pub fn add_commit_with(&self, repo: &str, sha: &str, message: &str) {
         self.add_commit(repo, sha);
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let messages = &mut model.repo(repo).messages;
         messages.insert(sha.to_owned(), message.to_owned());
     }
 
     /// An issue.
     pub fn add_issue(&self, repo: &str, number: u64, title: &str) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let issue = Issue {
             title: title.to_owned(),
             open: true,
@@ -93,7 +84,7 @@ impl ScriptedForge {
 
     /// A pull request; its head and base become commits.
     pub fn add_pull(&self, repo: &str, pull: Pull) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let of = model.repo(repo);
         of.commits
             .extend([pull.head_sha.clone(), pull.base_sha.clone()]);
@@ -102,7 +93,7 @@ impl ScriptedForge {
 
     /// Changes a pull request.
     pub fn change_pull(&self, repo: &str, number: u64, change: impl FnOnce(&mut Pull)) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         if let Some(pull) = model.repo(repo).pulls.get_mut(&number) {
             change(pull);
             let head = pull.head_sha.clone();
@@ -112,21 +103,21 @@ impl ScriptedForge {
 
     /// What a user may do: `admin`, `write`, `read`, `none`.
     pub fn set_permission(&self, repo: &str, user: &str, permission: &str) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let permissions = &mut model.repo(repo).permissions;
         permissions.insert(user.to_owned(), permission.to_owned());
     }
 
     /// A comment, as if `author` had written it; gives its id.
     pub fn add_comment(&self, repo: &str, issue: u64, author: &str, body: &str) -> u64 {
-        let comment = self.shared.model.lock().comment(repo, issue, author, body);
-        self.shared.changed.notify_waiters();
+        let comment = self.state.model.lock().comment(repo, issue, author, body);
+        self.state.changed.notify_waiters();
         comment.id
     }
 
     /// The same, written at `at` (seconds since the Unix epoch).
     pub fn add_comment_at(&self, repo: &str, issue: u64, author: &str, body: &str, at: u64) -> u64 {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let id = model.comment(repo, issue, author, body).id;
         let written = model.repo(repo).comments.last_mut();
         let written = written.expect("it was just written");
@@ -136,7 +127,7 @@ impl ScriptedForge {
 
     /// Somebody changes the text of a comment.
     pub fn edit_comment(&self, repo: &str, id: u64, body: &str) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let mut comments = model.repo(repo).comments.iter_mut();
         if let Some(comment) = comments.find(|comment| comment.id == id) {
             body.clone_into(&mut comment.body);
@@ -146,7 +137,7 @@ impl ScriptedForge {
 
     /// Closes an issue at a time (seconds since the Unix epoch).
     pub fn close_issue(&self, repo: &str, number: u64, at: u64) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         if let Some(issue) = model.repo(repo).issues.get_mut(&number) {
             (issue.open, issue.closed_at) = (false, Some(at));
         }
@@ -154,18 +145,18 @@ impl ScriptedForge {
 
     /// It answers as a Gitea before 1.16: the rights of a collaborator cannot be asked for.
     pub fn set_old(&self) {
-        self.shared.model.lock().is_old = true;
+        self.state.model.lock().is_old = true;
     }
 
     /// The hooks of a repository.
     #[must_use]
     pub fn hooks(&self, repo: &str) -> Vec<Hook> {
-        self.shared.model.lock().repo(repo).hooks.clone()
+        self.state.model.lock().repo(repo).hooks.clone()
     }
 
     /// Plans failures of requests to come; earlier plans come first.
     pub fn plan(&self, failure: PlannedFailure) {
-        self.shared.model.lock().plan.push(failure);
+        self.state.model.lock().plan.push(failure);
     }
 
     /// Plans failures that begin after `passed` further requests of their kind.
@@ -175,24 +166,24 @@ impl ScriptedForge {
             failure: Failure::None,
             ..failure.clone()
         };
-        self.shared.model.lock().plan.extend([free, failure]);
+        self.state.model.lock().plan.extend([free, failure]);
     }
 
     /// Forgets all planned failures.
     pub fn plan_nothing(&self) {
-        self.shared.model.lock().plan.clear();
+        self.state.model.lock().plan.clear();
     }
 
     /// Every request so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
-        self.shared.model.lock().requests.clone()
+        self.state.model.lock().requests.clone()
     }
 
     /// All statuses of a commit, as they came.
     #[must_use]
     pub fn statuses(&self, repo: &str, sha: &str) -> Vec<Status> {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let all = model.repo(repo).statuses.iter();
         all.filter(|status| status.sha == sha).cloned().collect()
     }
@@ -208,7 +199,7 @@ impl ScriptedForge {
 
     /// Removes the statuses of a commit and context, as somebody might by hand.
     pub fn remove_status(&self, repo: &str, sha: &str, context: &str) {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let statuses = &mut model.repo(repo).statuses;
         statuses.retain(|status| status.sha != sha || status.context != context);
     }
@@ -216,7 +207,7 @@ impl ScriptedForge {
     /// The comments of an issue or pull request, as they came.
     #[must_use]
     pub fn comments(&self, repo: &str, issue: u64) -> Vec<Comment> {
-        let mut model = self.shared.model.lock();
+        let mut model = self.state.model.lock();
         let all = model.repo(repo).comments.iter();
         all.filter(|comment| comment.issue == issue)
             .cloned()
@@ -226,7 +217,7 @@ impl ScriptedForge {
     /// A pull request.
     #[must_use]
     pub fn pull(&self, repo: &str, number: u64) -> Option<Pull> {
-        self.shared
+        self.state
             .model
             .lock()
             .repo(repo)
@@ -238,7 +229,7 @@ impl ScriptedForge {
     /// Waits until something holds; looks after every request. Put a timeout around it.
     pub async fn wait_until(&self, holds: impl Fn(&Self) -> bool) {
         loop {
-            let changed = self.shared.changed.notified();
+            let changed = self.state.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
             if holds(self) {

@@ -3,7 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
 use crate::server::Recorded;
+
+/// The model, and who waits for a change of it.
+#[derive(Default)]
+pub(crate) struct ForgeState {
+    pub(crate) model: Mutex<Model>,
+    pub(crate) changed: Notify,
+}
 
 /// A commit status as it was posted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,130 +1,18 @@
-//! A VM manager whose machines play what a test says: it keeps every byte it is given, and misbehaves as planned.
+//! A VM manager whose machines play what a test says: it keeps every byte it is given, and
+//! misbehaves as planned.
 
+mod script;
 mod serve;
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use actix_web::web;
-use bytes::Bytes;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use self::script::Script;
+pub use self::script::{Command, Misbehaviour, Play};
 use crate::server::{Recorded, Running, start};
-
-/// A command, as it was asked for.
-#[derive(Debug, Clone)]
-pub struct Command {
-    /// The machine.
-    pub vm: String,
-    /// Program and arguments.
-    pub argv: Vec<String>,
-    /// Its environment.
-    pub env: BTreeMap<String, String>,
-    /// Its folder.
-    pub cwd: String,
-    /// Its time.
-    pub timeout_ms: Option<u64>,
-    /// The text of the script among its arguments, if there is one.
-    pub script: String,
-}
-
-/// What a command does.
-#[derive(Debug, Clone)]
-pub struct Play {
-    pieces: Vec<(&'static str, Bytes, u64)>,
-    end: Option<Value>,
-    cut: bool,
-    files: Vec<(String, String)>,
-}
-
-impl Play {
-    /// Exits with this code.
-    #[must_use]
-    pub fn exit(code: i32) -> Self {
-        Self::end(json!({"state": "exited", "exit_code": code, "signal": null}))
-    }
-
-    /// Ends with this last line.
-    #[must_use]
-    pub fn end(line: Value) -> Self {
-        Self {
-            pieces: Vec::new(),
-            end: Some(line),
-            cut: false,
-            files: Vec::new(),
-        }
-    }
-
-    /// Never ends by itself.
-    #[must_use]
-    pub fn hang() -> Self {
-        Self {
-            end: None,
-            ..Self::exit(0)
-        }
-    }
-
-    /// The connection breaks where the end would be.
-    #[must_use]
-    pub fn cut() -> Self {
-        Self {
-            cut: true,
-            ..Self::hang()
-        }
-    }
-
-    /// Writes this.
-    #[must_use]
-    pub fn out(self, text: impl Into<Bytes>) -> Self {
-        self.often(text, 1)
-    }
-
-    /// Writes this many times, piece by piece.
-    #[must_use]
-    pub fn often(mut self, text: impl Into<Bytes>, times: u64) -> Self {
-        self.pieces.push(("stdout", text.into(), times));
-        self
-    }
-
-    /// Leaves this in one of the step's files: `output`, `env`, `path`, `summary`.
-    #[must_use]
-    pub fn file(mut self, name: &str, text: &str) -> Self {
-        self.files.push((name.to_owned(), text.to_owned()));
-        self
-    }
-}
-
-/// What an answer is instead of the right one.
-#[derive(Debug, Clone)]
-pub enum Misbehaviour {
-    /// None at all, until the connection is closed.
-    Hang,
-    /// This status.
-    Status(u16),
-    /// 200 with this body.
-    Body(Bytes),
-    /// A list that never ends.
-    EndlessList,
-    /// The connection breaks.
-    Break,
-}
-
-type Plays = Box<dyn Fn(&Command) -> Play + Send + Sync>;
-
-#[derive(Default)]
-struct Script {
-    plays: Option<Plays>,
-    requests: Vec<Recorded>,
-    /// VMs by id, and what they were ordered as.
-    vms: BTreeMap<String, Value>,
-    keys: BTreeMap<String, String>,
-    ordered: u64,
-    uploads: BTreeMap<(String, String), Bytes>,
-    commands: Vec<(Command, Play, Arc<tokio::sync::Notify>)>,
-    last: BTreeMap<String, usize>,
-    planned: VecDeque<(String, Misbehaviour)>,
-}
 
 /// The manager. It ends when it is dropped.
 pub struct ScriptedVmm {

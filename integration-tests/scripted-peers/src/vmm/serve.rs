@@ -10,7 +10,7 @@ use futures_util::stream;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::{Command, Misbehaviour, Script};
+use super::script::{Command, Misbehaviour, Script};
 use crate::server::{Recorded, broken};
 
 pub(super) async fn serve(
@@ -69,8 +69,8 @@ async fn misbehave(misbehaviour: Misbehaviour) -> HttpResponse {
                 "{},",
                 json!({"id": "x".repeat(1000), "state": "ready", "isolation": "emulated-vm"})
             ));
-            let pieces = std::iter::once(Bytes::from_static(b"[")).chain(std::iter::repeat(piece));
-            HttpResponse::Ok().streaming(stream::iter(pieces.map(Ok::<_, std::io::Error>)))
+            let chunks = std::iter::once(Bytes::from_static(b"[")).chain(std::iter::repeat(piece));
+            HttpResponse::Ok().streaming(stream::iter(chunks.map(Ok::<_, std::io::Error>)))
         }
         Misbehaviour::Break => {
             HttpResponse::Ok().streaming(stream::once(async { Err::<Bytes, _>(broken().await) }))
@@ -210,7 +210,7 @@ fn follow(script: &Arc<Mutex<Script>>, number: usize) -> HttpResponse {
     let Some((play, wake)) = found else {
         return HttpResponse::NotFound().finish();
     };
-    let pieces = play.pieces.clone().into_iter().flat_map(|(stream, bytes, times)| {
+    let chunks = play.chunks.clone().into_iter().flat_map(|(stream, bytes, times)| {
         let line = match std::str::from_utf8(&bytes) {
             Ok(text) => json!({"stream": stream, "data": text}),
             Err(_) => json!({"stream": stream, "b64": base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &bytes)}),
@@ -233,7 +233,7 @@ fn follow(script: &Arc<Mutex<Script>>, number: usize) -> HttpResponse {
             woken.await;
         }
     });
-    let all = futures_util::StreamExt::chain(stream::iter(pieces), end);
+    let all = futures_util::StreamExt::chain(stream::iter(chunks), end);
     HttpResponse::Ok()
         .content_type("application/x-ndjson")
         .streaming(all)

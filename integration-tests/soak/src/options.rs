@@ -1,0 +1,31 @@
+//! What a run is started with.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// What to run.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// SIGKILLs in all, spread over the four programs
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) kills: u32,
+    /// Where kills, faults and load fall; printed, so that a run can be repeated
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Gives up on further kills after this many minutes
+    #[arg(long, default_value_t = 60)]
+    pub(crate) minutes: u64,
+    /// Folder with the built programs
+    #[arg(long, value_name = "DIR")]
+    pub(crate) programs: PathBuf,
+    /// The static agent of VMs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: PathBuf,
+    /// Folder with VM images and kernels that may be reused
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images: PathBuf,
+    /// Keeps the folder of the run, with all logs
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
