@@ -226,18 +226,17 @@ fn v4_v9_what_asks_for_no_run_or_matches_no_workflow_is_in_no_list() {
 #[test]
 fn u3_a_push_while_the_runner_was_down_is_run_once() {
     let site = Site::new();
-    let runner = site.start_with(with(often));
     let first = site.commit(CI);
-    // It was there before anybody looked.
+    // They were there before anybody looked: added later, a look between would find them new.
     site.git(&["branch", "old"]);
+    site.forge
+        .add_pull("acme/rocket", Pull::new(3, "ada", &first, &first));
+    let runner = site.start_with(with(often));
     let record = ended(&runner, "push", "d-1", &site.push(&first));
     assert_eq!(record["state"], "succeeded", "{record:#}");
     let listed = |runner: &Runner| runner.runs().len();
     runner.stop();
     let runner = site.start_with(with(often));
-    site.forge
-        .add_pull("acme/rocket", Pull::new(3, "ada", &first, &first));
-    // Both kinds were looked at once: the pull request was there, too.
     let asked = || {
         let asked = site.forge.requests();
         asked
