@@ -28,8 +28,9 @@ pub struct IndexerSettings {
 }
 
 impl IndexerSettings {
-    /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it,
-    /// and settles `settle_after` a source's last change. `embedding` asks the embedding models of servers.
+    /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it, and
+    /// settles `settle_after` a source's last change. `embedding` asks the embedding models of
+    /// servers.
     #[must_use]
     pub fn new(
         data: PathBuf,

@@ -152,9 +152,15 @@ fn u7_the_vectors_of_a_quiet_source_depend_on_its_files_alone() {
         let words: Vec<String> = (0..24).map(|step| word(number + step, step)).collect();
         home.write(name, words.join(" "));
     }
-    server.eventually("the changes are followed", || {
-        found(&server.search(&asked)) != first
-    });
+    let any_is = |wanted: &str| {
+        let health = server.health();
+        let mut sources = health.as_array().expect("sources").iter();
+        sources.any(|source| source["concepts"]["state"] == wanted)
+    };
+    // The thread rests after its work before it follows.
+    server.eventually("a refresh begins", || any_is("learning"));
+    server.eventually("it ends", || !any_is("learning") && any_is("ready"));
+    assert_ne!(found(&server.search(&asked)), first);
     for (name, text) in &files {
         home.write(name, text);
     }

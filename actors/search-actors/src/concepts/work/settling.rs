@@ -4,7 +4,7 @@
 use super::*;
 
 /// Before a quiet source settles it rests so many times as long as learning took.
-const SETTLE_FACTOR: u32 = 60;
+const SETTLE_FACTOR: u32 = 20;
 /// Stands beside vectors that were begun from former ones.
 const REFRESHED: &str = "refreshed";
 
@@ -55,12 +55,13 @@ impl ConceptWorker {
 
     /// Plans what is to be learnt without a change.
     pub(super) fn plan_learning(&mut self) {
-        let wants = self.space.as_deref().map(ConceptSpace::wants_refresh);
-        self.pace.due = match wants {
-            None => None,
-            Some(true) => Some(self.pace.next_refresh),
-            Some(false) => (!self.is_settled()).then(|| self.settles_at()),
+        let Some(space) = self.space.as_deref() else {
+            self.pace.due = None;
+            return;
         };
+        let refreshes = space.wants_refresh().then_some(self.pace.next_refresh);
+        let settles = (!self.is_settled()).then(|| self.settles_at());
+        self.pace.due = refreshes.into_iter().chain(settles).min();
     }
 
     /// Says of new vectors what they were begun from; before they are kept where that is former
