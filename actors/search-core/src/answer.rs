@@ -176,6 +176,10 @@ pub struct DocumentView {
     pub source: String,
     /// Text of the document without markup, as it was indexed.
     pub body: String,
+    /// The file's own text with its markup, where it was asked for and the file is text; its
+    /// beginning where it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<String>,
     /// Whether `body` holds only the beginning.
     pub truncated: bool,
     /// Matches of the query in `body`, as in `SearchResult::highlights`.

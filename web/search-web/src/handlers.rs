@@ -72,6 +72,9 @@ pub(crate) struct DocumentQuery {
     role: Option<String>,
     /// Words to mark in the text.
     q: Option<String>,
+    /// Whether to add the file's own text, with its markup: 1 MiB of it at most.
+    #[serde(default)]
+    original: bool,
 }
 
 /// Reads a document again from its source.
@@ -84,11 +87,12 @@ pub(crate) async fn document(
     id: web::Path<String>,
     query: web::Query<DocumentQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let DocumentQuery { role, q } = query.into_inner();
+    let DocumentQuery { role, q, original } = query.into_inner();
     let request = DocumentRequest {
         id: id.into_inner(),
         role,
         query: q.unwrap_or_default(),
+        original,
     };
     let reply = state
         .search

@@ -88,6 +88,7 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
                 id: id.clone(),
                 role: role.clone(),
                 query: String::new(),
+                original: false,
             };
             let answer = state.search.ask(ReadDocument(request)).await;
             let answer = answer.map_err(|error| ask_problem(&error))?;

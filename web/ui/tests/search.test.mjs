@@ -1,4 +1,4 @@
-// The search page in a real Chromium, against a real search-server on a folder of this test's own.
+// The web application in a real Chromium, against a real search-server on a folder of this test's own.
 // Run by `cargo xtask test --only browser`, which builds the server and sets SEARCH_SERVER,
 // CHROMIUM and NODE_PATH. With SCREENSHOTS=folder it also leaves pictures of every view there.
 import assert from "node:assert/strict";
@@ -30,7 +30,7 @@ function writeSources() {
   const notes = join(folder, "notes"), code = join(folder, "code");
   mkdirSync(notes); mkdirSync(code);
   writeFileSync(join(notes, "orbit.md"), "# Orbit of the planets\n\nKepler found that planets move in ellipses.\n\n## Periods\n\nThe period grows with distance.\n");
-  writeFileSync(join(notes, "hostile.md"), "# <script>window.stolen=1</script> planets\n\n<img src=x onerror=\"window.stolen=1\"> planets <svg onload=alert(1)> javascript:alert(1)\n");
+  writeFileSync(join(notes, "hostile.md"), "# <script>window.stolen=1</script> planets\n\n<img src=x onerror=\"window.stolen=1\"> planets <svg onload=alert(1)> javascript:alert(1) [a](javascript:alert(2)) ![p](http://127.0.0.1:9/p.png) \u202egnirts\u0007\n");
   for (let n = 0; n < 45; n++) writeFileSync(join(notes, `many${n}.txt`), `Entry ${n}\n\nA line about comets number ${n}.\n`);
   writeFileSync(join(code, "orbit.rs"), "/// Period of an orbit.\npub fn orbitalPeriod(distance: f64) -> f64 { distance.powf(1.5) }\n");
   const haystack = (name, location) => ({ name, service: "LocalFiles", location });
@@ -68,6 +68,8 @@ before(async () => {
   });
   page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   page.on("request", (request) => { if (!request.url().startsWith(base)) remote.push(request.url()); });
+  // What a refusal or a server that is gone leaves there is the browser's own note.
+  page.on("console", (message) => { if (/error|warning/.test(message.type()) && !/Failed to load resource/.test(message.text())) remote.push(message.text()); });
   page.on("pageerror", (error) => remote.push(`script error: ${error.message}`));
 });
 
@@ -82,99 +84,143 @@ async function picture(name) {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`) });
 }
 
+const field = "search input[type=search]";
+const hits = ".hits > li";
+
 async function type(query) {
-  await page.fill("#q", "");
-  await page.type("#q", query, { delay: 15 });
+  await page.fill(field, "");
+  await page.type(field, query, { delay: 15 });
 }
+
+const state = () => page.innerText("p.state");
+const count = (wanted) => page.waitForFunction(([selector, wanted]) => document.querySelectorAll(selector).length === wanted, [hits, wanted]);
 
 test("the start page lists the sources and how many documents they hold", async () => {
   await page.goto(base);
-  await page.waitForSelector("#welcome table");
-  const text = await page.innerText("#welcome");
-  assert.match(text, /Notes/);
-  assert.match(text, /47/);
+  await page.waitForFunction(() => /47 documents/.test(document.querySelector("main").innerText));
+  assert.match(await page.innerText("main"), /Notes/);
   await picture("start");
 });
 
-test("results appear while typing, with the matches marked", async () => {
+test("results appear while typing, with the matches marked and the query in the address", async () => {
   await type("planets ellipses");
-  await page.waitForFunction(() => document.querySelector(".hit h3")?.textContent.includes("Orbit of the planets"));
-  const marks = await page.$$eval(".hit:first-child mark", (nodes) => nodes.map((node) => node.textContent.toLowerCase()));
+  await page.waitForFunction((selector) => document.querySelector(`${selector} h2`)?.textContent.includes("Orbit of the planets"), hits);
+  const marks = await page.$$eval(`${hits}:first-child mark`, (nodes) => nodes.map((node) => node.textContent.toLowerCase()));
   assert.ok(marks.includes("planets") && marks.includes("ellipses"), `${marks}`);
-  assert.match(await page.innerText("#status"), /document/);
-  assert.match(page.url(), /q=planets\+ellipses/);
+  assert.match(await state(), /document/);
+  await page.waitForFunction(() => /q=planets\+ellipses/.test(location.search));
   await picture("results");
 });
 
-test("S05 hostile text stays text", async () => {
-  await type("planets");
-  await page.waitForFunction(() => [...document.querySelectorAll(".hit")].some((hit) => hit.textContent.includes("hostile.md")));
-  assert.equal(await page.$$eval("#results script, #results img, #results svg", (nodes) => nodes.length), 0);
-  await page.evaluate(() => [...document.querySelectorAll(".hit")].find((hit) => hit.textContent.includes("hostile.md")).querySelector("a").click());
-  await page.waitForFunction(() => document.querySelector("#preview-text").textContent.includes("planets"));
-  assert.equal(await page.$$eval("#preview-text script, #preview-text img, #preview-text svg", (nodes) => nodes.length), 0);
-  assert.equal(await page.evaluate(() => window.stolen), undefined);
-  await page.keyboard.press("Escape");
+test("suggestions come while typing and are chosen by keyboard", async () => {
+  await type("plan");
+  await page.waitForSelector("#suggestions [role=option]");
+  const first = await page.innerText("#suggestions [role=option]:first-child");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.inputValue(field), first);
+  await page.waitForSelector("#suggestions", { state: "hidden" });
 });
 
-test("the keyboard reaches everything: field, list, document, back", async () => {
-  await page.keyboard.press("Escape");
-  await type("orbit");
-  await page.waitForFunction(() => document.querySelectorAll(".hit").length === 2 && document.querySelector("#results").textContent.includes("orbit.rs"));
+test("S05 hostile text stays text, in the list and in the document", async () => {
+  await type("planets");
+  await page.waitForFunction((selector) => [...document.querySelectorAll(selector)].some((hit) => hit.textContent.includes("hostile.md")), hits);
+  assert.equal(await page.$$eval(`${hits} script, ${hits} img, ${hits} svg`, (nodes) => nodes.length), 0);
+  await page.evaluate((selector) => [...document.querySelectorAll(selector)].find((hit) => hit.textContent.includes("hostile.md")).querySelector("a").click(), hits);
+  await page.waitForSelector("main article");
+  await page.waitForFunction(() => document.querySelector("main article").textContent.includes("planets"));
+  const inside = await page.$$eval("main article script, main article img, main article svg, main article [onerror]", (nodes) => nodes.length);
+  assert.equal(inside, 0);
+  const text = await page.innerText("main article");
+  assert.ok(text.includes("\\u{202e}") && text.includes("\\u{7}") && text.includes("[picture: p]"), text);
+  const links = await page.$$eval("main article a", (nodes) => nodes.map((node) => node.getAttribute("href")));
+  assert.ok(links.every((href) => !href || !/^javascript/i.test(href)), `${links}`);
+  assert.equal(await page.evaluate(() => window.stolen), undefined);
+  await picture("hostile");
+});
+
+test("the keyboard reaches everything: field, list, document, back, help, palette", async () => {
+  await page.goto(`${base}/ui/search?q=orbit`);
+  await count(2);
+  await page.focus(field);
   await page.keyboard.press("ArrowDown");
-  assert.equal(await page.$$eval('.hit[aria-current="true"]', (nodes) => nodes.length), 1);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "hit-0");
   await page.keyboard.press("j");
-  assert.equal(await page.getAttribute(".hit:nth-child(2)", "aria-current"), "true");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "hit-1");
   await page.keyboard.press("Enter");
-  await page.waitForSelector("#preview:not([hidden])");
-  await page.waitForFunction(() => document.querySelector("#preview-text mark"));
+  await page.waitForSelector("main mark");
+  assert.match(page.url(), /\/ui\/documents\//);
   await picture("document");
   await page.keyboard.press("Escape");
-  await page.waitForSelector("#preview", { state: "hidden" });
-  await page.keyboard.press("Escape");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "q");
-  await page.keyboard.press("ArrowDown");
+  await count(2);
+  await page.goBack();
+  await page.waitForSelector("main mark");
+  await page.goForward();
+  await count(2);
+  await page.focus("#hit-0");
   await page.keyboard.press("?");
-  assert.ok(await page.evaluate(() => document.querySelector("#help").open));
-  await picture("help");
+  await page.waitForSelector("dialog[open] #keys-title");
+  await picture("keys");
   await page.keyboard.press("Escape");
   await page.keyboard.press("/");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "q");
+  assert.equal(await page.evaluate(() => document.activeElement.type), "search");
+  await page.keyboard.press("Control+k");
+  await page.waitForSelector("dialog[open] [role=option]");
+  await page.keyboard.type("graph");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("main canvas, main h2");
+  assert.match(page.url(), /\/ui\/graph/);
+});
+
+test("a document of Markdown is rendered, with its headings in place", async () => {
+  await page.goto(`${base}/ui/search?q=kepler`);
+  await page.click(`${hits} a`);
+  await page.waitForSelector("main article h2");
+  assert.equal(await page.innerText("main article h2"), "Periods");
+  await page.keyboard.press("t");
+  await page.waitForSelector("main .code #L1");
+  assert.match(await page.innerText("main .code"), /Kepler found/);
+  await page.keyboard.press("t");
+  await page.waitForSelector("main article h2");
 });
 
 test("roles switch what is searched, and the address keeps it", async () => {
-  await page.selectOption("#role", "Only code");
+  await page.goto(`${base}/ui/search`);
+  await page.selectOption("search select", "Only code");
   await type("orbital period");
-  await page.waitForFunction(() => document.querySelectorAll(".hit").length === 1);
-  assert.match(await page.innerText(".hit"), /orbit\.rs/);
+  await count(1);
+  assert.match(await page.innerText(hits), /orbit\.rs/);
   await page.reload();
-  await page.waitForFunction(() => document.querySelectorAll(".hit").length === 1);
-  assert.equal(await page.inputValue("#role"), "Only code");
-  await page.selectOption("#role", "Everything");
+  await count(1);
+  assert.equal(await page.inputValue("search select"), "Only code");
+  await page.selectOption("search select", "Everything");
 });
 
 test("sources can be chosen, all words can be asked for", async () => {
   await type("orbit period");
-  await page.waitForFunction(() => document.querySelectorAll(".hit").length >= 2);
-  await page.click('#source-filter button:has-text("Code")');
-  await page.waitForFunction(() => [...document.querySelectorAll(".hit .source")].every((node) => node.textContent === "Code") && document.querySelectorAll(".hit").length === 1);
-  await page.click('#source-filter button:has-text("Code")');
-  await page.selectOption("#operator", "and");
+  await page.waitForFunction((selector) => document.querySelectorAll(selector).length >= 2, hits);
+  await page.click('button[aria-pressed]:has-text("Code")');
+  await count(1);
+  await page.click('button[aria-pressed]:has-text("Code")');
+  await page.selectOption("search label:nth-of-type(2) select", "and");
   await type("kepler comets");
-  await page.waitForFunction(() => document.querySelector("#status").textContent === "Nothing found.");
-  await page.selectOption("#operator", "");
+  await page.waitForFunction(() => document.querySelector("main").innerText.includes("Nothing found"));
+  await picture("nothing");
+  await page.click("text=Search for any of the words");
+  await page.waitForSelector(hits);
 });
 
 test("more results are shown on request, none twice", async () => {
   await type("comets");
-  await page.waitForFunction(() => document.querySelectorAll(".hit").length === 20);
-  await page.click("#more");
-  await page.waitForFunction(() => document.querySelectorAll(".hit").length === 40);
-  await page.click("#more");
-  await page.waitForFunction(() => document.querySelectorAll(".hit").length === 45);
-  const places = await page.$$eval(".hit .where", (nodes) => nodes.map((node) => node.textContent));
+  await count(20);
+  await page.click("text=Show more");
+  await count(40);
+  await page.keyboard.press("Tab");
+  await page.click("text=Show more");
+  await count(45);
+  const places = await page.$$eval(`${hits} .place`, (nodes) => nodes.map((node) => node.textContent));
   assert.equal(new Set(places).size, 45);
-  assert.ok(await page.$eval("#more", (node) => node.hidden));
+  assert.equal(await page.$("text=Show more"), null);
 });
 
 test("a new file is found without a reload", async () => {
@@ -182,34 +228,82 @@ test("a new file is found without a reload", async () => {
   await until("the new file", async () => {
     await type("zanzibarium");
     await page.waitForTimeout(300);
-    return (await page.$$(".hit")).length === 1;
+    return (await page.$$(hits)).length === 1;
   });
 });
 
 test("t1 the configuration is changed with its token only, which is asked for and kept for this tab", async () => {
   const saved = async () => (await (await fetch(`${base}/api/config`)).json()).default_role;
-  await page.click("#config-button");
-  await page.waitForFunction(() => document.querySelector("#config-text").value.includes("Everything"));
-  const text = await page.inputValue("#config-text");
-  await page.fill("#config-text", text.replace('"default_role": "Everything"', '"default_role": "Only code"'));
-  await page.click("#config-dialog button[type=submit]");
-  await page.waitForSelector("#token-dialog[open]");
+  await page.goto(`${base}/ui/settings`);
+  await page.waitForFunction(() => document.querySelector("textarea")?.value.includes("Everything"));
+  const edit = async (from, to) => page.fill("textarea", (await page.inputValue("textarea")).replace(from, to));
+  await edit('"default_role": "Everything"', '"default_role": "Only code"');
+  await picture("settings");
+  await page.click("button.primary");
+  await page.waitForSelector("dialog[open] input[type=password]");
   assert.equal(await saved(), "Everything");
-  await page.fill("#token", "wrong");
-  await page.click("#token-dialog button[value=use]");
-  await page.waitForFunction(() => document.querySelector("#token-dialog[open]") && document.querySelector("#token").value === "");
-  await page.fill("#token", readFileSync(join(folder, "data", "configuration-token"), "utf8").trim());
-  await page.click("#token-dialog button[value=use]");
-  await page.waitForSelector("#config-dialog", { state: "hidden" });
-  assert.equal(await saved(), "Only code");
+  await page.fill("dialog[open] input[type=password]", "wrong");
+  await page.click("dialog[open] button.primary");
+  await page.waitForFunction(() => document.querySelector("dialog[open] input[type=password]")?.value === "");
+  await page.fill("dialog[open] input[type=password]", readFileSync(join(folder, "data", "configuration-token"), "utf8").trim());
+  await page.click("dialog[open] button.primary");
+  await until("it is saved", async () => (await saved()) === "Only code");
   assert.equal(await page.evaluate(() => Object.values(localStorage).some((value) => /^[0-9a-f]{64}$/.test(value))), false);
   // What only the file itself may: the reason is shown where it was written.
-  await page.click("#config-button");
-  await page.waitForFunction(() => document.querySelector("#config-text").value.includes("Only code"));
-  await page.fill("#config-text", (await page.inputValue("#config-text")).replace('"name": "Only code"', '"name": "\\u0024{HOME}"'));
-  await page.click("#config-dialog button[type=submit]");
-  await page.waitForFunction(() => document.querySelector("#config-errors").textContent.includes("variable"));
-  await page.click("#config-cancel");
+  await page.waitForFunction(() => document.querySelector("textarea").value.includes('"default_role": "Only code"') && document.querySelector("button.primary").disabled);
+  await edit('"name": "Only code"', '"name": "\\u0024{HOME}"');
+  await page.click("button.primary");
+  await page.waitForFunction(() => document.querySelector("#mistakes").textContent.includes("variable"));
+  await picture("refused");
+});
+
+test("themes by role have other colours, light and dark differ", async () => {
+  const colours = async () => page.evaluate(() => {
+    const style = getComputedStyle(document.documentElement);
+    return [style.getPropertyValue("--bs-primary").trim(), getComputedStyle(document.body).backgroundColor];
+  });
+  await page.goto(`${base}/ui/search`);
+  const seen = [];
+  for (const theme of ["spacelab", "darkly", "sketchy"]) {
+    await page.selectOption('select[title="Theme"]', theme);
+    await page.waitForFunction((theme) => document.documentElement.dataset.theme === theme, theme);
+    await page.waitForTimeout(200);
+    seen.push((await colours())[0]);
+  }
+  assert.equal(new Set(seen).size, 3, `${seen}`);
+  await page.selectOption('select[title="Theme"]', "");
+  const both = [];
+  for (const mode of ["light", "dark"]) {
+    await page.selectOption('select[title="Light or dark"]', mode);
+    await page.waitForTimeout(100);
+    both.push((await colours())[1]);
+  }
+  assert.notEqual(both[0], both[1]);
+  await page.selectOption('select[title="Light or dark"]', "auto");
+});
+
+test("chat answers from the documents without a model, and keeps the conversation", async () => {
+  await page.goto(`${base}/ui/chat`);
+  await page.fill("textarea", "What did Kepler find?");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("ol.cited a");
+  await page.waitForFunction(() => /\/ui\/chat\/.+/.test(location.pathname));
+  assert.match(await page.innerText("main article:nth-of-type(2)"), /ellipses/);
+  await picture("chat");
+  await page.reload();
+  await page.waitForSelector("ol.cited a");
+  await page.click("ol.cited a");
+  await page.waitForFunction(() => location.pathname.startsWith("/ui/documents/"));
+});
+
+test("the graph has a list with the same content", async () => {
+  await page.goto(`${base}/ui/graph?as=list`);
+  await page.waitForSelector("main .list button, main .card h2");
+  const concept = await page.$("main .list button");
+  assert.ok(concept, await page.innerText("main"));
+  await concept.click();
+  await page.waitForFunction(() => document.querySelector("section[aria-label=Concept] h2"));
+  await picture("graph");
 });
 
 test("y4 a search while indexing says so and fills by itself", async () => {
@@ -220,21 +314,38 @@ test("y4 a search while indexing says so and fills by itself", async () => {
     if (early) Object.assign(answer, { results: [], total: 0, indexing: true, sources: [{ name: "Notes", service: "LocalFiles", took_ms: 1, hits: 0, indexing: { done: 120, total: 3000, bytes: 1 } }] });
     await route.fulfill({ response, json: answer });
   });
+  await page.goto(`${base}/ui/search`);
   await type("ellipses");
-  await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Nothing found yet"));
-  assert.match(await page.innerText("#notices"), /Notes is being indexed: 120 of 3,000 files/);
+  await page.waitForFunction(() => document.querySelector("p.state")?.textContent.includes("still indexing, 120 of 3,000 files"));
   early = false;
-  await page.waitForSelector(".hit");
+  await page.waitForSelector(hits);
   await page.unroute("**/api/documents/search");
 });
 
+test("axe finds nothing on any page, light and dark", async () => {
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    for (const path of ["search", "search?q=comets", "search?q=kepler+comets&operator=and", "graph?as=list", "chat", "settings", "nowhere"]) {
+      await page.goto(`${base}/ui/${path}`);
+      await page.waitForTimeout(400);
+      await page.evaluate(axe);
+      const found = await page.evaluate(async () => (await globalThis.axe.run()).violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3)}`));
+      assert.deepEqual(found, [], `${colorScheme} ${path}`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+});
+
 test("it fits a phone", async () => {
-  await page.setViewportSize({ width: 390, height: 780 });
-  await type("planets");
-  await page.waitForSelector(".hit");
-  const wider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
-  assert.equal(wider, false);
-  await picture("phone");
+  await page.setViewportSize({ width: 360, height: 780 });
+  for (const path of ["search?q=planets", "chat", "graph?as=list", "settings"]) {
+    await page.goto(`${base}/ui/${path}`);
+    await page.waitForTimeout(400);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `${path}: ${wide}`);
+    await picture(`phone-${path.replace(/\W.*/, "")}`);
+  }
   await page.setViewportSize({ width: 1280, height: 800 });
 });
 
@@ -243,9 +354,10 @@ test("S13 nothing outside is asked for, and no script failed", () => {
 });
 
 test("a server that went away is said", async () => {
+  await page.goto(`${base}/ui/search`);
   server.kill("SIGTERM");
   await new Promise((resolve) => server.on("exit", resolve));
   server = null;
   await type("gone");
-  await page.waitForFunction(() => document.querySelector("#notices").textContent.includes("cannot be reached"));
+  await page.waitForFunction(() => document.querySelector("[role=alert]")?.textContent.includes("cannot be reached"));
 });

@@ -64,6 +64,7 @@ async fn text(
         id,
         role: params.role.clone(),
         query: String::new(),
+        original: false,
     };
     let document = context.parts.search.ask(ReadDocument(request)).await??;
     let citation = Citation {

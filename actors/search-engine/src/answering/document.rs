@@ -43,7 +43,8 @@ pub fn read_document(
             message: error.to_string(),
         })?;
     let record = record.ok_or_else(unknown)?;
-    let document = read(source, &record).map_err(|reason| SearchFailure::GoneDocument {
+    let read = read(source, &record, request.original);
+    let (document, original) = read.map_err(|reason| SearchFailure::GoneDocument {
         id: request.id.clone(),
         reason,
     })?;
@@ -58,25 +59,39 @@ pub fn read_document(
         source: source.name.clone(),
         highlights: highlights(&request.query, &body)?,
         body,
+        original,
         truncated,
         modified: document.modified.map(rfc3339),
     })
 }
 
-fn read(source: &SearchableSource, record: &DocumentRecord) -> Result<ExtractedDocument, String> {
+/// The document, and its file's own text where that is `wanted` and text.
+fn read(
+    source: &SearchableSource,
+    record: &DocumentRecord,
+    wanted: bool,
+) -> Result<(ExtractedDocument, Option<String>), String> {
     if let Some(body) = source.kept_text(record) {
-        return Ok(ExtractedDocument {
+        let document = ExtractedDocument {
             body,
             modified: record.modified,
             ..ExtractedDocument::default()
-        });
+        };
+        return Ok((document, None));
     }
     let key = record.key.as_str();
     let root = source.root.as_ref().ok_or("its folder is not open")?;
     let content = root
         .read(key, MAX_BODY_BYTES, |_| false)
         .map_err(|reason| reason.to_string())?;
-    extract::extract(key, content.bytes, content.mtime_ns).map_err(|reason| reason.to_string())
+    let original = if wanted {
+        let text = std::str::from_utf8(&content.bytes).ok();
+        text.map(|text| beginning(text.to_owned(), MAX_VIEW_BYTES))
+    } else {
+        None
+    };
+    let document = extract::extract(key, content.bytes, content.mtime_ns);
+    Ok((document.map_err(|reason| reason.to_string())?, original))
 }
 
 fn highlights(words: &str, body: &str) -> Result<Vec<[usize; 2]>, SearchFailure> {

@@ -30,4 +30,6 @@ pub struct DocumentRequest {
     pub role: Option<String>,
     /// Words to mark in its text; none when empty.
     pub query: String,
+    /// Its file's own text is wanted, too.
+    pub original: bool,
 }

@@ -3,6 +3,7 @@
 mod counts;
 mod slowest;
 mod steps;
+mod web;
 mod summary;
 
 use std::process::ExitCode;

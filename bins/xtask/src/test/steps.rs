@@ -23,7 +23,7 @@ pub(super) struct Setting<'a> {
 }
 
 /// What a step gives: the tests it counted, and its verdict.
-type Done = Result<(Counts, StepResult)>;
+pub(super) type Done = Result<(Counts, StepResult)>;
 
 /// One step.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Step {
 }
 
 /// All steps in their order.
-pub(super) const STEPS: [Step; 12] = [
+pub(super) const STEPS: [Step; 13] = [
     Step {
         name: "fmt",
         about: "the formatting",
@@ -101,8 +101,14 @@ pub(super) const STEPS: [Step; 12] = [
         on_request: false,
     },
     Step {
+        name: "web",
+        about: "types, unit tests and built files of the web application",
+        run: super::web::check,
+        on_request: false,
+    },
+    Step {
         name: "browser",
-        about: "the page in a real Chromium",
+        about: "the pages in a real Chromium",
         run: browser,
         on_request: false,
     },
@@ -343,6 +349,7 @@ fn browser(setting: &Setting<'_>) -> Done {
         "chromium",
     )?;
     let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
+    super::web::install_packages(project)?;
     build_programs(setting)?;
     let mut files: Vec<_> = std::fs::read_dir(&tests)?
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -389,7 +396,7 @@ fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Done {
     Ok((counts.unwrap_or_default(), outcome))
 }
 
-fn passed() -> Done {
+pub(super) fn passed() -> Done {
     Ok((Counts::default(), StepResult::Passed))
 }
 

@@ -83,7 +83,7 @@ export function layout(graph: Graph, draw: () => void): Simulation<Node, undefin
   const links = forceLink<Node, Link>([...graph.links.values()]).distance((link) => 40 + 60 * (1 - link.weight));
   return forceSimulation<Node>([...graph.nodes.values()])
     .force("links", links.strength((link) => 0.1 + 0.5 * link.weight))
-    .force("apart", forceManyBody<Node>().strength(-60).distanceMax(400))
+    .force("apart", forceManyBody<Node>().strength(-40).distanceMax(250))
     .force("room", forceCollide<Node>((node) => radius(node) + 2))
     .force("middle", forceCenter(0, 0))
     .on("tick", draw);

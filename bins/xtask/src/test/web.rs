@@ -1,0 +1,50 @@
+//! The web application: its types, its unit tests, and whether the built files that are committed
+//! are what its sources give.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use super::steps::{Done, Setting, passed};
+use crate::project::Project;
+use crate::{install, shell};
+
+fn folder(project: &Project) -> PathBuf {
+    project.root.join("web/ui")
+}
+
+fn npm(project: &Project, arguments: &[&str]) -> Result<()> {
+    let npm = install::program(&["npm"], "npm")?;
+    let mut command = shell::command(&npm.to_string_lossy(), &folder(project));
+    shell::run(command.args(arguments))
+}
+
+/// Installs what the lock file names, unless it is there.
+pub(super) fn install_packages(project: &Project) -> Result<()> {
+    let lock = std::fs::metadata(folder(project).join("package-lock.json"))?;
+    let installed = std::fs::metadata(folder(project).join("node_modules/.package-lock.json"));
+    let is_current = installed
+        .and_then(|installed| Ok(installed.modified()? >= lock.modified()?))
+        .unwrap_or(false);
+    if is_current {
+        return Ok(());
+    }
+    npm(project, &["ci", "--no-audit", "--no-fund"])
+}
+
+pub(super) fn check(setting: &Setting<'_>) -> Done {
+    let project = setting.project;
+    install_packages(project)?;
+    for script in ["build", "check", "test"] {
+        npm(project, &["run", script])?;
+    }
+    let mut git = shell::command("git", &project.root);
+    let status = shell::quiet(git.args(["status", "--porcelain", "--", "web/ui/dist"]))?;
+    if !status.out.trim().is_empty() {
+        bail!(
+            "web/ui/dist is not what the sources give: commit what `npm run build` has written\n{}",
+            status.out
+        );
+    }
+    passed()
+}
