@@ -4,15 +4,25 @@
 //! OUT/install.sh                        the installer, which knows where releases are
 //! OUT/latest                            v1.2.3
 //! OUT/v1.2.3/PROGRAM-v1.2.3-TARGET.tar.gz
+//! OUT/v1.2.3/orrery-share-v1.2.3.tar.gz manuals, completions, units
+//! OUT/v1.2.3/PACKAGE_1.2.3_amd64.deb
+//! OUT/v1.2.3/PROGRAM-v1.2.3.cdx.json    what the program is made of (CycloneDX)
 //! OUT/v1.2.3/SHA256SUMS
 //! ```
+
+mod archive;
+pub(crate) mod debian;
+mod manuals;
+mod reproducible;
+mod sbom;
+mod source_date;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::project::Project;
 use crate::{prerequisites, shell, terminal};
@@ -27,10 +37,50 @@ pub(crate) struct Options {
     /// `…/releases/download`
     #[arg(long, value_name = "URL")]
     releases: Option<String>,
+    /// Make only these parts
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART[,PART]")]
+    only: Vec<Part>,
+    /// Pack the programs of this folder instead of building them; `vm-guest` is built anyway
+    #[arg(long, value_name = "FOLDER")]
+    programs: Option<PathBuf>,
+    /// Compress packages at once rather than well, to try them
+    #[arg(long)]
+    fast: bool,
+    /// Instead of a release: build twice, from two folders, and compare the archives
+    #[arg(long)]
+    check_reproducible: bool,
+    /// The programs that are built twice
+    #[arg(
+        long,
+        value_name = "PROGRAM[,PROGRAM]",
+        value_delimiter = ',',
+        requires = "check_reproducible",
+        default_value = "build-dispatch,vm-guest"
+    )]
+    twice: Vec<String>,
+    /// The profile that they are built in
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        requires = "check_reproducible",
+        default_value = "release"
+    )]
+    profile: String,
+}
+
+/// A part of a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// An archive of each program, and one of what belongs beside them
+    Archives,
+    /// Debian packages
+    Packages,
+    /// What each program is made of
+    Sbom,
 }
 
 /// Programs of a release; `vm-guest` is built apart.
-const PROGRAMS: [&str; 9] = [
+pub(crate) const PROGRAMS: [&str; 9] = [
     "search-server",
     "service-agent",
     "service-cli",
@@ -50,26 +100,47 @@ const PLACE: &str = "releases=\"${ORRERY_RELEASES:-}\"";
 /// # Errors
 /// When a program does not build, or the release cannot be written.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
-    let mut arguments = vec!["build", "--release", "--locked"];
-    for program in PROGRAMS {
-        arguments.extend(["--bin", program]);
+    if options.check_reproducible {
+        return reproducible::check(project, &options.twice, &options.profile);
     }
-    shell::run(&mut shell::cargo(&project.root, &arguments))?;
-    let built = project.target()?.join("release");
-    let mut programs: Vec<PathBuf> = PROGRAMS.iter().map(|name| built.join(name)).collect();
-    programs.push(prerequisites::vm_guest(project)?);
-
-    let metadata = project.metadata()?;
-    let of_workspace = metadata.packages.iter().find(|p| p.name == "platform");
-    let version = of_workspace.context("there is no package `platform`")?;
+    let wanted = |part| options.only.is_empty() || options.only.contains(&part);
+    let built = match &options.programs {
+        Some(folder) => project.root.join(folder),
+        None => build(project)?,
+    };
+    let guest = prerequisites::vm_guest(project)?;
     let release = Release {
-        version: format!("v{}", version.version),
+        version: format!("v{}", version(project)?),
         target: host()?,
         out: project.root.join(&options.out),
+        epoch: source_date::epoch(&project.root)?,
     };
-    release.write(&programs)?;
-    let installer = fs::read_to_string(project.root.join("bins/dist/install.sh"))?;
-    release.write_installer(&installer, options.releases.as_deref())?;
+    let folder = release.folder();
+    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    if wanted(Part::Archives) {
+        let mut programs: Vec<PathBuf> = PROGRAMS.iter().map(|name| built.join(name)).collect();
+        programs.push(guest.clone());
+        release.write(&programs)?;
+        release.write_share(&project.root, &built)?;
+        let installer = fs::read_to_string(project.root.join("bins/dist/install.sh"))?;
+        release.write_installer(&installer, options.releases.as_deref())?;
+    }
+    if wanted(Part::Packages) {
+        debian::make(
+            project,
+            &debian::Packaging {
+                programs: &built,
+                guest: &guest,
+                version: release.version.trim_start_matches('v'),
+                out: &folder,
+                small: !options.fast,
+            },
+        )?;
+    }
+    if wanted(Part::Sbom) {
+        sbom::write(project, &release.version, &folder, release.epoch)?;
+    }
+    release.write_sums()?;
     terminal::line(&format!(
         "{} for {} is in {}",
         release.version,
@@ -77,6 +148,29 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
         release.out.display()
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Builds all programs, without this checkout's place in them; gives their folder.
+fn build(project: &Project) -> Result<PathBuf> {
+    let mut arguments = vec!["build", "--release", "--locked"];
+    for program in PROGRAMS {
+        arguments.extend(["--bin", program]);
+    }
+    // Beside other builds: their flags differ, and cargo would build everything anew each time.
+    let target = project.target()?.join("dist-build");
+    let mut command = shell::cargo(&project.root, &arguments);
+    command.env("CARGO_TARGET_DIR", &target);
+    reproducible::forget_places(&mut command, &project.root)?;
+    shell::run(&mut command)?;
+    Ok(target.join("release"))
+}
+
+/// The version of the workspace.
+pub(crate) fn version(project: &Project) -> Result<String> {
+    let metadata = project.metadata()?;
+    let of_workspace = metadata.packages.iter().find(|p| p.name == "platform");
+    let version = of_workspace.context("there is no package `platform`")?;
+    Ok(version.version.to_string())
 }
 
 /// The target of programs that are built here.
@@ -92,6 +186,8 @@ struct Release {
     version: String,
     target: String,
     out: PathBuf,
+    /// Seconds since 1970 that every file is dated with.
+    epoch: u64,
 }
 
 impl Release {
@@ -99,35 +195,58 @@ impl Release {
         self.out.join(&self.version)
     }
 
-    /// Packs each program, and sums the archives.
+    /// Packs each program.
     fn write(&self, programs: &[PathBuf]) -> Result<()> {
-        let folder = self.folder();
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
         for program in programs {
-            self.pack(program)?;
+            let (Some(place), Some(name)) = (program.parent(), program.file_name()) else {
+                bail!("{} is no program", program.display());
+            };
+            let name = name.to_string_lossy();
+            let archive = format!("{name}-{}-{}.tar.gz", self.version, self.target);
+            archive::pack(place, &[&name], &self.folder().join(archive), self.epoch)?;
         }
-        let archives = format!("*-{}-*.tar.gz", self.version);
-        let script = format!("sha256sum -- {archives} > SHA256SUMS");
-        shell::run(shell::command("sh", &folder).args(["-c", &script]))?;
         fs::write(self.out.join("latest"), format!("{}\n", self.version))?;
         Ok(())
     }
 
-    /// The same program gives the same archive: owner, time and the header of gzip are fixed.
-    fn pack(&self, program: &Path) -> Result<()> {
-        let (Some(place), Some(name)) = (program.parent(), program.file_name()) else {
-            bail!("{} is no program", program.display());
+    /// Packs what belongs beside the programs: manuals, completions, units.
+    fn write_share(&self, root: &Path, built: &Path) -> Result<()> {
+        let work = self.folder().join(".share");
+        if work.exists() {
+            fs::remove_dir_all(&work)?;
+        }
+        let put = |place: &str, text: String| -> Result<()> {
+            let path = work.join(place);
+            fs::create_dir_all(path.parent().context("a file has a folder")?)?;
+            Ok(fs::write(path, text)?)
         };
-        let name = name.to_string_lossy();
-        let archive = format!("{name}-{}-{}.tar", self.version, self.target);
-        let archive = self.folder().join(archive);
-        let mut tar = shell::command("tar", place);
-        tar.args(["--owner=0", "--group=0", "--numeric-owner", "--mode=755"]);
-        tar.args(["--mtime=@0", "-cf"]);
-        shell::run(tar.arg(&archive).arg(&*name))?;
-        let mut gzip = shell::command("gzip", &self.folder());
-        shell::run(gzip.args(["-nf9"]).arg(&archive))
+        for program in PROGRAMS {
+            let built = built.join(program);
+            for (name, text) in manuals::pages(&built, program)? {
+                put(&format!("share/man/man1/{name}"), text)?;
+            }
+            for (place, text) in manuals::completions(&built, program)? {
+                put(&format!("share/{place}"), text)?;
+            }
+        }
+        for entry in fs::read_dir(root.join("bins/dist/systemd"))? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            put(&format!("systemd/{name}"), fs::read_to_string(&path)?)?;
+        }
+        let archive = format!("orrery-share-{}.tar.gz", self.version);
+        let folders: Vec<&str> = ["share", "systemd"]
+            .into_iter()
+            .filter(|name| work.join(name).is_dir())
+            .collect();
+        archive::pack(&work, &folders, &self.folder().join(archive), self.epoch)?;
+        Ok(fs::remove_dir_all(&work)?)
+    }
+
+    /// Sums all that was made of this version.
+    fn write_sums(&self) -> Result<()> {
+        let script = "LC_ALL=C; export LC_ALL; rm -f SHA256SUMS; sha256sum -- * > .sums; mv .sums SHA256SUMS";
+        shell::run(shell::command("sh", &self.folder()).args(["-c", script]))
     }
 
     /// Writes the installer, with the place of releases in it.
@@ -163,6 +282,7 @@ mod tests {
             version: "v7.8.9".to_owned(),
             target: host().expect("rustc runs"),
             out: out.to_owned(),
+            epoch: 86_400,
         }
     }
 
@@ -182,9 +302,12 @@ mod tests {
         }
         let out = folder.path().join("a release");
         let release = release(&out);
+        fs::create_dir_all(release.folder()).expect("made");
         release.write(&programs).expect("packed");
+        release.write_sums().expect("summed");
         let sums = fs::read(release.folder().join("SHA256SUMS")).expect("sums");
         release.write(&programs).expect("packed again");
+        release.write_sums().expect("summed again");
         let again = fs::read(release.folder().join("SHA256SUMS")).expect("sums");
         assert_eq!(sums, again, "the same programs give the same archives");
 

@@ -112,7 +112,10 @@ mod tests {
             .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
             .collect();
         files.sort();
-        assert_eq!(of(|package| package.unit.clone().into_iter().collect()), files);
+        assert_eq!(
+            of(|package| package.unit.clone().into_iter().collect()),
+            files
+        );
     }
 
     #[test]

@@ -49,7 +49,6 @@ pub(crate) fn make(project: &Project, packaging: &Packaging<'_>) -> Result<Vec<P
         root: &project.root,
         programs: packaging.programs,
         guest: packaging.guest,
-        epoch,
         changelog: changelog(packaging.version, &all.maintainer, epoch)?,
     };
     let work = packaging.out.join(".packages");
@@ -93,7 +92,12 @@ fn build(tree: &Tree, deb: &Path, epoch: u64, small: bool) -> Result<()> {
     command.env("SOURCE_DATE_EPOCH", epoch.to_string());
     command.args(["--root-owner-group", if small { "-Zxz" } else { "-Zgzip" }]);
     // Threads cut what they compress differently.
-    command.args([if small { "-z6" } else { "-z1" }, "--threads-max=1", "--build", "."]);
+    command.args([
+        if small { "-z6" } else { "-z1" },
+        "--threads-max=1",
+        "--build",
+        ".",
+    ]);
     let done = shell::quiet(command.arg(deb))?;
     ensure!(done.status.success(), "{}: {}", deb.display(), done.text());
     Ok(())
@@ -122,7 +126,10 @@ fn libraries(tree: &Tree, package: &Description) -> Result<String> {
     let found = shell::quiet(&mut command)?;
     fs::remove_dir_all(tree.folder().join("debian"))?;
     ensure!(found.status.success(), "dpkg-shlibdeps: {}", found.err);
-    let line = found.out.lines().find_map(|line| line.strip_prefix("shlibs:Depends="));
+    let line = found
+        .out
+        .lines()
+        .find_map(|line| line.strip_prefix("shlibs:Depends="));
     Ok(line.unwrap_or_default().to_owned())
 }
 
@@ -147,7 +154,11 @@ fn control(
     // The parts of one release belong together.
     depends.extend(package.depends.iter().map(|name| {
         let own = name.starts_with("orrery");
-        if own { format!("{name} (= {version})") } else { name.clone() }
+        if own {
+            format!("{name} (= {version})")
+        } else {
+            name.clone()
+        }
     }));
     if !libraries.is_empty() {
         depends.push(libraries.to_owned());
@@ -171,7 +182,9 @@ fn control(
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let full = lines.last().is_some_and(|line| line.len() + word.len() >= width);
+        let full = lines
+            .last()
+            .is_some_and(|line| line.len() + word.len() >= width);
         if full {
             lines.push(String::new());
         }
@@ -218,7 +231,10 @@ mod tests {
         let control = control(&all, &all.package[0], "1.2", "amd64", "libc6 (>= 2.34)");
         let depends = "Depends: systemd, orrery-common (= 1.2), git, libc6 (>= 2.34)\n";
         assert!(control.contains(depends), "{control}");
-        assert!(control.ends_with("Description: a thing\n One. Two.\n"), "{control}");
+        assert!(
+            control.ends_with("Description: a thing\n One. Two.\n"),
+            "{control}"
+        );
     }
 
     #[test]

@@ -8,7 +8,10 @@ use super::description::Description;
 /// names it.
 pub(super) fn sysusers(package: &Description, unit: &str) -> Option<String> {
     let (user, state) = (package.user.as_ref()?, package.state.as_ref()?);
-    let mut text = format!("u {user} - \"{}\" /var/lib/{state} /usr/sbin/nologin\n", package.summary);
+    let mut text = format!(
+        "u {user} - \"{}\" /var/lib/{state} /usr/sbin/nologin\n",
+        package.summary
+    );
     if unit.lines().any(|line| line == "SupplementaryGroups=kvm") {
         // The unit does not start without the group, and without udev nobody else makes it.
         text += "g kvm -\n";
@@ -20,11 +23,13 @@ pub(super) fn sysusers(package: &Description, unit: &str) -> Option<String> {
 /// file, which the server itself saves later on.
 pub(super) fn tmpfiles(package: &Description) -> Option<String> {
     let (user, state) = (package.user.as_ref()?, package.state.as_ref()?);
-    let mut text = format!(
-        "d /etc/orrery 0755 root root -\nd /var/lib/{state} 0700 {user} {user} -\n"
-    );
+    let mut text =
+        format!("d /etc/orrery 0755 root root -\nd /var/lib/{state} 0700 {user} {user} -\n");
     for (_, place) in &package.files {
-        let _ = writeln!(text, "C /var/lib/{state}/roles.json 0600 {user} {user} - /{place}");
+        let _ = writeln!(
+            text,
+            "C /var/lib/{state}/roles.json 0600 {user} {user} - /{place}"
+        );
     }
     for (_, place) in &package.configuration {
         // Settings may hold secrets: they are the service's to read, and root's to write.
@@ -141,7 +146,10 @@ mod tests {
             }
             let text = tmpfiles(package).expect("a service has folders");
             let state = package.state.as_ref().expect("and one for its state");
-            assert!(text.contains(&format!("d /var/lib/{state} 0700 ")), "{text}");
+            assert!(
+                text.contains(&format!("d /var/lib/{state} 0700 ")),
+                "{text}"
+            );
         }
     }
 

@@ -20,8 +20,6 @@ pub(super) struct Material<'a> {
     pub(super) programs: &'a Path,
     /// Where `vm-guest` is.
     pub(super) guest: &'a Path,
-    /// Seconds since 1970 that every file is dated with.
-    pub(super) epoch: u64,
     /// The line of Debian's changelog that names the version, and who makes it.
     pub(super) changelog: String,
 }
@@ -132,7 +130,14 @@ impl Tree {
 
     fn documents(&self, root: &Path) -> Result<()> {
         let mut list = shell::command("git", root);
-        list.args(["ls-files", "-z", "--", "docs/*.md", "docs/*.svg", "README.md"]);
+        list.args([
+            "ls-files",
+            "-z",
+            "--",
+            "docs/*.md",
+            "docs/*.svg",
+            "README.md",
+        ]);
         list.args(["CHANGELOG.md", "config-samples/*"]);
         let listed = shell::quiet(&mut list)?;
         anyhow::ensure!(listed.status.success(), "git ls-files: {}", listed.err);
@@ -187,7 +192,10 @@ impl Tree {
     fn legal(&self, package: &Description, material: &Material<'_>) -> Result<()> {
         let folder = format!("usr/share/doc/{}", package.name);
         let changelog = format!("{} {}", package.name, material.changelog);
-        self.compressed(&format!("{folder}/changelog.gz").replace(".gz", ""), changelog)?;
+        self.compressed(
+            &format!("{folder}/changelog.gz").replace(".gz", ""),
+            changelog,
+        )?;
         let licence = |name: &str| -> Result<String> {
             let text = fs::read_to_string(material.root.join(name))?;
             let lines = text.lines().map(str::trim_end);
