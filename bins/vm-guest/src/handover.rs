@@ -28,6 +28,11 @@ const OWN_INIT: &str = "/etc/vm-guest/init";
 /// What service managers are called when the kernel starts them.
 const NAME: &str = "/sbin/init";
 
+/// Whether the image has a first process of its own.
+pub(crate) fn is_wanted() -> bool {
+    own_init(Path::new(OWN_INIT)).is_some()
+}
+
 /// Where the image has a first process of its own, this process becomes it, and `true` is returned
 /// in a child of it; otherwise `false` is returned at once. To be called while there is one thread.
 ///
