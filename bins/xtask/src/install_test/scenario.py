@@ -66,8 +66,9 @@ def fetch(url, body=None, headers=None, method=None):
     request = urllib.request.Request(url, data=data, headers=headers, method=method)
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
-            text = answer.read()
-            return answer.status, json.loads(text) if text[:1] in (b"{", b"[") else text.decode()
+            text = answer.read().decode()
+            kind = answer.headers.get_content_type()
+            return answer.status, json.loads(text) if kind == "application/json" else text
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
     except OSError:

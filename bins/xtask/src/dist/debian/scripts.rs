@@ -32,8 +32,8 @@ pub(super) fn tmpfiles(package: &Description) -> Option<String> {
         );
     }
     for (_, place) in &package.configuration {
-        // Settings may hold secrets: they are the service's to read, and root's to write.
-        let _ = writeln!(text, "z /{place} 0640 root {user} -");
+        // Settings may hold secrets. That their user could write them is prevented by the unit.
+        let _ = writeln!(text, "z /{place} 0600 {user} {user} -");
     }
     Some(text)
 }
