@@ -498,7 +498,10 @@ has_marks() {
 }
 
 write_line() {
-    make_folder "${profile%/*}" && printf '%s\n%s\n%s\n' "$first_mark" "$line" "$last_mark" >>"$profile"
+    make_folder "${profile%/*}" || return 1
+    if [ ! -e "$profile" ]; then placed="${placed}made $profile
+"; fi
+    printf '%s\n%s\n%s\n' "$first_mark" "$line" "$last_mark" >>"$profile"
 }
 
 add_path() {
@@ -527,7 +530,11 @@ write_receipt() {
     printf '%s' "$placed" >"$scratch/receipt"
     if [ -f "$receipt" ]; then
         while IFS= read -r entry; do
-            awk -v path="${entry#* }" 'substr($0, index($0, " ") + 1) == path { found = 1 } END { exit !found }' \
+            case "$entry" in
+                folder\ * | made\ * | line\ *) key='$0 == entry' ;;
+                *) key='substr($0, 1, 4) != "made" && substr($0, index($0, " ")) == substr(entry, index(entry, " "))' ;;
+            esac
+            entry=$entry awk "BEGIN { entry = ENVIRON[\"entry\"] } $key { found = 1 } END { exit !found }" \
                 "$scratch/receipt" || printf '%s\n' "$entry" >>"$scratch/receipt"
         done <"$receipt"
     fi
@@ -548,7 +555,6 @@ remove_line() {
     # Into the file as it is: it may be a link.
     cat "$scratch/profile" >"$1"
     say "took the line out of $1"
-    if [ ! -s "$1" ] && [ "${1##*/}" = orrery.fish ]; then take_away "$1"; fi
 }
 
 uninstall_all() {
@@ -561,7 +567,7 @@ uninstall_all() {
         path=${entry#* }
         case "$entry" in
             line\ *) remove_line "$path" ;;
-            folder\ *) ;;
+            folder\ * | made\ *) ;;
             *)
                 if [ ! -f "$path" ]; then continue; fi
                 if [ "$(sha256sum -- "$path" | cut -c 1-64)" != "${entry%% *}" ]; then
@@ -574,6 +580,9 @@ uninstall_all() {
         esac
     done <"$scratch/receipt"
     take_away "$receipt"
+    sed -n 's/^made //p' "$scratch/receipt" | while IFS= read -r made; do
+        if [ -f "$made" ] && [ ! -s "$made" ]; then take_away "$made"; fi
+    done
     # The deepest first, and only those that were made for this and are empty now.
     sed -n 's/^folder //p' "$scratch/receipt" | LC_ALL=C sort -r | while IFS= read -r folder; do
         rmdir -- "$folder" 2>/dev/null || true
