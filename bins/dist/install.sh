@@ -530,6 +530,7 @@ write_receipt() {
     printf '%s' "$placed" >"$scratch/receipt"
     if [ -f "$receipt" ]; then
         while IFS= read -r entry; do
+            # shellcheck disable=SC2016 # expressions of awk
             case "$entry" in
                 folder\ * | made\ * | line\ *) key='$0 == entry' ;;
                 *) key='substr($0, 1, 4) != "made" && substr($0, index($0, " ")) == substr(entry, index(entry, " "))' ;;
