@@ -446,7 +446,9 @@ place() {
 place_beside() {
     for program in $(programs); do
         note "$install_dir/$program"
-        place "$scratch/beside/share/man/man1/$program.1" "$share_dir/man/man1/$program.1"
+        for page in "$scratch/beside/share/man/man1/$program.1" "$scratch/beside/share/man/man1/$program"-*.1; do
+            place "$page" "$share_dir/man/man1/${page##*/}"
+        done
         place "$scratch/beside/share/bash-completion/completions/$program" \
             "$share_dir/bash-completion/completions/$program"
         place "$scratch/beside/share/zsh/vendor-completions/_$program" "$share_dir/zsh/site-functions/_$program"

@@ -113,7 +113,7 @@ if [ -d /run/systemd/system ]; then
     systemctl --system daemon-reload >/dev/null || true
 fi
 if [ \"$1\" = purge ]; then
-    if [ -x /usr/bin/deb-systemd-helper ]; then
+    if command -v deb-systemd-helper >/dev/null; then
         deb-systemd-helper purge {unit}.service >/dev/null || true
     fi
     rmdir --ignore-fail-on-non-empty /etc/orrery/orchestrator /etc/orrery 2>/dev/null || true

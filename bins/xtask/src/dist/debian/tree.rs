@@ -144,7 +144,11 @@ impl Tree {
         for name in listed.out.split('\0').filter(|name| !name.is_empty()) {
             let place = match name.split_once('/') {
                 Some(("docs", rest)) => format!("usr/share/doc/orrery/{rest}"),
-                Some(("config-samples", rest)) if rest.starts_with("invalid") => continue,
+                Some(("config-samples", rest))
+                    if rest.starts_with("invalid") || rest.ends_with(".gitignore") =>
+                {
+                    continue;
+                }
                 Some(("config-samples", rest)) => format!("usr/share/doc/orrery/examples/{rest}"),
                 _ => format!("usr/share/doc/orrery/{name}"),
             };
