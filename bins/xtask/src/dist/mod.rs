@@ -13,6 +13,7 @@
 mod archive;
 pub(crate) mod debian;
 mod manuals;
+pub(crate) mod programs;
 mod reproducible;
 mod sbom;
 mod source_date;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
+use self::programs::{PROGRAMS, host};
 use crate::project::Project;
 use crate::{prerequisites, shell, terminal};
 
@@ -78,19 +80,6 @@ enum Part {
     /// What each program is made of
     Sbom,
 }
-
-/// Programs of a release; `vm-guest` is built apart.
-pub(crate) const PROGRAMS: [&str; 9] = [
-    "search-server",
-    "service-agent",
-    "service-cli",
-    "platform",
-    "workflow-runner",
-    "vm-manager",
-    "orchestrator",
-    "orchctl",
-    "build-dispatch",
-];
 
 /// The line of the installer that names the place of releases.
 const PLACE: &str = "releases=\"${ORRERY_RELEASES:-}\"";
@@ -171,14 +160,6 @@ pub(crate) fn version(project: &Project) -> Result<String> {
     let of_workspace = metadata.packages.iter().find(|p| p.name == "platform");
     let version = of_workspace.context("there is no package `platform`")?;
     Ok(version.version.to_string())
-}
-
-/// The target of programs that are built here.
-fn host() -> Result<String> {
-    let version = shell::quiet(shell::command("rustc", Path::new("/")).arg("-vV"))?.out;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned)
-        .context("rustc -vV does not name its host")
 }
 
 /// A release in the making.

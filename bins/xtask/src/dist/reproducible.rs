@@ -6,7 +6,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{PROGRAMS, archive, host, source_date};
+use super::programs::{PROGRAMS, host};
+use super::{archive, source_date};
 use crate::project::Project;
 use crate::{shell, terminal};
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
 use serde_json::{Value, json};
 
-use super::{PROGRAMS, host};
+use super::programs::{PROGRAMS, host};
 use crate::project::Project;
 use crate::shell;
 

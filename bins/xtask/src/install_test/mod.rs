@@ -142,14 +142,14 @@ fn scenario(manager: &Manager, load: &Path) -> Result<Report> {
 /// need not be brought to the machine.
 fn programs(project: &Project, work: &Path) -> Result<PathBuf> {
     let mut arguments = vec!["build", "--bin", "scripted-forge"];
-    for program in dist::PROGRAMS {
+    for program in dist::programs::PROGRAMS {
         arguments.extend(["--bin", program]);
     }
     shell::run(&mut shell::cargo(&project.root, &arguments))?;
     let built = project.target()?.join("debug");
     let stripped = work.join("programs");
     fs::create_dir_all(&stripped)?;
-    for program in dist::PROGRAMS.iter().chain(&["scripted-forge"]) {
+    for program in dist::programs::PROGRAMS.iter().chain(&["scripted-forge"]) {
         let mut strip = shell::command("strip", &built);
         let done = shell::quiet(strip.arg("-o").arg(stripped.join(program)).arg(program))?;
         ensure!(done.status.success(), "strip {program}: {}", done.err);

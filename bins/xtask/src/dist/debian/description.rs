@@ -85,7 +85,7 @@ impl Descriptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dist::PROGRAMS;
+    use crate::dist::programs::PROGRAMS;
 
     fn descriptions() -> Descriptions {
         Descriptions::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
