@@ -5,7 +5,7 @@
 # Needs podman, buildah or docker.
 set -eu
 
-here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 program=platform
 programs=target/release
 system=debian

@@ -65,6 +65,7 @@ wrong_usage() {
     exit 2
 }
 
+# shellcheck disable=SC2317 # called by the trap
 clean() {
     if [ -n "$worktree" ]; then
         git -C "$repository" worktree remove --force "$worktree" 2>/dev/null || true

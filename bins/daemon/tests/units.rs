@@ -76,3 +76,34 @@ fn each_unit_waits_for_ready_watches_and_gives_up_some_day() {
         assert_ne!(unit["User"], ["root"], "{name}");
     }
 }
+
+#[test]
+fn whoever_starts_sandboxes_may_name_them() {
+    // What a Debian machine showed: ProtectHostname= forbids `sethostname` in the sandbox's own
+    // namespace too, and no sandbox starts.
+    for (name, text) in units() {
+        let starts = ["orrery-vm-manager.service", "orrery.service"].contains(&name.as_str());
+        assert_eq!(text.contains("\nProtectHostname="), !starts, "{name}");
+    }
+}
+
+#[test]
+fn the_orchestrators_socket_has_a_folder_that_systemd_makes() {
+    let units = units();
+    let orchestrator = units
+        .iter()
+        .find(|(name, _)| name == "orrery-orchestrator.service");
+    let unit = directives(&orchestrator.unwrap().1);
+    assert_eq!(unit["RuntimeDirectory"], ["orrery-agents"]);
+    // The settings of the package name it, and write nowhere else.
+    let settings = std::fs::read_to_string(bins().join("dist/debian/etc/orchestrator.toml"));
+    let settings = settings.unwrap();
+    assert!(
+        settings.contains("admin_socket = \"/run/orrery-agents/"),
+        "{settings}"
+    );
+    for key in ["data_dir", "reports_dir", "worktree_root"] {
+        let below = format!("{key} = \"/var/lib/orrery-agents/");
+        assert!(settings.contains(&below), "{key}");
+    }
+}

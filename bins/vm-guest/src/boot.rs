@@ -9,7 +9,7 @@ use nix::mount::{MsFlags, mount};
 use nix::unistd::{chdir, chroot};
 
 use crate::error::{AgentError, ErrorContext as _};
-use crate::{cgroup, system};
+use crate::{cgroup, handover, system};
 
 /// Kernel modules in the initramfs, named so that their order by name is the order to load them in.
 const MODULES: &str = "/modules";
@@ -103,7 +103,9 @@ fn switch_root() -> Result<(), AgentError> {
 /// What programs expect beside the disk's files.
 fn furnish() -> Result<(), AgentError> {
     let quiet = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount_new("tmpfs", "/run", quiet, "mode=0755,size=16m")?;
+    // What commands leave there is little; a service manager keeps its own state there and the log.
+    let room = if handover::is_wanted() { "20%" } else { "16m" };
+    mount_new("tmpfs", "/run", quiet, &format!("mode=0755,size={room}"))?;
     mount_new("tmpfs", "/dev/shm", quiet, "mode=1777")?;
     mount_new(
         "devpts",

@@ -1,7 +1,7 @@
 //! The agent in a VM: first process of the initramfs, runs what the manager sends.
 //!
 //! ```text
-//! kernel ─▶ boot: modules, root disk, mounts ─▶ agent: one port, one reader
+//! kernel ─▶ boot: modules, root disk, mounts ─▶ handover ─▶ agent: one port, one reader
 //!                                                 ├─ spawner: a thread apart, from which jobs start
 //!                                                 ├─ exec: a process group, two pumps, one waiter
 //!                                                 ├─ transfer: tar in, tar out
@@ -21,6 +21,7 @@ mod error;
 mod exec;
 mod extraction_root;
 mod gate;
+mod handover;
 mod network;
 mod pack;
 mod port;
@@ -73,9 +74,11 @@ fn main() -> ExitCode {
 /// Serves until the host closes the port.
 fn run(mode: &Mode) -> Result<(), AgentError> {
     confine::close_memory();
+    let mut apart = false;
     let port = match mode {
         Mode::Vm => {
             boot::prepare()?;
+            apart = !handover::to_own_init()?;
             let port = match boot::vsock_port() {
                 Some(port) => Port::connect_vsock(port)?,
                 None => Port::open_virtio()?,
@@ -85,6 +88,6 @@ fn run(mode: &Mode) -> Result<(), AgentError> {
         }
         Mode::Sandbox => Port::standard_input()?,
     };
-    let spawner = Spawner::start(matches!(mode, Mode::Vm))?;
+    let spawner = Spawner::start(apart)?;
     Agent::start(port, spawner)?.serve()
 }

@@ -5,6 +5,7 @@ mod dist;
 mod docs;
 mod fuzz;
 mod install;
+mod install_test;
 mod prerequisites;
 mod project;
 mod search_prerequisites;

@@ -12,7 +12,8 @@ use crate::event::Progress;
 
 /// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned
 /// by whom they should be. `$OUT` is the disk to make. `/proc` and the like are mounted there
-/// meanwhile, so what belongs to the system itself is copied first.
+/// meanwhile, so what belongs to the system itself is copied first. What mmdebstrap keeps services
+/// from starting by is still in it then, and would keep them from starting in the VM too.
 ///
 /// A quarter is added for the file system's own tables and for growth of small files; what a job
 /// needs beyond comes from the disk being enlarged. Without a journal: such a disk is thrown away.
@@ -20,6 +21,8 @@ const MAKE_DISK: &str = r#"set -e
 copy="$OUT.tree"
 mkdir -p "$copy"
 cp -a -x "$1/." "$copy"
+rm -f "$copy/usr/sbin/policy-rc.d"
+if [ -e "$copy/sbin/start-stop-daemon.REAL" ]; then mv -f "$copy/sbin/start-stop-daemon.REAL" "$copy/sbin/start-stop-daemon"; fi
 size=$(du -s --apparent-size --block-size=1K "$copy" | cut -f1)
 mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -E root_owner=0:0,lazy_itable_init=1 -d "$copy" "$OUT" "$((size + size / 4 + 65536))k"
 rm -rf "$copy"
@@ -130,6 +133,35 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_kept_services_from_starting_meanwhile_is_not_in_the_image() {
+        let tree = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("usr/sbin/policy-rc.d", "exit 101"),
+            ("sbin/start-stop-daemon", "a stand-in"),
+            ("sbin/start-stop-daemon.REAL", "the program"),
+        ] {
+            let path = tree.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let (made, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        // In place of mke2fs: keeps what would be on the disk.
+        let mke2fs = tools.path().join("mke2fs");
+        fs::write(&mke2fs, "#!/bin/sh\ncp -a \"$OUT.tree\" \"$OUT\"\n").unwrap();
+        fs::set_permissions(&mke2fs, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let disk = made.path().join("disk");
+        let mut command = Command::new("sh");
+        command.args(["-c", MAKE_DISK, "sh"]).arg(tree.path());
+        command.env("PATH", format!("{}:{path}", tools.path().display()));
+        tool::run(command.env("OUT", &disk)).unwrap();
+        assert!(!disk.join("usr/sbin/policy-rc.d").exists());
+        assert!(!disk.join("sbin/start-stop-daemon.REAL").exists());
+        let program = fs::read_to_string(disk.join("sbin/start-stop-daemon")).unwrap();
+        assert_eq!(program, "the program");
+    }
 
     #[test]
     fn a_command_of_a_recipe_stays_one_word() {

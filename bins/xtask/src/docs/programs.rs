@@ -8,9 +8,9 @@ use crate::shell;
 
 const HEAD: &str = "# Commands\n\nThe programs' own `--help`, written by `cargo xtask docs`.\n";
 
-/// Programs without a page: the task runner lists itself, and a VM's first process takes no
-/// options.
-const NOT_FOR_PEOPLE: [&str; 2] = ["xtask", "vm-guest"];
+/// Programs without a page: the task runner lists itself, a VM's first process takes no options,
+/// and the scripted forge is a part of a test.
+const NOT_FOR_PEOPLE: [&str; 3] = ["xtask", "vm-guest", "scripted-forge"];
 
 /// Builds the programs and asks each for its help, and that of its subcommands.
 ///

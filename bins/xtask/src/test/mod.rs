@@ -22,7 +22,7 @@ use crate::terminal;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Run only these steps, in their usual order; `hostile` (the attacks against optimised builds)
-    /// is run in no other way
+    /// and `install` (packages on a Debian machine) are run in no other way
     #[arg(long, value_delimiter = ',', value_name = "STEP[,STEP]")]
     only: Vec<String>,
     /// Leave these steps out
@@ -141,8 +141,10 @@ mod tests {
             ["fmt", "tidy"]
         );
         let usual = names(&[], &[]).expect("all");
-        assert_eq!(usual.len(), STEPS.len() - 1);
-        assert!(!usual.contains(&"hostile"), "only when it is asked for");
+        assert_eq!(usual.len(), STEPS.len() - 2);
+        for name in ["hostile", "install"] {
+            assert!(!usual.contains(&name), "{name}: only when it is asked for");
+        }
         assert_eq!(names(&["hostile"], &[]).expect("it exists"), ["hostile"]);
         assert!(!names(&[], &["fuzz"]).expect("it exists").contains(&"fuzz"));
         let error = names(&["fmtt"], &[])

@@ -10,7 +10,7 @@ use super::slowest;
 use super::summary::StepResult;
 use crate::prerequisites::{self, PLAYWRIGHT};
 use crate::project::Project;
-use crate::{docs, fuzz, install, shell, soak, terminal, tidy, up};
+use crate::{docs, fuzz, install, install_test, shell, soak, terminal, tidy, up};
 
 /// What the steps are run with.
 #[derive(Debug)]
@@ -116,6 +116,12 @@ pub(super) const STEPS: [Step; 13] = [
         name: "hostile",
         about: "hostile guests, agents and pull requests against optimised builds (only with --only)",
         run: hostile,
+        on_request: true,
+    },
+    Step {
+        name: "install",
+        about: "Debian packages on a machine with systemd: install, upgrade, remove (only with --only)",
+        run: packages,
         on_request: true,
     },
 ];
@@ -364,6 +370,27 @@ fn browser(setting: &Setting<'_>) -> Done {
         project.target()?.join("debug/search-server"),
     );
     counted(&mut command, counts::of_node)
+}
+
+fn packages(setting: &Setting<'_>) -> Done {
+    let report = install_test::run(setting.project)?;
+    for (name, seconds) in &report.figures {
+        terminal::line(&format!("{name}: {seconds} s"));
+    }
+    let counts = Counts {
+        passed: report.passed,
+        failed: report.failed,
+        ..Counts::default()
+    };
+    let missed = report.missed();
+    let outcome = if report.failed > 0 {
+        StepResult::Failed("a step on the machine failed".to_owned())
+    } else if missed.is_empty() {
+        StepResult::Passed
+    } else {
+        StepResult::Failed(missed.join("; "))
+    };
+    Ok((counts, outcome))
 }
 
 fn web_changed(project: &Project) -> Result<bool> {

@@ -7,7 +7,8 @@ use super::markdown;
 use super::packages::Package;
 
 /// Programs that a reader has, or that the text says how to get.
-const ELSEWHERE: [&str; 30] = [
+const ELSEWHERE: [&str; 32] = [
+    "apt",
     "apt-get",
     "cargo",
     "cat",
@@ -27,6 +28,7 @@ const ELSEWHERE: [&str; 30] = [
     "ls",
     "mkdir",
     "mv",
+    "printf",
     "node",
     "npm",
     "openssl",

@@ -177,6 +177,8 @@ fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     }
     let architecture = tree.text(documents::ARCHITECTURE).unwrap_or_default();
     findings.extend(documents::check_named(packages, architecture));
+    let index = tree.text(documents::INDEX).unwrap_or_default();
+    findings.extend(documents::check_indexed(tree.paths(), index));
     let programs = || {
         tree.texts()
             .filter(|(path, _)| path.ends_with(".rs") && !path.starts_with("bins/xtask/"))
