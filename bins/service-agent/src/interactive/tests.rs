@@ -1,0 +1,1 @@
+//! Tables of the state machine, and pictures of the screen.

@@ -1,0 +1,81 @@
+//! Keys, mouse and sizes, read on a thread of their own.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossterm::event::{self, Event};
+use tokio::sync::mpsc;
+
+/// Between two looks at whether somebody still wants to know.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Events that may wait to be taken; a paste comes as one.
+const CAPACITY: usize = 256;
+
+/// Reads the terminal until it is dropped.
+pub struct InputReader {
+    events: mpsc::Receiver<Event>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl InputReader {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// When standard input is no terminal, or the system has no thread left.
+    pub fn start() -> io::Result<Self> {
+        if !io::stdin().is_terminal() {
+            return Err(io::Error::other("standard input is no terminal"));
+        }
+        let (sender, events) = mpsc::channel(CAPACITY);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("terminal-input".to_owned())
+            .spawn(move || read(&sender, &stopped))?;
+        Ok(Self {
+            events,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// The next event; `None` when the terminal is gone.
+    pub async fn next(&mut self) -> Option<Event> {
+        self.events.recv().await
+    }
+
+    /// An event that has come already.
+    pub fn waiting(&mut self) -> Option<Event> {
+        self.events.try_recv().ok()
+    }
+}
+
+impl Drop for InputReader {
+    /// Whoever reads the terminal next gets every key.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.events.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn read(sender: &mpsc::Sender<Event>, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        let next = match event::poll(POLL_INTERVAL) {
+            Ok(false) => continue,
+            Ok(true) => event::read(),
+            Err(error) => Err(error),
+        };
+        let Ok(next) = next else { return };
+        if sender.blocking_send(next).is_err() {
+            return;
+        }
+    }
+}
