@@ -104,7 +104,9 @@ pub(crate) struct Target {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Start an agent, by a signed webhook as a forge would send it.
-    #[command(after_help = "Examples:\n  orchctl trigger greeter\n  orchctl trigger reviewer --issue 7 --context 'look at the tests' --wait --timeout 600")]
+    #[command(
+        after_help = "Examples:\n  orchctl trigger greeter\n  orchctl trigger reviewer --issue 7 --context 'look at the tests' --wait --timeout 600"
+    )]
     Trigger(Trigger),
     /// The queue, running agents, statuses that are owed.
     #[command(after_help = "Examples:\n  orchctl status\n  orchctl status --format json")]
@@ -117,7 +119,9 @@ pub(crate) enum Command {
         project: Option<ProjectId>,
     },
     /// Runs, the newest first.
-    #[command(after_help = "Examples:\n  orchctl runs --limit 5\n  orchctl runs --agent reviewer --state running")]
+    #[command(
+        after_help = "Examples:\n  orchctl runs --limit 5\n  orchctl runs --agent reviewer --state running"
+    )]
     Runs(Runs),
     /// One run.
     #[command(after_help = "Examples:\n  orchctl show last\n  orchctl show 0192f3")]
@@ -126,7 +130,9 @@ pub(crate) enum Command {
         run: RunName,
     },
     /// What a run has printed.
-    #[command(after_help = "Examples:\n  orchctl logs last --follow\n  orchctl logs 0192f3 --tail 100")]
+    #[command(
+        after_help = "Examples:\n  orchctl logs last --follow\n  orchctl logs 0192f3 --tail 100"
+    )]
     Logs {
         /// Its id, the beginning of it, or `last`.
         run: RunName,
@@ -138,7 +144,9 @@ pub(crate) enum Command {
         tail: Option<u32>,
     },
     /// What happened: the journal.
-    #[command(after_help = "Examples:\n  orchctl events --limit 20\n  orchctl events --follow --format json")]
+    #[command(
+        after_help = "Examples:\n  orchctl events --limit 20\n  orchctl events --follow --format json"
+    )]
     Events {
         /// Go on with what comes.
         #[arg(short, long)]
@@ -190,7 +198,9 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  orchctl reload")]
     Reload,
     /// The forge's webhooks that bring events to the orchestrator.
-    #[command(after_help = "Examples:\n  orchctl hook add --url https://orch.example.org/webhook --forge gitea --forge-url https://gitea.example.org")]
+    #[command(
+        after_help = "Examples:\n  orchctl hook add --url https://orch.example.org/webhook --forge gitea --forge-url https://gitea.example.org"
+    )]
     Hook {
         #[command(subcommand)]
         command: HookCommand,
@@ -199,10 +209,14 @@ pub(crate) enum Command {
     #[command(after_help = TOP_HELP)]
     Top(TopOptions),
     /// Print completions for a shell.
-    #[command(after_help = "Examples:\n  orchctl completions bash > ~/.local/share/bash-completion/completions/orchctl\n  orchctl completions zsh > ~/.zfunc/_orchctl")]
+    #[command(
+        after_help = "Examples:\n  orchctl completions bash > ~/.local/share/bash-completion/completions/orchctl\n  orchctl completions zsh > ~/.zfunc/_orchctl"
+    )]
     Completions(CompletionsOptions),
     /// Print the manual page (roff), or write one for each command.
-    #[command(after_help = "Examples:\n  orchctl man | man -l -\n  orchctl man --out ~/.local/share/man/man1")]
+    #[command(
+        after_help = "Examples:\n  orchctl man | man -l -\n  orchctl man --out ~/.local/share/man/man1"
+    )]
     Man(ManOptions),
 }
 
@@ -250,7 +264,9 @@ impl std::str::FromStr for RunName {
 pub(crate) enum HookCommand {
     /// Register the webhook of a project's repository by the forge's API, or bring the one that is
     /// there up to date: JSON, signed, certificates verified. Doing it again changes nothing else.
-    #[command(after_help = "Examples:\n  orchctl hook add --url https://orch.example.org/webhook --forge github --test\n  orchctl hook add --url https://orch.example.org/webhook --forge gitea --forge-url https://gitea.example.org --project tools")]
+    #[command(
+        after_help = "Examples:\n  orchctl hook add --url https://orch.example.org/webhook --forge github --test\n  orchctl hook add --url https://orch.example.org/webhook --forge gitea --forge-url https://gitea.example.org --project tools"
+    )]
     Add(Box<HookAdd>),
 }
 

@@ -57,6 +57,9 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
         return hook::hook(arguments, command, environment).await;
     }
     let bridge = Bridge::open(&arguments.target, environment)?;
+    if let Command::Top(options) = &arguments.command {
+        return top::top(bridge, options, environment).await;
+    }
     match &arguments.command {
         Command::Status => {
             let status: StatusView = bridge.get("admin/status").await?;
@@ -125,8 +128,8 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
         Command::Check => return checked(&bridge, format, "admin/check").await,
         // A wrong configuration is an answer, too: what is wrong with it.
         Command::Reload => return checked(&bridge, format, "admin/reload").await,
-        Command::Top(options) => return top::top(&bridge, options, environment).await,
         Command::Trigger(_)
+        | Command::Top(_)
         | Command::Hook { .. }
         | Command::Completions(_)
         | Command::Man(_) => {}
