@@ -4,6 +4,7 @@ mod arguments;
 mod backup;
 mod check;
 mod first_directory;
+mod progress;
 mod run;
 
 use std::process::ExitCode;

@@ -245,18 +245,25 @@ fn status_text(model: &Model, palette: &Palette) -> (String, Style) {
     }
 }
 
-/// The keys that work now, as many as fit; whole ones only.
+/// The keys that work now, as many as fit, and always the one that shows all of them.
 fn help_line(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {
     let mut spans = vec![Span::raw(" ")];
-    let mut left = usize::from(area.width).saturating_sub(1);
-    for (key, label) in keys::help(model) {
-        let needed = width(key) + width(label) + 3;
-        if needed > left + 2 {
+    let needed = |(key, label): &(&str, &str)| width(key) + width(label) + 3;
+    let all: Vec<_> = keys::help(model).collect();
+    let help = all.iter().find(|(key, _)| *key == "F1");
+    // What ends the line needs no space behind it.
+    let mut left = usize::from(area.width) + 1;
+    left = left.saturating_sub(help.map_or(0, needed));
+    for row in &all {
+        let is_help = Some(row) == help;
+        if !is_help && needed(row) > left {
             continue;
         }
-        left = left.saturating_sub(needed);
-        spans.push(Span::styled(key, palette.key));
-        spans.push(Span::raw(format!(" {label}  ")));
+        if !is_help {
+            left -= needed(row);
+        }
+        spans.push(Span::styled(row.0, palette.key));
+        spans.push(Span::raw(format!(" {}  ", row.1)));
     }
     frame.render_widget(Line::from(spans), area);
 }

@@ -190,7 +190,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         KeyCode::PageUp,
         NONE,
         "PgUp PgDn",
-        "scroll the text",
+        "text",
         has_document,
         Action::Page(-1),
     ),

@@ -305,9 +305,21 @@ fn show_chosen(model: &mut Model) -> Option<Effect> {
     Some(Effect::Read {
         id: id?,
         role: model.role.clone(),
-        query: model.query.text().to_owned(),
+        query: marked_words(model),
         after: READ_DEBOUNCE,
     })
+}
+
+/// The words to mark: those that were searched for in the place of mistyped ones, too.
+fn marked_words(model: &Model) -> String {
+    let mut words = model.query.text().to_owned();
+    if let SearchState::Found(answer) = &model.search {
+        for correction in &answer.corrections {
+            words.push(' ');
+            words.push_str(&correction.corrected);
+        }
+    }
+    words
 }
 
 fn read(model: &mut Model, id: &str, view: Result<Box<DocumentView>, String>) {
