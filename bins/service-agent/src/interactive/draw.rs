@@ -15,7 +15,8 @@ use super::keys;
 use super::layout::{Areas, areas, inside};
 use super::line_editor::LineEditor;
 use super::model::{Focus, Model, SearchState};
-use super::update::{ALL_SOURCES, SUGGESTIONS_GAP, SUGGESTIONS_HEAD};
+use super::pointer::{SUGGESTIONS_GAP, SUGGESTIONS_HEAD};
+use super::update::ALL_SOURCES;
 
 /// The smallest screen that can be worked on.
 const SMALLEST: (u16, u16) = (20, 6);

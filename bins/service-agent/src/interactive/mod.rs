@@ -8,10 +8,12 @@
 
 mod document;
 mod draw;
+mod event;
 mod keys;
 mod layout;
 mod line_editor;
 mod model;
+mod pointer;
 mod update;
 mod work;
 
@@ -24,8 +26,9 @@ use service_agent::{CommandResult, Failure, OpenTarget};
 use terminal::{ColourDepth, InputReader, Palette, Screen, TerminationSignals};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use event::{Effect, Event};
 use model::Model;
-use update::{Effect, Event, first_effects, update};
+use update::{first_effects, update};
 use work::Work;
 
 /// Lines that a notch of the wheel moves.

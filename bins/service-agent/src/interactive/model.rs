@@ -191,6 +191,19 @@ impl Model {
     }
 }
 
+impl Chat {
+    /// At least as many rows as it takes.
+    pub(crate) fn most_rows(&self, columns: usize) -> usize {
+        let rows = |text: &str| text.len() / columns + text.lines().count() + 1;
+        let turns = self.turns.iter().map(|turn| {
+            let citations = turn.citations.iter();
+            let citations = citations.map(|one| rows(&one.title) + rows(&one.url));
+            rows(&turn.question) + rows(&turn.answer) + rows(&turn.note) + citations.sum::<usize>()
+        });
+        turns.sum()
+    }
+}
+
 impl Turn {
     /// Takes the whole answer.
     pub(crate) fn finish(&mut self, answer: &ChatAnswer) {

@@ -10,9 +10,10 @@ use serde_json::json;
 use terminal::{ColourDepth, Palette};
 
 use super::draw::draw;
+use super::event::{Effect, Event};
 use super::keys;
 use super::model::{Focus, Model, SearchState};
-use super::update::{Effect, Event, update};
+use super::update::update;
 
 fn model(size: (u16, u16)) -> Model {
     let mut model = Model::new(size, "http://127.0.0.1:8000/");

@@ -1,19 +1,19 @@
 //! How the screen changes: a pure function from what is shown and what happened to what is shown
 //! next and what has to be done for it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crossterm::event::{KeyEvent, KeyEventKind};
-use search_core::answer::{DocumentView, RoleList, SearchAnswer};
+use crossterm::event::KeyEventKind;
+use search_core::answer::{DocumentView, SearchAnswer};
 use search_core::conversation::ChatAnswer;
-use serde_json::Value;
 
 use super::document::Document;
+use super::event::{Effect, Event};
 use super::keys::{self, Action};
-use super::layout::{self, areas, inside};
+use super::layout::{areas, inside};
 use super::line_editor::Edit;
 use super::model::{Chat, Focus, Model, Picker, PickerKind, SearchState, Turn};
+use super::pointer::{self, Pointed};
 
 /// How long nothing is typed before a search is sent.
 const DEBOUNCE: Duration = Duration::from_millis(60);
@@ -26,61 +26,6 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What the picker of sources offers first.
 pub(crate) const ALL_SOURCES: &str = "all sources";
-
-/// Something that happened.
-#[derive(Debug, Clone)]
-pub(crate) enum Event {
-    Key(KeyEvent),
-    Pasted(String),
-    Clicked(u16, u16),
-    /// The wheel, by lines, with the pointer at a column and a row.
-    Wheel(isize, u16, u16),
-    Resized(u16, u16),
-    Roles(Result<RoleList, String>),
-    Models(BTreeMap<String, String>),
-    Suggested(u64, Vec<String>),
-    Answered(u64, Result<Box<SearchAnswer>, String>),
-    Read(String, Result<Box<DocumentView>, String>),
-    ChatStarted(u64, String),
-    ChatText(u64, String),
-    ChatEnded(u64, Result<Box<ChatAnswer>, String>),
-}
-
-/// Something to be done.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Effect {
-    /// Ends the program.
-    Quit,
-    /// Stops it as Ctrl-Z does.
-    Suspend,
-    /// Asks for roles and models.
-    LoadRoles,
-    /// Suggests words for what stands there; replaces such a request before it.
-    Suggest {
-        generation: u64,
-        text: String,
-        role: Option<String>,
-    },
-    /// Searches after a while; replaces a search before it.
-    Search {
-        generation: u64,
-        body: Value,
-        after: Duration,
-    },
-    /// Forgets the search under way.
-    StopSearch,
-    /// Reads a document after a while; replaces such a request before it.
-    Read {
-        id: String,
-        role: Option<String>,
-        query: String,
-        after: Duration,
-    },
-    /// Asks a question.
-    Ask { generation: u64, body: Value },
-    /// Breaks the answer off.
-    StopChat,
-}
 
 /// What has to be done first.
 pub(crate) fn first_effects() -> Vec<Effect> {
@@ -100,8 +45,14 @@ pub(crate) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
             }
         }
         Event::Pasted(text) => typed(model, &text),
-        Event::Clicked(column, row) => clicked(model, column, row),
-        Event::Wheel(lines, column, row) => wheel(model, lines, column, row),
+        Event::Clicked(column, row) => {
+            let pointed = pointer::clicked(model, column, row);
+            point(model, pointed)
+        }
+        Event::Wheel(lines, column, row) => {
+            let pointed = pointer::wheeled(model, lines, column, row);
+            point(model, pointed)
+        }
         Event::Resized(columns, rows) => {
             model.size = (columns, rows);
             Vec::new()
@@ -409,10 +360,10 @@ fn picked(model: &mut Model) -> Vec<Effect> {
 
 fn scroll(model: &mut Model, lines: isize) {
     if model.focus == Focus::Chat {
-        model.chat.scroll = model
-            .chat
-            .scroll
-            .saturating_add_signed(-lines.max(-isize::MAX));
+        let columns = usize::from(inside(areas(model).chat).width).max(1);
+        let most = model.chat.most_rows(columns);
+        let up = lines.saturating_neg();
+        model.chat.scroll = model.chat.scroll.saturating_add_signed(up).min(most);
         return;
     }
     let height = document_height(model);
@@ -466,75 +417,24 @@ fn chat_ended(model: &mut Model, generation: u64, answer: Result<Box<ChatAnswer>
 
 type ConversationId = Option<String>;
 
-fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Effect> {
-    if model.is_help {
-        model.is_help = false;
-        return Vec::new();
-    }
-    let areas = areas(model);
-    let at = (column, row).into();
-    if model.picker.is_some() {
-        let list = inside(areas.picker);
-        if !list.contains(at) {
-            model.picker = None;
-            return Vec::new();
+fn point(model: &mut Model, pointed: Pointed) -> Vec<Effect> {
+    match pointed {
+        Pointed::Nothing => {}
+        Pointed::Act(action) => return act(model, action),
+        Pointed::Pick(which) => {
+            if let Some(picker) = &mut model.picker {
+                picker.selected = which;
+            }
+            return picked(model);
         }
-        if let Some(picker) = &mut model.picker {
-            let shown = usize::from(list.height);
-            let first = layout::first_shown(picker.selected, shown);
-            let chosen = first + usize::from(row - list.y);
-            picker.selected = chosen.min(picker.items.len().saturating_sub(1));
+        Pointed::LeavePicker => model.picker = None,
+        Pointed::Choose(which) => {
+            model.focus = Focus::Search;
+            return choose_result(model, which);
         }
-        return picked(model);
+        Pointed::Focus(focus) => model.focus = focus,
+        Pointed::Complete(which) => return complete(model, which),
     }
-    let list = inside(areas.results);
-    if list.contains(at) {
-        let below = usize::from(row - list.y) / layout::rows_of_result(&areas);
-        let to = layout::first_result(model, &areas) + below;
-        if to >= model.results().len() {
-            return Vec::new();
-        }
-        // A click on what is chosen opens it.
-        if to == model.selected {
-            return act(model, Action::Open);
-        }
-        model.focus = Focus::Search;
-        return choose_result(model, to);
-    }
-    if areas.document.contains(at) && model.document.is_some() {
-        model.focus = Focus::Document;
-    } else if areas.input.contains(at) && model.focus == Focus::Document {
-        model.focus = Focus::Search;
-    } else if areas.suggestions.contains(at) {
-        let which = suggestion_at(model, usize::from(column));
-        return which.map_or_else(Vec::new, |which| complete(model, which));
-    }
-    Vec::new()
-}
-
-/// What stands before the suggestions, and between two of them.
-pub(crate) const SUGGESTIONS_HEAD: &str = "  Tab ";
-/// See [`SUGGESTIONS_HEAD`].
-pub(crate) const SUGGESTIONS_GAP: &str = " · ";
-
-/// The suggestion that stands at a column.
-fn suggestion_at(model: &Model, column: usize) -> Option<usize> {
-    let mut end = SUGGESTIONS_HEAD.len();
-    model.suggestions.iter().position(|suggestion| {
-        let start = end;
-        let shown = terminal::text::one_line(suggestion);
-        end = start + terminal::text::width(&shown) + 3;
-        (start..end).contains(&column)
-    })
-}
-
-fn wheel(model: &mut Model, lines: isize, column: u16, row: u16) -> Vec<Effect> {
-    let areas = areas(model);
-    let at = (column, row).into();
-    if model.picker.is_some() || areas.results.contains(at) {
-        return choose(model, lines.signum());
-    }
-    scroll(model, lines);
     Vec::new()
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use service_agent::{ChatChunk, Client, Failure};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::update::{Effect, Event};
+use super::event::{Effect, Event};
 
 /// How long nothing is typed before words are suggested.
 const SUGGESTION_DEBOUNCE: Duration = Duration::from_millis(40);
