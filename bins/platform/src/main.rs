@@ -48,7 +48,7 @@ struct Arguments {
     /// Check the configuration of all products, say everything that is wrong with it, and end.
     #[arg(long)]
     check: bool,
-    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the first screen. LOG_FORMAT says it as
     /// well.
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,

@@ -27,7 +27,7 @@ pub(crate) async fn show(health: impl Fn() -> Vec<SourceHealth>) {
                 return;
             }
         }
-        tokio::time::sleep(POLL_INTERVAL).await;
+        actix_rt::time::sleep(POLL_INTERVAL).await;
     }
 }
 

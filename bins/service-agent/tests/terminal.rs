@@ -250,3 +250,42 @@ fn a_pipe_gets_answers_and_the_code_of_the_last_failure() {
         "a pipe has no history"
     );
 }
+
+/// Keeps a picture for docs/pictures, which are made by
+/// `cargo nextest run -p service-agent -p orchctl --run-ignored only -E 'test(picture)'`.
+fn keep(pty: &Pty, name: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join(name), pty.picture()).expect("written");
+}
+
+#[test]
+#[ignore = "writes pictures of the documentation"]
+fn picture_of_the_documentation() {
+    let home = home();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let role = |name: &str, function: &str| {
+        json!({"name": name, "relevance_function": function, "theme": "spacelab",
+            "haystacks": [{"name": "Orrery", "service": "LocalFiles", "location": docs, "glob": "*.md,!CLI.md"}]})
+    };
+    let roles = json!({"roles": [role("Engineer", "ServiceGraph"), role("Reader", "BM25F")], "default_role": "Engineer"});
+    std::fs::write(home.path().join("role.json"), roles.to_string()).expect("a file");
+    let server = Server::start(home.path(), None);
+    let mut command = agent(home.path(), &server, &["interactive"]);
+    let mut pty = Pty::spawn(command.env("COLORTERM", "truecolor"), 110, 30);
+    pty.wait_for("Engineer · all sources");
+    pty.send("backpressure");
+    pty.wait_for("found ·");
+    pty.wait_until("the text", |shown| !shown.contains("reading…"));
+    keep(&pty, "interactive.svg");
+    pty.send("\u{3}");
+    assert_eq!(pty.wait(), 0);
+
+    let mut pty = Pty::spawn(&agent(home.path(), &server, &["repl"]), 100, 24);
+    pty.wait_for("› ");
+    pty.send("use Reader\rsearch 'stop order' --limit 2\r");
+    pty.wait_for(" shown ·");
+    pty.send("search tides --ro\t");
+    pty.wait_for("--role");
+    keep(&pty, "repl.svg");
+}

@@ -1,6 +1,8 @@
 //! A program on a pseudo-terminal, and what a person would see there. The tests of programs with a
 //! screen include this file.
 
+mod svg;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -89,6 +91,11 @@ impl Pty {
         self.screen.lock().expect("no panic").screen().contents()
     }
 
+    /// The screen as a picture of the documentation.
+    pub(crate) fn picture(&self) -> String {
+        svg::picture(self.screen.lock().expect("no panic").screen())
+    }
+
     /// Waits until the text is on the screen; gives the whole screen.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         self.wait_until(text, |shown| shown.contains(text))
@@ -107,7 +114,7 @@ impl Pty {
                 Instant::now() < until && ended.is_none(),
                 "{what:?} is not shown ({ended:?}):\n{shown}"
             );
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::park_timeout(Duration::from_millis(10));
         }
     }
 
@@ -123,7 +130,7 @@ impl Pty {
         loop {
             if let Some(status) = self.child.try_wait().expect("it is ours") {
                 // What it wrote last is on its way through the terminal.
-                std::thread::sleep(Duration::from_millis(100));
+                std::thread::park_timeout(Duration::from_millis(100));
                 return code(status);
             }
             assert!(
@@ -131,7 +138,7 @@ impl Pty {
                 "it does not end:\n{}",
                 self.contents()
             );
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::park_timeout(Duration::from_millis(10));
         }
     }
 
