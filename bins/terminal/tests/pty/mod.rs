@@ -45,6 +45,9 @@ impl Pty {
         let mut command = Command::new("setsid");
         command.arg("--ctty").arg(program.get_program());
         command.args(program.get_args()).env_clear();
+        if let Some(folder) = program.get_current_dir() {
+            command.current_dir(folder);
+        }
         for (name, value) in program.get_envs() {
             if let Some(value) = value {
                 command.env(name, value);
