@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 const TAB: usize = 4;
 
 /// A piece of a line; whether it matches the query.
-pub(crate) type Piece = (String, bool);
+pub(crate) type TextRun = (String, bool);
 
 /// A document, or the excerpt of it while it is being read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,9 +22,9 @@ pub(crate) struct Document {
     /// Whether only the beginning of the text was given.
     pub(crate) is_truncated: bool,
     /// Lines as they are in the text, everything in them visible.
-    lines: Vec<Vec<Piece>>,
+    lines: Vec<Vec<TextRun>>,
     /// The same at `columns`.
-    pub(crate) wrapped: Vec<Vec<Piece>>,
+    pub(crate) wrapped: Vec<Vec<TextRun>>,
     columns: usize,
     /// Wrapped lines above the first one that is shown.
     pub(crate) scroll: usize,
@@ -108,8 +108,8 @@ impl Document {
 }
 
 /// The lines of a text. `ranges` are in characters, ascending.
-fn lines(text: &str, ranges: &[[usize; 2]]) -> Vec<Vec<Piece>> {
-    let mut all: Vec<Vec<Piece>> = vec![Vec::new()];
+fn lines(text: &str, ranges: &[[usize; 2]]) -> Vec<Vec<TextRun>> {
+    let mut all: Vec<Vec<TextRun>> = vec![Vec::new()];
     let mut ranges = ranges.iter().filter(|range| range[0] < range[1]).peekable();
     let mut columns = 0;
     let mut characters = text.chars().enumerate().peekable();
@@ -142,8 +142,8 @@ fn lines(text: &str, ranges: &[[usize; 2]]) -> Vec<Vec<Piece>> {
 }
 
 /// A line on as many as it needs, cut at spaces where there are some.
-pub(crate) fn wrap(line: &[Piece], columns: usize) -> Vec<Vec<Piece>> {
-    let mut out: Vec<Vec<Piece>> = vec![Vec::new()];
+pub(crate) fn wrap(line: &[TextRun], columns: usize) -> Vec<Vec<TextRun>> {
+    let mut out: Vec<Vec<TextRun>> = vec![Vec::new()];
     let mut taken = 0;
     for (piece, is_match) in line {
         for word in piece.split_word_bounds() {
@@ -174,7 +174,7 @@ pub(crate) fn wrap(line: &[Piece], columns: usize) -> Vec<Vec<Piece>> {
     out
 }
 
-fn push(out: &mut [Vec<Piece>], text: &str, is_match: bool) {
+fn push(out: &mut [Vec<TextRun>], text: &str, is_match: bool) {
     let Some(line) = out.last_mut() else { return };
     match line.last_mut() {
         Some((piece, same)) if *same == is_match => piece.push_str(text),
@@ -194,7 +194,7 @@ mod tests {
         })
     }
 
-    fn text(line: &[Piece]) -> String {
+    fn text(line: &[TextRun]) -> String {
         line.iter().map(|(piece, _)| piece.as_str()).collect()
     }
 

@@ -17,7 +17,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 /// How long a screen is waited for; a loaded machine is slow.
-const PATIENCE_LIMIT: Duration = Duration::from_secs(60);
+const SCREEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A program on a terminal of its own. Killed when dropped.
 pub(crate) struct Pty {
@@ -106,7 +106,7 @@ impl Pty {
 
     /// Waits until the screen is as it should be; gives it.
     pub(crate) fn wait_until(&mut self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
-        let until = Instant::now() + PATIENCE_LIMIT;
+        let until = Instant::now() + SCREEN_TIMEOUT;
         loop {
             let shown = self.contents();
             if is_so(&shown) {
@@ -129,7 +129,7 @@ impl Pty {
 
     /// Waits for the end; its code, 128 and the number for a signal that was not caught.
     pub(crate) fn wait(&mut self) -> i32 {
-        let until = Instant::now() + PATIENCE_LIMIT;
+        let until = Instant::now() + SCREEN_TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().expect("it is ours") {
                 // What it wrote last is on its way through the terminal.
