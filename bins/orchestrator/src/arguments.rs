@@ -39,8 +39,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", env = "LOG_LEVEL", default_value = "info")]
     pub(crate) log_level: String,
 
-    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the first screen. LOG_FORMAT says it as
-    /// well
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen. LOG_FORMAT says it as well
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 

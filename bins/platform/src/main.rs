@@ -48,8 +48,8 @@ struct Arguments {
     /// Check the configuration of all products, say everything that is wrong with it, and end.
     #[arg(long)]
     check: bool,
-    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the first screen. LOG_FORMAT says it as
-    /// well.
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen. LOG_FORMAT says it as well.
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
     /// What to do; all products run unless said.

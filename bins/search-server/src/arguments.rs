@@ -46,7 +46,8 @@ pub(crate) struct Arguments {
     /// How much is logged: debug, info, warn, error.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
-    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the first screen.
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
     /// Check the configuration, say everything that is wrong with it, and end.

@@ -131,7 +131,7 @@ From a pipe each line is a command, `#` begins a comment, and the exit code is t
 
 Examples:
   service-agent repl
-  printf 'roles list\nsearch tides --limit 1\n' | service-agent repl --format json";
+  printf 'roles list\\nsearch tides --limit 1\\n' | service-agent repl --format json";
 
 /// `roles …`
 #[derive(Debug, Subcommand)]

@@ -55,7 +55,8 @@ pub(crate) struct Common {
     /// How much is logged: debug, info, warn, error.
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
-    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the first screen.
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen.
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
     /// The agent that VMs run, a static program; found beside this program unless said.

@@ -125,7 +125,8 @@ pub(crate) struct ServeOptions {
     /// Folder of runs, logs and artifacts
     #[arg(long)]
     pub(crate) data: Option<String>,
-    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the first screen
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
     /// Check the configuration and end

@@ -7,7 +7,9 @@
 
 mod draw;
 mod keys;
+mod layout;
 mod model;
+mod update;
 mod work;
 
 #[cfg(test)]
@@ -29,7 +31,8 @@ use crate::arguments::TopOptions;
 use crate::bridge::Bridge;
 use crate::failure::Failure;
 use crate::output::write;
-use model::{Effect, Event, Model, update};
+use model::{Effect, Event, Model};
+use update::update;
 use work::Work;
 
 /// Columns of a frame that no terminal has a say in, unless COLUMNS does.

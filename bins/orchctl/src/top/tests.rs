@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::frame;
 use super::keys::help;
-use super::model::{Effect, Event, Focus, Model, RunAction, Snapshot, actor_lines, update};
+use super::model::{Effect, Event, Focus, Model, RunAction, Snapshot, actor_lines};
+use super::update::update;
 
 const NOW: &str = "2026-11-23T10:00:00Z";
 

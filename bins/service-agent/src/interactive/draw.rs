@@ -1,16 +1,18 @@
 //! Draws the screen. Text of documents, sources and models is made visible on the way.
 
 mod chat;
+mod frame;
 mod lists;
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph};
+use ratatui::widgets::{Clear, Paragraph};
 use terminal::Palette;
 use terminal::text::{fit, number, one_line, width};
 
+use self::frame::framed;
 use super::keys;
 use super::layout::{Areas, areas, inside};
 use super::line_editor::LineEditor;
@@ -173,21 +175,6 @@ fn document(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect)
         let at = Rect::new(x, area.bottom() - 1, columns, 1);
         frame.render_widget(Span::styled(note, palette.faint), at);
     }
-}
-
-/// A frame with a title that fits it.
-fn framed<'a>(title: &str, area: Rect, has_focus: bool, palette: &Palette) -> Block<'a> {
-    let style = if has_focus {
-        palette.focused
-    } else {
-        palette.border
-    };
-    let title = fit(title, usize::from(area.width.saturating_sub(6)));
-    let block = Block::bordered().border_style(style);
-    if title.is_empty() {
-        return block;
-    }
-    block.title(Span::styled(format!(" {title} "), palette.title))
 }
 
 /// How the search went, what is missing, and what went wrong.

@@ -1,5 +1,7 @@
 //! What may follow in a line: commands, options, their values, roles and sources. Pure.
 
+use std::sync::{Arc, RwLock};
+
 use clap::{Arg, Command};
 use search_core::answer::RoleList;
 
@@ -9,6 +11,9 @@ pub(crate) struct Names {
     roles: Vec<String>,
     sources: Vec<String>,
 }
+
+/// Names that may be completed, as the reading thread sees them.
+pub(crate) type SharedNames = Arc<RwLock<Names>>;
 
 /// Something that may follow.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,8 +16,7 @@ use reedline::{
 };
 use service_agent::Failure;
 
-use super::SharedNames;
-use super::completion::candidates;
+use super::completion::{SharedNames, candidates};
 use super::line::table;
 use super::source::ReadLine;
 use crate::human;

@@ -12,7 +12,6 @@ mod line;
 mod source;
 
 use std::io::IsTerminal;
-use std::sync::{Arc, RwLock};
 
 use config_core::Environment;
 use service_agent::{CommandResult, Failure};
@@ -22,12 +21,9 @@ use crate::arguments::Command;
 use crate::human;
 use crate::output::{Output, write};
 use crate::session::Session;
-use completion::Names;
+use completion::{Names, SharedNames};
 use line::{ParsedLine, ReplCommand};
 use source::{LineSource, ReadLine};
-
-/// Names that may be completed, as the reading thread sees them.
-type SharedNames = Arc<RwLock<Names>>;
 
 /// Reads and runs commands until the input ends, `quit`, or a signal.
 ///

@@ -9,7 +9,7 @@ use config_core::Environment;
 use service_agent::Failure;
 use tokio::sync::mpsc;
 
-use super::SharedNames;
+use super::completion::SharedNames;
 use super::editor;
 
 /// Longest line that is read from a pipe, in bytes.

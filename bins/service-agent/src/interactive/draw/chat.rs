@@ -11,7 +11,7 @@ use terminal::text::{one_line, visible};
 use super::super::document::wrap;
 use super::super::layout::inside;
 use super::super::model::{Model, Turn};
-use super::framed;
+use super::frame::framed;
 
 /// The conversation.
 pub(super) fn chat(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect) {

@@ -12,7 +12,7 @@ use terminal::text::{fit, number, one_line, width};
 use super::super::document::{Document, wrap};
 use super::super::layout::{self, Areas, inside};
 use super::super::model::{Focus, Model, PickerKind, SearchState};
-use super::framed;
+use super::frame::framed;
 
 /// The results, or why there are none and what can be done.
 pub(super) fn results(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas) {
