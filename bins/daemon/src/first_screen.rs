@@ -57,11 +57,18 @@ pub fn is_on() -> bool {
 pub fn show(program: &str, version: &str, rows: &[(&str, String)]) {
     let Some(log) = LOG.get() else { return };
     let mut text = format!("\n  {program} {version}\n\n");
-    let log = ("log", log.display().to_string());
+    let log = ("log", path(log));
     for (label, value) in rows.iter().chain([&log]) {
         text += &row(label, value);
     }
     write(&(text + "\n"));
+}
+
+/// A path as it can be found from everywhere.
+#[must_use]
+pub fn path(path: &Path) -> String {
+    let absolute = std::path::absolute(path);
+    absolute.as_deref().unwrap_or(path).display().to_string()
 }
 
 /// A line.

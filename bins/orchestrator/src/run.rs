@@ -65,7 +65,7 @@ async fn serve(
     let mut rows = vec![("webhook", format!("http://{receiver}/webhook"))];
     rows.extend(admin.map(|admin| ("page", format!("http://{admin}/"))));
     rows.push(("agents", agents.to_string()));
-    rows.push(("data", data.display().to_string()));
+    rows.push(("data", first_screen::path(data)));
     first_screen::show("orchestrator", env!("CARGO_PKG_VERSION"), &rows);
     first_screen::line(
         "ready",

@@ -270,7 +270,7 @@ impl Plan {
         let mut rows: Vec<_> = addresses
             .map(|(product, address)| (names(product), format!("http://{address}/")))
             .collect();
-        rows.push(("data", self.data.display().to_string()));
+        rows.push(("data", daemon::first_screen::path(&self.data)));
         rows
     }
 

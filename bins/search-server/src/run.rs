@@ -60,7 +60,7 @@ pub(crate) fn run(
     options.configuration = Some(configuration);
     options.state = Some(boot::open_state(settings, "search-server")?);
     options.readers = std::env::current_exe().ok().map(Program::own);
-    let (roles, data) = (path.display().to_string(), data.display().to_string());
+    let (roles, data) = (first_screen::path(path), first_screen::path(data));
     lifecycle::run(async move {
         let server = SearchServer::start(&search, options);
         let stopped = lifecycle::listening("search server", bound, &server.actors())?;

@@ -37,7 +37,7 @@ pub(crate) fn run(
     let rows = [
         ("API", format!("http://{bound}/")),
         ("driver", config.driver.to_string()),
-        ("data", data.display().to_string()),
+        ("data", first_screen::path(data)),
     ];
     lifecycle::run(async move {
         let server = VmServer::start(service, options);

@@ -119,7 +119,7 @@ fn serve(
         ("page", format!("http://{bound}/")),
         ("webhook", format!("http://{bound}/webhook")),
         ("VMs from", config.runner.vmm_url.to_string()),
-        ("data", data.display().to_string()),
+        ("data", first_screen::path(data)),
     ];
     let service = RunnerService::new(config.runner, store.clone())?;
     let options = ServerOptions {
