@@ -38,8 +38,8 @@ fn it_is_calm_and_the_events_go_to_the_log() {
     let shown = pty.wait_for("documents can be found");
     for part in [
         "page      http://127.0.0.1:",
-        "data      data",
-        "log       data/log/search-server.log",
+        "/data",
+        "/data/log/search-server.log",
     ] {
         assert!(shown.contains(part), "{part} is not in\n{shown}");
     }

@@ -13,7 +13,7 @@ use crossterm::event::{
 };
 use crossterm::style::ResetColor;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{execute, queue};
 use ratatui::backend::CrosstermBackend;
@@ -43,13 +43,9 @@ impl Screen {
         restore_on_panic();
         *OWNER.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
         take()?;
-        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         // A failure here must not leave the terminal taken.
-        let mut screen = Self {
-            terminal: terminal.inspect_err(|_| give_back())?,
-        };
-        screen.terminal.clear()?;
-        Ok(screen)
+        let terminal = blank().inspect_err(|_| give_back())?;
+        Ok(Self { terminal })
     }
 
     /// Draws one frame.
@@ -73,7 +69,8 @@ impl Screen {
         // A shell without job control leaves the program running.
         let _ = kill_process(getpid(), Signal::TSTP);
         take()?;
-        self.terminal.clear()
+        self.terminal = blank()?;
+        Ok(())
     }
 }
 
@@ -87,12 +84,19 @@ impl Drop for Screen {
     }
 }
 
+/// A screen with nothing on it yet: the first frame is drawn whole. `Terminal::clear` would ask the
+/// terminal where its cursor is, and the thread that reads keys would get the answer.
+fn blank() -> io::Result<Terminal<CrosstermBackend<io::Stdout>>> {
+    Terminal::new(CrosstermBackend::new(io::stdout()))
+}
+
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     let entered = execute!(
         io::stdout(),
         EnterAlternateScreen,
+        Clear(ClearType::All),
         EnableMouseCapture,
         EnableBracketedPaste
     );
@@ -115,6 +119,12 @@ pub fn give_back() {
         Show
     );
     let _ = out.flush();
+    let _ = disable_raw_mode();
+}
+
+/// Ends what a line editor that was broken off has left: raw keys, marked pastes, a hidden cursor.
+pub fn end_line_editor() {
+    let _ = execute!(io::stdout(), DisableBracketedPaste, Show);
     let _ = disable_raw_mode();
 }
 

@@ -61,7 +61,7 @@ pub(crate) async fn run(
     let ended = loop {
         let read = tokio::select! {
             ended = signals.next() => {
-                source.stop();
+                source.stop().await;
                 break Err(Failure::Signalled(ended));
             }
             read = source.next(state.role.as_deref()) => read?,

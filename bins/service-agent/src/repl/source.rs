@@ -4,6 +4,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc as threads;
+use std::time::Duration;
 
 use config_core::Environment;
 use service_agent::Failure;
@@ -14,6 +15,9 @@ use super::editor;
 
 /// Longest line that is read from a pipe, in bytes.
 const MAX_LINE: u64 = 1 << 20;
+
+/// How long an editor has to end its line.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What was read.
 #[derive(Debug)]
@@ -89,18 +93,12 @@ impl LineSource {
     }
 
     /// Has the editor give the terminal back.
-    pub(super) fn stop(&mut self) {
+    pub(super) async fn stop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         if self.is_editor {
-            // Its thread looks every few milliseconds; this one must not leave before it has.
-            let raw = || crossterm::terminal::is_raw_mode_enabled().unwrap_or(false);
-            for _ in 0..50 {
-                if !raw() {
-                    break;
-                }
-                std::thread::park_timeout(std::time::Duration::from_millis(10));
-            }
-            let _ = crossterm::terminal::disable_raw_mode();
+            // It looks at that every few milliseconds, and then ends its line.
+            let _ = tokio::time::timeout(STOP_TIMEOUT, self.lines.recv()).await;
+            terminal::screen::end_line_editor();
         }
     }
 }

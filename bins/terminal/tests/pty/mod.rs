@@ -61,11 +61,18 @@ impl Pty {
             1000,
         )));
         let master: File = master.into();
-        let (mut reading, shared) = (master.try_clone().expect("a descriptor"), screen.clone());
+        let (mut terminal, shared) = (master.try_clone().expect("a descriptor"), screen.clone());
         std::thread::spawn(move || {
             let mut bytes = [0; 65536];
-            while let Ok(read @ 1..) = reading.read(&mut bytes) {
-                shared.lock().expect("no panic").process(&bytes[..read]);
+            while let Ok(read @ 1..) = terminal.read(&mut bytes) {
+                let mut parser = shared.lock().expect("no panic");
+                parser.process(&bytes[..read]);
+                let (row, column) = parser.screen().cursor_position();
+                drop(parser);
+                // Terminals say where their cursor is when they are asked.
+                if bytes[..read].windows(4).any(|asked| asked == b"\x1b[6n") {
+                    let _ = write!(terminal, "\x1b[{};{}R", row + 1, column + 1);
+                }
             }
         });
         Self {
