@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::model::{Focus, Model};
 
 /// From here on runs and actors stand side by side.
-const WIDE: u16 = 120;
+const WIDE: u16 = 150;
 
 /// Below that only the list with the focus is seen.
 const TALL: u16 = 16;
