@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossterm::event::{self, Event};
@@ -12,6 +11,9 @@ use tokio::sync::mpsc;
 /// Between two looks at whether somebody still wants to know.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// How long the thread has to end: a few looks.
+const STOP_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// Events that may wait to be taken; a paste comes as one.
 const CAPACITY: usize = 256;
 
@@ -19,7 +21,8 @@ const CAPACITY: usize = 256;
 pub struct InputReader {
     events: mpsc::Receiver<Event>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    /// Closed when the thread ends.
+    ended: std::sync::mpsc::Receiver<()>,
 }
 
 impl InputReader {
@@ -34,13 +37,17 @@ impl InputReader {
         let (sender, events) = mpsc::channel(CAPACITY);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = std::thread::Builder::new()
+        let (is_running, ended) = std::sync::mpsc::channel();
+        std::thread::Builder::new()
             .name("terminal-input".to_owned())
-            .spawn(move || read(&sender, &stopped))?;
+            .spawn(move || {
+                read(&sender, &stopped);
+                drop(is_running);
+            })?;
         Ok(Self {
             events,
             stop,
-            thread: Some(thread),
+            ended,
         })
     }
 
@@ -56,13 +63,12 @@ impl InputReader {
 }
 
 impl Drop for InputReader {
-    /// Whoever reads the terminal next gets every key.
+    /// Whoever reads the terminal next gets every key. Where the terminal is gone, crossterm looks
+    /// for keys for ever, whatever the time it was given: that thread is left to the process's end.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.events.close();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        let _ = self.ended.recv_timeout(STOP_TIMEOUT);
     }
 }
 
