@@ -128,7 +128,7 @@ fn signals_end_it_with_the_terminal_given_back() {
     let server = Server::start(home.path(), None);
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
         let mut pty = interactive(home.path(), &server);
-        pty.send("plan");
+        pty.send("planets");
         pty.wait_for("Orbit of planets");
         pty.signal(signal);
         assert_eq!(pty.wait(), code);
