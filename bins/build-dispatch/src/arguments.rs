@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use command_line::Shell;
 
 const AFTER_HELP: &str = "\
 The files are those git would commit now: changed and new ones too, ignored ones not; with --ref those of that commit,
@@ -23,7 +24,13 @@ A worker needs git, flock, setsid and a POSIX shell.
 Environment: BUILD_DISPATCH_CONFIG (as --config).
 
 Exit codes: the command's own (255 becomes 254; 128 + number for a signal), 125 when it could not be run, 2 wrong usage,
-130 and 143 interrupted.";
+130 and 143 interrupted.
+
+Examples:
+  build-dispatch cargo test
+  build-dispatch --ref v1.2.0 --env CI make check
+  build-dispatch --worker local sh -c 'cargo build --release'
+  build-dispatch --completions bash > ~/.local/share/bash-completion/completions/build-dispatch";
 
 /// Run a command on this directory's files on a build worker.
 #[derive(Debug, Parser)]
@@ -41,9 +48,15 @@ pub(crate) struct Arguments {
     /// A variable of this environment that the command gets there; may be given several times.
     #[arg(long = "env", value_name = "NAME")]
     pub(crate) passed: Vec<String>,
+    /// Print completions for a shell, and end.
+    #[arg(long, value_name = "SHELL", exclusive = true)]
+    pub(crate) completions: Option<Shell>,
+    /// Print the manual page (roff), and end.
+    #[arg(long, exclusive = true)]
+    pub(crate) man: bool,
     /// The command and its arguments. No shell reads them.
     #[arg(
-        required = true,
+        required_unless_present_any = ["completions", "man"],
         trailing_var_arg = true,
         allow_hyphen_values = true,
         value_name = "COMMAND"
@@ -70,5 +83,12 @@ mod tests {
         ]);
         assert_eq!(arguments.command, ["cargo", "test", "--", "--worker"]);
         assert!(Arguments::try_parse_from(["build-dispatch"]).is_err());
+        assert!(Arguments::try_parse_from(["build-dispatch", "--man"]).is_ok());
+    }
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 }

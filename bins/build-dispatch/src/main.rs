@@ -13,7 +13,10 @@ mod workers;
 use std::process::ExitCode;
 
 use clap::Parser;
+use command_line::{CompletionsOptions, ManOptions};
 use rustix::process::DumpableBehavior;
+
+use crate::arguments::Arguments;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -28,7 +31,13 @@ fn harden_process() {
 
 fn main() -> ExitCode {
     harden_process();
-    let arguments = arguments::Arguments::parse();
+    let arguments = Arguments::parse();
+    if let Some(shell) = arguments.completions {
+        return command_line::print_completions::<Arguments>(&CompletionsOptions { shell });
+    }
+    if arguments.man {
+        return command_line::print_manual::<Arguments>(&ManOptions::default());
+    }
     let environment = config_core::Environment::from_os(std::env::vars_os());
     match dispatch::dispatch(&arguments, &environment) {
         Ok(code) => ExitCode::from(code),

@@ -11,9 +11,11 @@
 pub mod data;
 pub mod environment;
 mod error_chain;
+pub mod first_screen;
 pub mod lifecycle;
 pub mod limits;
 pub mod log;
+mod log_file;
 pub mod memory;
 pub mod notify;
 pub mod process;

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use supervision::RootHandle;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::notify;
+use crate::{first_screen, notify};
 
 /// Resolves when a program is to stop.
 pub type ShutdownSignal = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -31,6 +31,7 @@ pub fn listening(
     Ok(Box::pin(async move {
         let name = signal.await;
         notify::stopping();
+        first_screen::line("stopping", name);
         tracing::info!(event = "server.stopping", signal = name);
     }))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use command_line::{CompletionsOptions, ManOptions};
 use forge_core::{AgentName, ProjectId, RepoName, RunId};
 use orchestrator_core::run::RunState;
 
@@ -20,7 +21,13 @@ Environment: ORCH_WEBHOOK_SECRET, ORCH_ADMIN_TOKEN, ORCHCTL_HOST (as --ssh), ORC
 
 Exit codes: 0 ok, 1 failed or refused, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out,
 130 interrupted. `trigger --wait` prints what the agent has printed last, and ends as the run does: 0 for success, else the agent's own exit code (128 + number for a
-signal), 1 where it has none.";
+signal), 1 where it has none.
+
+Examples:
+  orchctl trigger reviewer --issue 7 --context 'only the tests' --wait
+  orchctl --ssh build.example.org status
+  orchctl logs last --follow
+  orchctl top";
 
 /// Talk to the agent orchestrator.
 #[derive(Debug, Parser)]
@@ -97,23 +104,35 @@ pub(crate) struct Target {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Start an agent, by a signed webhook as a forge would send it.
+    #[command(
+        after_help = "Examples:\n  orchctl trigger greeter\n  orchctl trigger reviewer --issue 7 --context 'look at the tests' --wait --timeout 600"
+    )]
     Trigger(Trigger),
     /// The queue, running agents, statuses that are owed.
+    #[command(after_help = "Examples:\n  orchctl status\n  orchctl status --format json")]
     Status,
     /// The configured agents.
+    #[command(after_help = "Examples:\n  orchctl list\n  orchctl list --project tools")]
     List {
         /// Of this project only.
         #[arg(long, value_name = "ID")]
         project: Option<ProjectId>,
     },
     /// Runs, the newest first.
+    #[command(
+        after_help = "Examples:\n  orchctl runs --limit 5\n  orchctl runs --agent reviewer --state running"
+    )]
     Runs(Runs),
     /// One run.
+    #[command(after_help = "Examples:\n  orchctl show last\n  orchctl show 0192f3")]
     Show {
         /// Its id, the beginning of it, or `last`.
         run: RunName,
     },
     /// What a run has printed.
+    #[command(
+        after_help = "Examples:\n  orchctl logs last --follow\n  orchctl logs 0192f3 --tail 100"
+    )]
     Logs {
         /// Its id, the beginning of it, or `last`.
         run: RunName,
@@ -125,6 +144,9 @@ pub(crate) enum Command {
         tail: Option<u32>,
     },
     /// What happened: the journal.
+    #[command(
+        after_help = "Examples:\n  orchctl events --limit 20\n  orchctl events --follow --format json"
+    )]
     Events {
         /// Go on with what comes.
         #[arg(short, long)]
@@ -137,26 +159,31 @@ pub(crate) enum Command {
         limit: u32,
     },
     /// End a run, or take it from the queue.
+    #[command(after_help = "Examples:\n  orchctl cancel last")]
     Cancel {
         /// Its id, the beginning of it, or `last`.
         run: RunName,
     },
     /// Ask for the same again.
+    #[command(after_help = "Examples:\n  orchctl retry 0192f3")]
     Retry {
         /// The id of a run that is over, the beginning of it, or `last`.
         run: RunName,
     },
     /// Start no more runs of a project.
+    #[command(after_help = "Examples:\n  orchctl pause tools")]
     Pause {
         /// Its id.
         project: ProjectId,
     },
     /// Start its runs again.
+    #[command(after_help = "Examples:\n  orchctl resume tools")]
     Resume {
         /// Its id.
         project: ProjectId,
     },
     /// The prompt an agent would get; nothing runs.
+    #[command(after_help = "Examples:\n  orchctl prompt reviewer --project tools")]
     Prompt {
         /// The agent.
         agent: AgentName,
@@ -165,19 +192,51 @@ pub(crate) enum Command {
         project: Option<ProjectId>,
     },
     /// Check the configuration files as they are now; nothing changes.
+    #[command(after_help = "Examples:\n  orchctl check")]
     Check,
     /// Read the configuration again.
+    #[command(after_help = "Examples:\n  orchctl reload")]
     Reload,
     /// The forge's webhooks that bring events to the orchestrator.
+    #[command(
+        after_help = "Examples:\n  orchctl hook add --url https://orch.example.org/webhook --forge gitea --forge-url https://gitea.example.org"
+    )]
     Hook {
         #[command(subcommand)]
         command: HookCommand,
     },
-    /// A script that completes orchctl's words in a shell.
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
+    /// A live screen of queue, runs and actors; choose a run to read, cancel or retry it.
+    #[command(after_help = TOP_HELP)]
+    Top(TopOptions),
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Examples:\n  orchctl completions bash > ~/.local/share/bash-completion/completions/orchctl\n  orchctl completions zsh > ~/.zfunc/_orchctl"
+    )]
+    Completions(CompletionsOptions),
+    /// Print the manual page (roff), or write one for each command.
+    #[command(
+        after_help = "Examples:\n  orchctl man | man -l -\n  orchctl man --out ~/.local/share/man/man1"
+    )]
+    Man(ManOptions),
+}
+
+const TOP_HELP: &str = "\
+F1 or ? shows the keys; q leaves. Where standard output is no terminal, and with --once, one frame is printed as text.
+
+Examples:
+  orchctl top
+  orchctl --ssh build.example.org top --interval 5
+  orchctl top --once | head -20";
+
+/// `top …`
+#[derive(Debug, Args)]
+pub(crate) struct TopOptions {
+    /// Print one frame as text, and end.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Seconds between two looks.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=3600))]
+    pub(crate) interval: u16,
 }
 
 /// A run as it is named on the command line.
@@ -205,6 +264,9 @@ impl std::str::FromStr for RunName {
 pub(crate) enum HookCommand {
     /// Register the webhook of a project's repository by the forge's API, or bring the one that is
     /// there up to date: JSON, signed, certificates verified. Doing it again changes nothing else.
+    #[command(
+        after_help = "Examples:\n  orchctl hook add --url https://orch.example.org/webhook --forge github --test\n  orchctl hook add --url https://orch.example.org/webhook --forge gitea --forge-url https://gitea.example.org --project tools"
+    )]
     Add(Box<HookAdd>),
 }
 
@@ -337,6 +399,12 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 
     #[test]

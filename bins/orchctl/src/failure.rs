@@ -26,6 +26,9 @@ pub(crate) enum Failure {
     /// Somebody pressed Ctrl-C.
     #[error("interrupted")]
     Interrupted,
+    /// Another signal ended it.
+    #[error("ended by {}", .0.name())]
+    Signalled(terminal::signals::Termination),
 }
 
 impl Failure {
@@ -44,6 +47,7 @@ impl Failure {
             Self::Unreachable(_) => 6,
             Self::TimedOut(_) => 7,
             Self::Interrupted => 130,
+            Self::Signalled(signal) => signal.code(),
         }
     }
 }

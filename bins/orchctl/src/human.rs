@@ -14,20 +14,7 @@ pub(crate) fn print_message(text: &str) {
 /// Text of strangers: control characters could steer the terminal, directional overrides turn a
 /// word around, and others are not seen. They stand there by their number: `<U+202E>`.
 pub(crate) fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers(c) {
-            out.push_str(&format!("<U+{:04X}>", u32::from(c)));
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-fn steers(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(u32::from(c), 0xad | 0x61c | 0x200b | 0x200e | 0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff)
+    terminal::text::visible(text).into_owned()
 }
 
 /// Output of agents: as it is for a file or a pipe, harmless on a terminal.

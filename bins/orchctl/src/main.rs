@@ -12,6 +12,7 @@ mod run;
 mod secret;
 mod ssh;
 mod stream;
+mod top;
 mod trigger;
 
 use std::process::ExitCode;

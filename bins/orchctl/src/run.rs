@@ -14,6 +14,7 @@ use crate::hook;
 use crate::human;
 use crate::output::{show, write};
 use crate::stream;
+use crate::top;
 use crate::trigger::trigger;
 
 /// Length of a run's id, a UUID.
@@ -21,10 +22,21 @@ const FULL_ID_LEN: usize = 36;
 
 /// Runs the command; the exit code.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<u8, Failure> {
-    if let Command::Completions { shell } = arguments.command {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut Arguments::command(), "orchctl", &mut script);
-        return write(&script).map(|()| 0);
+    let failed = |error: std::io::Error| Failure::Refused(error.to_string());
+    match &arguments.command {
+        Command::Completions(options) => {
+            let script = command_line::completions(Arguments::command(), options.shell);
+            return write(&script).map(|()| 0);
+        }
+        Command::Man(options) => {
+            if let Some(folder) = &options.out {
+                let written = command_line::write_manuals(Arguments::command(), folder);
+                return written.map(|()| 0).map_err(failed);
+            }
+            let page = command_line::manual(Arguments::command()).map_err(failed)?;
+            return write(&page).map(|()| 0);
+        }
+        _ => {}
     }
     actix_rt::System::new().block_on(async {
         tokio::select! {
@@ -45,6 +57,9 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
         return hook::hook(arguments, command, environment).await;
     }
     let bridge = Bridge::open(&arguments.target, environment)?;
+    if let Command::Top(options) = &arguments.command {
+        return top::top(bridge, options, environment).await;
+    }
     match &arguments.command {
         Command::Status => {
             let status: StatusView = bridge.get("admin/status").await?;
@@ -113,7 +128,11 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
         Command::Check => return checked(&bridge, format, "admin/check").await,
         // A wrong configuration is an answer, too: what is wrong with it.
         Command::Reload => return checked(&bridge, format, "admin/reload").await,
-        Command::Trigger(_) | Command::Hook { .. } | Command::Completions { .. } => {}
+        Command::Trigger(_)
+        | Command::Top(_)
+        | Command::Hook { .. }
+        | Command::Completions(_)
+        | Command::Man(_) => {}
     }
     Ok(0)
 }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
 use daemon::settings::ConfigOptions;
 
@@ -18,7 +19,8 @@ pub(crate) const EXIT_FAILED: u8 = 1;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Exit codes: 0 ok, 1 the configuration is invalid or the orchestrator cannot start, 2 wrong usage.\n\
-        Signals: SIGHUP reads the configuration again; SIGTERM and Ctrl-C end every agent within its grace period."
+        Signals: SIGHUP reads the configuration again; SIGTERM and Ctrl-C end every agent within its grace period.\n\n\
+        Examples:\n  orchestrator orchestrator.toml\n  orchestrator --check orchestrator.toml"
 )]
 pub(crate) struct Arguments {
     /// The configuration, `orchestrator.toml`; `conf.d` and the other files stand beside it
@@ -37,8 +39,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", env = "LOG_LEVEL", default_value = "info")]
     pub(crate) log_level: String,
 
-    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as
-    /// well
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen. LOG_FORMAT says it as well
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
@@ -51,6 +53,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// What may be set, and what is in force
+    #[command(
+        after_help = "Examples:\n  orchestrator config --show orchestrator.toml\n  orchestrator config --schema"
+    )]
     Config {
         #[command(flatten)]
         what: ConfigOptions,
@@ -58,6 +63,16 @@ pub(crate) enum Command {
         #[arg(value_name = "CONFIG_FILE", required_unless_present = "schema")]
         config: Option<PathBuf>,
     },
+    /// Print completions for a shell
+    #[command(
+        after_help = "Examples:\n  orchestrator completions bash > ~/.local/share/bash-completion/completions/orchestrator\n  orchestrator completions zsh > ~/.zfunc/_orchestrator"
+    )]
+    Completions(CompletionsOptions),
+    /// Print the manual page (roff), or write one for each command
+    #[command(
+        after_help = "Examples:\n  orchestrator man | man -l -\n  orchestrator man --out ~/.local/share/man/man1"
+    )]
+    Man(ManOptions),
 }
 
 /// How results are printed.
@@ -87,4 +102,17 @@ pub(crate) fn print(text: &str) {
 /// Prints diagnostics as they are, on standard error.
 pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Arguments;
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
 }

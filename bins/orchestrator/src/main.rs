@@ -8,12 +8,19 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::arguments::Command;
+use crate::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
     daemon::process::begin();
     daemon::memory::give_freed_memory_back();
-    let arguments = arguments::Arguments::parse();
+    let arguments = Arguments::parse();
+    match &arguments.command {
+        Some(Command::Completions(options)) => {
+            return command_line::print_completions::<Arguments>(options);
+        }
+        Some(Command::Man(options)) => return command_line::print_manual::<Arguments>(options),
+        _ => {}
+    }
     let environment = daemon::environment::take();
     if let Some(Command::Config { what, config }) = &arguments.command {
         return check::settings(*what, config.as_deref(), &environment);

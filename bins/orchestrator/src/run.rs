@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use config_core::Environment;
-use daemon::notify;
+use daemon::{first_screen, notify};
 use orchestrator_actors::messages::GetJournal;
 use orchestrator_actors::{OperatorApi, OrchestratorService};
 use orchestrator_core::config::Checked;
@@ -22,19 +22,27 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     let log_output = daemon::log::output(arguments.log_format, &environment)?;
     let connections = daemon::limits::serve_options(&environment)?;
-    daemon::log::init(&arguments.log_level, log_output, &environment);
+    let data = checked.config.directories.data.clone();
+    let level = &arguments.log_level;
+    first_screen::start_log("orchestrator", &data, level, log_output, &environment);
     daemon::limits::warn_of_few_files();
-    daemon::data::tighten(&checked.config.directories.data);
+    daemon::data::tighten(&data);
+    let agents = checked.config.agents.len();
     let path = arguments.config.as_deref().unwrap_or(Path::new(""));
     let (service, mut listening) = boot::open(checked, path, environment, "orchestrator")?;
     listening.serve = connections;
     let store = service.store.clone();
-    let ended = actix_rt::System::new().block_on(serve(service, listening));
+    let ended = actix_rt::System::new().block_on(serve(service, listening, &data, agents));
     store.close();
     ended
 }
 
-async fn serve(service: OrchestratorService, listening: Listening) -> anyhow::Result<()> {
+async fn serve(
+    service: OrchestratorService,
+    listening: Listening,
+    data: &Path,
+    agents: usize,
+) -> anyhow::Result<()> {
     let receiver = listening.receiver.local_addr()?;
     let admin = listening
         .admin
@@ -54,10 +62,20 @@ async fn serve(service: OrchestratorService, listening: Listening) -> anyhow::Re
         admin = admin.map(|admin| format!("http://{admin}/")),
         "the orchestrator listens"
     );
+    let mut rows = vec![("webhook", format!("http://{receiver}/webhook"))];
+    rows.extend(admin.map(|admin| ("page", format!("http://{admin}/"))));
+    rows.push(("agents", agents.to_string()));
+    rows.push(("data", first_screen::path(data)));
+    first_screen::show("orchestrator", env!("CARGO_PKG_VERSION"), &rows);
+    first_screen::line(
+        "ready",
+        "`orchctl top` shows what it does. Ctrl-C ends agents and orchestrator.",
+    );
     notify::ready();
     let stopped = async move {
         let name = signal.await;
         notify::stopping();
+        first_screen::line("stopping", name);
         tracing::info!(
             event = "orchestrator.stopping",
             signal = name,

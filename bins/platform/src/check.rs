@@ -253,6 +253,27 @@ impl Plan {
             .collect()
     }
 
+    /// The folder of all.
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// What runs where, for a person's first screen.
+    pub(crate) fn first_rows(&self) -> Vec<(&'static str, String)> {
+        let names = |product| match product {
+            "search" => "search",
+            "vm_manager" => "VMs",
+            "runner" => "workflows",
+            _ => "agents",
+        };
+        let addresses = self.addresses().into_iter();
+        let mut rows: Vec<_> = addresses
+            .map(|(product, address)| (names(product), format!("http://{address}/")))
+            .collect();
+        rows.push(("data", daemon::first_screen::path(&self.data)));
+        rows
+    }
+
     /// What would run, for people.
     pub(crate) fn summary(&self) -> String {
         let mut text = format!(

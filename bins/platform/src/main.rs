@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use command_line::{CompletionsOptions, ManOptions};
 use config_core::{Colours, Diagnostics, Environment};
 use daemon::log::LogFormat;
 use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
@@ -23,7 +24,12 @@ can be left out. The products' own variables apply here as well: see docs/CONFIG
 
 Exit codes: 0 ok, 1 the configuration is invalid or the platform cannot start, 2 wrong usage.
 Signals: SIGTERM and Ctrl-C end everything; SIGHUP reads the orchestrator's configuration again,
-and is ignored without one.";
+and is ignored without one.
+
+Examples:
+  platform demo
+  platform --config platform.toml
+  platform --check --config platform.toml";
 
 /// The whole platform in one process: search, VM manager, workflow runner, orchestrator.
 #[derive(Debug, Parser)]
@@ -42,8 +48,8 @@ struct Arguments {
     /// Check the configuration of all products, say everything that is wrong with it, and end.
     #[arg(long)]
     check: bool,
-    /// How the log looks; text on a terminal and JSON elsewhere unless said. LOG_FORMAT says it as
-    /// well.
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen. LOG_FORMAT says it as well.
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
     /// What to do; all products run unless said.
@@ -55,8 +61,14 @@ struct Arguments {
 enum Command {
     /// Start the platform with settings of its own on this machine, and show one real job of each
     /// product
+    #[command(
+        after_help = "Examples:\n  platform demo\n  platform demo --folder ~/notes --search-only\n  platform demo --once --port 0"
+    )]
     Demo(demo::Options),
     /// What may be set, and what is in force.
+    #[command(
+        after_help = "Examples:\n  platform config --show --config platform.toml\n  platform config --schema"
+    )]
     Config {
         #[command(flatten)]
         what: ConfigOptions,
@@ -64,6 +76,16 @@ enum Command {
         #[arg(long, value_name = "FILE", required_unless_present = "schema")]
         config: Option<PathBuf>,
     },
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Examples:\n  platform completions bash > ~/.local/share/bash-completion/completions/platform\n  platform completions zsh > ~/.zfunc/_platform"
+    )]
+    Completions(CompletionsOptions),
+    /// Print the manual page (roff), or write one for each command.
+    #[command(
+        after_help = "Examples:\n  platform man | man -l -\n  platform man --out ~/.local/share/man/man1"
+    )]
+    Man(ManOptions),
 }
 
 /// Prints what may be set, or what is in force.
@@ -95,8 +117,13 @@ fn main() -> ExitCode {
     daemon::process::begin();
     daemon::memory::give_freed_memory_back();
     let arguments = Arguments::parse();
-    if let Some(Command::Demo(options)) = &arguments.command {
-        return demonstrate(options);
+    match &arguments.command {
+        Some(Command::Demo(options)) => return demonstrate(options),
+        Some(Command::Completions(options)) => {
+            return command_line::print_completions::<Arguments>(options);
+        }
+        Some(Command::Man(options)) => return command_line::print_manual::<Arguments>(options),
+        _ => {}
     }
     let environment = daemon::environment::take();
     let path = arguments.config.unwrap_or_default();
@@ -153,4 +180,17 @@ fn show(found: &Diagnostics) {
     let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal();
     let colours = if plain { Colours::Off } else { Colours::On };
     let _ = writeln!(std::io::stderr(), "{}", found.render(colours).trim_end());
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Arguments;
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
 }

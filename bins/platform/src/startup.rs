@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use config_core::{Diagnostic, Environment};
 use daemon::lifecycle::ignore_hangup;
 use daemon::log::LogFormat;
-use daemon::notify;
+use daemon::{first_screen, notify};
 use edge_web::ServeOptions;
 use supervision::{Root, RootHandle, SupervisorSpec, Verdict};
 
@@ -31,7 +31,8 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     let log_output = daemon::log::output(log_format, environment)?;
     let serve = daemon::limits::serve_options(environment)?;
-    daemon::log::init(&plan.log_level, log_output, environment);
+    let (data, level) = (plan.data(), &plan.log_level);
+    first_screen::start_log("platform", data, level, log_output, environment);
     daemon::limits::warn_of_few_files();
     for warning in plan.warnings.iter().map(Diagnostic::headline) {
         tracing::warn!(event = "config.warning", "{warning}");
@@ -39,8 +40,9 @@ pub(crate) fn run(
     plan.folders()
         .iter()
         .for_each(|folder| daemon::data::tighten(folder));
+    let rows = plan.first_rows();
     let products = Products::take(plan, &serve, environment)?;
-    actix_rt::System::new().block_on(run_products(products))
+    actix_rt::System::new().block_on(run_products(products, &rows))
 }
 
 /// What was configured, with its folders and addresses taken.
@@ -107,19 +109,22 @@ impl Products {
     }
 }
 
-async fn run_products(products: Products) -> anyhow::Result<()> {
+async fn run_products(products: Products, rows: &[(&str, String)]) -> anyhow::Result<()> {
     let signal = edge_web::shutdown_signal()?;
     let root = Root::start(SupervisorSpec::root("orrery"));
     let mut servers = ProductServers::new();
     let started = products.start(&root.handle(), &mut servers).await;
     if started.is_ok() {
         tracing::info!(event = "platform.started", "the platform is up");
+        first_screen::show("platform", env!("CARGO_PKG_VERSION"), rows);
+        first_screen::line("ready", "Ctrl-C ends all products.");
         notify::ready();
         notify::keep_alive(notify::supervisor_answers(&root.handle()));
         tokio::select! {
             name = signal => tracing::info!(event = "platform.stopping", signal = name),
             name = servers.first_end() => tracing::error!(event = "platform.product_ended", product = name),
         }
+        first_screen::line("stopping", "the products end one after the other");
         notify::stopping();
     }
     let ended = servers.stop().await;

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use command_line::{CompletionsOptions, ManOptions};
 use config_core::{Colours, Diagnostics, Environment};
 use daemon::log::LogFormat;
 use daemon::settings::{ConfigOptions, ConfigText, effective};
@@ -18,7 +19,13 @@ SERVICE_CACHE_SIZE, SERVICE_MAX_CONCURRENT_SEARCHES, SERVICE_STORAGE, SERVICE_WS
 SERVICE_API_TOKEN, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; a flag wins over a variable. For backups: CLOUDSTORE_ACCESS_KEY_ID,
 CLOUDSTORE_SECRET_ACCESS_KEY, SERVICE_PROFILE_OBJSTORE_REGION, SERVICE_PROFILE_OBJSTORE_ENDPOINT.
 
-Exit codes: 0 ok, 1 the configuration is invalid or the server cannot start, 2 wrong usage.";
+Exit codes: 0 ok, 1 the configuration is invalid or the server cannot start, 2 wrong usage.
+
+Examples:
+  search-server
+  search-server --config roles.json --data ~/search --listen 127.0.0.1:9000
+  search-server --check --config roles.json
+  SERVICE_API_TOKEN=... search-server --listen 0.0.0.0:8000";
 
 /// Private search over your own sources, with a web page at `/`.
 #[derive(Debug, Parser)]
@@ -39,7 +46,8 @@ pub(crate) struct Arguments {
     /// How much is logged: debug, info, warn, error.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
-    /// How the log looks; text on a terminal and JSON elsewhere unless said.
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
     /// Check the configuration, say everything that is wrong with it, and end.
@@ -60,11 +68,30 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Save conversations, summaries and the role file to S3-compatible object storage.
+    #[command(
+        after_help = "Examples:\n  search-server backup --bucket backups\n  search-server backup --bucket backups --prefix laptop"
+    )]
     Backup(BackupLocation),
     /// Bring them back.
+    #[command(
+        after_help = "Examples:\n  search-server restore --bucket backups\n  search-server restore --bucket backups --backup 2026-11-20T10-00-00Z --force"
+    )]
     Restore(RestoreArguments),
     /// What may be set, and which variables and flags are in force.
+    #[command(
+        after_help = "Examples:\n  search-server config --show\n  search-server config --schema > roles.schema.json"
+    )]
     Config(ConfigOptions),
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Examples:\n  search-server completions bash > ~/.local/share/bash-completion/completions/search-server\n  search-server completions zsh > ~/.zfunc/_search-server"
+    )]
+    Completions(CompletionsOptions),
+    /// Print the manual page (roff), or write one for each command.
+    #[command(
+        after_help = "Examples:\n  search-server man | man -l -\n  search-server man --out ~/.local/share/man/man1"
+    )]
+    Man(ManOptions),
 }
 
 /// Where backups are.
@@ -180,4 +207,17 @@ pub(crate) fn say(text: &str) {
 /// A line of data, on standard output.
 pub(crate) fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Arguments;
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
 }

@@ -4,11 +4,12 @@ mod arguments;
 mod backup;
 mod check;
 mod first_directory;
+mod progress;
 mod run;
 
 use std::process::ExitCode;
 
-use arguments::{Command, FAILED};
+use arguments::{Arguments, Command, FAILED};
 use clap::Parser;
 
 fn main() -> ExitCode {
@@ -21,7 +22,14 @@ fn main() -> ExitCode {
     daemon::process::begin();
     daemon::memory::give_freed_memory_back();
     daemon::memory::use_small_pages();
-    let arguments = arguments::Arguments::parse();
+    let arguments = Arguments::parse();
+    match &arguments.command {
+        Some(Command::Completions(options)) => {
+            return command_line::print_completions::<Arguments>(options);
+        }
+        Some(Command::Man(options)) => return command_line::print_manual::<Arguments>(options),
+        _ => {}
+    }
     let environment = daemon::environment::take();
     if let Some(Command::Config(options)) = &arguments.command {
         return arguments.config(*options, &environment);
@@ -37,7 +45,7 @@ fn main() -> ExitCode {
         Some(Command::Restore(order)) => {
             return backup::restore(&arguments, order, &settings, &environment);
         }
-        Some(Command::Config(_)) | None => {}
+        _ => {}
     }
     if arguments.check {
         return check::run(&arguments, &settings, &environment);

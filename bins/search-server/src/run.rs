@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use config_core::Environment;
-use daemon::lifecycle;
+use daemon::{first_screen, lifecycle};
 use search_core::role::ServerSettings;
 use search_formats_engine::Program;
 use search_web::SearchServer;
@@ -13,6 +13,7 @@ use search_web::boot::{self, ConfigurationToken, RoleFileOrigin};
 
 use crate::arguments::{Arguments, say};
 use crate::first_directory::first_directory;
+use crate::progress;
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) fn run(
@@ -22,7 +23,9 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     let log_output = daemon::log::output(arguments.log_format, environment)?;
     let serve = daemon::limits::serve_options(environment)?;
-    daemon::log::init(settings.log_level.value.as_str(), log_output, environment);
+    let level = settings.log_level.value.as_str();
+    let data = &settings.data_path.value;
+    first_screen::start_log("search-server", data, level, log_output, environment);
     daemon::limits::warn_of_few_files();
     for warning in settings.warnings.iter() {
         tracing::warn!(event = "config.warning", "{}", warning.headline());
@@ -57,9 +60,20 @@ pub(crate) fn run(
     options.configuration = Some(configuration);
     options.state = Some(boot::open_state(settings, "search-server")?);
     options.readers = std::env::current_exe().ok().map(Program::own);
+    let (roles, data) = (first_screen::path(path), first_screen::path(data));
     lifecycle::run(async move {
         let server = SearchServer::start(&search, options);
         let stopped = lifecycle::listening("search server", bound, &server.actors())?;
+        let rows = [
+            ("page", format!("http://{bound}/")),
+            ("roles", roles),
+            ("data", data),
+        ];
+        first_screen::show("search-server", env!("CARGO_PKG_VERSION"), &rows);
+        if first_screen::is_on() {
+            let roles = server.roles();
+            actix_rt::spawn(progress::show(move || roles.health()));
+        }
         server.serve(listener, stopped).await?;
         Ok(())
     })

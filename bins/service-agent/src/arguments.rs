@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use command_line::{CompletionsOptions, ManOptions};
 use serde_json::{Value, json};
 use service_agent::TargetArguments;
 
@@ -13,7 +14,14 @@ the sources are searched in this process.
 
 Environment: SERVICE_SERVER_API_ENDPOINT, SERVICE_API_TOKEN, SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH.
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out, 130 interrupted.";
+Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out,
+130 interrupted, 128 + number for another signal.
+
+Examples:
+  service-agent search 'orbit of planets'
+  service-agent interactive
+  service-agent roles list --format json
+  service-agent --server http://search.example:8000/ search tides   # SERVICE_API_TOKEN holds the token";
 
 /// Search your own sources from the terminal.
 #[derive(Debug, Parser)]
@@ -32,13 +40,20 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Search the sources of a role.
+    #[command(
+        after_help = "Examples:\n  service-agent search 'orbit of planets'\n  service-agent search 'title:moon -draft' --limit 3 --explain\n  service-agent search tides --terms 'sea,moon' --operator and --role Sky"
+    )]
     Search(SearchArguments),
     /// What can be searched.
+    #[command(after_help = "Examples:\n  service-agent roles list")]
     Roles {
         #[command(subcommand)]
         command: RolesCommand,
     },
     /// Bring indexes up to date, and show how far they are.
+    #[command(
+        after_help = "Examples:\n  service-agent index\n  service-agent index --role Sky --source Files"
+    )]
     Index {
         /// Only the sources of this role.
         #[arg(long, value_name = "NAME")]
@@ -48,11 +63,15 @@ pub(crate) enum Command {
         source: Option<String>,
     },
     /// Show, check and change the role file.
+    #[command(after_help = "Examples:\n  service-agent config get\n  service-agent config edit")]
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
     /// The concepts of a role, or what is near one of them.
+    #[command(
+        after_help = "Examples:\n  service-agent graph\n  service-agent graph planet --limit 5"
+    )]
     Graph {
         /// A concept; the most frequent ones when left out.
         concept: Option<String>,
@@ -64,6 +83,9 @@ pub(crate) enum Command {
         limit: u16,
     },
     /// Ask a question, and get an answer with its sources as it comes.
+    #[command(
+        after_help = "Examples:\n  service-agent chat 'why are there tides?'\n  git log -5 | service-agent chat - --role Sky"
+    )]
     Chat {
         /// The question; `-` reads it from standard input.
         #[arg(allow_hyphen_values = true)]
@@ -76,20 +98,48 @@ pub(crate) enum Command {
         conversation: Option<String>,
     },
     /// Be a server of the Model Context Protocol on standard input and output.
+    #[command(
+        after_help = "Examples:\n  service-agent mcp   # as the command of a client, such as an editor"
+    )]
     Mcp,
+    /// A full screen: search while you type, read, filter, chat.
+    #[command(
+        after_help = "F1 shows the keys; Ctrl-C leaves. Colours by TERM, COLORTERM and NO_COLOR.\n\nExamples:\n  service-agent interactive\n  service-agent interactive --in-process"
+    )]
+    Interactive,
+    /// Read commands line by line: with history and completion in a terminal, or from a pipe.
+    #[command(after_help = REPL_HELP)]
+    Repl,
     /// Print completions for a shell.
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
-    /// Print the manual page (roff).
-    Man,
+    #[command(
+        after_help = "Examples:\n  service-agent completions bash > ~/.local/share/bash-completion/completions/service-agent\n  service-agent completions zsh > ~/.zfunc/_service-agent"
+    )]
+    Completions(CompletionsOptions),
+    /// Print the manual page (roff), or write one for each command.
+    #[command(
+        after_help = "Examples:\n  service-agent man | man -l -\n  service-agent man --out ~/.local/share/man/man1"
+    )]
+    Man(ManOptions),
 }
+
+const REPL_HELP: &str = "\
+Every command of service-agent works, with its options; `help` lists them, `use NAME` searches as another role, `quit`
+or Ctrl-D leaves. Words are quoted as in a shell. The history is kept in $XDG_STATE_HOME/service/history (else
+~/.local/state/service/history), for its owner alone; a line that begins with a space is not kept.
+
+From a pipe each line is a command, `#` begins a comment, and the exit code is that of the last command that failed.
+
+Examples:
+  service-agent repl
+  printf 'roles list\\nsearch tides --limit 1\\n' | service-agent repl --format json";
 
 /// `roles …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum RolesCommand {
     /// List the roles and their sources.
+    #[command(
+        after_help = "Examples:\n  service-agent roles list\n  service-agent roles list --format json"
+    )]
     List,
 }
 
@@ -97,21 +147,27 @@ pub(crate) enum RolesCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print the role file, secrets as `***`.
+    #[command(
+        after_help = "Examples:\n  service-agent config get > roles.json\n  service-agent config get /roles/0/name"
+    )]
     Get {
         /// Only this part: a JSON pointer such as /roles/0/name.
         pointer: Option<String>,
     },
     /// Replace the role file; `***` keeps the secret that stands there.
+    #[command(after_help = "Examples:\n  service-agent config set roles.json")]
     Set {
         /// The new file; `-` reads standard input.
         file: PathBuf,
     },
     /// Find every mistake of a role file, without using it.
+    #[command(after_help = "Examples:\n  service-agent config validate roles.json")]
     Validate {
         /// The file; `-` reads standard input.
         file: PathBuf,
     },
     /// Change the role file in $VISUAL or $EDITOR; nothing happens when it is left as it was.
+    #[command(after_help = "Examples:\n  EDITOR=nano service-agent config edit")]
     Edit,
 }
 
@@ -199,6 +255,12 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 
     #[test]

@@ -34,11 +34,16 @@ pub(crate) async fn search(
     })
 }
 
+/// The roles there are.
+pub(crate) async fn role_list(place: &Target) -> Result<RoleList, Failure> {
+    match place {
+        Target::Server(client) => client.get(&["api", "roles"], &[]).await,
+        Target::Here(here) => Ok(views::role_list(&here.roles()?)),
+    }
+}
+
 pub(crate) async fn roles(place: &Target, output: Output) -> Result<CommandResult, Failure> {
-    let list: RoleList = match place {
-        Target::Server(client) => client.get(&["api", "roles"], &[]).await?,
-        Target::Here(here) => views::role_list(&here.roles()?),
-    };
+    let list = role_list(place).await?;
     show(output, &list, || human::roles(&list, output.colours))?;
     Ok(CommandResult::Found)
 }

@@ -60,6 +60,9 @@ pub enum Failure {
     /// A person pressed Ctrl-C.
     #[error("interrupted")]
     Interrupted,
+    /// A signal ended it.
+    #[error("ended by {}", .0.name())]
+    Signalled(terminal::signals::Termination),
     /// Anything else.
     #[error("{0}")]
     Other(String),
@@ -77,6 +80,7 @@ impl Failure {
             Self::TimedOut { .. } => "timed_out",
             Self::NotFound(_) => "not_found",
             Self::Interrupted => "interrupted",
+            Self::Signalled(_) => "signalled",
             Self::Other(_) => "failed",
         }
     }
@@ -103,6 +107,7 @@ impl Failure {
             Self::Unreachable { .. } => 6,
             Self::TimedOut { .. } => 7,
             Self::Interrupted => 130,
+            Self::Signalled(signal) => signal.code(),
         }
     }
 }

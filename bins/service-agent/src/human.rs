@@ -182,13 +182,22 @@ fn marked(snippet: &str, ranges: &[[usize; 2]], colours: bool) -> String {
 }
 
 /// Text of documents is data: control characters could steer the terminal, and directional
-/// overrides could turn a path around.
+/// overrides could turn a path around. They are written out: `<U+202E>`.
 pub(crate) fn clean(text: &str) -> String {
-    let steers =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars()
-        .map(|c| if steers(c) { '\u{fffd}' } else { c })
-        .collect()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\n' | '\t') {
+            out.push(' ');
+        } else {
+            terminal::text::push_visible(&mut out, c);
+        }
+    }
+    out
+}
+
+/// The same for a text of several lines.
+pub(crate) fn clean_lines(text: &str) -> String {
+    terminal::text::visible(text).into_owned()
 }
 
 #[cfg(test)]
@@ -211,7 +220,7 @@ mod tests {
     fn s16_documents_cannot_steer_the_terminal() {
         let text = result_lines(&result(), false);
         assert!(!text.contains('\u{1b}'), "{text:?}");
-        assert_eq!(clean("a\u{202e}b\rc"), "a\u{fffd}b\u{fffd}c");
+        assert_eq!(clean("a\u{202e}b\rc"), "a<U+202E>b<U+000D>c");
     }
 
     #[test]

@@ -45,6 +45,14 @@ pub fn was_reader() -> Option<std::process::ExitCode> {
     })
 }
 
+/// Runs what deals with interruptions itself, on a runtime of its own.
+///
+/// # Errors
+/// The command's own.
+pub fn run_to_end<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    actix_rt::System::new().block_on(command)
+}
+
 /// Runs a command on a runtime of its own until it ends, or a person interrupts it.
 ///
 /// # Errors

@@ -5,8 +5,11 @@ mod arguments;
 mod commands;
 mod human;
 mod indexing;
+mod interactive;
 mod output;
+mod repl;
 mod run;
+mod session;
 mod views;
 
 use std::process::ExitCode;

@@ -140,14 +140,14 @@ impl Target {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub async fn open(self) -> Result<OpenTarget, Failure> {
+    pub async fn open(&self) -> Result<OpenTarget, Failure> {
         match self {
             Self::Server(client) => Ok(OpenTarget {
-                client,
+                client: client.clone(),
                 private: None,
             }),
             Self::Here(here) => {
-                let private = PrivateServer::start(&here)?;
+                let private = PrivateServer::start(here)?;
                 Ok(OpenTarget {
                     client: private.client(here.timeout),
                     private: Some(private),

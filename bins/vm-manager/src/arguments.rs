@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use command_line::{CompletionsOptions, ManOptions};
 use config_core::{Colours, Diagnostics, Environment};
 use daemon::log::LogFormat;
 use daemon::settings::{ConfigOptions, ConfigText, effective};
@@ -20,7 +21,13 @@ const AFTER_HELP: &str = "\
 Environment: VM_MANAGER_CONFIG, VM_MANAGER_LISTEN, VM_MANAGER_DATA, LOG_LEVEL, LOG_FORMAT,
 ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; a flag wins over a variable, that over the file. Without a file everything is as it comes.
 
-Exit codes: 0 ok, 1 the configuration is invalid or what was asked for failed, 2 wrong usage.";
+Exit codes: 0 ok, 1 the configuration is invalid or what was asked for failed, 2 wrong usage.
+
+Examples:
+  vm-manager
+  vm-manager --config vm-manager.toml --listen 127.0.0.1:3100
+  vm-manager token --scope read --lifetime 12h
+  vm-manager image build";
 
 /// Virtual machines for jobs, given out over HTTP to whoever has a token.
 #[derive(Debug, Parser)]
@@ -48,7 +55,8 @@ pub(crate) struct Common {
     /// How much is logged: debug, info, warn, error.
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
-    /// How the log looks; text on a terminal and JSON elsewhere unless said.
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen.
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
     /// The agent that VMs run, a static program; found beside this program unless said.
@@ -63,14 +71,34 @@ pub(crate) struct Common {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Answer requests until SIGINT or SIGTERM.
+    #[command(
+        after_help = "Examples:\n  vm-manager serve\n  vm-manager serve --data ~/vms --check"
+    )]
     Serve,
     /// Print a token; makes the manager's key when there is none yet.
+    #[command(
+        after_help = "Examples:\n  vm-manager token\n  VMM_AUTH_TOKEN=$(vm-manager token --subject ci --scope write --lifetime 30d )"
+    )]
     Token(TokenArguments),
     /// What VMs are made of.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  vm-manager image build\n  vm-manager image list"
+    )]
     Image(ImageCommand),
     /// What may be set, and what is in force.
+    #[command(after_help = "Examples:\n  vm-manager config --show\n  vm-manager config --schema")]
     Config(ConfigOptions),
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Examples:\n  vm-manager completions bash > ~/.local/share/bash-completion/completions/vm-manager\n  vm-manager completions zsh > ~/.zfunc/_vm-manager"
+    )]
+    Completions(CompletionsOptions),
+    /// Print the manual page (roff), or write one for each command.
+    #[command(
+        after_help = "Examples:\n  vm-manager man | man -l -\n  vm-manager man --out ~/.local/share/man/man1"
+    )]
+    Man(ManOptions),
 }
 
 #[derive(Debug, Args)]
@@ -109,12 +137,16 @@ impl From<ScopeName> for Scope {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImageCommand {
     /// Build an image by a recipe; the image `default` without one.
+    #[command(
+        after_help = "Examples:\n  vm-manager image build\n  vm-manager image build recipe.toml --data ~/vms"
+    )]
     Build {
         /// The recipe file.
         recipe: Option<PathBuf>,
     },
     /// Take over what was made elsewhere: an ext4 file system, a qcow2 file, the folder of an OCI
     /// layout.
+    #[command(after_help = "Examples:\n  vm-manager image import debian.qcow2 debian")]
     Import {
         /// The disk, or the folder.
         disk: PathBuf,
@@ -122,14 +154,17 @@ pub(crate) enum ImageCommand {
         name: ImageRef,
     },
     /// List the images there are.
+    #[command(after_help = "Examples:\n  vm-manager image list")]
     List,
     /// Forget an image: a name, and what nothing else names. Only while no manager runs on the
     /// folder.
+    #[command(after_help = "Examples:\n  vm-manager image remove debian")]
     Remove {
         /// Its name or digest.
         image: ImageRef,
     },
     /// Fetch Debian's kernel, when there is none yet.
+    #[command(after_help = "Examples:\n  vm-manager image kernel\n  vm-manager image kernel --own")]
     Kernel {
         /// Build one from Debian's sources instead: minutes of work, and VMs start in half the
         /// time.
@@ -222,4 +257,17 @@ pub(crate) fn say(text: &str) {
 /// A line of data, on standard output.
 pub(crate) fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Arguments;
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
 }

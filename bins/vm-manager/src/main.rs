@@ -22,6 +22,13 @@ use crate::arguments::{
 fn main() -> ExitCode {
     daemon::process::begin();
     let arguments = Arguments::parse();
+    match &arguments.command {
+        Some(Command::Completions(options)) => {
+            return command_line::print_completions::<Arguments>(options);
+        }
+        Some(Command::Man(options)) => return command_line::print_manual::<Arguments>(options),
+        _ => {}
+    }
     let serves = matches!(arguments.command, None | Some(Command::Serve));
     let environment = if serves {
         daemon::environment::take()
@@ -89,7 +96,7 @@ fn run(
     let directory = DataDirectory::open(&config.data.value)?;
     match command.unwrap_or(Command::Serve) {
         // Answered before anything is opened.
-        Command::Config(_) => Ok(()),
+        Command::Config(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
         Command::Serve => serve::run(common, config, &directory, environment),
         Command::Token(wanted) => token(&wanted, &directory),
         Command::Image(command) => {

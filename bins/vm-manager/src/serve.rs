@@ -1,7 +1,7 @@
 //! The manager from its start to its end: service, listener, shutdown.
 
 use config_core::Environment;
-use daemon::lifecycle;
+use daemon::{first_screen, lifecycle};
 use vm_web::boot::{self, DataDirectory};
 use vm_web::config::ManagerConfig;
 use vm_web::{ServerOptions, VmServer};
@@ -18,7 +18,8 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     let log_output = daemon::log::output(common.log_format, environment)?;
     let serve = daemon::limits::serve_options(environment)?;
-    daemon::log::init(config.log_level.value, log_output, environment);
+    let (data, level) = (&config.data.value, config.log_level.value);
+    first_screen::start_log("vm-manager", data, level, log_output, environment);
     daemon::limits::warn_of_few_files();
     daemon::data::tighten(&config.data.value);
     let agent = agent::find(common, config)?;
@@ -33,9 +34,19 @@ pub(crate) fn run(
         serve,
     };
     let store = service.store.clone();
+    let rows = [
+        ("API", format!("http://{bound}/")),
+        ("driver", config.driver.to_string()),
+        ("data", first_screen::path(data)),
+    ];
     lifecycle::run(async move {
         let server = VmServer::start(service, options);
         let stopped = lifecycle::listening("VM manager", bound, &server.actors())?;
+        first_screen::show("vm-manager", env!("CARGO_PKG_VERSION"), &rows);
+        first_screen::line(
+            "ready",
+            "`vm-manager token` gives a token. Ctrl-C ends all VMs and the manager.",
+        );
         server.serve(listener, stopped).await?;
         store.close();
         Ok(())

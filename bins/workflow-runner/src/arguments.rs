@@ -4,12 +4,19 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
 use daemon::settings::ConfigOptions;
 
+const AFTER_HELP: &str = "\
+Examples:
+  workflow-runner check
+  workflow-runner exec .github/workflows/test.yml
+  FORGE_WEBHOOK_SECRET=... workflow-runner --listen 127.0.0.1:3000";
+
 /// Runs a repository's workflows in microVMs.
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(name = "workflow-runner", version, about, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// What to do
     #[command(subcommand)]
@@ -27,17 +34,33 @@ pub(crate) enum Command {
     Serve(ServeOptions),
     /// Read and plan workflows without running them; say what is wrong and what is refused
     #[command(
-        after_help = "Exit codes: 0 everything would run, 1 a file is wrong, 3 something is refused."
+        after_help = "Exit codes: 0 everything would run, 1 a file is wrong, 3 something is refused.\n\nExamples:\n  workflow-runner check\n  workflow-runner check .github/workflows/test.yml --format json"
     )]
     Check(CheckOptions),
     /// Run a workflow of a working tree here, with what is not committed, without a forge
     #[command(after_help = EXEC_HELP)]
     Exec(ExecOptions),
     /// The forge's webhooks that lead here
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  workflow-runner hook add acme/app --url https://ci.example.org/webhook --test"
+    )]
     Hook(HookCommand),
     /// What may be set, and what is in force
+    #[command(
+        after_help = "Examples:\n  workflow-runner config --show\n  workflow-runner config --schema"
+    )]
     Config(SettingsOptions),
+    /// Print completions for a shell
+    #[command(
+        after_help = "Examples:\n  workflow-runner completions bash > ~/.local/share/bash-completion/completions/workflow-runner\n  workflow-runner completions zsh > ~/.zfunc/_workflow-runner"
+    )]
+    Completions(CompletionsOptions),
+    /// Print the manual page (roff), or write one for each command
+    #[command(
+        after_help = "Examples:\n  workflow-runner man | man -l -\n  workflow-runner man --out ~/.local/share/man/man1"
+    )]
+    Man(ManOptions),
 }
 
 /// What to print of the settings.
@@ -56,7 +79,7 @@ pub(crate) struct SettingsOptions {
 pub(crate) enum HookCommand {
     /// Register the webhook of repositories at the forge, or bring it up to date
     #[command(
-        after_help = "Environment: FORGE_URL, FORGE_TOKEN, FORGE_WEBHOOK_SECRET. Exit codes: 0 all have the hook, 1 one has not, 2 usage."
+        after_help = "Environment: FORGE_URL, FORGE_TOKEN, FORGE_WEBHOOK_SECRET. Exit codes: 0 all have the hook, 1 one has not, 2 usage.\n\nExamples:\n  workflow-runner hook add acme/app acme/tools\n  workflow-runner hook add acme/app --url https://ci.example.org/webhook --test"
     )]
     Add(HookAddOptions),
 }
@@ -80,12 +103,15 @@ pub(crate) struct HookAddOptions {
 
 /// What `exec` ends with.
 const EXEC_HELP: &str = "Machines come from the VM manager of --vmm or VMM_API_URL (with VMM_AUTH_TOKEN), else from one in this process.\n\
-Exit codes: 0 the run succeeded, 1 it failed or could not be started, 2 usage, 3 it is refused, 4 its machine was lost, 130 it was ended.";
+Exit codes: 0 the run succeeded, 1 it failed or could not be started, 2 usage, 3 it is refused, 4 its machine was lost, 130 it was ended.\n\n\
+Examples:\n  workflow-runner exec .github/workflows/test.yml\n  workflow-runner exec . --job test --secret TOKEN=x --verbose\n  \
+workflow-runner exec deploy.yml --event workflow_dispatch --input target=staging";
 
 /// The contract's variables, for `--help`.
 const SERVE_HELP: &str = "Environment: PORT, HOST, FORGE_WEBHOOK_SECRET (needed), FORGE_TOKEN, FORGE_URL, VMM_API_URL, VMM_AUTH_TOKEN, USE_LLM_PARSER, \
 LOCALLLM_BASE_URL, LOCALLLM_MODEL, CLOUDLLM_API_KEY, CLOUDLLM_MODEL, REPOSITORY_PATH, LOG_LEVEL, LOG_FORMAT, WORKFLOW_RUNNER_CONFIG, WORKFLOW_RUNNER_DATA, \
-WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage.";
+WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage.\n\n\
+Examples:\n  workflow-runner serve --config runner.toml\n  workflow-runner serve --check --config runner.toml";
 
 /// How to serve.
 #[derive(Debug, Clone, Args)]
@@ -99,7 +125,8 @@ pub(crate) struct ServeOptions {
     /// Folder of runs, logs and artifacts
     #[arg(long)]
     pub(crate) data: Option<String>,
-    /// How the log looks; text on a terminal and JSON elsewhere unless said
+    /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
+    /// first screen
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
     /// Check the configuration and end
@@ -183,4 +210,17 @@ pub(crate) fn print(text: &str) {
 /// Writes a line to the standard error.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Arguments;
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
 }

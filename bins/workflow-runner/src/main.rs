@@ -17,6 +17,8 @@ fn main() -> ExitCode {
     daemon::process::begin();
     let arguments = Arguments::parse();
     match arguments.command.unwrap_or(Command::Serve(arguments.serve)) {
+        Command::Completions(options) => command_line::print_completions::<Arguments>(&options),
+        Command::Man(options) => command_line::print_manual::<Arguments>(&options),
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
         Command::Hook(HookCommand::Add(options)) => {

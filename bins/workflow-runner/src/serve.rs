@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use config_core::Environment;
-use daemon::lifecycle;
 use daemon::settings::{ConfigText, effective, schema};
+use daemon::{first_screen, lifecycle};
 use edge_web::BodyLimits;
 use runner_actors::RunnerService;
 use runner_web::config::{Flags, RunnerConfig, keys};
@@ -106,7 +106,8 @@ fn serve(
 ) -> anyhow::Result<()> {
     let log_output = daemon::log::output(arguments.log_format, environment)?;
     let serve = daemon::limits::serve_options(environment)?;
-    daemon::log::init(config.log_level, log_output, environment);
+    let (data, level) = (&config.runner.data, config.log_level);
+    first_screen::start_log("workflow-runner", data, level, log_output, environment);
     daemon::limits::warn_of_few_files();
     daemon::data::tighten(&config.runner.data);
     let store = Store::open(&config.runner.data, &Options::new("workflow-runner"))?;
@@ -114,6 +115,12 @@ fn serve(
     let bound = listener.local_addr()?;
     boot::warn(&config);
     let token = boot::token(&config, bound, || uuid::Uuid::new_v4().to_string());
+    let rows = [
+        ("page", format!("http://{bound}/")),
+        ("webhook", format!("http://{bound}/webhook")),
+        ("VMs from", config.runner.vmm_url.to_string()),
+        ("data", first_screen::path(data)),
+    ];
     let service = RunnerService::new(config.runner, store.clone())?;
     let options = ServerOptions {
         secrets: config.secrets,
@@ -125,6 +132,11 @@ fn serve(
     lifecycle::run(async move {
         let server = RunnerServer::start(service, options);
         let stopped = lifecycle::listening("workflow runner", bound, &server.actors())?;
+        first_screen::show("workflow-runner", env!("CARGO_PKG_VERSION"), &rows);
+        first_screen::line(
+            "ready",
+            "`workflow-runner hook add` connects a repository. Ctrl-C ends it.",
+        );
         server.serve(listener, stopped).await?;
         store.close();
         Ok(())

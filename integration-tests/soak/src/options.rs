@@ -4,8 +4,14 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+const EXAMPLES: &str = "\
+Examples:
+  soak --programs target/release --agent vm-guest --images ~/.cache/orrery/vm --kills 40
+  soak --programs target/release --agent vm-guest --images ~/.cache/orrery/vm --seed 7 --keep";
+
 /// What to run.
 #[derive(Debug, Parser)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// SIGKILLs in all, spread over the four programs
     #[arg(long, default_value_t = 1000)]

@@ -2,8 +2,12 @@
 //! so that data on standard output stays data. Rules: docs/LOGGING.md.
 
 use std::io::IsTerminal;
+use std::sync::Mutex;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 /// How the log looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +50,31 @@ pub fn init_as(level: &str, filter: Option<&str>, output: LogOutput) {
             .with_span_list(false)
             .try_init()
     };
+    // A second start, in tests: the first one stays.
+    drop(started);
+}
+
+/// The same into a file, as JSON lines; warnings and errors on standard error as well, as text: for
+/// a person who looks at a terminal.
+pub fn init_file<W: std::io::Write + Send + 'static>(level: &str, filter: Option<&str>, file: W) {
+    let filter = filter.filter(|text| !text.trim().is_empty());
+    let filter = filter.map_or_else(|| EnvFilter::new(quiet(level)), EnvFilter::new);
+    let all = tracing_subscriber::fmt::layer()
+        .json()
+        .flatten_event(true)
+        .with_current_span(true)
+        .with_span_list(false)
+        .with_writer(Mutex::new(file));
+    let shown = tracing_subscriber::fmt::layer()
+        .with_target(false)
+        .without_time()
+        .with_writer(std::io::stderr)
+        .with_filter(LevelFilter::WARN);
+    let started = tracing_subscriber::registry()
+        .with(filter)
+        .with(all)
+        .with(shown)
+        .try_init();
     // A second start, in tests: the first one stays.
     drop(started);
 }

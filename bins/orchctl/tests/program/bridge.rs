@@ -195,6 +195,9 @@ fn admin(path: &str, script: &mut Script) -> HttpResponse {
         "/admin/agents" | "/admin/agents?project=second" => ok(json!({"agents": []})),
         "/admin/projects/main/pause" => HttpResponse::Ok().json(project(true)),
         "/admin/projects/main/resume" => HttpResponse::Ok().json(project(false)),
+        "/admin/actors" => ok(json!({"name": "orrery", "state": "running", "restarts": 0, "mailbox": 0, "capacity": 16,
+            "children": [{"name": "dispatcher\u{1b}[2J", "state": "parked", "restarts": 5, "mailbox": 2, "capacity": 64,
+                "last_exit": {"panicked": "on purpose"}, "children": []}]})),
         "/admin/check" => ok(json!({"valid": false, "diagnostics": [
             {"severity": "error", "file": "orchestrator.toml", "line": 3, "col": 1, "message": "unknown key"}], "routes": []})),
         "/admin/reload" => HttpResponse::UnprocessableEntity().json(json!({"valid": false, "diagnostics": [

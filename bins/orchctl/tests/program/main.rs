@@ -5,7 +5,11 @@ mod bridge;
 mod daemon;
 mod local;
 mod over_ssh;
+#[allow(dead_code, reason = "shared with the other programs' tests")]
+#[path = "../../../terminal/tests/pty/mod.rs"]
+mod pty;
 mod real;
+mod top;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

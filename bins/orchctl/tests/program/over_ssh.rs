@@ -239,3 +239,13 @@ fn a_followed_log_comes_through_ssh_and_the_tunnel_is_taken_down() {
     );
     assert_eq!(remote.stale_files(), [""; 0]);
 }
+
+#[test]
+fn top_looks_at_another_machine_through_one_connection() {
+    let remote = Remote::start(Script::default());
+    let output = remote.ask(&["top", "--once"], &[]);
+    assert_eq!(code(&output), 0, "{} {}", err(&output), remote.sshd.log());
+    assert!(out(&output).contains("parked"), "{}", out(&output));
+    assert_eq!(remote.sshd.connections(), 1);
+    assert_eq!(remote.stale_files(), [""; 0]);
+}

@@ -18,6 +18,9 @@ pub(crate) fn section(program: &Path, name: &str) -> Result<String, String> {
 fn describe(section: &mut String, program: &Path, name: &str, task: &[&str]) -> Result<(), String> {
     let help = help(program, task)?;
     let title = [&[name], task].concat().join(" ");
+    if !ends_with_examples(&help, &title) {
+        return Err(format!("`{title} --help` does not end with examples of it"));
+    }
     let mark = "#".repeat(task.len() + 2);
     let _ = write!(
         section,
@@ -28,6 +31,13 @@ fn describe(section: &mut String, program: &Path, name: &str, task: &[&str]) -> 
         describe(section, program, name, &[task, &[inner]].concat())?;
     }
     Ok(())
+}
+
+/// Whether the last paragraph is one of examples, at least one of them of this command.
+fn ends_with_examples(help: &str, title: &str) -> bool {
+    let last = help.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let mut lines = last.lines();
+    lines.next() == Some("Examples:") && lines.any(|line| line.contains(title))
 }
 
 /// The help, the same on every machine: clap shows the values of the variables it reads.

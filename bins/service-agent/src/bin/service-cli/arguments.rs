@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use command_line::{CompletionsOptions, ManOptions};
 use service_agent::TargetArguments;
 
 const AFTER_HELP: &str = "\
@@ -12,7 +13,12 @@ the sources are searched in this process.
 
 Environment: SERVICE_SERVER_API_ENDPOINT, SERVICE_API_TOKEN, SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH.
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out, 130 interrupted.";
+Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out, 130 interrupted.
+
+Examples:
+  service-cli search tides --limit 1
+  service-cli health
+  echo 'The moon and the tides.' | service-cli extract --role Sky";
 
 /// Search from scripts.
 #[derive(Debug, Parser)]
@@ -28,15 +34,23 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Search the sources of a role.
+    #[command(
+        after_help = "Examples:\n  service-cli search 'orbit of planets' --limit 3 --body\n  service-cli search tides --role Sky --source Files --skip 10"
+    )]
     Search(SearchArguments),
     /// The roles and their sources.
+    #[command(after_help = "Examples:\n  service-cli roles")]
     Roles,
     /// The role file, secrets as `***`.
+    #[command(after_help = "Examples:\n  service-cli config get")]
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
     /// The concepts of a role, or what is near one of them.
+    #[command(
+        after_help = "Examples:\n  service-cli graph\n  service-cli graph planet --role Sky --limit 5"
+    )]
     Graph {
         /// A concept; the most frequent ones when left out.
         concept: Option<String>,
@@ -47,11 +61,15 @@ pub(crate) enum Command {
         limit: u16,
     },
     /// The words that a role declares to mean the same.
+    #[command(after_help = "Examples:\n  service-cli thesaurus --role Sky")]
     Thesaurus {
         #[command(flatten)]
         role: RoleName,
     },
     /// Titles, concepts and words that begin with, or are nearly, what is given.
+    #[command(
+        after_help = "Examples:\n  service-cli autocomplete orb\n  service-cli autocomplete plan --limit 3"
+    )]
     Autocomplete {
         /// The beginning.
         q: String,
@@ -62,11 +80,15 @@ pub(crate) enum Command {
         limit: u16,
     },
     /// Documents.
+    #[command(after_help = "Examples:\n  service-cli documents get 0123456789abcdef")]
     Documents {
         #[command(subcommand)]
         command: DocumentsCommand,
     },
     /// Summarise a document, or the text on standard input.
+    #[command(
+        after_help = "Examples:\n  service-cli summarize --document 0123456789abcdef\n  cat notes.md | service-cli summarize --max-length 500"
+    )]
     Summarize {
         /// Id of a document.
         #[arg(long, value_name = "ID")]
@@ -78,6 +100,9 @@ pub(crate) enum Command {
         max_length: Option<u32>,
     },
     /// Ask a question; the answer has its sources with it.
+    #[command(
+        after_help = "Examples:\n  service-cli chat 'why are there tides?'\n  git log -5 | service-cli chat -"
+    )]
     Chat {
         /// The question; `-` reads it from standard input.
         #[arg(allow_hyphen_values = true)]
@@ -89,12 +114,14 @@ pub(crate) enum Command {
         conversation: Option<String>,
     },
     /// How each source is.
+    #[command(after_help = "Examples:\n  service-cli sources --role Sky")]
     Sources {
         /// Only those of this role.
         #[arg(long, value_name = "NAME")]
         role: Option<String>,
     },
     /// Compare a source with its index again.
+    #[command(after_help = "Examples:\n  service-cli reindex Sky Files")]
     Reindex {
         /// A role.
         role: String,
@@ -102,8 +129,12 @@ pub(crate) enum Command {
         source: String,
     },
     /// How the server is.
+    #[command(after_help = "Examples:\n  service-cli health")]
     Health,
     /// Write concepts of the role's thesaurus in the text on standard input by their names.
+    #[command(
+        after_help = "Examples:\n  cat page.md | service-cli replace --writing markdown --raw > linked.md"
+    )]
     Replace {
         #[command(flatten)]
         role: RoleName,
@@ -115,15 +146,21 @@ pub(crate) enum Command {
         raw: bool,
     },
     /// Find the paragraphs on standard input that hold a concept of the role's thesaurus.
+    #[command(after_help = "Examples:\n  cat page.md | service-cli extract --role Sky")]
     Extract {
         #[command(flatten)]
         role: RoleName,
     },
     /// Print completions for a shell.
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
+    #[command(
+        after_help = "Examples:\n  service-cli completions bash > ~/.local/share/bash-completion/completions/service-cli\n  service-cli completions zsh > ~/.zfunc/_service-cli"
+    )]
+    Completions(CompletionsOptions),
+    /// Print the manual page (roff), or write one for each command.
+    #[command(
+        after_help = "Examples:\n  service-cli man | man -l -\n  service-cli man --out ~/.local/share/man/man1"
+    )]
+    Man(ManOptions),
 }
 
 /// Which role is meant.
@@ -138,13 +175,16 @@ pub(crate) struct RoleName {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// The role file in force.
+    #[command(after_help = "Examples:\n  service-cli config get > answer.json")]
     Get,
     /// Find every mistake of a role file, without using it.
+    #[command(after_help = "Examples:\n  service-cli config validate roles.json")]
     Validate {
         /// The file; `-` reads standard input.
         file: PathBuf,
     },
     /// Replace the role file; `***` keeps the secret that stands there.
+    #[command(after_help = "Examples:\n  service-cli config set roles.json")]
     Set {
         /// The new file; `-` reads standard input.
         file: PathBuf,
@@ -155,6 +195,7 @@ pub(crate) enum ConfigCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DocumentsCommand {
     /// The text of a document.
+    #[command(after_help = "Examples:\n  service-cli documents get 0123456789abcdef --role Sky")]
     Get {
         /// Id of a result.
         id: String,
@@ -219,5 +260,11 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_ends_with_examples_that_are_understood() {
+        let faults = command_line::examples::faults(&Arguments::command());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 }

@@ -21,18 +21,19 @@ pub(crate) fn run(
     environment: &Environment,
 ) -> Result<CommandOutput, Failure> {
     match &arguments.command {
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(
-                *shell,
-                &mut Arguments::command(),
-                "service-cli",
-                &mut script,
-            );
-            Ok(CommandOutput {
-                text: String::from_utf8_lossy(&script).into_owned(),
-                outcome: CommandResult::Found,
-            })
+        Command::Completions(options) => {
+            let script = command_line::completions(Arguments::command(), options.shell);
+            Ok(plain(&script))
+        }
+        Command::Man(options) => {
+            let failed = |error: std::io::Error| Failure::Other(error.to_string());
+            if let Some(folder) = &options.out {
+                command_line::write_manuals(Arguments::command(), folder).map_err(failed)?;
+                let document = json!({"status": "success", "folder": folder});
+                return Ok(CommandOutput::document(&document, None));
+            }
+            let page = command_line::manual(Arguments::command()).map_err(failed)?;
+            Ok(plain(&page))
         }
         Command::Config {
             command: ConfigCommand::Validate { file },
@@ -43,6 +44,14 @@ pub(crate) fn run(
             Ok(CommandOutput::document(&document, None))
         }
         command => service_agent::run(run_with_target(arguments, command, environment)),
+    }
+}
+
+/// What is no JSON document.
+fn plain(bytes: &[u8]) -> CommandOutput {
+    CommandOutput {
+        text: String::from_utf8_lossy(bytes).into_owned(),
+        outcome: CommandResult::Found,
     }
 }
 
@@ -143,7 +152,7 @@ async fn answered(opened: &OpenTarget, command: &Command) -> Result<CommandOutpu
             role,
             conversation,
         } => chat(client, message, role, conversation.as_deref()).await,
-        Command::Config { .. } | Command::Completions { .. } => {
+        Command::Config { .. } | Command::Completions(_) | Command::Man(_) => {
             Err(Failure::Other("it was answered before".to_owned()))
         }
     }
