@@ -1,8 +1,8 @@
 //! The routes of the admin bridge.
 
-use edge_web::{Routes, livez, readyz};
+use edge_web::{Parts, Routes, livez, readyz};
 
-use crate::{admin, event_stream, log_stream, openapi, page};
+use crate::{admin, event_stream, log_stream, openapi, page, planning};
 
 /// The routes of the admin bridge.
 pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
@@ -22,10 +22,14 @@ pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
         .post("/admin/check", admin::check)
         .post("/admin/reload", admin::reload)
         .get("/admin/journal", admin::journal)
+        .get("/admin/calendar", planning::calendar)
+        .post("/admin/route", planning::route)
         .get("/admin/actors", admin::actors)
+        .get("/admin/actors/events", admin::actor_changes)
         .get("/healthz", livez)
         .get("/livez", livez)
         .get("/readyz", readyz)
         .get("/metrics", admin::metrics);
-    page::add(openapi::add(routes))
+    let parts = Parts::new("orchestrator", env!("CARGO_PKG_VERSION")).with("orchestrator", "");
+    page::add(parts.routes(openapi::add(routes), None))
 }

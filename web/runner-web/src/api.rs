@@ -47,5 +47,6 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/readyz", readyz)
         .get("/metrics", metrics_text)
         .get("/admin/actors", handlers::actors)
+        .get("/admin/actors/events", handlers::actor_changes)
         .openapi(&openapi())
 }

@@ -8,8 +8,8 @@ use actix_web::web;
 use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, ServeOptions, SignIn,
-    SignInAttempts, SignInSessions, SignedBodyConfig,
+    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, Parts, ServeOptions,
+    SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
 use runner_actors::{RunCoordinator, RunnerIntake, RunnerService, RunnerView};
@@ -144,14 +144,22 @@ impl RunnerServer {
             token,
             sign_in: sign_in.clone(),
             // A forge signs what it sends.
-            public: PublicPaths::new(["/webhook", "/health", "/assets/*", "/favicon.ico"]),
+            public: PublicPaths::new([
+                "/webhook",
+                "/health",
+                "/assets/*",
+                "/favicon.ico",
+                "/ui",
+                "/ui/*",
+            ]),
             ..EdgeConfig::new(hosts, &metrics)
         };
         let verifier = ForgeVerifier::new(options.secrets.clone(), ParseOptions::default());
         let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
         let handle = root.handle();
         let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
-            let routes = api::routes(metrics);
+            let parts = Parts::new("workflow-runner", env!("CARGO_PKG_VERSION")).with("runner", "");
+            let routes = parts.routes(api::routes(metrics), sign_in.as_ref());
             match &sign_in {
                 Some(sign_in) => sign_in.clone().routes(routes),
                 None => routes,

@@ -66,5 +66,6 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/readyz", readyz)
         .get("/metrics", operation::metrics)
         .get("/admin/actors", operation::actors)
+        .get("/admin/actors/events", operation::actor_changes)
         .openapi(&openapi())
 }
