@@ -12,6 +12,7 @@
 //! [`serve`]; a handler takes [`ApiJson`] or [`SignedBody`] and fails with [`Problem`].
 
 mod admin;
+mod application;
 mod assets;
 mod body;
 mod connections;
@@ -29,7 +30,6 @@ mod log_gate;
 pub mod logging;
 mod metrics;
 mod openapi;
-mod parts;
 mod problem;
 mod process_figures;
 mod range;
@@ -37,12 +37,14 @@ mod request_id;
 mod routes;
 mod serve;
 mod server;
+mod session;
 mod sign_in;
 mod signed;
 mod strict;
 pub mod visible;
 
 pub use admin::{actor_events, actor_tree};
+pub use application::{APPLICATION_PATHS, ApplicationParts, application_shell};
 pub use assets::Asset;
 pub use body::{BodyError, BodyLimits, read_body};
 pub use edge::{Edge, EdgeConfig, EdgeService, GuardedPath};
@@ -56,12 +58,11 @@ pub use limit::{ConcurrencyLimit, Permit};
 pub use log_gate::LogGate;
 pub use metrics::{Metrics, RouteMetrics};
 pub use openapi::{ApiCoverage, coverage, share_problem};
-pub use parts::Parts;
 pub use problem::{FieldError, PROBLEM_JSON, Problem, ProblemDocument};
 pub use range::{ByteRange, byte_range};
 pub use request_id::RequestId;
 pub use routes::Routes;
 pub use serve::{BindError, ServeOptions, bind, open_files, serve, shutdown_signal};
 pub use server::EdgeServer;
-pub use sign_in::{SignIn, SignInAttempts, SignInSessions};
+pub use sign_in::{SIGN_IN_STYLE, SignIn, SignInAttempts, SignInSessions};
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};

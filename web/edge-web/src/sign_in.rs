@@ -31,6 +31,8 @@ use attempts::{Attempts, Verdict};
 /// Where the form is.
 const SIGN_IN: &str = "/sign-in";
 const SCRIPT: &str = "/sign-in.js";
+/// A style sheet for the form, where a server has none of its own.
+pub const SIGN_IN_STYLE: &str = "/sign-in.css";
 
 /// How browsers sign in to a server.
 #[derive(Debug, Clone)]
@@ -93,8 +95,13 @@ impl SignIn {
             "text/javascript; charset=utf-8",
         );
         let (looks, enters, leaves) = (self.clone(), self.clone(), self);
+        let style = Asset::new(
+            include_str!("sign_in.css").as_bytes(),
+            "text/css; charset=utf-8",
+        );
         routes
             .asset(SCRIPT, script)
+            .asset(SIGN_IN_STYLE, style)
             .get(SIGN_IN, move |request: HttpRequest| {
                 let answer = looks.look(request.head());
                 async move { answer }
@@ -114,7 +121,7 @@ impl SignIn {
 
     /// Whether a path belongs to signing in, and so needs no token.
     pub(crate) fn is_at(path: &str) -> bool {
-        path == SIGN_IN || path == SCRIPT
+        [SIGN_IN, SCRIPT, SIGN_IN_STYLE].contains(&path)
     }
 
     /// The cookie of the session that a request comes with. One that changes something must also

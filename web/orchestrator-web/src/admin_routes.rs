@@ -1,6 +1,6 @@
 //! The routes of the admin bridge.
 
-use edge_web::{Parts, Routes, livez, readyz};
+use edge_web::{ApplicationParts, Routes, livez, readyz};
 
 use crate::{admin, event_stream, log_stream, openapi, page, planning};
 
@@ -30,6 +30,8 @@ pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
         .get("/livez", livez)
         .get("/readyz", readyz)
         .get("/metrics", admin::metrics);
-    let parts = Parts::new("orchestrator", env!("CARGO_PKG_VERSION")).with("orchestrator", "");
-    page::add(parts.routes(openapi::add(routes), None))
+    let parts = ApplicationParts::new("orchestrator").part("orchestrator", "");
+    page::add(openapi::add(routes))
+        .session(None)
+        .application(&parts)
 }

@@ -1,6 +1,6 @@
 //! The routes of the runner and the OpenAPI document made from their types.
 
-use edge_web::{Metrics, Routes, livez, metrics_text, readyz, share_problem};
+use edge_web::{ApplicationParts, Metrics, Routes, livez, metrics_text, readyz, share_problem};
 use utoipa::OpenApi;
 
 use crate::{dispatch, handlers, log};
@@ -49,4 +49,5 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/admin/actors", handlers::actors)
         .get("/admin/actors/events", handlers::actor_changes)
         .openapi(&openapi())
+        .application(&ApplicationParts::new("workflow-runner").part("runner", ""))
 }

@@ -8,8 +8,8 @@ use actix_web::web;
 use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, Parts, ServeOptions,
-    SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
+    APPLICATION_PATHS, BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics,
+    ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
 use runner_actors::{RunCoordinator, RunnerIntake, RunnerService, RunnerView};
@@ -149,8 +149,7 @@ impl RunnerServer {
                 "/health",
                 "/assets/*",
                 "/favicon.ico",
-                "/ui",
-                "/ui/*",
+                APPLICATION_PATHS,
             ]),
             ..EdgeConfig::new(hosts, &metrics)
         };
@@ -158,8 +157,7 @@ impl RunnerServer {
         let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
         let handle = root.handle();
         let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
-            let parts = Parts::new("workflow-runner", env!("CARGO_PKG_VERSION")).with("runner", "");
-            let routes = parts.routes(api::routes(metrics), sign_in.as_ref());
+            let routes = api::routes(metrics).session(sign_in.as_ref());
             match &sign_in {
                 Some(sign_in) => sign_in.clone().routes(routes),
                 None => routes,

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use edge_web::{GuardedPath, Parts, Routes, SignIn};
+use edge_web::{ApplicationParts, GuardedPath, Routes, SignIn};
 
 /// The door to further parts of the platform.
 #[derive(Clone)]
 pub struct FrontDoor {
     /// All that this address shows.
-    pub parts: Parts,
+    pub parts: ApplicationParts,
     /// How people sign in, to all of it.
     pub sign_in: SignIn,
     /// What only those get at who have signed in, or show the same token.

@@ -9,8 +9,8 @@ use std::time::Instant;
 use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    EdgeConfig, EdgeServer, Health, Metrics, Parts, Routes, ServeOptions, SignIn, SignInAttempts,
-    SignInSessions, actor_events, actor_tree,
+    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, Routes, SIGN_IN_STYLE,
+    ServeOptions, SignIn, SignInAttempts, SignInSessions, actor_events, actor_tree,
 };
 use search_actors::chat::{ChatLimits, ChatParts, Conversations, chat_service};
 use search_actors::{
@@ -187,8 +187,7 @@ impl SearchServer {
         let gate = WsGate::default();
         let front = options.front;
         let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
-            let routes = with_actor_tree(api::routes(metrics), &tree);
-            with_door(routes, front.as_ref(), sign_in.as_ref())
+            all_routes(metrics, &tree, front.as_ref(), sign_in.as_ref())
         });
         let search = state.search.clone();
         let served = server
@@ -253,7 +252,7 @@ fn edge_config(
         origins: OriginPolicy::default(),
         token: options.token.as_deref().and_then(ApiToken::new),
         sign_in,
-        public: PublicPaths::new(["/", "/assets/*", "/ui", "/ui/*"]),
+        public: PublicPaths::new(["/", APPLICATION_PATHS]),
         guarded: options
             .front
             .as_ref()
@@ -272,18 +271,23 @@ fn sign_in(options: &ServerOptions) -> Option<SignIn> {
         token,
         cookie: "search-session",
         asks_for: "the API token of this search server (<code>SERVICE_API_TOKEN</code>)",
-        style: "/assets/style.css",
+        style: SIGN_IN_STYLE,
         secure: false,
         attempts: SignInAttempts::default(),
         sessions: SignInSessions::default(),
     })
 }
 
-/// What the web application asks first, the form, and the further parts.
-fn with_door(routes: Routes, front: Option<&FrontDoor>, sign_in: Option<&SignIn>) -> Routes {
-    let own = || Parts::new("search-server", env!("CARGO_PKG_VERSION")).with("search", "");
-    let parts = front.map_or_else(own, |front| front.parts.clone());
-    let routes = parts.routes(routes, sign_in);
+/// All routes: this server's own, the way in, and the further parts.
+fn all_routes(
+    metrics: &Metrics,
+    tree: &ActorTree,
+    front: Option<&FrontDoor>,
+    sign_in: Option<&SignIn>,
+) -> Routes {
+    let parts = front.map_or_else(api::parts, |front| front.parts.clone());
+    let routes = api::routes_with(metrics, &parts).session(sign_in);
+    let routes = with_actor_tree(routes, tree);
     let routes = match sign_in {
         Some(sign_in) => sign_in.clone().routes(routes),
         None => routes,

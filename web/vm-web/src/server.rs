@@ -6,7 +6,7 @@ use std::net::TcpListener;
 
 use actix_web::web;
 use edge_web::guard::{HostPolicy, OriginPolicy};
-use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, Parts, ServeOptions};
+use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, ServeOptions};
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
 use vm_actors::images::HostState;
 use vm_actors::{VmManagerView, VmScheduler, VmService};
@@ -126,9 +126,8 @@ impl VmServer {
         };
         let handle = root.handle();
         let scheduler = state.scheduler.clone();
-        let parts = Parts::new("vm-manager", env!("CARGO_PKG_VERSION")).with("vm-manager", "");
         let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
-            parts.routes(api::routes(metrics), None)
+            api::routes(metrics).session(None)
         });
         server
             .data(state)

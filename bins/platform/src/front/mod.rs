@@ -28,7 +28,8 @@ use actix_web::http::Method;
 use actix_web::{HttpRequest, web};
 use edge_web::guard::ApiToken;
 use edge_web::{
-    ConcurrencyLimit, GuardedPath, Parts, Routes, SignIn, SignInAttempts, SignInSessions,
+    ApplicationParts, ConcurrencyLimit, GuardedPath, Routes, SIGN_IN_STYLE, SignIn, SignInAttempts,
+    SignInSessions,
 };
 use search_web::FrontDoor;
 
@@ -42,10 +43,10 @@ const PASSAGES: usize = 512;
 /// The door of these products. `is_open`: everybody who reaches it may use the search server, so
 /// that a product without a token stays as open as it is.
 pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontDoor {
-    let parts = Parts::new("platform", env!("CARGO_PKG_VERSION")).with("search", "");
+    let parts = ApplicationParts::new("platform").part("search", "");
     let parts = mounts
         .iter()
-        .fold(parts, |parts, mount| parts.with(mount.part, mount.prefix));
+        .fold(parts, |parts, mount| parts.part(mount.part, mount.prefix));
     let guarded = mounts
         .iter()
         .filter(|mount| mount.token.is_some() || !is_open)
@@ -62,7 +63,7 @@ pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontD
             cookie: "platform-session",
             asks_for: "the platform's token (<code>PLATFORM_TOKEN</code>, or the file \
                 <code>platform-token</code> in the data folder)",
-            style: "/assets/style.css",
+            style: SIGN_IN_STYLE,
             secure: false,
             attempts: SignInAttempts::default(),
             sessions: SignInSessions::default(),
