@@ -1,21 +1,6 @@
 // Server-sent events, read by `fetch`, which knows how this page is signed in; opened anew where the connection broke.
 import { ApiError, request } from "./api";
-
-/** The events in a text, and what is left of it for the next piece. */
-export function events(text: string): { found: { name: string; data: string }[]; rest: string } {
-  const blocks = text.split("\n\n");
-  const rest = blocks.pop() ?? "";
-  const found = blocks.flatMap((block) => {
-    let name = "message";
-    const data: string[] = [];
-    for (const line of block.split("\n")) {
-      if (line.startsWith("event: ")) name = line.slice(7);
-      else if (line.startsWith("data: ")) data.push(line.slice(6));
-    }
-    return data.length ? [{ name, data: data.join("\n") }] : [];
-  });
-  return { found, rest };
-}
+import { events } from "./events";
 
 /** Calls `heard` with each event until the returned function is called or the server says `end`. `state` hears whether the
  * connection holds; before a connection is opened anew, `heard` gets `again`. */
@@ -34,17 +19,10 @@ export function followEvents(
         if (!first) heard("again", "");
         state(true);
         wait = 500;
-        const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
-        for (let text = ""; ; ) {
-          const { done, value } = await reader.read();
-          if (done) break;
-          const read = events(text + value);
-          text = read.rest;
-          for (const event of read.found) {
-            if (stop.signal.aborted) return;
-            heard(event.name, event.data);
-            if (event.name === "end") return;
-          }
+        for await (const { event, data } of events(answer)) {
+          if (stop.signal.aborted) return;
+          heard(event, data);
+          if (event === "end") return;
         }
         state(false);
       } catch (error) {
