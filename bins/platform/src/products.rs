@@ -82,7 +82,8 @@ impl Search {
         is_local && self.options.token.is_none()
     }
 
-    /// `front`: the door to the other products. `runs`: what `/ws` tells of those that the other products keep.
+    /// `front`: the door to the other products. `runs`: what `/ws` tells of those that the other
+    /// products keep.
     pub(crate) async fn start(
         self,
         runs: Option<RunFeed>,

@@ -42,8 +42,8 @@ where
         .body(body))
 }
 
-/// The answer of `GET /admin/actors/events`: Server-Sent Events, `tree` with the whole tree as JSON,
-/// at once and after each change of it.
+/// The answer of `GET /admin/actors/events`: Server-Sent Events, `tree` with the whole tree as
+/// JSON, at once and after each change of it.
 ///
 /// # Errors
 /// 503 when as many follow it as may.

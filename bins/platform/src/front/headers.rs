@@ -77,11 +77,7 @@ pub(super) fn to_product(request: &HttpRequest, mount: &Mount) -> HeaderMap {
     info("x-forwarded-host", host.map(str::to_owned), &mut headers);
     let prefix = mount.prefix.to_owned();
     info("x-forwarded-prefix", Some(prefix), &mut headers);
-    let scheme = if came_by_https(given) {
-        "https"
-    } else {
-        "http"
-    };
+    let scheme = if is_https(given) { "https" } else { "http" };
     info("x-forwarded-proto", Some(scheme.to_owned()), &mut headers);
     let id = request.extensions_id();
     info("x-request-id", id, &mut headers);
@@ -111,7 +107,7 @@ fn bearer(token: &Secret<String>) -> Option<HeaderValue> {
 }
 
 /// Whether the page that asks came by https; a browser says so in its origin.
-fn came_by_https(headers: &HeaderMap) -> bool {
+fn is_https(headers: &HeaderMap) -> bool {
     let starts = |name: &str| {
         let value = headers.get(name);
         value.is_some_and(|value| value.as_bytes().starts_with(b"https"))
