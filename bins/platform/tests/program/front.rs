@@ -163,8 +163,10 @@ fn t7_without_a_session_nothing_gets_to_a_product_that_wants_a_token() {
         "/assets/%2e%2e/orchestrator/admin/status",
     ] {
         let refused = get(&platform, path, "");
+        // Below `/ui/` the application's page is answered, whatever follows.
+        let is_page = path.starts_with("/ui/") && refused.body.contains("<html");
         assert!(
-            [400, 401, 404].contains(&refused.status),
+            is_page || [400, 401, 404].contains(&refused.status),
             "{path}: {}",
             refused.status
         );
@@ -211,7 +213,12 @@ fn t7_a_session_ends_everywhere_at_once() {
         "",
     );
     assert_eq!(left.status, 204);
-    while stream.read(&mut bytes).is_ok_and(|read| read > 0) {}
+    // The last chunk, though the session's stream had nothing to tell.
+    while !heard.ends_with("\r\n0\r\n\r\n") {
+        let read = stream.read(&mut bytes).expect("it ends in time");
+        assert_ne!(read, 0, "it ends in order: {heard}");
+        heard += &String::from_utf8_lossy(&bytes[..read]);
+    }
     assert_eq!(
         get(&platform, "/orchestrator/admin/status", &cookie).status,
         401
