@@ -2,6 +2,7 @@
 //! address policy, and on it the protocols that are spoken.
 //!
 //! - [`http`]: the client.
+//! - [`forward`]: requests of others passed on to a server of this machine.
 //! - [`forge`]: Gitea, Forgejo and GitHub.
 //! - [`llm`]: language-model servers, Ollama's protocol and the OpenAI-style one.
 //! - [`atomic`]: signed requests to an Atomic Data server.
@@ -14,6 +15,7 @@
 
 pub mod atomic;
 pub mod forge;
+pub mod forward;
 pub mod http;
 mod lines;
 pub mod llm;

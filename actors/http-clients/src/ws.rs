@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use actix_http::header::{HeaderName, HeaderValue};
 use awc::Client;
 use awc::error::{WsClientError, WsProtocolError};
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
@@ -55,6 +56,24 @@ pub struct WsReceiver(Pin<Box<dyn Stream<Item = Result<Frame, WsProtocolError>>>
 /// [`HttpError::Status`] when the server answers but does not upgrade.
 pub async fn connect(url: &Url, options: &WsOptions) -> Result<(WsSender, WsReceiver), HttpError> {
     let secure = matches!(url.scheme(), "wss" | "https");
+    // The connection is TLS already where it has to be; awc must not make it so once more.
+    let query = url.query().map(|query| format!("?{query}"));
+    let (host, path) = (url.host_str().unwrap_or_default(), url.path());
+    let port = url.port().unwrap_or(if secure { 443 } else { 80 });
+    let plain = format!("ws://{host}:{port}{path}{}", query.unwrap_or_default());
+    let (_, sender, receiver) = open(url, &plain, options, (Vec::new(), &[])).await?;
+    Ok((sender, receiver))
+}
+
+/// Connects to `plain` with further headers and the protocols that are offered; gives the one that
+/// was chosen as well.
+pub(crate) async fn open(
+    url: &Url,
+    plain: &str,
+    options: &WsOptions,
+    (headers, protocols): (Vec<(HeaderName, HeaderValue)>, &[String]),
+) -> Result<(Option<String>, WsSender, WsReceiver), HttpError> {
+    let secure = matches!(url.scheme(), "wss" | "https");
     let connector = Connector(Rc::new(ConnectOptions {
         within: options.connect,
         addresses: options.addresses.clone(),
@@ -70,12 +89,13 @@ pub async fn connect(url: &Url, options: &WsOptions) -> Result<(WsSender, WsRece
         .disable_timeout()
         .disable_redirects()
         .finish();
-    // The connection is TLS already where it has to be; awc must not make it so once more.
-    let query = url.query().map(|query| format!("?{query}"));
-    let (host, path) = (url.host_str().unwrap_or_default(), url.path());
-    let port = url.port().unwrap_or(if secure { 443 } else { 80 });
-    let plain = format!("ws://{host}:{port}{path}{}", query.unwrap_or_default());
-    let request = client.ws(plain).max_frame_size(options.max_frame);
+    let mut request = client.ws(plain).max_frame_size(options.max_frame);
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    if !protocols.is_empty() {
+        request = request.protocols(protocols);
+    }
     let connecting = Box::pin(request.connect());
     let connected = tokio::time::timeout(options.connect, connecting).await;
     let timed_out = || HttpError::TimedOut {
@@ -84,9 +104,13 @@ pub async fn connect(url: &Url, options: &WsOptions) -> Result<(WsSender, WsRece
         phase: crate::http::Phase::Waiting,
     };
     let connected = connected.map_err(|_| timed_out())?;
-    let (_, framed) = connected.map_err(|error| of_awc(url, options, error))?;
+    let (response, framed) = connected.map_err(|error| of_awc(url, options, error))?;
+    let chosen = response.headers().get("sec-websocket-protocol");
+    let chosen = chosen.and_then(|value| value.to_str().ok());
+    let chosen = chosen.map(str::to_owned);
     let (sender, receiver) = framed.split();
-    Ok((WsSender(Box::pin(sender)), WsReceiver(Box::pin(receiver))))
+    let (sender, receiver) = (Box::pin(sender), Box::pin(receiver));
+    Ok((chosen, WsSender(sender), WsReceiver(receiver)))
 }
 
 impl WsSender {

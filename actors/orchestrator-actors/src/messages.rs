@@ -9,14 +9,14 @@
 //! | [`PollProject`] | `Dispatcher` | `Poller` | none |
 //! | [`CheckBeforeStart`] | `Intake`, `Dispatcher` | `Preflight` | none |
 //! | [`CollectWorktrees`] | `Dispatcher` | `WorktreeGc` | how many worktrees were removed |
-//! | `Get…`, [`CancelRun`], [`RetryRun`], [`PauseProject`], [`CheckConfig`], [`ReloadConfig`] | the admin bridge | `OperatorApi` | the answer, or why there is none |
+//! | `Get…`, [`TryRoute`], [`CancelRun`], [`RetryRun`], [`PauseProject`], [`CheckConfig`], [`ReloadConfig`] | the admin bridge | `OperatorApi` | the answer, or why there is none |
 
 use actix::Message;
 use forge_core::{Delivery, Event, ProjectId, RunId};
 use orchestrator_core::Millis;
 use orchestrator_core::admin::{
-    AgentList, CancelReply, CheckView, JournalPage, ProjectView, PromptView, RetryReply, RunList,
-    RunView, StatusView, WebhookReply,
+    AgentList, CalendarView, CancelReply, CheckView, JournalPage, ProjectView, PromptView,
+    RetryReply, RouteAnswer, RouteQuestion, RunList, RunView, StatusView, WebhookReply,
 };
 use store::StoreError;
 
@@ -67,6 +67,9 @@ pub enum OperatorError {
     /// It cannot be done in its present state.
     #[error("{0}")]
     Conflict(String),
+    /// What was asked is not right.
+    #[error("{0}")]
+    Invalid(String),
     /// The store refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -114,6 +117,19 @@ pub struct GetPrompt {
     /// The agent.
     pub agent: String,
 }
+
+/// The dates of all schedules within so many days from now.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<CalendarView, OperatorError>")]
+pub struct GetCalendar {
+    /// How many.
+    pub days: u64,
+}
+
+/// Where a text would lead; nothing is stored or started.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<RouteAnswer, OperatorError>")]
+pub struct TryRoute(pub RouteQuestion);
 
 /// End a run.
 #[derive(Debug, Clone, Message)]

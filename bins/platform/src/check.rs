@@ -4,7 +4,9 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use config_core::{Diagnostic, Diagnostics, Environment, Severity, UnknownKeys, ValueError};
+use config_core::{
+    Diagnostic, Diagnostics, Environment, Secret, Severity, UnknownKeys, ValueError,
+};
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::Checked as Agents;
 use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
@@ -27,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) data: PathBuf,
     /// How much is logged.
     pub(crate) log_level: String,
+    /// What people sign in with at the front door, where it is set.
+    pub(crate) token: Option<Secret<String>>,
     /// The search server.
     pub(crate) search: Option<SearchPlan>,
     /// The VM manager.
@@ -76,6 +80,7 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
         data: &data,
         found,
     };
+    let token = file.token;
     let log_level = file.log_level.unwrap_or("info").to_owned();
     let search = file.search.map(|table| checker.search(&table));
     let vm_manager = file.vm_manager.map(|table| checker.vm_manager(table));
@@ -86,6 +91,7 @@ pub(crate) fn plan(path: &Path, environment: &Environment) -> Result<Plan, Diagn
     let found = checker.found;
     let mut plan = Plan {
         log_level,
+        token,
         search: search.flatten(),
         vm_manager: vm_manager.flatten(),
         runner: runner.flatten(),

@@ -2,6 +2,7 @@
 
 mod check;
 mod demo;
+mod front;
 mod products;
 mod run_news;
 mod servers;

@@ -16,7 +16,7 @@ use runner_web::config::RunnerConfig;
 use runner_web::{RunnerServer, boot as runs};
 use search_actors::SearchSettings;
 use search_formats_engine::Program;
-use search_web::{RunFeed, SearchServer, boot as search};
+use search_web::{FrontDoor, RunFeed, SearchServer, boot as search};
 use store::{DirectoryLock, Options, Store};
 use supervision::RootHandle;
 use vm_actors::VmService;
@@ -27,6 +27,7 @@ use vm_web::config::ManagerConfig;
 use vm_web::{ServerOptions as VmOptions, VmServer};
 
 use crate::check::{AgentPlan, SearchPlan};
+use crate::front::{Mount, reached};
 use crate::servers::ProductServers;
 
 /// The runner's token for the VM manager is made anew at each start; no process lives longer.
@@ -73,10 +74,20 @@ impl Search {
         })
     }
 
-    /// `runs`: what `/ws` tells of those that the other products keep.
+    /// Whether everybody who reaches it may use it: it wants no token, and only this machine
+    /// reaches it.
+    pub(crate) fn is_open(&self) -> bool {
+        let address = self.listener.local_addr();
+        let is_local = address.is_ok_and(|it| it.ip().to_canonical().is_loopback());
+        is_local && self.options.token.is_none()
+    }
+
+    /// `front`: the door to the other products. `runs`: what `/ws` tells of those that the other
+    /// products keep.
     pub(crate) async fn start(
         self,
         runs: Option<RunFeed>,
+        front: FrontDoor,
         tree: &RootHandle,
         servers: &mut ProductServers,
     ) -> anyhow::Result<()> {
@@ -87,6 +98,7 @@ impl Search {
             lock,
         } = self;
         options.runs = runs;
+        options.front = Some(front);
         say_where("search", listener.local_addr()?);
         let server = SearchServer::start_below(tree, &settings, options).await?;
         servers.add("search", |stop| async move {
@@ -129,11 +141,23 @@ impl Machines {
         })
     }
 
-    /// Its address, and a token that is in no file and no argument.
-    pub(crate) fn access(&self) -> anyhow::Result<(SocketAddr, Secret<String>)> {
-        let claims = Claims::new("runner", &[Scope::Write], vm_actors::wall(), TOKEN_LIFETIME);
+    /// Its address, and a token of `subject` that is in no file and no argument.
+    fn access(&self, subject: &str, scope: Scope) -> anyhow::Result<(SocketAddr, Secret<String>)> {
+        let claims = Claims::new(subject, &[scope], vm_actors::wall(), TOKEN_LIFETIME);
         let token = Secret::new(self.options.key.sign(&claims));
         Ok((self.listener.local_addr()?, token))
+    }
+
+    /// It behind the front door. Who has signed in sees and ends the VMs of all.
+    pub(crate) fn mount(&self) -> anyhow::Result<Mount> {
+        let (address, token) = self.access("front-door", Scope::Admin)?;
+        Ok(Mount {
+            product: "VM manager",
+            part: "vm-manager",
+            prefix: "/vm-manager",
+            address: reached(address),
+            token: Some(token),
+        })
     }
 
     pub(crate) async fn start(
@@ -176,7 +200,7 @@ impl Runs {
     ) -> anyhow::Result<Self> {
         let elsewhere = environment.text("VMM_API_URL");
         if let (None, Some(machines)) = (elsewhere, machines) {
-            let (address, token) = machines.access()?;
+            let (address, token) = machines.access("runner", Scope::Write)?;
             config.runner.vmm_url = format!("http://{address}/").parse()?;
             config.runner.vmm_token = Some(token);
         }
@@ -210,6 +234,17 @@ impl Runs {
     pub(crate) fn token(&self) -> Option<ApiToken> {
         let token = self.options.token.as_ref();
         token.and_then(|token| ApiToken::new(token.expose()))
+    }
+
+    /// It behind the front door.
+    pub(crate) fn mount(&self) -> anyhow::Result<Mount> {
+        Ok(Mount {
+            product: "workflow runner",
+            part: "runner",
+            prefix: "/runner",
+            address: reached(self.listener.local_addr()?),
+            token: self.options.token.clone(),
+        })
     }
 
     pub(crate) async fn start(
@@ -250,6 +285,25 @@ impl Agents {
         let (service, mut listening) = agents::open(checked, &path, environment, "platform")?;
         listening.serve = serve.clone();
         Ok(Self { service, listening })
+    }
+
+    /// Its operations behind the front door: on a listener of their own, for they may have only a
+    /// socket, with a token that is in no file and no argument.
+    pub(crate) fn mount(&mut self) -> anyhow::Result<Mount> {
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = edge_web::bind(any_port, "the front door")?;
+        let address = listener.local_addr()?;
+        let half = || uuid::Uuid::new_v4().simple().to_string();
+        let token = Secret::new(format!("{}{}", half(), half()));
+        let wanted = ApiToken::new(token.expose()).context("a token of random digits")?;
+        self.listening.front = Some((listener, wanted));
+        Ok(Mount {
+            product: "orchestrator",
+            part: "orchestrator",
+            prefix: "/orchestrator",
+            address,
+            token: Some(token),
+        })
     }
 
     /// Reads the runs.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use config_core::{
-    Described, Diagnostics, Environment, FILE_PATH, Fields, Input, LOG_LEVELS, TableInfo, TextKind,
-    ValueError, choice, opt, record, table,
+    Described, Diagnostics, Environment, FILE_PATH, Fields, Input, LOG_LEVELS, SECRET, Secret,
+    TableInfo, TextKind, ValueError, choice, opt, record, table,
 };
 use runner_web::config::File as RunnerTable;
 use search_core::role::ListenAddress;
@@ -24,6 +24,9 @@ table! {
         "data_dir" (required) = opt(FILE_PATH) => data_dir;
         /// how much all products log
         "log_level" (variable "LOG_LEVEL", shown "info") = opt(choice("log level", LOG_LEVELS)) => log_level;
+        /// what people sign in with at the front door, the search server's address; without it, the
+        /// file `platform-token` of the data folder holds one
+        "PLATFORM_TOKEN" (variable "PLATFORM_TOKEN", no_key) = opt(SECRET) => token;
         /// the search server
         "search" = opt(record(&SEARCH, SearchTable::default)) => search;
         /// the VM manager: whatever `vm-manager.toml` may say
@@ -68,6 +71,8 @@ pub(crate) struct PlatformFile {
     pub(crate) data_dir: Option<PathBuf>,
     /// How much is logged.
     pub(crate) log_level: Option<&'static str>,
+    /// What people sign in with at the front door.
+    pub(crate) token: Option<Secret<String>>,
     /// `[search]`.
     pub(crate) search: Option<SearchTable>,
     /// `[vm_manager]`: what `vm-manager.toml` may say.

@@ -16,9 +16,11 @@ use daemon::lifecycle::ignore_hangup;
 use daemon::log::LogFormat;
 use daemon::{first_screen, notify};
 use edge_web::ServeOptions;
+use edge_web::guard::ApiToken;
 use supervision::{Root, RootHandle, SupervisorSpec, Verdict};
 
 use crate::check::Plan;
+use crate::front::{self, platform_token};
 use crate::products::{Agents, Machines, Runs, Search};
 use crate::run_news::RunSources;
 use crate::servers::ProductServers;
@@ -47,6 +49,8 @@ pub(crate) fn run(
 
 /// What was configured, with its folders and addresses taken.
 struct Products {
+    /// What people sign in with at the search server's address.
+    token: Option<ApiToken>,
     search: Option<Search>,
     machines: Option<Machines>,
     runs: Option<Runs>,
@@ -55,6 +59,11 @@ struct Products {
 
 impl Products {
     fn take(plan: Plan, serve: &ServeOptions, environment: &Environment) -> anyhow::Result<Self> {
+        let token = plan.search.as_ref().map(|_| {
+            let token = platform_token(plan.token.as_ref(), &plan.data)?;
+            ApiToken::new(token.expose()).context("PLATFORM_TOKEN is empty")
+        });
+        let token = token.transpose()?;
         let search = plan
             .search
             .map(|plan| Search::take(plan, serve))
@@ -74,6 +83,7 @@ impl Products {
         let agents = plan.orchestrator;
         let agents = agents.map(|plan| Agents::take(plan, serve)).transpose();
         Ok(Self {
+            token,
             search,
             machines,
             runs,
@@ -81,14 +91,29 @@ impl Products {
         })
     }
 
-    async fn start(self, tree: &RootHandle, servers: &mut ProductServers) -> anyhow::Result<()> {
+    async fn start(
+        mut self,
+        tree: &RootHandle,
+        servers: &mut ProductServers,
+    ) -> anyhow::Result<()> {
         let keepers = RunSources {
             runner: self.runs.as_ref().map(Runs::view),
             agents: self.agents.as_ref().map(Agents::view),
         };
-        if let Some(search) = self.search {
+        if let (Some(search), Some(token)) = (self.search, self.token) {
+            let mut mounts = Vec::new();
+            if let Some(runs) = &self.runs {
+                mounts.push(runs.mount()?);
+            }
+            if let Some(agents) = &mut self.agents {
+                mounts.push(agents.mount()?);
+            }
+            if let Some(machines) = &self.machines {
+                mounts.push(machines.mount()?);
+            }
+            let door = front::door(mounts, token, search.is_open());
             let feed = keepers.feed(self.runs.as_ref().and_then(Runs::token));
-            search.start(feed.clone(), tree, servers).await?;
+            search.start(feed.clone(), door, tree, servers).await?;
             if let Some(feed) = feed {
                 servers.run_beside(keepers.tell(feed));
             }

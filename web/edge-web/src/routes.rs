@@ -136,7 +136,10 @@ impl Routes {
 
     /// Puts the routes into an application, and 404 everywhere else.
     pub fn configure(self, config: &mut web::ServiceConfig) {
-        for entry in self.resources {
+        // Those that take whatever is below them leave what has a route of its own.
+        let is_wide = |entry: &Entry| entry.path.ends_with(":.*}");
+        let (wide, exact): (Vec<_>, Vec<_>) = self.resources.into_iter().partition(is_wide);
+        for entry in exact.into_iter().chain(wide) {
             let metrics = self.metrics.route(&entry.path);
             config.service(entry.resource(metrics));
         }

@@ -5,6 +5,8 @@
 //!                                              └─too many wrong tokens──▶ 429, the form
 //! POST /sign-out ──▶ the session is ended here, and the cookie taken away
 //! ```
+//! A program that accepts `application/json` gets 204 in place of the redirects, and a problem in
+//! place of the form: the web application signs in and out this way.
 
 mod attempts;
 
@@ -29,6 +31,8 @@ use attempts::{Attempts, Verdict};
 /// Where the form is.
 const SIGN_IN: &str = "/sign-in";
 const SCRIPT: &str = "/sign-in.js";
+/// A style sheet for the form, where a server has none of its own.
+pub const SIGN_IN_STYLE: &str = "/sign-in.css";
 
 /// How browsers sign in to a server.
 #[derive(Debug, Clone)]
@@ -91,8 +95,13 @@ impl SignIn {
             "text/javascript; charset=utf-8",
         );
         let (looks, enters, leaves) = (self.clone(), self.clone(), self);
+        let style = Asset::new(
+            include_str!("sign_in.css").as_bytes(),
+            "text/css; charset=utf-8",
+        );
         routes
             .asset(SCRIPT, script)
+            .asset(SIGN_IN_STYLE, style)
             .get(SIGN_IN, move |request: HttpRequest| {
                 let answer = looks.look(request.head());
                 async move { answer }
@@ -112,7 +121,7 @@ impl SignIn {
 
     /// Whether a path belongs to signing in, and so needs no token.
     pub(crate) fn is_at(path: &str) -> bool {
-        path == SIGN_IN || path == SCRIPT
+        [SIGN_IN, SCRIPT, SIGN_IN_STYLE].contains(&path)
     }
 
     /// The cookie of the session that a request comes with. One that changes something must also
@@ -155,6 +164,23 @@ impl SignIn {
         is_page.then(|| self.page(next, None))
     }
 
+    /// Whether a request may do what a session allows: one that changes something must come from a
+    /// page of this server.
+    #[must_use]
+    pub fn admits(&self, head: &RequestHead) -> bool {
+        self.session(head).is_some()
+    }
+
+    /// Whether there is a token to sign in with.
+    pub(crate) fn has_token(&self) -> bool {
+        self.token.hash().is_some()
+    }
+
+    /// What is asked for, without markup.
+    pub(crate) fn asks_in_words(&self) -> String {
+        self.asks_for.replace("<code>", "").replace("</code>", "")
+    }
+
     fn look(&self, head: &RequestHead) -> Result<HttpResponse, Problem> {
         if wants_html(head) {
             let query = head.uri.query().unwrap_or_default();
@@ -177,18 +203,26 @@ impl SignIn {
             Ok(true) => self.entered(head, next),
             Ok(false) => {
                 tracing::warn!(event = "http.sign_in_refused", "a wrong token was given");
+                if wants_json(head) {
+                    return Problem::unauthorized("this is not the token").respond(None);
+                }
                 self.page(next, Some("This is not the token."))
             }
+            Err(wait) if wants_json(head) => later_problem(wait).respond(None),
             Err(wait) => self.later(next, wait),
         }
     }
 
     fn entered(&self, head: &RequestHead, next: &str) -> HttpResponse {
         let Some(value) = self.sessions.0.begin(&self.token) else {
+            if wants_json(head) {
+                let problem = Problem::forbidden("there is no token to sign in with");
+                return problem.respond(None);
+            }
             return self.page(next, Some("There is no token to sign in with."));
         };
         let secure = self.secure || is_https(head.headers());
-        self.lead(next, &value, SESSION_SECONDS, secure)
+        self.lead(head, next, (&value, SESSION_SECONDS), secure)
     }
 
     /// Whatever the token is: who guesses must not learn that one was right.
@@ -209,17 +243,30 @@ impl SignIn {
         for value in session::cookies(head, self.cookie) {
             self.sessions.0.end(value);
         }
-        self.lead(SIGN_IN, "", 0, self.secure)
+        self.lead(head, SIGN_IN, ("", 0), self.secure)
     }
 
-    fn lead(&self, next: &str, value: &str, age_s: u64, secure: bool) -> HttpResponse {
+    /// Sets the cookie, and leads on whoever wants a page.
+    fn lead(
+        &self,
+        head: &RequestHead,
+        next: &str,
+        (value, age_s): (&str, u64),
+        secure: bool,
+    ) -> HttpResponse {
         let secure = if secure { "; Secure" } else { "" };
         let cookie = format!(
             "{}={value}; Path=/; Max-Age={age_s}; HttpOnly; SameSite=Strict{secure}",
             self.cookie
         );
-        HttpResponse::SeeOther()
-            .insert_header((header::LOCATION, next))
+        let mut answer = if wants_json(head) {
+            HttpResponse::NoContent()
+        } else {
+            let mut answer = HttpResponse::SeeOther();
+            answer.insert_header((header::LOCATION, next));
+            answer
+        };
+        answer
             .insert_header((header::SET_COOKIE, cookie))
             .insert_header((header::CACHE_CONTROL, "no-store"))
             .finish()
@@ -296,6 +343,23 @@ fn wants_html(head: &RequestHead) -> bool {
     accept
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// The web application names JSON, and wants no page.
+fn wants_json(head: &RequestHead) -> bool {
+    let accept = head.headers().get(header::ACCEPT);
+    accept
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("application/json") && !accept.contains("text/html"))
+}
+
+/// The same for whoever is too often wrong, right tokens included.
+fn later_problem(wait: Duration) -> Problem {
+    let seconds = u32::try_from(wait.as_secs() + 1).unwrap_or(u32::MAX);
+    Problem::too_many_requests(
+        format!("there were too many wrong tokens: try again in {seconds} s"),
+        seconds,
+    )
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use edge_web::{Metrics, Problem, actor_tree, metrics_text};
+use edge_web::{Metrics, Problem, actor_events, actor_tree, metrics_text};
 use orchestrator_actors::RunQuery;
 use orchestrator_actors::messages::{
     CancelRun, CheckConfig, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns, GetStatus,
@@ -28,7 +28,7 @@ fn json(body: &impl Serialize) -> HttpResponse {
 }
 
 /// The reply of the operator API as an answer.
-fn answered<T: Serialize>(
+pub(crate) fn answered<T: Serialize>(
     reply: Result<Result<T, OperatorError>, AskError>,
 ) -> Result<HttpResponse, Problem> {
     let reply = reply.map_err(|error| ask_problem(&error))?;
@@ -235,6 +235,13 @@ pub(crate) async fn journal(
     responses((status = 200, description = "The actors below the root supervisor.", body = Object)))]
 pub(crate) async fn actors(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
     actor_tree(async move { Ok(state.tree.snapshot()) }).await
+}
+
+/// The actors as they change: `event: tree` with the whole tree, at once and after each change.
+#[utoipa::path(get, path = "/admin/actors/events", tag = "admin",
+    responses((status = 200, description = "Server-Sent Events, without an end.", content_type = "text/event-stream", body = Object)))]
+pub(crate) async fn actor_changes(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
+    actor_events(&state.tree)
 }
 
 /// `GET /metrics`.

@@ -2,7 +2,7 @@
 
 use edge_web::{ApplicationParts, Routes, livez, readyz};
 
-use crate::{admin, event_stream, log_stream, openapi, page};
+use crate::{admin, event_stream, log_stream, openapi, page, planning};
 
 /// The routes of the admin bridge.
 pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
@@ -22,11 +22,16 @@ pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
         .post("/admin/check", admin::check)
         .post("/admin/reload", admin::reload)
         .get("/admin/journal", admin::journal)
+        .get("/admin/calendar", planning::calendar)
+        .post("/admin/route", planning::route)
         .get("/admin/actors", admin::actors)
+        .get("/admin/actors/events", admin::actor_changes)
         .get("/healthz", livez)
         .get("/livez", livez)
         .get("/readyz", readyz)
         .get("/metrics", admin::metrics);
     let parts = ApplicationParts::new("orchestrator").part("orchestrator", "");
-    page::add(openapi::add(routes)).application(&parts)
+    page::add(openapi::add(routes))
+        .session(None)
+        .application(&parts)
 }

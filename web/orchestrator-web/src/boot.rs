@@ -134,6 +134,7 @@ fn listening(config: &Config) -> Result<Listening, BootError> {
         receiver,
         admin,
         socket,
+        front: None,
         serve: ServeOptions::default(),
     })
 }

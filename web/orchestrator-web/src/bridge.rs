@@ -32,6 +32,7 @@ impl Bridge {
         self,
         port: Option<TcpListener>,
         socket: Option<AdminSocket>,
+        front: Option<(TcpListener, ApiToken)>,
         options: ServeOptions,
         stopped: tokio::sync::watch::Receiver<bool>,
     ) -> io::Result<()> {
@@ -39,28 +40,34 @@ impl Bridge {
             workers: 1,
             ..options
         };
-        let on_port = self.clone().on_port(port, options, stopped.clone());
+        let port = port.map(|port| (port, self.admin_token()));
+        let on_port = self.clone().on_port(port, options.clone(), stopped.clone());
+        let for_front = self.clone().on_port(front, options, stopped.clone());
         let on_socket = self.on_socket(socket, stopped);
-        let (port, socket) = tokio::join!(on_port, on_socket);
-        port.and(socket)
+        let (port, front, socket) = tokio::join!(on_port, for_front, on_socket);
+        port.and(front).and(socket)
+    }
+
+    /// The admin token that is in force.
+    fn admin_token(&self) -> ApiToken {
+        let view = self.state.view.clone();
+        ApiToken::following(move || {
+            let config = view.config();
+            let token = config.listeners.admin_token.as_ref();
+            token.map(|token| token.expose().clone())
+        })
     }
 
     async fn on_port(
         self,
-        listener: Option<TcpListener>,
+        listener: Option<(TcpListener, ApiToken)>,
         options: ServeOptions,
         mut stopped: tokio::sync::watch::Receiver<bool>,
     ) -> io::Result<()> {
-        let Some(listener) = listener else {
+        let Some((listener, token)) = listener else {
             return Ok(());
         };
         let address = listener.local_addr()?;
-        let view = self.state.view.clone();
-        let token = ApiToken::following(move || {
-            let config = view.config();
-            let token = config.listeners.admin_token.as_ref();
-            token.map(|token| token.expose().clone())
-        });
         let edge = self.edge(HostPolicy::new(address, std::iter::empty()), Some(token));
         let factory = move || self.app(&edge);
         serve(listener, factory, options, async move {

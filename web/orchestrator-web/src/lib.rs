@@ -18,6 +18,7 @@ mod openapi;
 mod page;
 mod path_params;
 mod peer;
+mod planning;
 mod problems;
 mod receiver;
 mod reload;

@@ -3,7 +3,7 @@
 use edge_web::{Routes, share_problem};
 use utoipa::OpenApi;
 
-use crate::{admin, event_stream, log_stream, receiver};
+use crate::{admin, event_stream, log_stream, planning, receiver};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -11,7 +11,7 @@ use crate::{admin, event_stream, log_stream, receiver};
     paths(
         receiver::webhook, admin::status, admin::agents, admin::prompt, admin::runs, admin::run, log_stream::log,
         admin::cancel, admin::retry, admin::pause, admin::resume, admin::check, admin::reload, admin::journal,
-        admin::actors, event_stream::events, event_stream::run_events
+        planning::calendar, planning::route, admin::actors, admin::actor_changes, event_stream::events, event_stream::run_events
     ),
     tags((name = "receiver", description = "Webhooks of the forge"), (name = "admin", description = "For operators"))
 )]

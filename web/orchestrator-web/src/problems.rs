@@ -51,6 +51,7 @@ pub(crate) fn operator_problem(error: &OperatorError) -> Problem {
     match error {
         OperatorError::NotFound(text) => Problem::not_found(text.clone()),
         OperatorError::Conflict(text) => Problem::conflict(text.clone()),
+        OperatorError::Invalid(text) => Problem::unprocessable(text.clone(), Vec::new()),
         OperatorError::Store(error) => store_problem(error),
     }
 }

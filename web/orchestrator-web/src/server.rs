@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::web;
-use edge_web::guard::HostPolicy;
+use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::{
     BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, ServeOptions,
     SignedBodyConfig,
@@ -35,6 +35,9 @@ pub struct Listening {
     pub admin: Option<TcpListener>,
     /// The admin bridge's socket.
     pub socket: Option<AdminSocket>,
+    /// The admin bridge for the platform's front door: a listener on loopback, and a token that
+    /// only the door knows.
+    pub front: Option<(TcpListener, ApiToken)>,
     /// How connections are treated.
     pub serve: ServeOptions,
 }
@@ -158,6 +161,7 @@ impl OrchestratorServer {
         let admin = bridge.serve(
             listening.admin,
             listening.socket,
+            listening.front,
             options.clone(),
             stopped.clone(),
         );

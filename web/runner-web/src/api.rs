@@ -47,6 +47,7 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/readyz", readyz)
         .get("/metrics", metrics_text)
         .get("/admin/actors", handlers::actors)
+        .get("/admin/actors/events", handlers::actor_changes)
         .openapi(&openapi())
         .application(&ApplicationParts::new("workflow-runner").part("runner", ""))
 }

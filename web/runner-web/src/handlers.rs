@@ -309,6 +309,11 @@ pub(crate) async fn actors(tree: web::Data<ActorTree>) -> Result<HttpResponse, P
     edge_web::actor_tree(async move { Ok(tree.snapshot()) }).await
 }
 
+/// The actor tree as it changes.
+pub(crate) async fn actor_changes(tree: web::Data<ActorTree>) -> Result<HttpResponse, Problem> {
+    edge_web::actor_events(&tree)
+}
+
 /// The page's style and script.
 pub(crate) async fn asset(name: web::Path<String>) -> Result<HttpResponse, Problem> {
     page::asset(&name).ok_or_else(|| Problem::not_found("there is no such file"))

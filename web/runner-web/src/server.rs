@@ -157,7 +157,7 @@ impl RunnerServer {
         let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
         let handle = root.handle();
         let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
-            let routes = api::routes(metrics);
+            let routes = api::routes(metrics).session(sign_in.as_ref());
             match &sign_in {
                 Some(sign_in) => sign_in.clone().routes(routes),
                 None => routes,

@@ -38,6 +38,16 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// All routes of the search server. The actor tree and the page come from `routes_with`'s caller.
 #[must_use]
 pub fn routes(metrics: &Metrics) -> Routes {
+    routes_with(metrics, &parts())
+}
+
+/// What this server alone shows.
+pub(crate) fn parts() -> ApplicationParts {
+    ApplicationParts::new("search-server").part("search", "")
+}
+
+/// The same, where further parts are shown.
+pub(crate) fn routes_with(metrics: &Metrics, parts: &ApplicationParts) -> Routes {
     Routes::new(metrics)
         .get("/health", handlers::health)
         .post("/api/documents/search", handlers::search)
@@ -62,5 +72,5 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/metrics", metrics_text)
         .openapi(&openapi())
         .asset("/", application_shell())
-        .application(&ApplicationParts::new("search-server").part("search", ""))
+        .application(parts)
 }

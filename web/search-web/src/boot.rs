@@ -13,7 +13,7 @@ use search_core::role::{self, ListenAddress, RoleFile, ServerSettings, StorageBa
 use store::local::LocalOpenError;
 use store::{DirectoryLock, LocalState, LocalStateKind, LockError};
 
-pub use crate::config_token::{ConfigurationToken, configuration_token, token_file};
+pub use crate::config_token::{ConfigurationToken, configuration_token, private_token, token_file};
 use crate::server::ServerOptions;
 pub use crate::source_check::check_sources;
 

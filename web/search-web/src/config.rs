@@ -5,7 +5,7 @@ use actix_web::http::header::{self, ContentType, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use config_core::{Diagnostic, Diagnostics};
 use edge_web::guard::ApiToken;
-use edge_web::{FieldError, JsonText, Problem};
+use edge_web::{FieldError, JsonText, Problem, SignIn};
 use search_actors::messages::{Precondition, SaveError, SaveRoles};
 use search_actors::{ActiveConfig, ConfigManager, ConfigView};
 use search_core::role;
@@ -27,8 +27,8 @@ pub(crate) struct ConfigState {
 pub(crate) enum Writers {
     /// All who reach the handlers: the edge wants a token of every request.
     Authenticated,
-    /// Those who send this token.
-    Holders(ApiToken),
+    /// Those who send this token, or have signed in where one can.
+    Holders(ApiToken, Option<SignIn>),
     /// Nobody: the server has no token.
     Nobody,
 }
@@ -37,7 +37,8 @@ impl Writers {
     fn check(&self, request: &HttpRequest) -> Result<(), Problem> {
         let token = match self {
             Self::Authenticated => return Ok(()),
-            Self::Holders(token) => token,
+            Self::Holders(_, Some(sign_in)) if sign_in.admits(request.head()) => return Ok(()),
+            Self::Holders(token, _) => token,
             Self::Nobody => {
                 return Err(Problem::forbidden(
                     "this server was started without a token: its configuration is changed in the file only",

@@ -48,21 +48,28 @@ pub fn configuration_token(
         return Ok(None);
     }
     let path = token_file(&settings.data_path.value);
-    let failed = |what| {
-        let path = path.clone();
-        move |source| BootError::File { what, path, source }
-    };
-    let known = read(&path).map_err(failed("read"))?;
-    let is_new = known.is_none();
-    let token = match known {
-        Some(token) => token,
-        None => make(&path).map_err(failed("write"))?,
-    };
+    let (token, is_new) = private_token(&path).map_err(|source| BootError::File {
+        what: "read or write",
+        path: path.clone(),
+        source,
+    })?;
     Ok(Some(ConfigurationToken {
         token,
         path,
         is_new,
     }))
+}
+
+/// The token that is kept in a file of its owner's alone, and whether it was made now: it is where
+/// there is none, or one that others could have read.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn private_token(path: &Path) -> io::Result<(String, bool)> {
+    match read(path)? {
+        Some(token) => Ok((token, false)),
+        None => Ok((make(path)?, true)),
+    }
 }
 
 /// Where the token of a data folder is kept.

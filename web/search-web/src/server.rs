@@ -9,7 +9,8 @@ use std::time::Instant;
 use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, Routes, ServeOptions, actor_tree,
+    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, Routes, SIGN_IN_STYLE,
+    ServeOptions, SignIn, SignInAttempts, SignInSessions, actor_events, actor_tree,
 };
 use search_actors::chat::{ChatLimits, ChatParts, Conversations, chat_service};
 use search_actors::{
@@ -25,6 +26,7 @@ use crate::api;
 use crate::cache::AnswerCache;
 use crate::chat::ChatState;
 use crate::config::{ConfigState, Writers};
+use crate::front::FrontDoor;
 use crate::metrics::SearchMetrics;
 use crate::runs::RunFeed;
 use crate::state::SearchState;
@@ -56,6 +58,8 @@ pub struct ServerOptions {
     pub runs: Option<RunFeed>,
     /// The server that `/ws` leads to, a `ws` or `wss` address; this one when absent.
     pub ws_upstream: Option<Url>,
+    /// Further parts of the platform that have their door here; none in a search server alone.
+    pub front: Option<FrontDoor>,
 }
 
 /// A search server that is started but does not listen yet.
@@ -69,6 +73,7 @@ pub struct SearchServer {
     metrics: Metrics,
     health: Health,
     options: ServerOptions,
+    sign_in: Option<SignIn>,
 }
 
 impl SearchServer {
@@ -99,6 +104,7 @@ impl SearchServer {
         options: ServerOptions,
     ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
         let tree = SearchTree::with_readers(settings, options.readers.clone());
+        let sign_in = sign_in(&options);
         let metrics = Metrics::new();
         let search_metrics = SearchMetrics::default();
         search_metrics.register(&metrics, tree.registry.clone());
@@ -121,7 +127,7 @@ impl SearchServer {
             ConfigState {
                 config,
                 manager: reference,
-                writers: writers(&options),
+                writers: writers(&options, sign_in.as_ref()),
             }
         });
         let threads = tree.threads;
@@ -138,6 +144,7 @@ impl SearchServer {
             metrics,
             health,
             options,
+            sign_in,
         };
         (parts, server)
     }
@@ -173,12 +180,14 @@ impl SearchServer {
             metrics,
             health,
             options,
+            sign_in,
         } = self;
-        let edge = edge_config(&listener, &options, &metrics)?;
+        let edge = edge_config(&listener, &options, sign_in.clone(), &metrics)?;
         let tree = root.handle().tree().clone();
         let gate = WsGate::default();
+        let front = options.front;
         let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
-            with_actor_tree(api::routes(metrics), &tree)
+            all_routes(metrics, &tree, front.as_ref(), sign_in.as_ref())
         });
         let search = state.search.clone();
         let served = server
@@ -194,14 +203,14 @@ impl SearchServer {
     }
 }
 
-fn writers(options: &ServerOptions) -> Writers {
+fn writers(options: &ServerOptions, sign_in: Option<&SignIn>) -> Writers {
     let holders = options
         .configuration_token
         .as_deref()
         .and_then(ApiToken::new);
     match (&options.token, holders) {
         (Some(_), _) => Writers::Authenticated,
-        (None, Some(token)) => Writers::Holders(token),
+        (None, Some(token)) => Writers::Holders(token, sign_in.cloned()),
         (None, None) => Writers::Nobody,
     }
 }
@@ -232,6 +241,7 @@ fn chats(
 fn edge_config(
     listener: &TcpListener,
     options: &ServerOptions,
+    sign_in: Option<SignIn>,
     metrics: &Metrics,
 ) -> io::Result<EdgeConfig> {
     let hosts = HostPolicy::new(
@@ -241,13 +251,59 @@ fn edge_config(
     Ok(EdgeConfig {
         origins: OriginPolicy::default(),
         token: options.token.as_deref().and_then(ApiToken::new),
+        sign_in,
         public: PublicPaths::new(["/", APPLICATION_PATHS]),
+        guarded: options
+            .front
+            .as_ref()
+            .map_or_else(Vec::new, |front| front.guarded.clone()),
         ..EdgeConfig::new(hosts, metrics)
     })
 }
 
+/// How browsers get a session: by the token of the door, or by that of this server alone.
+fn sign_in(options: &ServerOptions) -> Option<SignIn> {
+    if let Some(front) = &options.front {
+        return Some(front.sign_in.clone());
+    }
+    let token = options.token.as_deref().and_then(ApiToken::new)?;
+    Some(SignIn {
+        token,
+        cookie: "search-session",
+        asks_for: "the API token of this search server (<code>SERVICE_API_TOKEN</code>)",
+        style: SIGN_IN_STYLE,
+        secure: false,
+        attempts: SignInAttempts::default(),
+        sessions: SignInSessions::default(),
+    })
+}
+
+/// All routes: this server's own, the way in, and the further parts.
+fn all_routes(
+    metrics: &Metrics,
+    tree: &ActorTree,
+    front: Option<&FrontDoor>,
+    sign_in: Option<&SignIn>,
+) -> Routes {
+    let parts = front.map_or_else(api::parts, |front| front.parts.clone());
+    let routes = api::routes_with(metrics, &parts).session(sign_in);
+    let routes = with_actor_tree(routes, tree);
+    let routes = match sign_in {
+        Some(sign_in) => sign_in.clone().routes(routes),
+        None => routes,
+    };
+    match front {
+        Some(front) => (front.routes)(routes),
+        None => routes,
+    }
+}
+
 fn with_actor_tree(routes: Routes, tree: &ActorTree) -> Routes {
-    let tree = tree.clone();
+    let (tree, followed) = (tree.clone(), tree.clone());
+    let routes = routes.get("/admin/actors/events", move || {
+        let answer = actor_events(&followed);
+        async move { answer }
+    });
     routes.get("/admin/actors", move || {
         let tree = tree.clone();
         actor_tree(async move { Ok(tree.snapshot()) })

@@ -28,7 +28,7 @@ pub(crate) async fn connect(url: &Url) -> Result<(WsSender, WsReceiver), Problem
 }
 
 /// Passes frames until one side has ended, is too slow, or this server ends.
-pub(crate) async fn pass(
+pub async fn pass(
     (sender, receiver): (WsSender, WsReceiver),
     session: Session,
     messages: MessageStream,

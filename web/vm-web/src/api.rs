@@ -66,6 +66,7 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/readyz", readyz)
         .get("/metrics", operation::metrics)
         .get("/admin/actors", operation::actors)
+        .get("/admin/actors/events", operation::actor_changes)
         .openapi(&openapi())
         .application(&ApplicationParts::new("vm-manager").part("vm-manager", ""))
 }

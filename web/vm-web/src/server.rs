@@ -126,7 +126,9 @@ impl VmServer {
         };
         let handle = root.handle();
         let scheduler = state.scheduler.clone();
-        let server = EdgeServer::new(edge, options.serve, (&metrics, health), api::routes);
+        let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
+            api::routes(metrics).session(None)
+        });
         server
             .data(state)
             .data(web::Data::new(options.key))

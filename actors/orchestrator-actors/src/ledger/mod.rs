@@ -17,6 +17,7 @@ mod health;
 mod ids;
 mod issue_comments;
 mod open_runs;
+mod planning;
 mod pull_heads;
 mod records;
 mod rows;
@@ -30,6 +31,7 @@ pub use event_source::EventSource;
 pub use handle::{Clock, Ledger};
 pub(crate) use ids::new_run_id;
 pub use open_runs::{OpenRunCache, open_runs};
+pub use planning::{calendar, try_route};
 pub use records::{
     advance_cursor, clear_config_errors, cursor, forget_worktree, mark_comments_seen,
     mark_schedule, remember_heads, set_paused, worktrees,

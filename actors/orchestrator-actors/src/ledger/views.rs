@@ -194,6 +194,8 @@ pub fn agents(
             last_class: ended.and_then(|run| Some(run.exit.as_ref()?.class.to_string())),
             month_runs: used.runs,
             month_cents: used.cents,
+            budget_runs: agent.budget.runs,
+            budget_cents: agent.budget.cents,
             quarantined: quarantined.contains(key),
             next_due: schedules
                 .get(key)

@@ -7,6 +7,7 @@
 
 mod commands;
 mod configuration;
+mod planning;
 
 use std::path::PathBuf;
 

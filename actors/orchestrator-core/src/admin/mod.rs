@@ -16,13 +16,18 @@
 //! | `POST /admin/projects/{id}/pause`, `…/resume` | [`ProjectView`] |
 //! | `POST /admin/check` | [`CheckView`] |
 //! | `POST /admin/reload` | [`CheckView`]; 422 when the files are wrong (nothing changes then) |
+//! | `GET /admin/calendar?days=` | [`CalendarView`] |
+//! | `POST /admin/route` with a [`RouteQuestion`] | [`RouteAnswer`] |
+//! | `GET /admin/actors/events` | Server-Sent Events: `tree` with what `/admin/actors` answers, after each change |
 //! | `GET /admin/journal?after=&limit=` | [`JournalPage`] |
 //!
 //! Times are RFC 3339 in UTC with milliseconds.
 
+mod planning;
 mod reply;
 mod views;
 
+pub use planning::{CalendarView, RouteAnswer, RouteQuestion, RouteView, ScheduleView};
 pub use reply::{
     AcceptedView, CancelReply, RejectedView, RetryReply, WebhookOutcome, WebhookReply,
 };

@@ -114,6 +114,12 @@ pub struct AgentView {
     pub month_runs: u64,
     /// Cost this month, in hundredths.
     pub month_cents: u64,
+    /// Most runs a month, where that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_runs: Option<u64>,
+    /// Most hundredths a month, where that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_cents: Option<u64>,
     /// Whether it is in quarantine.
     pub quarantined: bool,
     /// When its schedule is due next.

@@ -3,6 +3,7 @@
 
 mod check;
 mod demo;
+mod front;
 mod news;
 mod process;
 mod running;

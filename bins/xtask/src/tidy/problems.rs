@@ -10,6 +10,9 @@ use super::rust_text::is_test_file;
 /// The page of problem types, statuses and reasons of VMs.
 pub(super) const PAGE: &str = "docs/PROBLEMS.md";
 
+/// The edge that is no web crate's: it passes requests on to products.
+const FRONT_DOOR: &str = "bins/platform/src/front/";
+
 /// What `Problem::kind` puts before each word.
 const PREFIX: &str = "urn:orrery:problem:";
 
@@ -25,7 +28,7 @@ pub(super) fn check<'a>(
     let mut kinds: BTreeMap<&str, String> = BTreeMap::new();
     let mut reasons: BTreeMap<String, String> = BTreeMap::new();
     for (path, source) in sources.filter(|(path, _)| !is_test_file(path)) {
-        if path.starts_with("web/") {
+        if path.starts_with("web/") || path.starts_with(FRONT_DOOR) {
             for (line, kind) in kinds_of(source) {
                 kinds
                     .entry(kind)

@@ -27,10 +27,22 @@ pub struct EdgeConfig {
     pub sign_in: Option<SignIn>,
     /// What needs no token.
     pub public: PublicPaths,
+    /// Paths that want a token of their own, whatever the rest wants.
+    pub guarded: Vec<GuardedPath>,
     /// Where it counts.
     pub metrics: Metrics,
     /// The Content-Security-Policy of answers that do not set their own.
     pub content_security_policy: HeaderValue,
+}
+
+/// Paths that want a token which is not the server's.
+#[derive(Debug, Clone)]
+pub struct GuardedPath {
+    /// What they begin with, as it comes over the wire; whoever serves them refuses every other
+    /// spelling.
+    pub prefix: String,
+    /// The token; a browser's session opens them as well.
+    pub token: ApiToken,
 }
 
 impl EdgeConfig {
@@ -42,6 +54,7 @@ impl EdgeConfig {
             token: None,
             sign_in: None,
             public: PublicPaths::default(),
+            guarded: Vec::new(),
             metrics: metrics.clone(),
             content_security_policy: HeaderValue::from_static(STRICT_CSP),
         }
@@ -87,9 +100,7 @@ impl EdgeConfig {
             return Ok(Admission::Preflight(origin.clone()));
         }
         let mut credential = None;
-        if let Some(token) = &self.token
-            && !self.public.contains(head.uri.path())
-        {
+        if let Some(token) = self.token_of(head.uri.path()) {
             let given = head.headers().get(header::AUTHORIZATION);
             let given = given.is_some_and(|value| token.matches(value.as_bytes()));
             if given || has_protocol_token(head, token) {
@@ -115,7 +126,16 @@ impl EdgeConfig {
 
     /// Whether only whoever shows a token comes to this path.
     pub(super) fn wants_token(&self, path: &str) -> bool {
-        self.token.is_some() && !self.public.contains(path)
+        self.token_of(path).is_some()
+    }
+
+    /// The token that a path wants.
+    fn token_of(&self, path: &str) -> Option<&ApiToken> {
+        let mut guarded = self.guarded.iter();
+        if let Some(found) = guarded.find(|it| path.starts_with(&it.prefix)) {
+            return Some(&found.token);
+        }
+        self.token.as_ref().filter(|_| !self.public.contains(path))
     }
 }
 

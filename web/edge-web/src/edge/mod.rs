@@ -24,8 +24,8 @@ use pin_project_lite::pin_project;
 use crate::problem::Problem;
 use crate::strict::Connection;
 
-pub use config::EdgeConfig;
 use config::{Admission, preflight};
+pub use config::{EdgeConfig, GuardedPath};
 use exchange::Exchange;
 
 /// The middleware: `App::new().wrap(edge.clone())`, outermost. Clones share the configuration.

@@ -61,6 +61,23 @@ async function failure(response: Response): Promise<ApiError> {
   return new ApiError(response.status, String(said), body?.type ?? null, Array.isArray(body?.errors) ? body.errors : []);
 }
 
+/** Signs in with a token; false where this address has no such form, or the token is another one. */
+async function startSession(token: string): Promise<boolean> {
+  const answer = await fetch("/sign-in", {
+    method: "POST",
+    headers: { accept: "application/json" },
+    body: new URLSearchParams({ token }),
+  }).catch(() => null);
+  if (answer?.status === 429) throw await failure(answer);
+  return answer?.status === 204;
+}
+
+/** Ends the session, and forgets a token of this tab. */
+export async function signOut(): Promise<void> {
+  sessionStorage.removeItem(TOKEN);
+  await fetch("/sign-out", { method: "POST", headers: { accept: "application/json" } }).catch(() => null);
+}
+
 /** The answer of a part's address. Asks for a token once where the server wants one. */
 export async function request(part: string, path: string, options: RequestInit = {}): Promise<Response> {
   const base = (await parts()).parts[part]?.base;
@@ -70,7 +87,9 @@ export async function request(part: string, path: string, options: RequestInit =
     if (response.status === 401) {
       const token = await ask((await failure(response)).message);
       if (token) {
-        sessionStorage.setItem(TOKEN, token);
+        // A session is better than a token in the page: links and streams have it as well, and it ends at sign-out.
+        if (await startSession(token)) sessionStorage.removeItem(TOKEN);
+        else sessionStorage.setItem(TOKEN, token);
         continue;
       }
       throw new ApiError(401, "not signed in: this needs a token");

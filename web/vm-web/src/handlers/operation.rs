@@ -53,3 +53,11 @@ pub(crate) async fn actors(
 ) -> Result<HttpResponse, Problem> {
     edge_web::actor_tree(async move { Ok(tree.snapshot()) }).await
 }
+
+/// `GET /admin/actors/events`, with a token.
+pub(crate) async fn actor_changes(
+    _caller: Reader,
+    tree: web::Data<ActorTree>,
+) -> Result<HttpResponse, Problem> {
+    edge_web::actor_events(&tree)
+}

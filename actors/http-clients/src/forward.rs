@@ -1,0 +1,213 @@
+//! A request of somebody else passed on to one server of this machine, and its answer back: both
+//! bodies as they come, nothing of them held.
+//!
+//! What may be passed on is the caller's decision; here stand the bounds. Connecting has a time,
+//! the head of the answer has one, the number of connections is limited, redirects are not
+//! followed, nothing is decompressed, and the target is sent as it is: nobody normalises it on the
+//! way. Dropping the answer closes the connection.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use actix_http::Method;
+use actix_http::header::{HeaderMap, HeaderName, HeaderValue};
+use awc::{Client, ClientResponse};
+use bytes::Bytes;
+use futures_util::Stream;
+use tokio::time::timeout;
+use url::Url;
+
+use crate::http::{
+    AddressPolicy, ConnectOptions, Connector, HttpError, Phase, Tls, failure, shown,
+};
+use crate::ws::{self, WsOptions, WsReceiver, WsSender};
+
+/// Idle connections are kept for less than the usual 5 s of servers.
+const KEEP_ALIVE: Duration = Duration::from_secs(4);
+
+/// How requests are passed on.
+#[derive(Debug, Clone)]
+pub struct ForwardOptions {
+    /// Longest time to connect.
+    pub connect: Duration,
+    /// Longest time from the request to the head of its answer.
+    pub head: Duration,
+    /// Most connections at once, of one thread.
+    pub connections: usize,
+    /// Largest frame of a WebSocket in bytes.
+    pub max_frame: usize,
+}
+
+impl Default for ForwardOptions {
+    /// 2 s, 60 s, 64 connections, 64 KiB.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(2),
+            head: Duration::from_secs(60),
+            connections: 64,
+            max_frame: 64 << 10,
+        }
+    }
+}
+
+/// A body on its way, with its length where it is known; none for a request without a body.
+pub enum ForwardBody<S> {
+    /// There is none.
+    Empty,
+    /// So many bytes.
+    Sized(u64, S),
+    /// In chunks.
+    Chunked(S),
+}
+
+/// The way to one server; it belongs to one thread.
+#[derive(Clone)]
+pub struct Forwarder {
+    address: SocketAddr,
+    url: Url,
+    options: ForwardOptions,
+    client: Client,
+}
+
+/// An answer whose head is there.
+pub struct Forwarded {
+    /// The status code.
+    pub status: u16,
+    /// The headers, all of them.
+    pub headers: HeaderMap,
+    response: ClientResponse,
+}
+
+impl Forwarder {
+    /// The way to the server at `address`, by plain HTTP.
+    #[must_use]
+    pub fn new(address: SocketAddr, options: ForwardOptions) -> Self {
+        let connector = Connector(Rc::new(ConnectOptions {
+            within: options.connect,
+            addresses: AddressPolicy::Any,
+            unix_socket: None,
+            tls: None,
+        }));
+        let connector = awc::Connector::new()
+            .connector(connector)
+            // Ours is the deadline; this one must not come before it.
+            .timeout(options.connect * 2)
+            .conn_keep_alive(KEEP_ALIVE)
+            .limit(options.connections.max(1));
+        let client = Client::builder()
+            .connector(connector)
+            .no_default_headers()
+            .disable_timeout()
+            .disable_redirects()
+            .finish();
+        let url = format!("http://{address}/");
+        Self {
+            address,
+            url: url.parse().expect("an address makes an URL"),
+            options,
+            client,
+        }
+    }
+
+    /// Where it leads.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends a request and gives the answer as soon as its head is there, whatever its status.
+    /// `target` is path and query as they stand in the request line. `Host` is the server's.
+    ///
+    /// # Errors
+    /// See [`HttpError`]; never `Status`.
+    pub async fn send<S, E>(
+        &self,
+        method: Method,
+        target: &str,
+        headers: &HeaderMap,
+        body: ForwardBody<S>,
+    ) -> Result<Forwarded, HttpError>
+    where
+        S: Stream<Item = Result<Bytes, E>> + 'static,
+        E: Into<Box<dyn std::error::Error>> + 'static,
+    {
+        let address = format!("http://{}{target}", self.address);
+        let mut sending = self.client.request(method, address).no_decompress();
+        for (name, value) in headers {
+            sending = sending.append_header((name.clone(), value.clone()));
+        }
+        sending = sending.insert_header(("host", self.address.to_string()));
+        let sent = async move {
+            match body {
+                ForwardBody::Empty => sending.send().await,
+                ForwardBody::Sized(length, chunks) => {
+                    let chunks = Box::pin(chunks);
+                    let body = actix_http::body::SizedStream::new(length, chunks);
+                    sending.send_body(body).await
+                }
+                ForwardBody::Chunked(chunks) => sending.send_stream(Box::pin(chunks)).await,
+            }
+        };
+        let sent = timeout(self.options.head, Box::pin(sent)).await;
+        let response = sent
+            .map_err(|_| HttpError::TimedOut {
+                url: shown(&self.url),
+                after: self.options.head,
+                phase: Phase::Waiting,
+            })?
+            .map_err(|error| failure(&self.url, self.options.connect, error))?;
+        Ok(Forwarded {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            response,
+        })
+    }
+
+    /// Connects a WebSocket; gives the protocol that the server chose as well.
+    ///
+    /// # Errors
+    /// As [`ws::connect`].
+    pub async fn web_socket(
+        &self,
+        target: &str,
+        headers: &HeaderMap,
+        protocols: &[String],
+    ) -> Result<(Option<String>, WsSender, WsReceiver), HttpError> {
+        let options = WsOptions {
+            connect: self.options.connect,
+            max_frame: self.options.max_frame,
+            tls: Tls::System,
+            ..WsOptions::default()
+        };
+        let address = format!("ws://{}{target}", self.address);
+        let headers: Vec<(HeaderName, HeaderValue)> = headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        ws::open(&self.url, &address, &options, (headers, protocols)).await
+    }
+}
+
+impl Forwarded {
+    /// The body as it comes. It ends with an error where the server broke off.
+    pub fn into_body(self) -> impl Stream<Item = Result<Bytes, awc::error::PayloadError>> {
+        self.response
+    }
+}
+
+impl std::fmt::Debug for Forwarder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Forwarder")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Forwarded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Forwarded")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! The front door: the address of the search server shows the whole platform. The other products
+//! stand below `/runner`, `/orchestrator` and `/vm-manager`, passed on to their own listeners, and
+//! who has signed in here has signed in everywhere.
+//!
+//! ```text
+//! browser ──cookie──▶ [search]'s address ─┬─ search's own routes
+//!                                         ├─ /runner/…       ──the runner's token──▶ [runner]
+//!                                         ├─ /orchestrator/… ──a token made at the start──▶ its operations
+//!                                         └─ /vm-manager/…   ──a token made at the start──▶ [vm_manager]
+//! ```
+//! - A product that wants a token is opened by a session of the door, or by the platform's token as
+//!   `Authorization: Bearer`; its own token never leaves this process.
+//! - A product that wants none stays open, as long as the door itself is open to this machine only.
+//! - Host and origin are judged by the door's edge as for every path; webhooks are not mounted.
+
+mod headers;
+mod mount;
+mod proxy;
+mod target;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use actix_web::http::Method;
+use actix_web::{HttpRequest, web};
+use edge_web::guard::ApiToken;
+use edge_web::{
+    ApplicationParts, ConcurrencyLimit, GuardedPath, Routes, SIGN_IN_STYLE, SignIn, SignInAttempts,
+    SignInSessions,
+};
+use search_web::FrontDoor;
+
+pub(crate) use mount::{Mount, reached};
+use proxy::Passage;
+pub(crate) use token::platform_token;
+
+/// Requests and connections that are passed on at once, of all products together.
+const PASSAGES: usize = 512;
+
+/// The door of these products. `is_open`: everybody who reaches it may use the search server, so
+/// that a product without a token stays as open as it is.
+pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontDoor {
+    let parts = ApplicationParts::new("platform").part("search", "");
+    let parts = mounts
+        .iter()
+        .fold(parts, |parts, mount| parts.part(mount.part, mount.prefix));
+    let guarded = mounts
+        .iter()
+        .filter(|mount| mount.token.is_some() || !is_open)
+        .map(|mount| GuardedPath {
+            prefix: format!("{}/", mount.prefix),
+            token: token.clone(),
+        });
+    let limit = ConcurrencyLimit::new(PASSAGES, 1);
+    FrontDoor {
+        parts,
+        guarded: guarded.collect(),
+        sign_in: SignIn {
+            token,
+            cookie: "platform-session",
+            asks_for: "the platform's token (<code>PLATFORM_TOKEN</code>, or the file \
+                <code>platform-token</code> in the data folder)",
+            style: SIGN_IN_STYLE,
+            secure: false,
+            attempts: SignInAttempts::default(),
+            sessions: SignInSessions::default(),
+        },
+        routes: Arc::new(move |routes| {
+            mounts.iter().fold(routes, |routes, mount| {
+                add(routes, Passage::new(mount.clone(), limit.clone()), mount)
+            })
+        }),
+    }
+}
+
+fn add(routes: Routes, passage: Passage, mount: &Mount) -> Routes {
+    let path = format!("{}/{{rest:.*}}", mount.prefix);
+    let methods = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+    ];
+    methods.into_iter().fold(routes, |routes, method| {
+        let passage = passage.clone();
+        let route = web::route().to(move |request: HttpRequest, body: web::Payload| {
+            passage.clone().pass(request, body)
+        });
+        routes.route(method, &path, route)
+    })
+}
