@@ -38,10 +38,12 @@ mod groups;
 mod heads;
 mod intake;
 mod job;
+mod job_graph;
 mod json_row;
 mod known_repository;
 mod ledger;
 mod log;
+mod log_reader;
 pub mod messages;
 mod model_check;
 mod permits;
@@ -52,6 +54,7 @@ mod repositories;
 mod rows;
 mod run;
 mod run_files;
+mod run_list;
 mod run_queue;
 mod schedule_clock;
 mod service;
@@ -66,10 +69,17 @@ mod vmm_status;
 pub use artifacts::{Artifact, ArtifactStore};
 pub use coordinator::RunCoordinator;
 pub use counters::{BUCKETS, Durations, RunCounters};
+pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWorkflows};
 pub use event::StoredEvent;
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
+pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph, PlannedJobRecord};
 pub use log::{LineKind, LogLine, Logs};
+pub use log_reader::{
+    LogMatch, LogMatches, LogNote, LogOverview, LogRange, LogReader, LogSection, MAX_FOUND, MAX_RANGE,
+    NumberedLine, SectionName, WrongQuery,
+};
 pub use records::{JobEnd, JobRecord, RunRecord, StepRecord};
+pub use run_list::{RunFilter, RunPage, short_reference};
 pub use service::RunnerService;
 pub use settings::{CheckoutLimits, ModelServer, RunnerSettings, ScheduleTime};
 pub use view::RunnerView;

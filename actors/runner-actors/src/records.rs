@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::clock::now_ms;
 use crate::event::StoredEvent;
+use crate::job_graph::PlannedJobRecord;
 
 /// One run.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -60,6 +61,9 @@ pub struct RunRecord {
     /// Keys of the planned jobs in the order of the workflow's file, once they are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub job_order: Vec<String>,
+    /// The planned jobs and what they need, once they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<PlannedJobRecord>,
     /// Milliseconds since the Unix epoch, as the other times.
     pub created_at: u64,
     /// When its first job began.
@@ -101,6 +105,7 @@ impl RunRecord {
             repeated_by: None,
             repository_url: event.html_url.clone(),
             job_order: Vec::new(),
+            plan: Vec::new(),
             created_at: now_ms(),
             started_at: None,
             ended_at: None,
@@ -154,6 +159,9 @@ pub struct JobRecord {
     /// What the conclusion does not say of its end.
     #[serde(default, skip_serializing_if = "JobEnd::is_usual")]
     pub end: JobEnd,
+    /// The run in which it ran, where this one runs only again what had failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_from: Option<String>,
     /// What it gives to jobs that need it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<(String, String)>,

@@ -10,6 +10,7 @@ mod browser;
 mod client;
 mod forges;
 mod harness;
+mod lists;
 mod machines;
 mod model;
 mod operation;
