@@ -164,10 +164,16 @@ const MAX_LOOKED_AT: usize = 20_000;
 /// Runs that are read together.
 const HEADS_AT_ONCE: usize = 256;
 
-/// What a list looks at of a run: its jobs and its event are passed over.
+/// JSON that nobody looks at here.
+#[derive(Debug, Serialize, Deserialize)]
+struct Unread {}
+
+/// What a list looks at of a run: its jobs and its event are passed over. As [`RunRow`] otherwise,
+/// since a row that cannot be read would be put aside.
 #[derive(Debug, Serialize, Deserialize)]
 struct HeadRow {
     record: JsonRow<RunHead>,
+    trigger: Option<(Extent, JsonRow<Unread>)>,
 }
 
 impl Row for HeadRow {
@@ -175,7 +181,8 @@ impl Row for HeadRow {
 
     fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
         let record = (schema == 1).then(|| postcard::from_bytes(body).ok())??;
-        Some(Self { record })
+        let trigger = None;
+        Some(Self { record, trigger })
     }
 }
 
@@ -372,6 +379,41 @@ mod tests {
         let id = record.id.clone();
         store.write_blocking(move |rows| forget(rows, &id)).unwrap();
         assert_eq!(read(&store, &record.id), None);
+    }
+
+    #[test]
+    fn a_page_reads_runs_of_every_version_and_puts_none_aside() {
+        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let (record, event) = started();
+        const FORMER_RUNS: Table<String, JsonRow<RunRecord>> = Table::new("runner_runs");
+        let mut ids = Vec::new();
+        for number in 0..600 {
+            let mut record = record.clone();
+            record.id = format!("{number:08}");
+            ids.insert(0, record.id.clone());
+            let event = event.clone();
+            let put = store.write_blocking(move |rows| match number % 3 {
+                0 => NewRun::of(&record, &event).put(rows),
+                1 => put_run(rows, &record),
+                _ => rows.put(&FORMER_RUNS, &record.id, &JsonRow::of(&record)),
+            });
+            put.unwrap();
+        }
+        let (mut seen, mut before) = (Vec::new(), None);
+        loop {
+            let read = store.read_blocking(|rows| {
+                page(rows, &RunFilter::default(), before.clone(), 70)
+            });
+            let read = read.unwrap();
+            seen.extend(read.runs.into_iter().map(|run| run.id));
+            before = read.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, ids);
+        assert_eq!(store.read_blocking(|rows| rows.len(&RUNS)).unwrap(), 600);
+        assert_eq!(read(&store, "00000000"), Some(event));
     }
 
     #[test]

@@ -113,8 +113,7 @@ impl RunFollower {
                 self.known = now;
                 return Some("event: record\ndata: {}\n\n".to_owned());
             }
-            let path = self.view.logs().path(&self.run);
-            let bytes = tokio::fs::metadata(path).await.map_or(0, |file| file.len());
+            let bytes = *self.length.borrow_and_update();
             if bytes != self.told {
                 self.told = bytes;
                 return Some(format!("event: log\ndata: {{\"bytes\":{bytes}}}\n\n"));
