@@ -5,6 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
+mod application;
 mod attacks;
 mod browser;
 mod client;
