@@ -12,6 +12,12 @@ use crate::log::LogLine;
 
 /// Bytes that are searched at once.
 const BLOCK: usize = 1 << 20;
+/// Bytes that tell which part of the text is rare.
+const SAMPLE: u64 = 192 << 10;
+/// Bytes of such a part.
+const PART: usize = 4;
+/// Parts that are compared.
+const MAX_PARTS: usize = 10;
 /// Below this one thread is enough.
 const WORTH_A_THREAD: u64 = 8 << 20;
 const MAX_THREADS: usize = 4;
@@ -20,6 +26,8 @@ const TEXT: &[u8] = b"\",\"text\":\"";
 
 /// What is looked for, in any case.
 pub(super) struct LogQuery {
+    /// Parts of it as they stand in the file: where it is, each of them is.
+    parts: Vec<Regex>,
     /// As it stands in the file, where JSON escapes some characters.
     written: Regex,
     /// As people see it.
@@ -48,8 +56,10 @@ impl LogQuery {
                 .build()
                 .map_err(|_| WrongQuery)
         };
+        let written = &json[1..json.len() - 1];
         Ok(Self {
-            written: regex(&json[1..json.len() - 1])?,
+            parts: parts_of(written).map(regex).collect::<Result<_, _>>()?,
+            written: regex(written)?,
             shown: regex(text)?,
             only,
         })
@@ -70,12 +80,15 @@ impl LogQuery {
             threads.min(MAX_THREADS) as u64
         };
         let part = (to - from).div_ceil(threads);
+        let rare = self.rarest_part(path, (from, to))?;
         let parts = std::thread::scope(|scope| {
             let begun: Vec<_> = (0..threads)
                 .map(|number| {
                     let begin = from + number * part;
                     let end = (begin + part).min(to);
-                    scope.spawn(move || self.find_in_part(path, (begin, end, to), limit, begin > from))
+                    scope.spawn(move || {
+                        self.find_in_part(path, rare, (begin, end, to), limit, begin > from)
+                    })
                 })
                 .collect();
             begun
@@ -89,11 +102,24 @@ impl LogQuery {
         Ok((found, more))
     }
 
+    /// The part of the text that stands in fewest places in the middle of the file: the whole text
+    /// is looked for only where that is.
+    fn rarest_part(&self, path: &Path, (from, to): (u64, u64)) -> io::Result<&Regex> {
+        let mut file = File::open(path)?;
+        let middle = from + (to - from) / 2;
+        file.seek(SeekFrom::Start(middle.saturating_sub(SAMPLE / 2).max(from)))?;
+        let mut sample = Vec::new();
+        file.take(SAMPLE.min(to - from)).read_to_end(&mut sample)?;
+        let count = |part: &&Regex| part.find_iter(&sample).count();
+        Ok(self.parts.iter().min_by_key(count).unwrap_or(&self.written))
+    }
+
     /// Lines that begin in `begin..end`; the last of them may end behind it. Where a part does not
     /// begin the search, its first line is the rest of one of the part before.
     fn find_in_part(
         &self,
         path: &Path,
+        rare: &Regex,
         (begin, end, to): (u64, u64, u64),
         limit: usize,
         cut: bool,
@@ -119,7 +145,7 @@ impl LogQuery {
             if std::mem::take(&mut skip) {
                 start = memchr::memchr(b'\n', &block).map_or(0, |first| first + 1);
             }
-            self.find_in_lines(&block[..=last], start, |offset| {
+            self.find_in_lines(rare, &block[..=last], start, |offset| {
                 let offset = at + offset as u64;
                 if offset < end {
                     found.push(offset);
@@ -133,14 +159,19 @@ impl LogQuery {
     }
 
     /// Tells where matching lines begin until nobody wants to know.
-    fn find_in_lines(&self, lines: &[u8], mut from: usize, mut found: impl FnMut(usize) -> bool) {
-        while let Some(hit) = self.written.find_at(lines, from) {
+    fn find_in_lines(
+        &self,
+        rare: &Regex,
+        lines: &[u8],
+        mut from: usize,
+        mut found: impl FnMut(usize) -> bool,
+    ) {
+        while let Some(hit) = rare.find_at(lines, from) {
             let begin = memchr::memrchr(b'\n', &lines[..hit.start()]).map_or(0, |end| end + 1);
             let end = memchr::memchr(b'\n', &lines[hit.start()..])
                 .map_or(lines.len(), |end| hit.start() + end);
             // In the part before what was skipped.
-            if begin >= from && self.holds(&lines[begin..end], hit.start() - begin) && !found(begin)
-            {
+            if begin >= from && self.holds(&lines[begin..end]) && !found(begin) {
                 return;
             }
             from = end + 1;
@@ -151,7 +182,7 @@ impl LogQuery {
     }
 
     /// Whether the text of a line holds it, and not its fields or colours only.
-    fn holds(&self, line: &[u8], hit: usize) -> bool {
+    fn holds(&self, line: &[u8]) -> bool {
         if let Some(only) = &self.only
             && !is_of(line, only)
         {
@@ -160,7 +191,7 @@ impl LogQuery {
         let Some(text) = memchr::memmem::find(line, TEXT).map(|at| at + TEXT.len()) else {
             return false;
         };
-        if hit < text && self.written.find_at(line, text).is_none() {
+        if self.written.find_at(line, text).is_none() {
             return false;
         }
         // Without escapes in it, the text is what is written.
@@ -171,6 +202,18 @@ impl LogQuery {
         serde_json::from_slice::<LogLine>(line)
             .is_ok_and(|line| self.shown.is_match(without_colours(&line.text).as_bytes()))
     }
+}
+
+/// Some parts of a text, over its whole length; the text itself where it is short.
+fn parts_of(text: &str) -> impl Iterator<Item = &str> {
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let last = starts.iter().rposition(|at| text.len() - at >= PART);
+    let count = last.map_or(1, |last| last + 1);
+    let step = count.div_ceil(MAX_PARTS);
+    (0..count).step_by(step).map(move |first| {
+        let begin = starts[first];
+        &text[begin..text.ceil_char_boundary(begin + PART).min(text.len())]
+    })
 }
 
 /// Whether a line has this job and step.
@@ -208,6 +251,7 @@ mod tests {
                 let end = (begin + part).min(bytes.len() as u64);
                 let found = query.find_in_part(
                     &path,
+                    &query.parts[query.parts.len() / 2],
                     (begin, end, bytes.len() as u64),
                     usize::MAX,
                     begin > 0,
@@ -252,6 +296,17 @@ mod tests {
         ] {
             assert_eq!(found(text, &lines, 100), (expected, false), "{text}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_text_stand_in_it() {
+        let parts = |text| parts_of(text).collect::<Vec<_>>();
+        assert_eq!(parts("ab"), ["ab"]);
+        assert_eq!(parts("abcdef"), ["abcd", "bcde", "cdef"]);
+        assert_eq!(parts("äöü"), ["äö", "öü"]);
+        assert_eq!(parts("日本語"), ["日本", "本語"]);
+        let long = "x".repeat(900) + "é" + &"y".repeat(90);
+        assert!(parts(&long).len() <= MAX_PARTS && parts(&long).iter().all(|part| long.contains(part)));
     }
 
     #[test]
