@@ -12,9 +12,11 @@
 //! transaction, so that an event, its work and what is to be said about it are stored together or
 //! not at all. Times are milliseconds since the Unix epoch, and arguments.
 
+mod age_clock;
 pub mod deliveries;
 pub mod messages;
 pub mod outbox;
 mod worker;
 
+pub use age_clock::{AgeClock, StoredTime};
 pub use worker::{Accounts, OutboxOptions, OutboxWorker, PostEvent};

@@ -108,7 +108,7 @@ impl OrchestratorService {
         );
         let (config, config_writer) = LiveConfig::new(setup.config, setup.warnings, started_at);
         let ledger = Ledger::open(store.clone(), config.clone(), Arc::clone(&setup.clock))?;
-        let last_entry_at = ledger.read_blocking(|rows| ledger::last_entry_at(rows))?;
+        let ages = ledger.read_blocking(|rows| ledger::age_clock(rows))?;
         let (stats, ticks_read) = watch::channel(TickStats::default());
         let (active, ended) = (ActiveRuns::default(), EndCounters::default());
         let outbox = outbox_spec(&ledger, config, setup.clock);
@@ -137,7 +137,7 @@ impl OrchestratorService {
             worktree_gc: worktree_gc.reference(),
         };
         let dispatcher = ChildSpec::new("dispatcher", move |_| {
-            Dispatcher::new(runs.clone(), targets.clone(), stats.clone(), last_entry_at)
+            Dispatcher::new(runs.clone(), targets.clone(), stats.clone(), ages.clone())
         })
         .capacity(64)
         .ask_timeout(Duration::from_secs(60));

@@ -22,7 +22,6 @@ pub mod obligation;
 pub mod posting;
 pub mod prompt;
 pub mod reconcile;
-pub mod retention;
 pub mod run;
 pub mod verdict;
 pub mod worktree;

@@ -31,4 +31,4 @@ pub use role_manager::RoleManager;
 pub use search_formats_engine::Program as ReaderProgram;
 pub use search_service::SearchService;
 pub use source_handle::{ReindexHandle, SourceHandle, SourceStatus};
-pub use tree::{SearchSettings, SearchTree};
+pub use tree::{SETTLE_AFTER, SearchSettings, SearchTree};

@@ -25,6 +25,9 @@ use crate::remote_sources::RemoteSources;
 use crate::role_manager::{RoleManager, RoleManagerContext};
 use crate::search_service::SearchService;
 
+/// How long a source is quiet before its vectors settle.
+pub const SETTLE_AFTER: Duration = Duration::from_secs(600);
+
 /// What the search part of a server is started with.
 #[derive(Debug, Clone)]
 pub struct SearchSettings {
@@ -38,6 +41,9 @@ pub struct SearchSettings {
     pub search_timeout: Duration,
     /// Threads that search.
     pub search_threads: usize,
+    /// A source that was quiet for so long has its vectors learnt from nothing, where they depend
+    /// on the way it came to be; [`SETTLE_AFTER`] unless a test is in a hurry.
+    pub settle_after: Duration,
 }
 
 /// The search part of a tree before it is started: its spec, and what peers hold.
@@ -74,7 +80,11 @@ impl SearchTree {
             .past_limit(PastLimit::Park)
             .max_dynamic(MAX_INDEXERS);
         let readers = program.map(|program| Readers::new(program, Limits::default()));
-        let indexer_settings = IndexerSettings::new(settings.data.clone(), embedding.reference());
+        let indexer_settings = IndexerSettings::new(
+            settings.data.clone(),
+            settings.settle_after,
+            embedding.reference(),
+        );
         let indexer_settings = Arc::new(indexer_settings.with_readers(readers));
         let threads = indexer_settings.threads.clone();
         let context = Arc::new(RoleManagerContext {

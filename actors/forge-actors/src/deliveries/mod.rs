@@ -20,13 +20,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forge_core::{BodyDigest, DeliveryId, retention};
+use forge_core::{BodyDigest, DeliveryId};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-use store::{ReadRows, Row, Store, StoreError, Table, WriteTxn};
+use store::{ReadRows, Store, StoreError, Table, WriteTxn};
 
 use self::index::{Index, time_of};
 use self::rows::{DeliveryRow, LookupKey, SEEN};
+use crate::age_clock::{AgeClock, StoredTime};
 
 /// What becomes of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,56 +109,10 @@ struct Inner {
     bounds: Bounds,
     /// Used by the store's writer alone, so nobody waits for it.
     index: Mutex<Index>,
-    ages: Mutex<Ages>,
+    clock: AgeClock,
 }
 
-/// The time by which ages are measured, as it was: keys of rows are no measure, as they follow a
-/// clock that has jumped.
-#[derive(Debug, Serialize, Deserialize)]
-struct Clock {
-    at: u64,
-}
-
-impl Row for Clock {
-    const SCHEMA: u16 = 1;
-}
-
-const CLOCK: Table<u8, Clock> = Table::new("forge_deliveries_clock");
-/// How far behind the stored time may be, in milliseconds: ages are days.
-const CLOCK_STEP: u64 = 3_600_000;
-
-/// The time by which ages are measured.
-struct Ages {
-    /// What it was at the last look. At first what was stored, or the time of the newest row of a
-    /// version that stored none.
-    last: Option<(u64, Instant)>,
-    stored: u64,
-    monotonic: fn() -> Instant,
-}
-
-impl Ages {
-    fn now(&mut self, wall: u64) -> u64 {
-        let at = (self.monotonic)();
-        let (last, elapsed) = match self.last {
-            Some((last, then)) => (Some(last), at.saturating_duration_since(then)),
-            None => (None, Duration::ZERO),
-        };
-        let now = retention::trusted(last, elapsed, wall);
-        self.last = Some((now, at));
-        now
-    }
-
-    /// The time, which the transaction stores now and then.
-    fn in_store(&mut self, rows: &mut WriteTxn<'_>, wall: u64) -> Result<u64, StoreError> {
-        let now = self.now(wall);
-        if now.abs_diff(self.stored) >= CLOCK_STEP {
-            rows.put(&CLOCK, &0, &Clock { at: now })?;
-            // Undone with its group it is stored an hour later.
-            self.stored = now;
-        }
-        Ok(now)
-    }
-}
+const CLOCK: Table<u8, StoredTime> = Table::new("forge_deliveries_clock");
 
 impl Deliveries {
     /// Reads what the store remembers; rows of former versions are moved first. Blocks.
@@ -176,25 +130,19 @@ impl Deliveries {
         monotonic: fn() -> Instant,
     ) -> Result<Self, StoreError> {
         former::move_over(store)?;
-        let last = store.read_blocking(|rows| {
+        let clock = store.read_blocking(|rows| {
             let mut newest = None;
             rows.for_each(&SEEN, .., |key, seen| {
                 index.add(key, &seen);
                 newest = Some(time_of(key));
                 ControlFlow::Continue(())
             })?;
-            let stored = rows.get(&CLOCK, &0)?.map(|clock| clock.at);
-            Ok::<_, StoreError>(stored.or(newest))
+            AgeClock::open_with(rows, CLOCK, newest, monotonic)
         })?;
-        let last = last.map(|last| (last, monotonic()));
         Ok(Self(Arc::new(Inner {
             bounds,
             index: Mutex::new(index),
-            ages: Mutex::new(Ages {
-                last,
-                stored: 0,
-                monotonic,
-            }),
+            clock,
         })))
     }
 
@@ -292,7 +240,7 @@ impl Deliveries {
             max_age,
         } = self.0.bounds;
         let age = u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX);
-        let oldest = self.0.ages.lock().in_store(rows, now)?.saturating_sub(age);
+        let oldest = self.0.clock.now(rows, now)?.saturating_sub(age);
         let excess = rows.len(&SEEN)?.saturating_sub(max_entries);
         let excess = usize::try_from(excess).map_or(PRUNED, |excess| excess.min(PRUNED));
         let is_any_old = time_of(index.no_row_before()) < oldest;

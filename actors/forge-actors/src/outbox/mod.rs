@@ -46,9 +46,11 @@ pub use decide::{
 pub use enqueue::{
     CommentAdmission, NewComment, StatusTarget, begin_status, comment, update_status,
 };
+pub(crate) use outcome::newest_post;
 pub use outcome::{
     Attempt, AttemptFailure, PostTask, due, due_after, mark_missing, posted_status, prune,
     record_failure, retry_parked,
 };
+pub(crate) use rows::CLOCK;
 pub use rows::{CommentKey, Failure, StatusKey};
 pub use view::{Entry, EntryState, Obligation, Overview, is_bad, list, obligations, overview};

@@ -319,8 +319,16 @@ pub fn retry_parked(rows: &mut WriteTxn<'_>, now: u64, limit: usize) -> Result<u
     Ok(count)
 }
 
+/// When the newest of what is posted was, for stores that kept no time to measure ages by.
+///
+/// # Errors
+/// The store's.
+pub(crate) fn newest_post(rows: &mut impl ReadRows) -> Result<Option<u64>, StoreError> {
+    Ok(rows.last(&POSTED)?.map(|((at, ..), _)| at))
+}
+
 /// Forgets what was posted, or parked, beyond `keep` (each for itself), at most `limit` entries
-/// each; says how many.
+/// each; says how many. `now` is the time of an [`AgeClock`](crate::AgeClock).
 ///
 /// # Errors
 /// The store's.

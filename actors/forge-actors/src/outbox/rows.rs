@@ -4,6 +4,8 @@ use forge_core::{CommitSha, CommitStatus, IssueNumber, RepoName, RunId, StatusCo
 use serde::{Deserialize, Serialize};
 use store::{Key, Row, Table};
 
+use crate::age_clock::StoredTime;
+
 /// Repository (lower case), commit, context.
 pub type StatusKey = (String, String, String);
 
@@ -118,6 +120,8 @@ pub(crate) const STATUSES: Table<StatusKey, StatusRow> = Table::new("forge_outbo
 pub(crate) const COMMENTS: Table<CommentKey, CommentRow> = Table::new("forge_outbox_comments");
 /// What is to be posted, by when it is due.
 pub(crate) const DUE: Table<IndexKey, IndexEntry> = Table::new("forge_outbox_due");
+/// The time by which what was posted or parked ages.
+pub(crate) const CLOCK: Table<u8, StoredTime> = Table::new("forge_outbox_clock");
 /// What is not tried any more, by when it was parked.
 pub(crate) const PARKED: Table<IndexKey, IndexEntry> = Table::new("forge_outbox_parked");
 /// What the forge has, by when it took it.

@@ -14,6 +14,7 @@ mod options;
 mod post;
 
 use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix::{
@@ -23,6 +24,7 @@ use forge_core::{CommitSha, RepoName};
 use http_clients::http::{HttpClient, jitter};
 use store::{Store, StoreError};
 
+use crate::age_clock::AgeClock;
 use crate::messages::{RetryParked, VerifyError, VerifyStatuses, Wake};
 use crate::outbox::{self, AttemptFailure, PostTask, RetryDecision};
 pub use accounts::Accounts;
@@ -57,6 +59,8 @@ pub struct OutboxWorker {
     /// A post ended meanwhile: what is being read may still show its work as due.
     stale: bool,
     sleeping: Option<SpawnHandle>,
+    /// What posts age by; read at the first look at what can be forgotten.
+    ages: Arc<OnceLock<AgeClock>>,
 }
 
 /// What is due, and when the next task after it is.
@@ -75,6 +79,7 @@ impl OutboxWorker {
             again: false,
             stale: false,
             sleeping: None,
+            ages: Arc::default(),
         }
     }
 
@@ -154,10 +159,19 @@ impl OutboxWorker {
     }
 
     fn prune(&mut self, ctx: &mut Context<Self>) {
-        let (keep, now) = (self.options.keep, self.now());
-        let pruned = self
-            .store
-            .write(move |rows| outbox::prune(rows, keep, now, PRUNE_BATCH));
+        let (keep, wall, ages) = (self.options.keep, self.now(), Arc::clone(&self.ages));
+        let pruned = self.store.write(move |rows| {
+            let clock = match ages.get() {
+                Some(clock) => clock,
+                None => {
+                    let newest = outbox::newest_post(rows)?;
+                    let clock = AgeClock::open(rows, outbox::CLOCK, newest)?;
+                    ages.get_or_init(|| clock)
+                }
+            };
+            let now = clock.now(rows, wall)?;
+            outbox::prune(rows, keep, now, PRUNE_BATCH)
+        });
         ctx.spawn(pruned.into_actor(self).map(|pruned, worker, ctx| {
             // What the store cannot do now it can do at the next look.
             let more = pruned.is_ok_and(|count| count >= PRUNE_BATCH);

@@ -1,5 +1,7 @@
 //! Statuses: each beginning is followed by one terminal state, whatever the forge does.
 
+use std::sync::Arc;
+
 use forge_actors::messages::{RetryParked, Wake};
 use forge_actors::outbox::{EntryState, StatusAdmission, UpdateOutcome};
 use forge_core::CommitState::{Error, Failure as AttemptFailure, Pending, Success};
@@ -199,4 +201,25 @@ fn a_restart_goes_on_where_it_was() {
         world.outbox_worker.tell(Wake).unwrap();
         world.latest("orch/build", "success").await;
     });
+}
+
+#[test]
+fn u8_a_clock_that_jumps_ahead_forgets_no_post() {
+    const YEAR: u64 = 365 * 24 * 3_600_000;
+    let folder = tempfile::tempdir().unwrap();
+    // In the second life the clock is a year ahead, and in the third the newest post is, too.
+    for (life, ahead) in [(1, 0), (2, YEAR), (3, YEAR)] {
+        test(async || {
+            let (store, clock) = (open(folder.path()), clock());
+            let jumped = Arc::new(move || clock() + ahead);
+            let world = World::with(forge(), store.clone(), jumped);
+            let context = format!("orch/{life}");
+            world.begin("r1", status(&context, Success)).await;
+            world
+                .entry(|entry| entry.subject.contains(&context) && entry.posted_at.is_some())
+                .await;
+            assert_eq!(world.entries().len(), life, "{:?}", world.entries());
+            store.close();
+        });
+    }
 }

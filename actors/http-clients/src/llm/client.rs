@@ -136,10 +136,8 @@ impl LlmClient {
             return Ok(Vec::new());
         }
         let request = self.request(Method::Post, self.path("api/embed", "embeddings"));
-        let request = match self.protocol {
-            LlmProtocol::Ollama => request.json(&ollama::Embed { model, input }),
-            LlmProtocol::OpenAi => request.json(&openai::Embed { model, input }),
-        };
+        // `POST /api/embed` and `POST /v1/embeddings` are asked alike.
+        let request = request.json(&serde_json::json!({"model": model, "input": input}));
         // Vectors take some ten bytes a number in JSON.
         let response = self.http.call(request.at_most(ANSWER * 4)).await?;
         let response = checked(response)?;

@@ -1,6 +1,6 @@
 //! Ollama's JSON. Source: its API page, <https://docs.ollama.com/api>.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::{LlmError, in_stream};
@@ -110,13 +110,7 @@ pub(super) struct Tag {
     pub(super) name: String,
 }
 
-/// `POST /api/embed`.
-#[derive(Debug, Serialize)]
-pub(super) struct Embed<'a> {
-    pub(super) model: &'a str,
-    pub(super) input: &'a [String],
-}
-
+/// The answer of `POST /api/embed`.
 #[derive(Debug, Deserialize)]
 pub(super) struct EmbedReply {
     pub(super) embeddings: Vec<Vec<f32>>,

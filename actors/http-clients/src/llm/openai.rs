@@ -1,7 +1,7 @@
 //! The OpenAI-style JSON, as llama.cpp, vLLM, OpenRouter and many others speak it.
 //! Source: <https://platform.openai.com/docs/api-reference/chat>, and llama.cpp's server as seen.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::error::{LlmError, in_stream};
@@ -163,13 +163,7 @@ pub(super) struct Model {
     pub(super) id: String,
 }
 
-/// `POST /v1/embeddings`.
-#[derive(Debug, Serialize)]
-pub(super) struct Embed<'a> {
-    pub(super) model: &'a str,
-    pub(super) input: &'a [String],
-}
-
+/// The answer of `POST /v1/embeddings`.
 #[derive(Debug, Deserialize)]
 pub(super) struct EmbedReply {
     pub(super) data: Vec<Embedding>,

@@ -17,9 +17,8 @@ use std::time::{Duration, Instant};
 
 use actix::fut::{ActorFuture, ActorFutureExt, WrapFuture};
 use actix::{Actor, AsyncContext, Context, Handler, ResponseFuture};
-use orchestrator_core::Millis;
+use forge_actors::AgeClock;
 use orchestrator_core::action::Action;
-use orchestrator_core::retention;
 use store::StoreError;
 use supervision::{TickHandle, start_tick};
 use tokio::sync::{oneshot, watch};
@@ -43,8 +42,8 @@ pub struct Dispatcher {
     targets: DispatchTargets,
     trigger: TickTrigger,
     stats: watch::Sender<TickStats>,
-    /// When the previous incarnation of the daemon wrote into the journal last.
-    last_entry_at: Option<Millis>,
+    /// What records age by.
+    ages: AgeClock,
     tick: Option<TickHandle>,
     /// The interval that the tick was given last.
     interval: Duration,
@@ -61,15 +60,12 @@ struct TickProgress {
     last_whole: Option<Instant>,
     /// The next one is to be whole.
     is_forced: bool,
-    /// The time that ages were measured by last, and when that was.
-    ages: Option<(Millis, Instant)>,
 }
 
 /// The end of a tick.
 struct TickResult {
     began: Instant,
     is_whole: bool,
-    ages: Option<(Millis, Instant)>,
 }
 
 impl Dispatcher {
@@ -77,14 +73,14 @@ impl Dispatcher {
         runs: RunServices,
         targets: DispatchTargets,
         stats: watch::Sender<TickStats>,
-        last_entry_at: Option<Millis>,
+        ages: AgeClock,
     ) -> Self {
         Self {
             trigger: runs.notifier.ticks.clone(),
             runs,
             targets,
             stats,
-            last_entry_at,
+            ages,
             tick: None,
             interval: Duration::ZERO,
             progress: TickProgress::default(),
@@ -137,10 +133,10 @@ impl Dispatcher {
             .last_whole
             .is_none_or(|last| last.elapsed() + TICK_DEBOUNCE >= interval);
         let is_whole = is_due || self.progress.is_forced;
-        let (is_recovered, mut ages) = (self.progress.is_recovered, self.progress.ages);
+        let is_recovered = self.progress.is_recovered;
         let number = self.stats.borrow().count + 1;
         let (runs, targets) = (self.runs.clone(), self.targets.clone());
-        let last_entry_at = self.last_entry_at;
+        let ages = self.ages.clone();
         let tick = async move {
             if !is_recovered && !recover(&runs).await {
                 return None;
@@ -150,18 +146,14 @@ impl Dispatcher {
                     carry_out(&runs, &targets, actions).await;
                     if is_whole {
                         let _ = targets.worktree_gc.tell(CollectWorktrees);
-                        ages = Some(prune(&runs.ledger, ages, last_entry_at).await);
+                        prune(&runs.ledger, ages).await;
                     }
                 }
                 Err(error) => tracing::warn!(
                     event = "tick.failed", error = %error, "a tick could not look at the store; the next one will"
                 ),
             }
-            Some(TickResult {
-                began,
-                is_whole,
-                ages,
-            })
+            Some(TickResult { began, is_whole })
         };
         Box::pin(tick.into_actor(self).map(|result, dispatcher, _| {
             if let Some(result) = result {
@@ -174,7 +166,6 @@ impl Dispatcher {
         let (is_whole, took) = (result.is_whole, result.began.elapsed());
         let now = self.runs.ledger.now();
         self.progress.is_recovered = true;
-        self.progress.ages = result.ages;
         self.stats.send_modify(|stats| {
             stats.last_at = Some(now);
             stats.last_took = took;
@@ -244,20 +235,9 @@ async fn decide(runs: &RunServices, number: u64) -> Result<Vec<Action>, StoreErr
     decided.await
 }
 
-/// Removes what is too old, and the directories of runs that are removed; the time that ages were
-/// measured by.
-async fn prune(
-    ledger: &Ledger,
-    ages: Option<(Millis, Instant)>,
-    last_entry_at: Option<Millis>,
-) -> (Millis, Instant) {
-    let at = Instant::now();
-    let (last, elapsed) = match ages {
-        Some((last, then)) => (Some(last), at.duration_since(then)),
-        None => (last_entry_at, Duration::ZERO),
-    };
-    let now = retention::trusted(last, elapsed, ledger.now());
-    let removed = ledger.write(move |txn| ledger::prune(txn, now)).await;
+/// Removes what is too old, and the directories of runs that are removed.
+async fn prune(ledger: &Ledger, ages: AgeClock) {
+    let removed = ledger.write(move |txn| ledger::prune(txn, &ages)).await;
     let removed = removed.unwrap_or_default();
     if !removed.is_empty() {
         let config = ledger.config();
@@ -270,5 +250,4 @@ async fn prune(
         });
         let _ = removing.await;
     }
-    (now, at)
 }

@@ -30,11 +30,11 @@ pub use event_source::EventSource;
 pub use handle::{Clock, Ledger};
 pub(crate) use ids::new_run_id;
 pub use open_runs::{OpenRunCache, open_runs};
-pub(crate) use records::last_entry_at;
 pub use records::{
     advance_cursor, clear_config_errors, cursor, forget_worktree, mark_comments_seen,
-    mark_schedule, prune, remember_heads, set_paused, worktrees,
+    mark_schedule, remember_heads, set_paused, worktrees,
 };
+pub(crate) use records::{age_clock, prune};
 pub use tick_input::{ForgeQuestion, TickContext, breakers, decide_tick, forge_question};
 pub use transitions::{
     RunEnd, StartRequest, add_run, begin, cancel, checked, close_status, end, lost, reject, retry,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use forge_actors::AgeClock;
 use forge_actors::deliveries::Deliveries;
 use forge_core::{CommentId, CommitSha, ProjectId, PullRequestNumber, RepoName, RunId};
 use orchestrator_core::Millis;
@@ -12,8 +13,8 @@ use orchestrator_core::reconcile::ScheduleMark;
 use store::{ReadRows, StoreError};
 
 use super::rows::{
-    At, CONFIG_ERRORS, CONTEXTS, CURSORS, Flag, HEADS, JOURNAL, MAX_JOURNAL, MarkRow, OPEN, PAUSED,
-    PULL_HEADS, RUNS, SCHEDULES, WORKTREES, folded,
+    AGES, At, CONFIG_ERRORS, CONTEXTS, CURSORS, Flag, HEADS, JOURNAL, MAX_JOURNAL, MarkRow, OPEN,
+    PAUSED, PULL_HEADS, RUNS, SCHEDULES, WORKTREES, folded,
 };
 use super::txn::LedgerTxn;
 use crate::journal::{Entry, JournalEvent};
@@ -146,20 +147,26 @@ pub fn forget_worktree(
     ))
 }
 
-/// When the newest entry of the journal was written.
+/// What records age by: the time is stored, since the times of entries follow a clock that may have
+/// jumped.
 ///
 /// # Errors
 /// The store's.
-pub(crate) fn last_entry_at(rows: &mut impl ReadRows) -> Result<Option<Millis>, StoreError> {
-    Ok(rows.last(&JOURNAL)?.map(|(_, row)| row.at))
+pub(crate) fn age_clock(rows: &mut impl ReadRows) -> Result<AgeClock, StoreError> {
+    let newest = rows.last(&JOURNAL)?.map(|(_, row)| row.at);
+    AgeClock::open(rows, AGES, newest)
 }
 
-/// Removes what is too old at `now` (see [`orchestrator_core::retention`]), a little at a time; the
-/// ids of runs whose logs can go.
+/// Removes what is too old by the time of `ages`, a little at a time; the ids of runs whose logs
+/// can go.
 ///
 /// # Errors
 /// The store's.
-pub fn prune(txn: &mut LedgerTxn<'_, '_>, now: Millis) -> Result<Vec<RunId>, StoreError> {
+pub(crate) fn prune(
+    txn: &mut LedgerTxn<'_, '_>,
+    ages: &AgeClock,
+) -> Result<Vec<RunId>, StoreError> {
+    let now = ages.now(txn.rows, txn.now)?;
     let keep = txn.config.retention;
     let age = u64::try_from(keep.age.as_millis()).unwrap_or(u64::MAX);
     let oldest = now.saturating_sub(age);

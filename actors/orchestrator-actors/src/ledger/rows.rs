@@ -1,5 +1,6 @@
 //! The tables, and their rows.
 
+use forge_actors::StoredTime;
 use forge_core::{CommitSha, RepoName};
 use orchestrator_core::Millis;
 use orchestrator_core::health::{Breaker, Usage};
@@ -108,6 +109,8 @@ impl Row for JournalRow {
 
 /// Every run, by id; ids sort by time.
 pub(super) const RUNS: Table<String, RunRow> = Table::new("orch_runs");
+/// The time by which records age.
+pub(super) const AGES: Table<u8, StoredTime> = Table::new("orch_ages");
 /// The ids of runs that have not ended.
 pub(super) const OPEN: Table<String, OpenRow> = Table::new("orch_open");
 /// What runs' agents are told.

@@ -1,6 +1,7 @@
 //! What the concept threads of all sources share.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use supervision::ChildRef;
@@ -15,6 +16,9 @@ pub(crate) struct ConceptSettings {
     pub(crate) data: PathBuf,
     /// Held while one source learns: one at a time, so that memory stays bounded.
     pub(crate) learning: Mutex<()>,
+    /// After so long without a change, vectors that depend on the past of their source are learnt
+    /// from nothing.
+    pub(crate) settle_after: Duration,
     /// Embedding models in memory.
     pub(crate) models: LoadedModels,
     /// Who asks the embedding models of servers.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use search_formats_engine::Readers;
@@ -27,13 +28,19 @@ pub struct IndexerSettings {
 }
 
 impl IndexerSettings {
-    /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it.
-    /// `embedding` asks the embedding models of servers.
+    /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it, and
+    /// settles `settle_after` a source's last change. `embedding` asks the embedding models of
+    /// servers.
     #[must_use]
-    pub fn new(data: PathBuf, embedding: ChildRef<EmbeddingService>) -> Self {
+    pub fn new(
+        data: PathBuf,
+        settle_after: Duration,
+        embedding: ChildRef<EmbeddingService>,
+    ) -> Self {
         let concepts = ConceptSettings {
             data: data.with_file_name("concepts"),
             learning: Mutex::new(()),
+            settle_after,
             models: LoadedModels::default(),
             embedding,
         };

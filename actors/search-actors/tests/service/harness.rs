@@ -54,6 +54,11 @@ impl Home {
 
     /// Starts the actors with these roles and waits until everything is indexed.
     pub(crate) fn start(&self, roles: &Value) -> Running {
+        self.start_settling(roles, search_actors::SETTLE_AFTER)
+    }
+
+    /// The same; quiet sources settle after so long.
+    pub(crate) fn start_settling(&self, roles: &Value, settle_after: Duration) -> Running {
         let roles =
             search_core::role::parse("roles.json", &roles.to_string(), &Environment::default());
         let running = Running::start(SearchSettings {
@@ -62,6 +67,7 @@ impl Home {
             max_concurrent_searches: 64,
             search_timeout: DEADLINE,
             search_threads: 2,
+            settle_after,
         });
         running.eventually("everything is indexed", || {
             running.registry.now().is_settled()

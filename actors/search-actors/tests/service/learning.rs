@@ -1,5 +1,7 @@
 //! Ranking by learnt vectors: by subject, always the same, followed through changes.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::harness::{Home, Running};
@@ -55,7 +57,10 @@ fn found(answer: &Value) -> Vec<(String, String)> {
 
 /// Starts and waits until the vectors are learnt.
 fn learnt(home: &Home, roles: &Value) -> Running {
-    let running = home.start(roles);
+    ready(home.start(roles))
+}
+
+fn ready(running: Running) -> Running {
     running.eventually("the vectors are learnt", || {
         let health = running.health();
         let mut sources = health.as_array().expect("sources").iter();
@@ -123,4 +128,46 @@ fn service_graph_finds_by_concepts_and_always_the_same() {
     });
     let after = found(&search(&server, "Graph"));
     assert!(after.iter().all(|(id, _)| id != gone), "{after:?}");
+}
+
+/// Files that are rewritten and put back score as before once the source is quiet: not at once,
+/// as the vectors are refreshed from what is known.
+#[test]
+fn u7_the_vectors_of_a_quiet_source_depend_on_its_files_alone() {
+    let home = Home::new();
+    write_subjects(&home);
+    let roles = graph_and_words(&home);
+    let soon = Duration::from_millis(1_500);
+    let server = ready(home.start_settling(&roles, soon));
+    let asked = json!({"search_term": word(3, 5), "role": "Graph", "limit": 40});
+    let first = found(&server.search(&asked));
+    let rewritten = (0..20).map(|number| format!("d{number:04}.txt"));
+    let files: Vec<(String, String)> = rewritten
+        .map(|name| {
+            let text = std::fs::read_to_string(home.files().join(&name)).expect("a file");
+            (name, text)
+        })
+        .collect();
+    for (number, (name, _)) in (0_u64..).zip(&files) {
+        let words: Vec<String> = (0..24).map(|step| word(number + step, step)).collect();
+        home.write(name, words.join(" "));
+    }
+    let any_is = |wanted: &str| {
+        let health = server.health();
+        let mut sources = health.as_array().expect("sources").iter();
+        sources.any(|source| source["concepts"]["state"] == wanted)
+    };
+    // The thread rests after its work before it follows.
+    server.eventually("a refresh begins", || any_is("learning"));
+    server.eventually("it ends", || !any_is("learning") && any_is("ready"));
+    assert_ne!(found(&server.search(&asked)), first);
+    for (name, text) in &files {
+        home.write(name, text);
+    }
+    server.eventually("the scores are those of the files", || {
+        found(&server.search(&asked)) == first
+    });
+    drop(server);
+    let server = ready(home.start_settling(&roles, soon));
+    assert_eq!(found(&server.search(&asked)), first, "after a restart");
 }

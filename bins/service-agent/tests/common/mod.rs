@@ -62,6 +62,7 @@ impl Server {
             max_concurrent_searches: 4,
             search_timeout: Duration::from_secs(20),
             search_threads: 1,
+            settle_after: search_actors::SETTLE_AFTER,
         };
         let options = ServerOptions {
             token: token.map(str::to_owned),

@@ -100,11 +100,13 @@ impl ConceptWorker {
         Ok(Ok(writer.finish()?))
     }
 
-    /// The words anew, from what is known of them; from nothing where most documents are new.
+    /// The words anew, from what is known of them; from nothing where most documents are new, and
+    /// where the vectors are to `settle`.
     pub(super) fn learn_again(
         &mut self,
         documents: &[IndexedDocument],
         root: &RootDirectory,
+        settle: bool,
     ) -> WorkResult<()> {
         let settings = Arc::clone(&self.settings);
         let Ok(_turn) = self.lock_learning(&settings) else {
@@ -115,8 +117,13 @@ impl ConceptWorker {
             return Ok(Err(Cancelled));
         };
         let other = |space: &ConceptSpace| space.changes() * 2 > space.len() as u64;
-        let model = self.saved.open("model");
-        let learner = match model.filter(|_| !self.space.as_deref().is_some_and(other)) {
+        let from_nothing = settle || self.space.as_deref().is_some_and(other);
+        let model = self.saved.open("model").filter(|_| !from_nothing);
+        let is_refreshed = model.is_some();
+        if is_refreshed {
+            self.mark_refreshed(true)?;
+        }
+        let learner = match model {
             Some(mut model) => {
                 let options = LearnOptions::refresh(LearnOptions::default().seed);
                 // A damaged one is left behind: the next attempt begins from nothing.
@@ -126,7 +133,10 @@ impl ConceptWorker {
             None => Learner::begin(corpus, LearnOptions::default()),
         };
         let learnt = self.learn(learner, false)?;
-        self.next_refresh = Instant::now() + MIN_REFRESH_INTERVAL.max(began.elapsed() * 20);
+        if learnt.is_ok() && !is_refreshed {
+            self.mark_refreshed(false)?;
+        }
+        self.pace.next_refresh = Instant::now() + MIN_REFRESH_INTERVAL.max(began.elapsed() * 20);
         Ok(learnt)
     }
 
@@ -174,6 +184,7 @@ impl ConceptWorker {
         self.save()?;
         self.saved.remove("checkpoint");
         self.saved.remove("tokens");
+        self.pace.took = began.elapsed();
         Ok(Ok(()))
     }
 }

@@ -4,6 +4,7 @@ mod embedding;
 mod learning;
 mod reading;
 mod saving;
+mod settling;
 mod waiting;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use super::files::{ConceptFiles, KnownDocuments};
 use super::models::CANCEL_POLL_INTERVAL;
 use super::settings::ConceptSettings;
 use crate::source_handle::SourceHandle;
+use settling::LearningPace;
 
 /// Changes are gathered for this long before they are followed.
 const DEBOUNCE: Duration = Duration::from_millis(300);
@@ -76,7 +78,7 @@ pub(super) struct ConceptWorker {
     model_error: Option<String>,
     /// What documents are read with.
     extraction: Option<Extraction>,
-    next_refresh: Instant,
+    pace: LearningPace,
     reader: TermReader,
     reported: Instant,
     /// How long it took to follow the index last.
@@ -103,7 +105,7 @@ impl ConceptWorker {
             embedded: EmbeddingStore::default(),
             model_error: None,
             extraction: None,
-            next_refresh: Instant::now(),
+            pace: LearningPace::new(),
             reader: TermReader::default(),
             reported: Instant::now(),
             followed: Duration::ZERO,
@@ -120,7 +122,11 @@ impl ConceptWorker {
                 Ok(_) => (self.followed * REST_FACTOR).clamp(DEBOUNCE, MAX_REST),
                 Err(error) => {
                     self.failed(&error);
-                    MAX_REST
+                    // Tried again whether or not anything changes meanwhile.
+                    if self.sleep(MAX_REST) {
+                        continue;
+                    }
+                    break;
                 }
             };
             // Embedding made room for what has changed: it is followed, and then gone on with.
@@ -212,18 +218,28 @@ impl ConceptWorker {
             changed = true;
         }
         match self.follow(documents, root)? {
-            Ok(follows) => changed |= follows,
+            Ok(true) => {
+                self.pace.quiet_since = Instant::now();
+                changed = true;
+            }
+            Ok(false) => {}
             Err(ended) => return Ok(Err(ended)),
         }
         let wants = self
             .space
             .as_deref()
             .is_some_and(ConceptSpace::wants_refresh);
-        if is_whole && wants && Instant::now() >= self.next_refresh {
-            if self.learn_again(documents, root)?.is_err() {
+        let refreshes = wants && Instant::now() >= self.pace.next_refresh;
+        let settles = !refreshes && self.settles_now();
+        if is_whole && (refreshes || settles) {
+            if self.learn_again(documents, root, settles)?.is_err() {
                 return Ok(Err(Cancelled));
             }
             changed = true;
+        }
+        self.plan_learning();
+        if !is_whole {
+            self.pace.due = None;
         }
         Ok(Ok(changed))
     }

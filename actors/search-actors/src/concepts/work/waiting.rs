@@ -7,15 +7,17 @@ impl ConceptWorker {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Waits for a change, or until the model is to be asked again; `false` when the thread is to
-    /// end.
+    /// Waits for a change, or until the model is to be asked again or words are to be learnt;
+    /// `false` when the thread is to end.
     pub(super) fn wait(&self) -> bool {
         loop {
             match self.woken.recv_timeout(CANCEL_POLL_INTERVAL) {
                 Ok(()) => return !self.is_cancelled(),
                 Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) if self.is_cancelled() => return false,
-                Err(RecvTimeoutError::Timeout) if self.model_is_due() => return true,
+                Err(RecvTimeoutError::Timeout) if self.model_is_due() || self.pace.is_due() => {
+                    return true;
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }

@@ -1,0 +1,76 @@
+//! When words are learnt though nothing has changed: a refresh that waited for its turn, and
+//! vectors that depend on the way the corpus came to be.
+
+use super::*;
+
+/// Before a quiet source settles it rests so many times as long as learning took.
+const SETTLE_FACTOR: u32 = 20;
+/// Stands beside vectors that were begun from former ones.
+const REFRESHED: &str = "refreshed";
+
+/// What learning waits for.
+pub(super) struct LearningPace {
+    /// Words are learnt anew, from what is known of them, no earlier.
+    pub(super) next_refresh: Instant,
+    /// The last change that was followed.
+    pub(super) quiet_since: Instant,
+    /// How long learning took last.
+    pub(super) took: Duration,
+    /// Learning is due then, though nothing changes.
+    pub(super) due: Option<Instant>,
+}
+
+impl LearningPace {
+    pub(super) fn new() -> Self {
+        Self {
+            next_refresh: Instant::now(),
+            quiet_since: Instant::now(),
+            took: Duration::ZERO,
+            due: None,
+        }
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.due.is_some_and(|due| Instant::now() >= due)
+    }
+}
+
+impl ConceptWorker {
+    /// Whether the vectors are a function of the documents alone.
+    fn is_settled(&self) -> bool {
+        let changed = |space: &ConceptSpace| space.changes() > 0;
+        !self.space.as_deref().is_some_and(changed) && self.saved.open(REFRESHED).is_none()
+    }
+
+    fn settles_at(&self) -> Instant {
+        let rest = self.pace.took.saturating_mul(SETTLE_FACTOR);
+        self.pace.quiet_since + rest.max(self.settings.settle_after)
+    }
+
+    /// Whether the vectors are to be learnt from nothing now: the source is quiet, and its scores
+    /// depend on its past.
+    pub(super) fn settles_now(&self) -> bool {
+        self.space.is_some() && Instant::now() >= self.settles_at() && !self.is_settled()
+    }
+
+    /// Plans what is to be learnt without a change.
+    pub(super) fn plan_learning(&mut self) {
+        let Some(space) = self.space.as_deref() else {
+            self.pace.due = None;
+            return;
+        };
+        let refreshes = space.wants_refresh().then_some(self.pace.next_refresh);
+        let settles = (!self.is_settled()).then(|| self.settles_at());
+        self.pace.due = refreshes.into_iter().chain(settles).min();
+    }
+
+    /// Says of new vectors what they were begun from; before they are kept where that is former
+    /// ones, so that a crash between can only have them learnt once more.
+    pub(super) fn mark_refreshed(&self, is_refreshed: bool) -> Result<(), ConceptError> {
+        if is_refreshed {
+            return self.saved.write(REFRESHED, |_| Ok(()));
+        }
+        self.saved.remove(REFRESHED);
+        Ok(())
+    }
+}

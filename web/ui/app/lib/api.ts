@@ -1,0 +1,101 @@
+// Calls to the servers. Every failure becomes an ApiError whose message a person can act on.
+
+export interface Mistake {
+  message: string;
+  line?: number;
+  pointer?: string;
+}
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    /** Address of the page that explains it, from problem+json. */
+    readonly type: string | null = null,
+    readonly errors: Mistake[] = [],
+  ) {
+    super(message);
+  }
+}
+
+export interface Parts {
+  program: string;
+  version: string;
+  parts: Record<string, { base: string }>;
+}
+
+let known: Promise<Parts> | null = null;
+
+/** What the server of this page serves, and below which addresses. */
+export function parts(): Promise<Parts> {
+  known ??= plain("/ui/parts.json").then((answer) => answer.json() as Promise<Parts>);
+  known.catch(() => (known = null));
+  return known;
+}
+
+export type SignIn = (reason: string) => Promise<string | null>;
+let ask: SignIn = async () => null;
+
+/** Who asks for a token where a server wants one. */
+export function onTokenWanted(asks: SignIn): void {
+  ask = asks;
+}
+
+const TOKEN = "orrery-token";
+
+async function plain(address: string, options: RequestInit = {}): Promise<Response> {
+  const token = sessionStorage.getItem(TOKEN);
+  const headers = new Headers(options.headers);
+  if (token && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+  try {
+    return await fetch(address, { ...options, headers });
+  } catch (error) {
+    if ((error as Error).name === "AbortError") throw error;
+    throw new ApiError(0, "the server cannot be reached; is it still running?");
+  }
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const body = await response.json().catch(() => null);
+  const said = body?.detail ?? body?.title ?? `the server answered ${response.status}`;
+  return new ApiError(response.status, String(said), body?.type ?? null, Array.isArray(body?.errors) ? body.errors : []);
+}
+
+/** The answer of a part's address. Asks for a token once where the server wants one. */
+export async function request(part: string, path: string, options: RequestInit = {}): Promise<Response> {
+  const base = (await parts()).parts[part]?.base;
+  if (base === undefined) throw new ApiError(0, `this server has no ${part}`);
+  for (;;) {
+    const response = await plain(base + path, options);
+    if (response.status === 401) {
+      const token = await ask((await failure(response)).message);
+      if (token) {
+        sessionStorage.setItem(TOKEN, token);
+        continue;
+      }
+      throw new ApiError(401, "not signed in: this needs a token");
+    }
+    if (!response.ok) throw await failure(response);
+    return response;
+  }
+}
+
+/** The JSON that a part's address answers. `json` is sent as the body. */
+export async function api<T>(
+  part: string,
+  path: string,
+  { json, ...options }: RequestInit & { json?: unknown } = {},
+): Promise<T> {
+  if (json !== undefined) {
+    options.method ??= "POST";
+    options.body = JSON.stringify(json);
+    options.headers = { "content-type": "application/json", ...options.headers };
+  }
+  const response = await request(part, path, options);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/** Whether an error only says that a request was given up. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { editorLink, isWeb, progress, readSources, writeSources } from "./search";
+
+test("sources survive an address", () => {
+  const names = ["Notes, old", "a,b%2C", "ü"];
+  expect(readSources(writeSources(names))).toEqual(names);
+  expect(readSources(null)).toEqual([]);
+});
+
+test("progress of all sources that are indexed", () => {
+  expect(progress([{ indexing: { done: 3, total: 10 } }, {}, { indexing: { done: 1, total: 5 } }])).toEqual({ done: 4, total: 15 });
+  expect(progress([{}])).toBeNull();
+});
+
+test.each([
+  ["vscode://file{path}:{line}", "/a b/c.rs", "vscode://file/a%20b/c.rs:7"],
+  ["javascript:alert(1)//{path}", "/a", null],
+  ["{path}", "data:text/html,x", null],
+  ["{path}", "/etc/passwd", null],
+])("editor %s", (template, path, link) => expect(editorLink(template, path, 7)).toBe(link));
+
+test("only web addresses are opened", () => {
+  expect(isWeb("https://example.org")).toBe(true);
+  expect(isWeb("javascript:alert(1)")).toBe(false);
+  expect(isWeb("file:///etc/passwd")).toBe(false);
+});

@@ -1,0 +1,116 @@
+// What the search page asks and is answered.
+import { api } from "../../lib/api";
+
+export interface Hit {
+  id: string;
+  title: string;
+  url: string;
+  path?: string;
+  source: string;
+  service: string;
+  rank: number;
+  score: number;
+  snippet: string;
+  highlights: [number, number][];
+  line?: number;
+  tags: string[];
+  modified?: string;
+  concepts: string[];
+}
+
+export interface Progress {
+  done: number;
+  total: number;
+}
+
+export interface SourceReport {
+  name: string;
+  service: string;
+  took_ms: number;
+  hits: number;
+  indexing?: Progress;
+  error?: string;
+}
+
+export interface Answer {
+  results: Hit[];
+  total: number;
+  took_ms: number;
+  role: string;
+  relevance_function: string;
+  sources: SourceReport[];
+  corrections?: { word: string; corrected: string }[];
+  indexing?: boolean;
+  notes?: string[];
+}
+
+export interface Role {
+  name: string;
+  relevance_function: string;
+  theme: string;
+  haystacks: { name: string; service: string; location: string }[];
+}
+
+export interface SourceHealth {
+  role: string;
+  name: string;
+  service: string;
+  state: "starting" | "indexing" | "ready" | "failed";
+  documents: number;
+  error?: string;
+  progress?: Progress;
+  skipped: Record<string, number>;
+}
+
+export const PAGE = 20;
+
+export interface Asked {
+  text: string;
+  role: string;
+  operator: string;
+  sources: string[];
+  skip: number;
+}
+
+export function search(asked: Asked, signal: AbortSignal): Promise<Answer> {
+  const json: Record<string, unknown> = { search_term: asked.text, skip: asked.skip, limit: PAGE };
+  if (asked.role) json.role = asked.role;
+  if (asked.operator) json.operator = asked.operator;
+  if (asked.sources.length) json.sources = asked.sources;
+  return api<Answer>("search", "/api/documents/search", { json, signal });
+}
+
+export async function suggestions(text: string, role: string, signal: AbortSignal): Promise<string[]> {
+  const query = new URLSearchParams({ q: text, limit: "8", ...(role && { role }) });
+  const found = await api<{ suggestions: { text: string }[] }>("search", `/api/autocomplete?${query}`, { signal });
+  return found.suggestions.map((one) => one.text);
+}
+
+export const roles = () => api<{ default_role: string; roles: Role[] }>("search", "/api/roles");
+export const health = () => api<{ sources: SourceHealth[] }>("search", "/health");
+
+/** The sources chosen in an address: `files,notes`; commas in names are escaped. */
+export const readSources = (text: string | null): string[] => (text ? text.split(",").map(decodeURIComponent) : []);
+export const writeSources = (names: string[]): string => names.map(encodeURIComponent).join(",");
+
+/** How far the sources are that are still being indexed: `254 of 2,505 files`. */
+export function progress(reports: { indexing?: Progress }[]): Progress | null {
+  const busy = reports.flatMap((report) => report.indexing ?? []);
+  if (!busy.length) return null;
+  return { done: busy.reduce((sum, one) => sum + one.done, 0), total: busy.reduce((sum, one) => sum + one.total, 0) };
+}
+
+const EDITOR = "orrery-editor";
+
+/** How a file is opened in an editor: a link with `{path}` and `{line}`. */
+export const editor = () => localStorage.getItem(EDITOR) ?? "vscode://file{path}:{line}";
+export const setEditor = (template: string) => localStorage.setItem(EDITOR, template);
+
+/** The link that opens a file at a line; nothing for schemes that would run something here. */
+export function editorLink(template: string, path: string, line = 1): string | null {
+  const link = template.replace("{path}", encodeURI(path)).replace("{line}", String(line));
+  return /^[a-z][a-z0-9+.-]*:/i.test(link) && !/^(javascript|data|vbscript|file):/i.test(link) ? link : null;
+}
+
+/** Whether a result's address can be opened by a browser. */
+export const isWeb = (url: string): boolean => /^https?:\/\//i.test(url);
