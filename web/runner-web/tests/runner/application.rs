@@ -95,7 +95,7 @@ fn people_find_read_compare_repeat_start_and_end_runs() {
     let mut hostile = site.push(&sha);
     hostile["ref"] = json!(format!("refs/heads/{HOSTILE}"));
     for person in ["pusher", "sender"] {
-        hostile[person]["login"] = json!("<b>eve</b>");
+        hostile[person]["login"] = json!("<b>eve");
     }
     let hostile = runner.run("push", "d-3", &hostile);
     ended(&runner, &hostile, &bearer);

@@ -1,5 +1,5 @@
 // A line of a log in parts of one look each. Terminals' colours become classes; every other sequence becomes nothing; what
-// steers what shows it, takes no room or turns the text around it stands there by its number.
+// steers what shows it, takes no room or turns the text around it stands there as an escape: `\\u{202e}`.
 
 export interface Part { text: string; look: string; hidden?: boolean }
 
@@ -17,13 +17,13 @@ function look(style: Style): string {
 }
 
 /** The nearest of the sixteen colours: 0 to 15. */
-function nearest(red: number, green: number, blue: number): number {
+function nearest(red = 0, green = 0, blue = 0): number {
   const most = Math.max(red, green, blue);
   const bit = (value: number): number => (value > most / 2 && value > 60 ? 1 : 0);
   const colour = bit(red) + 2 * bit(green) + 4 * bit(blue);
   return colour + (most > 200 && colour > 0 ? 8 : 0);
 }
-function of256(code: number): number {
+function of256(code = 0): number {
   if (code < 16) return code;
   if (code >= 232) return code < 244 ? 8 : 7;
   const cube = code - 16, level = (value: number): number => (value ? 55 + 40 * value : 0);
@@ -33,7 +33,7 @@ function of256(code: number): number {
 function apply(style: Style, parameters: string): void {
   const codes = parameters.split(/[;:]/).map((code) => Number(code) || 0);
   for (let at = 0; at < codes.length; at++) {
-    const code = codes[at];
+    const code = codes[at] ?? 0;
     if (code === 0) Object.assign(style, plainStyle());
     else if (code === 1) style.bold = true;
     else if (code === 2) style.dim = true;
@@ -61,8 +61,7 @@ function shown(text: string, as: string, parts: Part[]): void {
   let from = 0;
   for (const found of text.matchAll(HIDDEN)) {
     if (found.index > from) parts.push({ text: text.slice(from, found.index), look: as });
-    const number = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
-    parts.push({ text: `<U+${number}>`, look: as, hidden: true });
+    parts.push({ text: `\\u{${found[0].codePointAt(0)!.toString(16)}}`, look: as, hidden: true });
     from = found.index + found[0].length;
   }
   if (from < text.length) parts.push({ text: text.slice(from), look: as });
@@ -77,7 +76,7 @@ export function parts(line: string): Part[] {
     if (index > 0) {
       const sequence = /^\[([0-?]*[ -/]*)([@-~])/.exec(piece);
       if (sequence) {
-        if (sequence[2] === 'm') apply(style, sequence[1]);
+        if (sequence[2] === 'm') apply(style, sequence[1] ?? '');
         text = piece.slice(sequence[0].length);
       } else if (piece.startsWith(']')) {
         // A title or a link: up to its end.
@@ -88,9 +87,4 @@ export function parts(line: string): Part[] {
     shown(text, look(style), found);
   });
   return found;
-}
-
-/** Text of strangers outside of logs: as it is, but for what is not seen. */
-export function visible(text: string): string {
-  return text.replace(HIDDEN, (hidden) => `<U+${hidden.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`);
 }

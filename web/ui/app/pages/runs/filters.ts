@@ -28,7 +28,6 @@ export function writeFilters(filters: Filters): string {
 
 /** The cursor in a `Link: <?…&cursor=…>; rel="next"` header. */
 export function nextCursor(link: string | null): string | undefined {
-  const found = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? '');
-  if (!found) return undefined;
-  return new URLSearchParams(found[1].slice(found[1].indexOf('?'))).get('cursor') ?? undefined;
+  const found = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? '')?.[1];
+  return found === undefined ? undefined : (new URLSearchParams(found.slice(found.indexOf('?'))).get('cursor') ?? undefined);
 }

@@ -1,26 +1,55 @@
-// Changes as a server tells of them (server-sent events), also after the connection broke.
+// Changes as a server tells of them (server-sent events), also after the connection broke. Read by `fetch`, which knows how
+// this page is signed in.
+import { request } from "../../lib/api";
 
-import { href } from './server';
+/** The events in a text, and what is left of it for the next piece. */
+export function events(text: string): { found: { name: string; data: string }[]; rest: string } {
+  const blocks = text.split("\n\n");
+  const rest = blocks.pop() ?? "";
+  const found = blocks.flatMap((block) => {
+    let name = "message";
+    const data: string[] = [];
+    for (const line of block.split("\n")) {
+      if (line.startsWith("event: ")) name = line.slice(7);
+      else if (line.startsWith("data: ")) data.push(line.slice(6));
+    }
+    return data.length > 0 ? [{ name, data: data.join("\n") }] : [];
+  });
+  return { found, rest };
+}
 
-/** Calls `heard` for each of these events; while the connection is away it is opened anew, and `heard` is told `again` then. */
-export function follow(path: string, names: string[], heard: (name: string, data: string) => void): () => void {
-  let source: EventSource | undefined, wait = 1000, stopped = false, timer: ReturnType<typeof setTimeout> | undefined, broken = false;
-  const open = (): void => {
-    source = new EventSource(href(path), { withCredentials: true });
-    source.onopen = () => {
-      wait = 1000;
-      if (broken) heard('again', '');
-      broken = false;
-    };
-    source.onerror = () => {
+/** Calls `heard` for each event until the returned function is called or the server says `end`. While the connection is away it
+ * is opened anew, and `heard` is told `again` then. */
+export function follow(part: string, path: string, heard: (name: string) => void): () => void {
+  const stop = new AbortController();
+  let wait = 1000;
+  let broken = false;
+  void (async () => {
+    while (!stop.signal.aborted) {
+      try {
+        const answer = await request(part, path, { headers: { accept: "text/event-stream" }, signal: stop.signal });
+        if (broken) heard("again");
+        broken = false;
+        wait = 1000;
+        const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+        let text = "";
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (done) break;
+          const read = events(text + value);
+          text = read.rest;
+          for (const event of read.found) {
+            heard(event.name);
+            if (event.name === "end") return;
+          }
+        }
+      } catch {
+        if (stop.signal.aborted) return;
+      }
       broken = true;
-      source?.close();
-      if (!stopped) timer = setTimeout(open, wait);
+      await new Promise((resolve) => setTimeout(resolve, wait));
       wait = Math.min(wait * 2, 30_000);
-    };
-    for (const name of names) source.addEventListener(name, (event) => heard(name, (event as MessageEvent<string>).data));
-    source.addEventListener('end', () => { stopped = true; source?.close(); });
-  };
-  open();
-  return () => { stopped = true; clearTimeout(timer); source?.close(); };
+    }
+  })();
+  return () => stop.abort();
 }

@@ -6,7 +6,7 @@ export function readPlace(hash: string): Place | undefined {
   const found = /^#?(.*?):(\d{1,9})(?::L(\d{1,10}))?$/.exec(hash);
   if (!found) return undefined;
   let job: string;
-  try { job = decodeURIComponent(found[1]); } catch { return undefined; }
+  try { job = decodeURIComponent(found[1] ?? ''); } catch { return undefined; }
   const line = found[3] ? Number(found[3]) : undefined;
   return { job, step: Number(found[2]), ...(line ? { line } : {}) };
 }

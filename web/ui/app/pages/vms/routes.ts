@@ -1,5 +1,5 @@
-// The page of virtual machines.
+import type { Route } from "../../lib/route";
 
-export const routes = [
-  { path: '/vms', title: 'Machines', load: () => import('./Vms.svelte'), nav: { label: 'Machines', order: 60 }, needs: 'vm-manager' },
+export const routes: Route[] = [
+  { path: "/vms", title: "Machines", load: () => import("./Vms.svelte"), needs: "vm-manager", nav: { label: "Machines", order: 60, keys: "g v" } },
 ];
