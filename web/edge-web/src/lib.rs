@@ -12,6 +12,7 @@
 //! [`serve`]; a handler takes [`ApiJson`] or [`SignedBody`] and fails with [`Problem`].
 
 mod admin;
+mod application;
 mod assets;
 mod body;
 mod connections;
@@ -42,6 +43,7 @@ mod strict;
 pub mod visible;
 
 pub use admin::actor_tree;
+pub use application::{APPLICATION_PATHS, ApplicationParts, application_shell};
 pub use assets::Asset;
 pub use body::{BodyError, BodyLimits, read_body};
 pub use edge::{Edge, EdgeConfig, EdgeService};

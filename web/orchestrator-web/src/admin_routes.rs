@@ -1,6 +1,6 @@
 //! The routes of the admin bridge.
 
-use edge_web::{Routes, livez, readyz};
+use edge_web::{ApplicationParts, Routes, livez, readyz};
 
 use crate::{admin, event_stream, log_stream, openapi, page};
 
@@ -27,5 +27,6 @@ pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
         .get("/livez", livez)
         .get("/readyz", readyz)
         .get("/metrics", admin::metrics);
-    page::add(openapi::add(routes))
+    let parts = ApplicationParts::new("orchestrator").part("orchestrator", "");
+    page::add(openapi::add(routes)).application(&parts)
 }

@@ -9,7 +9,7 @@ use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use edge_web::guard::{ApiToken, HostPolicy, PublicPaths};
-use edge_web::{Edge, EdgeConfig, Health, Metrics, ServeOptions, serve};
+use edge_web::{APPLICATION_PATHS, Edge, EdgeConfig, Health, Metrics, ServeOptions, serve};
 
 use crate::admin_routes;
 use crate::peer;
@@ -114,6 +114,7 @@ impl Bridge {
             "/operations.css",
             "/healthz",
             "/livez",
+            APPLICATION_PATHS,
         ];
         Edge::new(EdgeConfig {
             token,

@@ -1,6 +1,6 @@
 //! The routes of the runner and the OpenAPI document made from their types.
 
-use edge_web::{Metrics, Routes, livez, metrics_text, readyz, share_problem};
+use edge_web::{ApplicationParts, Metrics, Routes, livez, metrics_text, readyz, share_problem};
 use utoipa::OpenApi;
 
 use crate::{changes, dispatch, handlers, list, log, log_parts, run_facts};
@@ -60,4 +60,5 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/metrics", metrics_text)
         .get("/admin/actors", handlers::actors)
         .openapi(&openapi())
+        .application(&ApplicationParts::new("workflow-runner").part("runner", ""))
 }

@@ -8,8 +8,8 @@ use actix_web::web;
 use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, ServeOptions, SignIn,
-    SignInAttempts, SignInSessions, SignedBodyConfig,
+    APPLICATION_PATHS, BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics,
+    ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
 use runner_actors::{RunCoordinator, RunnerIntake, RunnerService, RunnerView};
@@ -144,7 +144,13 @@ impl RunnerServer {
             token,
             sign_in: sign_in.clone(),
             // A forge signs what it sends.
-            public: PublicPaths::new(["/webhook", "/health", "/assets/*", "/favicon.ico"]),
+            public: PublicPaths::new([
+                "/webhook",
+                "/health",
+                "/assets/*",
+                "/favicon.ico",
+                APPLICATION_PATHS,
+            ]),
             ..EdgeConfig::new(hosts, &metrics)
         };
         let verifier = ForgeVerifier::new(options.secrets.clone(), ParseOptions::default());

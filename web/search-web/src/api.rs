@@ -1,6 +1,9 @@
 //! The routes of the search server and the OpenAPI document made from their types.
 
-use edge_web::{Asset, Metrics, Routes, livez, metrics_text, readyz, share_problem};
+use edge_web::{
+    ApplicationParts, Metrics, Routes, application_shell, livez, metrics_text, readyz,
+    share_problem,
+};
 use utoipa::OpenApi;
 
 use crate::{chat, concepts, config, handlers, mcp, ws};
@@ -35,7 +38,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// All routes of the search server. The actor tree and the page come from `routes_with`'s caller.
 #[must_use]
 pub fn routes(metrics: &Metrics) -> Routes {
-    let routes = Routes::new(metrics)
+    Routes::new(metrics)
         .get("/health", handlers::health)
         .post("/api/documents/search", handlers::search)
         .post("/api/documents/summarize", chat::summarize)
@@ -57,8 +60,7 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/livez", livez)
         .get("/readyz", readyz)
         .get("/metrics", metrics_text)
-        .openapi(&openapi());
-    ui::ASSETS.iter().fold(routes, |routes, file| {
-        routes.asset(file.path, Asset::new(file.bytes, file.content_type))
-    })
+        .openapi(&openapi())
+        .asset("/", application_shell())
+        .application(&ApplicationParts::new("search-server").part("search", ""))
 }

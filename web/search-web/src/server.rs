@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
-use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, Routes, ServeOptions, actor_tree};
+use edge_web::{
+    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, Routes, ServeOptions, actor_tree,
+};
 use search_actors::chat::{ChatLimits, ChatParts, Conversations, chat_service};
 use search_actors::{
     ConfigPublisher, IndexThreads, ReaderProgram, RoleRegistry, RoleSet, SearchService,
@@ -239,7 +241,7 @@ fn edge_config(
     Ok(EdgeConfig {
         origins: OriginPolicy::default(),
         token: options.token.as_deref().and_then(ApiToken::new),
-        public: PublicPaths::new(["/", "/assets/*"]),
+        public: PublicPaths::new(["/", APPLICATION_PATHS]),
         ..EdgeConfig::new(hosts, metrics)
     })
 }

@@ -1,10 +1,11 @@
-//! The web interface: its sources, embedded in the binaries, so that a page needs nothing from
-//! outside.
+//! The web application, embedded in the programs: its pages need nothing from outside.
+//!
+//! The sources are in `app/` beside this crate; `npm run build` writes `dist/`, which is embedded.
 
-/// One file of the web interface.
-#[derive(Debug, Clone, Copy)]
-pub struct Asset {
-    /// Path it is served at.
+/// One file of the application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct File {
+    /// Its path below `/ui/`: `index.html`, `assets/index-ymJ-OAB8.js`.
     pub path: &'static str,
     /// Its media type.
     pub content_type: &'static str,
@@ -12,71 +13,73 @@ pub struct Asset {
     pub bytes: &'static [u8],
 }
 
-macro_rules! asset {
-    ($path:literal, $content_type:literal, $file:literal) => {
-        Asset {
-            path: $path,
-            content_type: $content_type,
-            bytes: include_bytes!(concat!("../static/", $file)),
-        }
-    };
+impl File {
+    /// Whether its name changes with its content, so that browsers may keep it.
+    #[must_use]
+    pub fn is_immutable(&self) -> bool {
+        self.path.starts_with("assets/")
+    }
 }
 
-/// Every file of the interface; `/` is the page itself.
-pub const ASSETS: &[Asset] = &[
-    asset!("/", "text/html; charset=utf-8", "index.html"),
-    asset!("/assets/app.js", "text/javascript; charset=utf-8", "app.js"),
-    asset!("/assets/api.js", "text/javascript; charset=utf-8", "api.js"),
-    asset!(
-        "/assets/settings.js",
-        "text/javascript; charset=utf-8",
-        "settings.js"
-    ),
-    asset!(
-        "/assets/view.js",
-        "text/javascript; charset=utf-8",
-        "view.js"
-    ),
-    asset!("/assets/style.css", "text/css; charset=utf-8", "style.css"),
-    asset!("/assets/favicon.svg", "image/svg+xml", "favicon.svg"),
-];
+/// The page that every address of the application is answered with.
+pub const SHELL: &str = "index.html";
+
+/// Path and content of each file.
+const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+/// Every file of the application.
+pub fn files() -> impl Iterator<Item = File> {
+    FILES.iter().map(|&(path, bytes)| File {
+        path,
+        content_type: content_type(path),
+        bytes,
+    })
+}
+
+fn content_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("json") => "application/json",
+        Some("svg") => "image/svg+xml",
+        Some("md" | "txt") => "text/plain; charset=utf-8",
+        Some("woff2") => "font/woff2",
+        _ => "application/octet-stream",
+    }
+}
 
 #[cfg(test)]
 mod tests {
-    use super::ASSETS;
+    use super::{SHELL, files};
 
     /// Everything the page names is embedded, and nothing is loaded from elsewhere.
     #[test]
     fn the_page_refers_only_to_embedded_files() {
-        let page = std::str::from_utf8(ASSETS[0].bytes).unwrap();
-        let mut named = 0;
+        let shell = files().find(|file| file.path == SHELL).unwrap();
+        let page = std::str::from_utf8(shell.bytes).unwrap();
         for attribute in ["href=\"", "src=\""] {
             for rest in page.split(attribute).skip(1) {
                 let target = rest.split('"').next().unwrap();
-                if target.starts_with('#') {
+                let Some(name) = target.strip_prefix("/ui/") else {
+                    assert!(target.starts_with("/api/"), "{target} is not ours");
                     continue;
-                }
-                assert!(
-                    ASSETS.iter().any(|a| a.path == target),
-                    "{target} is not embedded"
-                );
-                named += 1;
+                };
+                assert!(files().any(|file| file.path == name), "no file {name}");
             }
         }
-        assert!(named >= 4, "the page names {named} files");
     }
 
-    /// The Content-Security-Policy forbids inline script and style; the page must not need them.
+    /// The policy of the pages takes neither.
     #[test]
-    fn the_page_has_no_inline_script_or_style() {
-        let page = std::str::from_utf8(ASSETS[0].bytes).unwrap();
+    fn no_script_or_style_is_inline() {
+        let shell = files().find(|file| file.path == SHELL).unwrap();
+        let page = std::str::from_utf8(shell.bytes).unwrap();
         assert!(!page.contains("<style") && !page.contains(" style="));
-        for handler in [" onclick", " onload", " oninput", " onsubmit"] {
-            assert!(!page.contains(handler));
+        for rest in page.split("<script").skip(1) {
+            let (attributes, content) = rest.split_once('>').unwrap();
+            assert!(attributes.contains("src="), "{attributes}");
+            assert!(content.trim_start().starts_with("</script>"));
         }
-        assert_eq!(
-            page.matches("<script").count(),
-            page.matches("<script type=\"module\" src=").count()
-        );
     }
 }

@@ -1,6 +1,6 @@
 //! The routes of the VM manager and the OpenAPI document made from their types.
 
-use edge_web::{Metrics, Routes, livez, readyz, share_problem};
+use edge_web::{ApplicationParts, Metrics, Routes, livez, readyz, share_problem};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
@@ -69,4 +69,5 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/metrics", operation::metrics)
         .get("/admin/actors", operation::actors)
         .openapi(&openapi())
+        .application(&ApplicationParts::new("vm-manager").part("vm-manager", ""))
 }

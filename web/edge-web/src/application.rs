@@ -1,0 +1,79 @@
+//! The web application below `/ui/`: its files, its page at every other address there, and which
+//! parts of the platform this address serves.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::assets::Asset;
+use crate::routes::Routes;
+
+/// Paths that need no token: nothing secret is among them.
+pub const APPLICATION_PATHS: &str = "/ui/*";
+
+/// Which parts of the platform an address serves: `GET /ui/parts.json`.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApplicationParts {
+    /// The program that answers.
+    program: &'static str,
+    /// Its version.
+    version: &'static str,
+    /// Each part, with the address that its API is below.
+    parts: BTreeMap<&'static str, Part>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Part {
+    base: String,
+}
+
+impl ApplicationParts {
+    /// A program that serves no part yet.
+    #[must_use]
+    pub fn new(program: &'static str) -> Self {
+        Self {
+            program,
+            version: env!("CARGO_PKG_VERSION"),
+            parts: BTreeMap::new(),
+        }
+    }
+
+    /// The same with a part whose API is below `base`: nothing for one that is served here itself.
+    #[must_use]
+    pub fn part(mut self, name: &'static str, base: impl Into<String>) -> Self {
+        self.parts.insert(name, Part { base: base.into() });
+        self
+    }
+}
+
+/// The page of the application.
+pub fn application_shell() -> Asset {
+    let shell = ui::files().find(|file| file.path == ui::SHELL);
+    let shell = shell.expect("the application has a page");
+    Asset::new(shell.bytes, shell.content_type)
+}
+
+impl Routes {
+    /// Adds the web application below `/ui/`.
+    ///
+    /// # Panics
+    /// Never: the parts are plain text.
+    #[must_use]
+    pub fn application(self, parts: &ApplicationParts) -> Self {
+        let parts = serde_json::to_vec(parts).expect("text serialises");
+        let routes = self.asset("/ui/parts.json", Asset::new(parts, "application/json"));
+        let files = ui::files().filter(|file| file.path != ui::SHELL);
+        let routes = files.fold(routes, |routes, file| {
+            let asset = Asset::new(file.bytes, file.content_type);
+            let asset = if file.is_immutable() {
+                asset.immutable()
+            } else {
+                asset
+            };
+            routes.asset(&format!("/ui/{}", file.path), asset)
+        });
+        routes
+            .asset("/ui", application_shell())
+            .asset("/ui/{page:.*}", application_shell())
+    }
+}
