@@ -37,6 +37,7 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || 
 const wrong = [];
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true });
 await context.grantPermissions([]);
+context.setDefaultTimeout(10_000);
 const page = await context.newPage();
 const expected = [];
 page.on("console", (said) => { if (["error", "warning"].includes(said.type()) && !expected.some((text) => said.text().includes(text))) wrong.push(`console: ${said.text()} ${said.location().url}`); });

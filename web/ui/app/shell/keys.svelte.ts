@@ -1,5 +1,7 @@
 // The keys that work now: pages register theirs, `?` shows them all.
 
+import { untrack } from "svelte";
+
 export interface Key {
   /** `/`, `Escape`, `Ctrl+k`, or two pressed one after the other: `g s`. */
   keys: string;
@@ -15,7 +17,8 @@ let firstAt = 0;
 
 /** Registers keys until the returned function is called: use it in `$effect`. */
 export function keys(added: Key[]): () => void {
-  registered = [...added, ...registered];
+  // Whoever registers in an effect does not depend on the others' keys.
+  registered = [...added, ...untrack(() => registered)];
   return () => (registered = registered.filter((key) => !added.includes(key)));
 }
 
