@@ -125,7 +125,11 @@ mod tests {
         assert_eq!(read("two", "b").unwrap(), own, "what it has stays");
         let new = put("two", "a", 5000);
         assert_ne!(new, old);
-        assert_eq!(read("one", "a").unwrap(), old, "the other's stay as they were");
+        assert_eq!(
+            read("one", "a").unwrap(),
+            old,
+            "the other's stay as they were"
+        );
         assert_eq!(artifacts.list("one")[0].bytes, old.len() as u64);
         artifacts.remove_run("one");
         assert_eq!(artifacts.list("two").len(), 2);

@@ -144,7 +144,8 @@ pub(crate) async fn startable(
     };
     let found = tokio::task::spawn_blocking(move || {
         let event = at_head(&repositories, &known, branch)?;
-        let unreachable = |error: &dyn std::fmt::Display| NotDispatched::Unreachable(error.to_string());
+        let unreachable =
+            |error: &dyn std::fmt::Display| NotDispatched::Unreachable(error.to_string());
         let source = Source::fetch(&repositories, &event).map_err(|error| unreachable(&error))?;
         let read = source.workflows().map_err(|error| unreachable(&error))?;
         let branch = event.reference.strip_prefix("refs/heads/");

@@ -133,8 +133,11 @@ impl GraphState {
 
     /// Of several, some of which may not have begun.
     fn of_all(all: impl Iterator<Item = Self>, is_ended: bool) -> Self {
-        all.max()
-            .unwrap_or(if is_ended { Self::Skipped } else { Self::Waiting })
+        all.max().unwrap_or(if is_ended {
+            Self::Skipped
+        } else {
+            Self::Waiting
+        })
     }
 }
 
@@ -163,7 +166,10 @@ impl JobGraph {
                 .collect();
             let below = below(run, &job.key);
             let state = if job.calls.is_some() && copies.is_empty() {
-                let inner = run.jobs.iter().filter(|copy| below.contains(copy.key.as_str()));
+                let inner = run
+                    .jobs
+                    .iter()
+                    .filter(|copy| below.contains(copy.key.as_str()));
                 GraphState::of_all(inner.map(GraphState::of), run.state.is_terminal())
             } else {
                 let states = copies.iter().map(|copy| copy.state);

@@ -75,8 +75,8 @@ pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph, PlannedJobRecord};
 pub use log::{LineKind, LogLine, Logs};
 pub use log_reader::{
-    LogMatch, LogMatches, LogNote, LogOverview, LogRange, LogReader, LogSection, MAX_FOUND, MAX_RANGE,
-    NumberedLine, SectionName, WrongQuery,
+    LogMatch, LogMatches, LogNote, LogOverview, LogRange, LogReader, LogSection, MAX_FOUND,
+    MAX_RANGE, NumberedLine, SectionName, WrongQuery,
 };
 pub use records::{JobEnd, JobRecord, RunRecord, StepRecord};
 pub use run_list::{RunFilter, RunPage, short_reference};

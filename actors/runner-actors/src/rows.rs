@@ -401,9 +401,8 @@ mod tests {
         }
         let (mut seen, mut before) = (Vec::new(), None);
         loop {
-            let read = store.read_blocking(|rows| {
-                page(rows, &RunFilter::default(), before.clone(), 70)
-            });
+            let read =
+                store.read_blocking(|rows| page(rows, &RunFilter::default(), before.clone(), 70));
             let read = read.unwrap();
             seen.extend(read.runs.into_iter().map(|run| run.id));
             before = read.next;

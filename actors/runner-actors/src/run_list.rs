@@ -59,11 +59,16 @@ pub(crate) struct RunHead {
 #[must_use]
 pub fn short_reference(reference: &str) -> &str {
     let prefixes = ["refs/heads/", "refs/tags/"];
-    let named = prefixes.iter().find_map(|prefix| reference.strip_prefix(prefix));
+    let named = prefixes
+        .iter()
+        .find_map(|prefix| reference.strip_prefix(prefix));
     named.unwrap_or_else(|| {
         let pull = reference.strip_prefix("refs/").unwrap_or(reference);
-        let pull = pull.strip_suffix("/head").or_else(|| pull.strip_suffix("/merge"));
-        pull.filter(|pull| pull.starts_with("pull/")).unwrap_or(reference)
+        let pull = pull
+            .strip_suffix("/head")
+            .or_else(|| pull.strip_suffix("/merge"));
+        pull.filter(|pull| pull.starts_with("pull/"))
+            .unwrap_or(reference)
     })
 }
 
@@ -71,7 +76,9 @@ impl RunFilter {
     /// Whether a run is shown.
     pub(crate) fn shows(&self, run: &RunHead) -> bool {
         let same = |wanted: &Option<String>, is: &str| {
-            wanted.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(is))
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| wanted.eq_ignore_ascii_case(is))
         };
         let branch = short_reference(&run.reference);
         (run.state == RunState::Ignored) == self.ignored
@@ -79,15 +86,19 @@ impl RunFilter {
             && same(&self.repository, &run.repository)
             && same(&self.event, &run.event)
             && same(&self.actor, &run.actor)
-            && self.branch.as_ref().is_none_or(|wanted| {
-                wanted == branch || *wanted == run.reference
-            })
+            && self
+                .branch
+                .as_ref()
+                .is_none_or(|wanted| wanted == branch || *wanted == run.reference)
             && self.workflow.as_ref().is_none_or(|wanted| {
                 let file = run.workflow_file.as_deref().unwrap_or_default();
                 let last = file.rsplit('/').next().unwrap_or_default();
                 wanted.eq_ignore_ascii_case(file) || wanted.eq_ignore_ascii_case(last)
             })
-            && self.text.as_ref().is_none_or(|text| run.holds(text, branch))
+            && self
+                .text
+                .as_ref()
+                .is_none_or(|text| run.holds(text, branch))
     }
 }
 
@@ -133,21 +144,111 @@ mod tests {
         let none = RunFilter::default;
         for (filter, shown) in [
             (none(), true),
-            (RunFilter { repository: given("acme/rocket"), ..none() }, true),
-            (RunFilter { repository: given("acme/rock"), ..none() }, false),
-            (RunFilter { branch: given("Feature/x"), ..none() }, true),
-            (RunFilter { branch: given("feature/x"), ..none() }, false),
-            (RunFilter { states: vec![RunState::Lost, RunState::Failed], ..none() }, true),
-            (RunFilter { states: vec![RunState::Running], ..none() }, false),
-            (RunFilter { event: given("schedule"), ..none() }, false),
-            (RunFilter { actor: given("ada"), ..none() }, true),
-            (RunFilter { workflow: given("ci.yml"), ..none() }, true),
-            (RunFilter { workflow: given(".github/workflows/ci.yml"), ..none() }, true),
-            (RunFilter { workflow: given("i.yml"), ..none() }, false),
-            (RunFilter { text: given(" EXIT CODE"), ..none() }, true),
-            (RunFilter { text: given("abcdef"), ..none() }, true),
-            (RunFilter { text: given("def0"), ..none() }, false),
-            (RunFilter { ignored: true, ..none() }, false),
+            (
+                RunFilter {
+                    repository: given("acme/rocket"),
+                    ..none()
+                },
+                true,
+            ),
+            (
+                RunFilter {
+                    repository: given("acme/rock"),
+                    ..none()
+                },
+                false,
+            ),
+            (
+                RunFilter {
+                    branch: given("Feature/x"),
+                    ..none()
+                },
+                true,
+            ),
+            (
+                RunFilter {
+                    branch: given("feature/x"),
+                    ..none()
+                },
+                false,
+            ),
+            (
+                RunFilter {
+                    states: vec![RunState::Lost, RunState::Failed],
+                    ..none()
+                },
+                true,
+            ),
+            (
+                RunFilter {
+                    states: vec![RunState::Running],
+                    ..none()
+                },
+                false,
+            ),
+            (
+                RunFilter {
+                    event: given("schedule"),
+                    ..none()
+                },
+                false,
+            ),
+            (
+                RunFilter {
+                    actor: given("ada"),
+                    ..none()
+                },
+                true,
+            ),
+            (
+                RunFilter {
+                    workflow: given("ci.yml"),
+                    ..none()
+                },
+                true,
+            ),
+            (
+                RunFilter {
+                    workflow: given(".github/workflows/ci.yml"),
+                    ..none()
+                },
+                true,
+            ),
+            (
+                RunFilter {
+                    workflow: given("i.yml"),
+                    ..none()
+                },
+                false,
+            ),
+            (
+                RunFilter {
+                    text: given(" EXIT CODE"),
+                    ..none()
+                },
+                true,
+            ),
+            (
+                RunFilter {
+                    text: given("abcdef"),
+                    ..none()
+                },
+                true,
+            ),
+            (
+                RunFilter {
+                    text: given("def0"),
+                    ..none()
+                },
+                false,
+            ),
+            (
+                RunFilter {
+                    ignored: true,
+                    ..none()
+                },
+                false,
+            ),
         ] {
             assert_eq!(filter.shows(&head()), shown, "{filter:?}");
         }

@@ -9,8 +9,8 @@ use url::Url;
 
 use crate::artifacts::Artifact;
 use crate::counters::RunCounters;
-use crate::log::Logs;
 use crate::dispatch::{self, SeenRepository, StartableWorkflows};
+use crate::log::Logs;
 use crate::log_reader::LogReader;
 use crate::messages::NotDispatched;
 use crate::records::RunRecord;

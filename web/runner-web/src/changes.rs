@@ -68,9 +68,7 @@ pub(crate) async fn one(state: State, id: web::Path<String>) -> Result<HttpRespo
     )))
 }
 
-fn events(
-    stream: impl Stream<Item = Result<Bytes, std::io::Error>> + 'static,
-) -> HttpResponse {
+fn events(stream: impl Stream<Item = Result<Bytes, std::io::Error>> + 'static) -> HttpResponse {
     HttpResponse::Ok()
         .content_type("text/event-stream")
         .insert_header(("cache-control", "no-store"))

@@ -103,7 +103,10 @@ fn filter(query: RunsQuery) -> Result<RunFilter, Problem> {
         ("text", &filter.text),
     ];
     for (name, text) in texts {
-        if text.as_ref().is_some_and(|text| text.len() > MAX_FILTER_BYTES) {
+        if text
+            .as_ref()
+            .is_some_and(|text| text.len() > MAX_FILTER_BYTES)
+        {
             let detail = format!("it has more than {MAX_FILTER_BYTES} bytes");
             return Err(wrong(name, detail));
         }
@@ -118,7 +121,11 @@ fn wrong(field: &str, detail: String) -> Problem {
 
 fn states(text: &str) -> Result<Vec<RunState>, Problem> {
     let mut states = Vec::new();
-    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+    for word in text
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+    {
         if word == "active" {
             let all = RunState::ALL.into_iter();
             states.extend(all.filter(|state| !state.is_terminal()));
@@ -128,7 +135,10 @@ fn states(text: &str) -> Result<Vec<RunState>, Problem> {
         states.push(state.map_err(|_| {
             let word: Cow<'_, str> = word.chars().take(50).collect::<String>().into();
             let shown = visible::plain(&word);
-            wrong("state", format!("`{shown}` is no state; `active`, `succeeded`, `failed` and others are"))
+            wrong(
+                "state",
+                format!("`{shown}` is no state; `active`, `succeeded`, `failed` and others are"),
+            )
         })?);
     }
     Ok(states)
@@ -156,7 +166,10 @@ mod tests {
 
     #[test]
     fn states_are_words_and_active_is_many() {
-        assert_eq!(states("failed, lost").unwrap(), [RunState::Failed, RunState::Lost]);
+        assert_eq!(
+            states("failed, lost").unwrap(),
+            [RunState::Failed, RunState::Lost]
+        );
         assert_eq!(states("active").unwrap().len(), 5);
         assert!(states("").unwrap().is_empty());
         assert!(states("done").is_err());

@@ -49,23 +49,46 @@ fn what_failed_and_what_needs_it_runs_again() {
     ];
     let failed = run(
         plan.clone(),
-        &[("build", 0, GOOD), ("lint", 0, GOOD), ("test", 0, BAD), ("report", 0, GOOD), ("deploy", 0, SKIPPED)],
+        &[
+            ("build", 0, GOOD),
+            ("lint", 0, GOOD),
+            ("test", 0, BAD),
+            ("report", 0, GOOD),
+            ("deploy", 0, SKIPPED),
+        ],
     );
     assert_eq!(kept(&failed), [("build", 0), ("lint", 0)]);
     let well = run(
         plan.clone(),
-        &[("build", 0, GOOD), ("lint", 0, GOOD), ("test", 0, GOOD), ("report", 0, GOOD), ("deploy", 0, SKIPPED)],
+        &[
+            ("build", 0, GOOD),
+            ("lint", 0, GOOD),
+            ("test", 0, GOOD),
+            ("report", 0, GOOD),
+            ("deploy", 0, SKIPPED),
+        ],
     );
     assert!(RepeatedJobs::of(&well).is_empty());
     let cancelled = run(plan, &[("build", 0, GOOD), ("lint", 0, Some("cancelled"))]);
-    assert!(!RepeatedJobs::of(&cancelled).is_empty(), "jobs that never began are run");
+    assert!(
+        !RepeatedJobs::of(&cancelled).is_empty(),
+        "jobs that never began are run"
+    );
     assert_eq!(kept(&cancelled), [("build", 0)]);
 }
 
 #[test]
 fn the_failed_copies_of_a_matrix_run_again_alone_unless_what_they_need_does() {
-    let plan = vec![planned("a", &[], None, false), planned("m", &["a"], None, false)];
-    let jobs = [("a", 0, GOOD), ("m", 0, GOOD), ("m", 1, BAD), ("m", 2, Some("cancelled"))];
+    let plan = vec![
+        planned("a", &[], None, false),
+        planned("m", &["a"], None, false),
+    ];
+    let jobs = [
+        ("a", 0, GOOD),
+        ("m", 0, GOOD),
+        ("m", 1, BAD),
+        ("m", 2, Some("cancelled")),
+    ];
     assert_eq!(kept(&run(plan.clone(), &jobs)), [("a", 0), ("m", 0)]);
     let jobs = [("a", 0, BAD), ("m", 0, GOOD), ("m", 1, BAD)];
     assert_eq!(kept(&run(plan, &jobs)), []);
@@ -81,14 +104,32 @@ fn a_called_workflow_is_left_and_entered_again_where_it_must_be() {
         planned("call/z", &[], Some("call"), false),
         planned("last", &["call"], None, false),
     ];
-    let inner = [("first", 0, GOOD), ("call/x", 0, GOOD), ("call/y", 0, BAD), ("call/z", 0, GOOD), ("last", 0, GOOD)];
-    assert_eq!(kept(&run(plan.clone(), &inner)), [("first", 0), ("call/x", 0), ("call/z", 0)]);
-    let outer = [("first", 0, BAD), ("call/x", 0, GOOD), ("call/y", 0, GOOD), ("call/z", 0, GOOD), ("last", 0, GOOD)];
+    let inner = [
+        ("first", 0, GOOD),
+        ("call/x", 0, GOOD),
+        ("call/y", 0, BAD),
+        ("call/z", 0, GOOD),
+        ("last", 0, GOOD),
+    ];
+    assert_eq!(
+        kept(&run(plan.clone(), &inner)),
+        [("first", 0), ("call/x", 0), ("call/z", 0)]
+    );
+    let outer = [
+        ("first", 0, BAD),
+        ("call/x", 0, GOOD),
+        ("call/y", 0, GOOD),
+        ("call/z", 0, GOOD),
+        ("last", 0, GOOD),
+    ];
     assert_eq!(kept(&run(plan.clone(), &outer)), []);
     let graph = JobGraph::of(&run(plan, &inner));
     let states: Vec<_> = graph.jobs.iter().map(|job| job.state).collect();
     use GraphState::{Failure, Success};
-    assert_eq!(states, [Success, Failure, Success, Failure, Success, Success]);
+    assert_eq!(
+        states,
+        [Success, Failure, Success, Failure, Success, Success]
+    );
 }
 
 #[test]
@@ -97,6 +138,13 @@ fn a_run_without_a_plan_shows_its_jobs_and_says_that_it_knows_no_more() {
     old.job_order = vec!["a".to_owned(), "b".to_owned()];
     let graph = JobGraph::of(&old);
     assert!(!graph.complete);
-    let keys: Vec<_> = graph.jobs.iter().map(|job| (job.job.key.as_str(), job.copies.len(), job.state)).collect();
-    assert_eq!(keys, [("a", 0, GraphState::Skipped), ("b", 2, GraphState::Waiting)]);
+    let keys: Vec<_> = graph
+        .jobs
+        .iter()
+        .map(|job| (job.job.key.as_str(), job.copies.len(), job.state))
+        .collect();
+    assert_eq!(
+        keys,
+        [("a", 0, GraphState::Skipped), ("b", 2, GraphState::Waiting)]
+    );
 }

@@ -177,9 +177,9 @@ impl LogIndex {
                 at.ok().map(|at| (section, at + 1))
             };
             // Mostly of the same step as the one before; a log has few steps otherwise.
-            let place = last.and_then(within).or_else(|| {
-                (0..self.sections.len()).find_map(within)
-            });
+            let place = last
+                .and_then(within)
+                .or_else(|| (0..self.sections.len()).find_map(within));
             let Some((section, line)) = place else {
                 continue;
             };
@@ -201,10 +201,7 @@ impl LogIndex {
 
 /// The kind of a line that was read.
 pub(super) fn is_note(kind: LineKind) -> bool {
-    matches!(
-        kind,
-        LineKind::Notice | LineKind::Warning | LineKind::Error
-    )
+    matches!(kind, LineKind::Notice | LineKind::Warning | LineKind::Error)
 }
 
 #[cfg(test)]
@@ -251,7 +248,10 @@ mod tests {
         let (_, a) = index.section("a \"kind\":\"x", 1).unwrap();
         assert_eq!((a.lines.as_slice(), a.errors), ([4, 6, 7].as_slice(), 1));
         let (b, section) = index.section("b", 1).unwrap();
-        assert_eq!((section.lines.as_slice(), section.warnings), ([5].as_slice(), 1));
+        assert_eq!(
+            (section.lines.as_slice(), section.warnings),
+            ([5].as_slice(), 1)
+        );
         assert_eq!(index.notes[0], (b, 1));
         assert_eq!(index.notes.len(), 2);
         let (begin, end) = index.bytes_of(5).unwrap();

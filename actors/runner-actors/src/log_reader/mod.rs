@@ -21,8 +21,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use self::index::{LogIndex, SectionIndex, is_note};
-pub use self::search::WrongQuery;
 use self::search::LogQuery;
+pub use self::search::WrongQuery;
 use self::text::cut;
 use crate::log::{LineKind, LogLine, Logs};
 

@@ -93,7 +93,11 @@ impl LogQuery {
                 .collect();
             begun
                 .into_iter()
-                .map(|thread| thread.join().map_err(|_| io::Error::other("a search crashed"))?)
+                .map(|thread| {
+                    thread
+                        .join()
+                        .map_err(|_| io::Error::other("a search crashed"))?
+                })
                 .collect::<io::Result<Vec<_>>>()
         })?;
         let mut found: Vec<u64> = parts.into_iter().flatten().collect();
@@ -235,8 +239,10 @@ mod tests {
             begins.push(bytes.len() as u64);
             let text = serde_json::to_string(text).unwrap();
             bytes.extend_from_slice(
-                format!("{{\"at\":1,\"job\":\"build\",\"step\":1,\"kind\":\"out\",\"text\":{text}}}\n")
-                    .as_bytes(),
+                format!(
+                    "{{\"at\":1,\"job\":\"build\",\"step\":1,\"kind\":\"out\",\"text\":{text}}}\n"
+                )
+                .as_bytes(),
             );
         }
         std::fs::write(&path, &bytes).unwrap();
@@ -306,7 +312,9 @@ mod tests {
         assert_eq!(parts("äöü"), ["äö", "öü"]);
         assert_eq!(parts("日本語"), ["日本", "本語"]);
         let long = "x".repeat(900) + "é" + &"y".repeat(90);
-        assert!(parts(&long).len() <= MAX_PARTS && parts(&long).iter().all(|part| long.contains(part)));
+        assert!(
+            parts(&long).len() <= MAX_PARTS && parts(&long).iter().all(|part| long.contains(part))
+        );
     }
 
     #[test]

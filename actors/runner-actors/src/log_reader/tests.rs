@@ -11,7 +11,11 @@ fn written(lines: &[(&str, u32, LineKind, &str)]) -> (tempfile::TempDir, LogRead
 fn add(reader: &LogReader, lines: &[(&str, u32, LineKind, &str)]) {
     use std::io::Write;
     let path = reader.logs.path("r");
-    let mut file = File::options().create(true).append(true).open(path).unwrap();
+    let mut file = File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .unwrap();
     for (number, (job, step, kind, text)) in lines.iter().enumerate() {
         let line = LogLine {
             at: number as u64,
@@ -27,7 +31,9 @@ fn add(reader: &LogReader, lines: &[(&str, u32, LineKind, &str)]) {
 
 fn texts(range: &LogRange) -> Vec<(usize, &str)> {
     let lines = range.lines.iter();
-    lines.map(|line| (line.n, line.line.text.as_str())).collect()
+    lines
+        .map(|line| (line.n, line.line.text.as_str()))
+        .collect()
 }
 
 const A: SectionName<'_> = SectionName { job: "a", step: 1 };
@@ -43,12 +49,21 @@ fn lines_of_a_step_are_read_by_number_also_while_it_writes() {
         ("a", 1, Error, "broken"),
     ]);
     let range = reader.range("r", Some(A), (2, 10)).unwrap();
-    assert_eq!((range.total, texts(&range)), (3, vec![(2, "two"), (3, "broken")]));
+    assert_eq!(
+        (range.total, texts(&range)),
+        (3, vec![(2, "two"), (3, "broken")])
+    );
     let whole = reader.range("r", None, (1, 2)).unwrap();
-    assert_eq!((whole.total, texts(&whole)), (5, vec![(1, "Build"), (2, "one")]));
+    assert_eq!(
+        (whole.total, texts(&whole)),
+        (5, vec![(1, "Build"), (2, "one")])
+    );
     let overview = reader.overview("r").unwrap();
     assert_eq!((overview.lines, overview.sections.len()), (5, 2));
-    assert_eq!((overview.notes[0].line, overview.notes[0].text.as_str()), (3, "broken"));
+    assert_eq!(
+        (overview.notes[0].line, overview.notes[0].text.as_str()),
+        (3, "broken")
+    );
     add(&reader, &[("a", 1, Out, "three")]);
     let range = reader.range("r", Some(A), (4, 10)).unwrap();
     assert_eq!((range.total, texts(&range)), (4, vec![(4, "three")]));
@@ -56,7 +71,10 @@ fn lines_of_a_step_are_read_by_number_also_while_it_writes() {
     let lines: Vec<usize> = found.matches.iter().map(|found| found.line).collect();
     assert_eq!((lines, found.more), (vec![2, 4], false));
     let found = reader.find("r", None, "OTHER", 10).unwrap().unwrap();
-    assert_eq!((found.matches[0].job.as_str(), found.matches[0].line), ("b", 1));
+    assert_eq!(
+        (found.matches[0].job.as_str(), found.matches[0].line),
+        ("b", 1)
+    );
 }
 
 #[test]
@@ -121,15 +139,31 @@ fn a_million_lines() {
         reader.remembered.lock().clear();
         let begun = Instant::now();
         let range = reader.range("r", Some(section), (700_000, 200)).unwrap();
-        eprintln!("round {round}: opened at line 700,000 in {:?}", begun.elapsed());
+        eprintln!(
+            "round {round}: opened at line 700,000 in {:?}",
+            begun.elapsed()
+        );
         assert_eq!((range.total, range.lines.len()), (1_000_000, 200));
         let begun = Instant::now();
         reader.range("r", Some(section), (300_000, 200)).unwrap();
         eprintln!("another place: {:?}", begun.elapsed());
-        for (text, count) in [("crate-999999 ", 1), ("nothing like this", 0), ("CRATE-77777", 11), ("crates/y", 0), ("compiling", 1000)] {
+        for (text, count) in [
+            ("crate-999999 ", 1),
+            ("nothing like this", 0),
+            ("CRATE-77777", 11),
+            ("crates/y", 0),
+            ("compiling", 1000),
+        ] {
             let begun = Instant::now();
-            let found = reader.find("r", Some(section), text, 1000).unwrap().unwrap();
-            eprintln!("{text:?}: {} lines in {:?}", found.matches.len(), begun.elapsed());
+            let found = reader
+                .find("r", Some(section), text, 1000)
+                .unwrap()
+                .unwrap();
+            eprintln!(
+                "{text:?}: {} lines in {:?}",
+                found.matches.len(),
+                begun.elapsed()
+            );
             assert_eq!(found.matches.len(), count, "{text}");
         }
     }

@@ -51,10 +51,13 @@ async function looks(name) {
       await page.setViewportSize({ width, height: 900 });
       await page.waitForTimeout(50);
       const sideways = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(sideways <= 0, `${name} at ${width} px scrolls sideways by ${sideways}`);
+      if (sideways > 0) {
+        const wide = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".scroll, .graph-box, .log-box")).slice(0, 4).map((one) => `${one.tagName}.${one.className}`));
+        wrong.push(`${name} at ${width} px scrolls sideways by ${sideways}: ${wide}`);
+      }
       await page.evaluate(axe);
       const found = await page.evaluate(async () => (await window.axe.run(document.querySelector(".run-page, .runs, main") ?? document, { resultTypes: ["violations"] })).violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.any?.[0]?.message ?? ""}`).join(" | ")}`));
-      assert.deepEqual(found, [], `${name}, ${theme}, ${width} px`);
+      wrong.push(...found.map((one) => `${name}, ${theme}, ${width} px: ${one}`));
       if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${theme}.png`) });
     }
   }
@@ -74,7 +77,7 @@ try {
   assert.ok(rows.includes("<img/src=x/onerror=window.stolen=1>\\u{202e}gnp") && rows.includes("<b>eve"), rows);
   await looks("runs");
   await page.getByLabel("State").selectOption("failed");
-  await page.waitForFunction(() => document.querySelectorAll(".run-row").length === 1);
+  await page.waitForFunction(() => document.querySelectorAll(".run-row").length === 2);
   assert.equal(new URL(page.url()).search, "?state=failed");
   await page.goBack();
   await page.waitForFunction(() => document.querySelectorAll(".run-row").length === 4);
@@ -99,7 +102,7 @@ try {
   await looks("run-failed");
   const search = page.getByRole("searchbox", { name: "Search in the log" });
   await search.fill("FATAL");
-  await page.locator(".log-row.current").waitFor();
+  await page.locator(".log-row.current", { hasText: "window.stolen" }).waitFor();
   assert.ok((await page.locator(".log-row.current .log-text").innerText()).includes("<script>window.stolen=1</script> \\u{202e}gnp\\u{7}"));
   assert.equal(await page.locator(".log-found").innerText(), "1 of 1");
   assert.ok(new URL(page.url()).searchParams.get("q") === "FATAL");
@@ -109,13 +112,13 @@ try {
   await page.reload();
   await page.locator(".log-row.picked.kind-error").waitFor();
   assert.ok((await page.locator(".log-row.picked").innerText()).includes("bad thing"), "the address leads to the line");
-  await page.getByLabel("Times").check();
+  await page.getByLabel("Times", { exact: true }).check();
   assert.match(await page.locator(".log-row time").first().innerText(), /^\d\d:\d\d:\d\d\.\d\d\d$/);
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Plain text" }).click()]);
   const text = readFileSync(await download.path(), "utf8");
   assert.ok(text.includes("fatal <script>window.stolen=1</script> <U+202E>gnp<U+0007>\n") && /^20\d\d-/.test(text), text.slice(-300));
   // The summary is Markdown, and nothing that acts is left of it.
-  await page.locator(".summary-text h1").first().waitFor();
+  await page.locator(".summary-text h4").first().waitFor();
   assert.equal(await page.locator(".summary-text").first().locator("script, img, [onerror], a[href^='javascript']").count(), 0);
   assert.ok(await page.locator(".summary-text table").count() > 0);
   // What is different from the last good run.
@@ -164,7 +167,7 @@ try {
   await page.waitForTimeout(11_000);
   assert.match(await state(), /running/, "it was undone");
   await page.getByRole("button", { name: "Cancel the run" }).click();
-  await page.waitForFunction(() => /cancelled/.test(document.querySelector(".badge-state")?.textContent ?? ""));
+  await page.waitForFunction(() => /cancelled/.test(document.querySelector(".badge-state")?.textContent ?? ""), null, { timeout: 30_000 });
 
   // A workflow is started by its form, and the list shows it as it comes.
   const watcher = await context.newPage();
@@ -172,7 +175,6 @@ try {
   await watcher.locator(".run-row").nth(4).waitFor();
   await page.goto(`${base}/ui/runs`);
   await page.getByRole("button", { name: "Start a workflow" }).click();
-  await page.getByLabel("Workflow", { exact: true }).nth(0).waitFor();
   const form = page.getByRole("form", { name: "Start a workflow" });
   await form.getByLabel("Workflow").selectOption(".github/workflows/ship.yml");
   await form.getByLabel("Where to").selectOption("mars");

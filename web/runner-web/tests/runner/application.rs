@@ -35,7 +35,9 @@ fn plays(command: &scripted_peers::Command, broken: &AtomicBool) -> Play {
         for number in 1..=2000 {
             let _ = writeln!(out, "\u{1b}[32mok\u{1b}[0m case {number}");
         }
-        out.push_str("\u{1b}[1;31mfatal\u{1b}[0m <script>window.stolen=1</script> \u{202e}gnp\u{7}\n");
+        out.push_str(
+            "\u{1b}[1;31mfatal\u{1b}[0m <script>window.stolen=1</script> \u{202e}gnp\u{7}\n",
+        );
         out.push_str("::error file=a.rs,line=3::<img src=x onerror=window.stolen=1> bad thing\n");
         return Play::exit(3).out(out);
     }
@@ -49,7 +51,9 @@ fn plays(command: &scripted_peers::Command, broken: &AtomicBool) -> Play {
 fn ended(runner: &Runner, run: &str, bearer: &[(&str, &str)]) -> Value {
     let mut record = Value::Null;
     let done = within(|| {
-        record = runner.ask("GET", &format!("/runs/{run}"), bearer, b"").json();
+        record = runner
+            .ask("GET", &format!("/runs/{run}"), bearer, b"")
+            .json();
         record.get("ended_at").is_some()
     });
     assert!(done, "{record:#}");
@@ -101,7 +105,10 @@ fn people_find_read_compare_repeat_start_and_end_runs() {
     ended(&runner, &hostile, &bearer);
     let live = runner.run("push", "d-4", &site.push(&site.commit(HANGS)));
     let log = format!("/runs/{live}/log");
-    assert!(within(|| runner.ask("GET", &log, &bearer, b"").body.contains("hanging")));
+    assert!(within(|| runner
+        .ask("GET", &log, &bearer, b"")
+        .body
+        .contains("hanging")));
     // What failed works when it is run again.
     broken.store(false, Ordering::SeqCst);
     site.commit(WORKFLOW);
@@ -111,9 +118,16 @@ fn people_find_read_compare_repeat_start_and_end_runs() {
         .env("NODE_PATH", node_modules())
         .env("BASE", format!("http://{}", runner.address))
         .env("TOKEN", TOKEN);
-    for (name, run) in [("GREEN", &green), ("FAILED", &failed), ("HOSTILE", &hostile), ("LIVE", &live)] {
+    for (name, run) in [
+        ("GREEN", &green),
+        ("FAILED", &failed),
+        ("HOSTILE", &hostile),
+        ("LIVE", &live),
+    ] {
         node.env(name, run);
     }
-    let status = node.status().expect("node is installed (Debian package nodejs)");
+    let status = node
+        .status()
+        .expect("node is installed (Debian package nodejs)");
     assert!(status.success());
 }

@@ -1,6 +1,6 @@
 // Changes as a server tells of them (server-sent events), also after the connection broke. Read by `fetch`, which knows how
 // this page is signed in.
-import { request } from "../../lib/api";
+import { ApiError, request } from "../../lib/api";
 
 /** The events in a text, and what is left of it for the next piece. */
 export function events(text: string): { found: { name: string; data: string }[]; rest: string } {
@@ -43,8 +43,9 @@ export function follow(part: string, path: string, heard: (name: string) => void
             if (event.name === "end") return;
           }
         }
-      } catch {
-        if (stop.signal.aborted) return;
+      } catch (error) {
+        // What is not there does not come back.
+        if (stop.signal.aborted || (error instanceof ApiError && error.status === 404)) return;
       }
       broken = true;
       await new Promise((resolve) => setTimeout(resolve, wait));
