@@ -4,31 +4,10 @@ use std::collections::HashSet;
 
 use runner_core::plan::{Instances, Plan, PlannedWork};
 use runner_core::state::Conclusion;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::records::{JobRecord, RunRecord};
-
-/// A planned job, as a run's record keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct PlannedJobRecord {
-    /// Unique in the run: `build`, or `call/build` in a called workflow.
-    pub key: String,
-    /// Its name as written, without what its matrix or its caller adds.
-    pub name: String,
-    /// The keys of the jobs it needs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<String>,
-    /// The job that calls its workflow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caller: Option<String>,
-    /// The file of the workflow it calls: it has no steps of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls: Option<String>,
-    /// It has several copies, one for each combination of its matrix.
-    #[serde(default)]
-    pub matrix: bool,
-}
+use crate::records::{JobRecord, PlannedJobRecord, RunRecord};
 
 /// The jobs of a plan.
 pub(crate) fn of_plan(plan: &Plan) -> Vec<PlannedJobRecord> {

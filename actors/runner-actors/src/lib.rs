@@ -72,13 +72,13 @@ pub use counters::{BUCKETS, Durations, RunCounters};
 pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWorkflows};
 pub use event::StoredEvent;
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
-pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph, PlannedJobRecord};
+pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use log::{LineKind, LogLine, Logs};
 pub use log_reader::{
     LogMatch, LogMatches, LogNote, LogOverview, LogRange, LogReader, LogSection, MAX_FOUND,
     MAX_RANGE, NumberedLine, SectionName, WrongQuery,
 };
-pub use records::{JobEnd, JobRecord, RunRecord, StepRecord};
+pub use records::{JobEnd, JobRecord, PlannedJobRecord, RunRecord, StepRecord};
 pub use run_list::{RunFilter, RunPage, short_reference};
 pub use service::RunnerService;
 pub use settings::{CheckoutLimits, ModelServer, RunnerSettings, ScheduleTime};

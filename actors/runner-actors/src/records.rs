@@ -6,7 +6,6 @@ use utoipa::ToSchema;
 
 use crate::clock::now_ms;
 use crate::event::StoredEvent;
-use crate::job_graph::PlannedJobRecord;
 
 /// One run.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -123,6 +122,27 @@ impl RunRecord {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// A planned job, as a run's record keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlannedJobRecord {
+    /// Unique in the run: `build`, or `call/build` in a called workflow.
+    pub key: String,
+    /// Its name as written, without what its matrix or its caller adds.
+    pub name: String,
+    /// The keys of the jobs it needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// The job that calls its workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
+    /// The file of the workflow it calls: it has no steps of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
+    /// It has several copies, one for each combination of its matrix.
+    #[serde(default)]
+    pub matrix: bool,
 }
 
 /// One copy of a job.

@@ -53,7 +53,7 @@ pub(crate) async fn one(state: State, id: web::Path<String>) -> Result<HttpRespo
     let follower = RunFollower {
         length: view.logs().watch(&record.id),
         known: String::new(),
-        told: 0,
+        announced: 0,
         changes: view.changes(),
         run: record.id,
         view,
@@ -85,7 +85,7 @@ struct RunFollower {
     /// The record that was told of, as JSON.
     known: String,
     /// The log's bytes that were told of.
-    told: u64,
+    announced: u64,
     ended: bool,
 }
 
@@ -112,8 +112,8 @@ impl RunFollower {
                 return Some("event: record\ndata: {}\n\n".to_owned());
             }
             let bytes = *self.length.borrow_and_update();
-            if bytes != self.told {
-                self.told = bytes;
+            if bytes != self.announced {
+                self.announced = bytes;
                 return Some(format!("event: log\ndata: {{\"bytes\":{bytes}}}\n\n"));
             }
             if is_terminal {

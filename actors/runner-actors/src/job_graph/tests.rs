@@ -1,3 +1,5 @@
+//! Graphs of runs, and what of them runs again.
+
 use super::*;
 use serde_json::json;
 

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 
-use super::LogMatch;
 use crate::log::{LineKind, LogLine};
 
 /// Notes of a log that are remembered.
@@ -164,7 +163,7 @@ impl LogIndex {
 
     /// Which lines of which steps begin at these bytes of the file; headings and ends of groups
     /// are none.
-    pub(super) fn places(&self, offsets: &[u64]) -> Vec<LogMatch> {
+    pub(super) fn places(&self, offsets: &[u64]) -> Vec<(&SectionIndex, usize)> {
         let mut found = Vec::with_capacity(offsets.len());
         let mut last: Option<usize> = None;
         for offset in offsets {
@@ -184,11 +183,7 @@ impl LogIndex {
                 continue;
             };
             last = Some(section);
-            found.push(LogMatch {
-                job: self.sections[section].job.clone(),
-                step: self.sections[section].step,
-                line,
-            });
+            found.push((&self.sections[section], line));
         }
         found
     }

@@ -264,7 +264,13 @@ impl LogReader {
         }
         let (offsets, more) = query.find(&path, (0, bytes), limit.min(MAX_FOUND))?;
         let index = remembered.lock();
-        let matches = index.places(&offsets);
+        let places = index.places(&offsets).into_iter();
+        let matches = places.map(|(section, line)| LogMatch {
+            job: section.job.clone(),
+            step: section.step,
+            line,
+        });
+        let matches = matches.collect();
         Ok(Ok(LogMatches { matches, more }))
     }
 

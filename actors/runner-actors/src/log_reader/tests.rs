@@ -1,3 +1,5 @@
+//! Logs that are read by line, and how long that takes.
+
 use super::*;
 
 fn written(lines: &[(&str, u32, LineKind, &str)]) -> (tempfile::TempDir, LogReader) {

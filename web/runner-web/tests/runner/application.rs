@@ -1,8 +1,9 @@
 //! The application's pages of runs in a real Chromium, against a real runner with runs of every
 //! kind, and hostile ones among them.
 //!
-//! The pages are those that the runner serves below `/ui/`; with `UI_DIST=folder` (what `vite build`
-//! wrote) they are served from there. With `SCREENSHOTS=folder` pictures are left there.
+//! The pages are those that the runner serves below `/ui/`; with `UI_DIST=folder` (what
+//! `vite build` wrote) they are served from there. With `SCREENSHOTS=folder` pictures are left
+//! there.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

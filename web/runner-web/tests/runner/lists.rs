@@ -1,5 +1,5 @@
-//! What pages of runs ask for: filters and pages of the list, parts of logs, the graph of jobs, what
-//! can be started, running again what failed.
+//! What pages of runs ask for: filters and pages of the list, parts of logs, the graph of jobs,
+//! what can be started, running again what failed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
