@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::clock::now_ms;
 use crate::stored_tar::{MAX_STORED, PendingTar, entries, hashed};
@@ -14,7 +15,7 @@ pub struct ArtifactStore {
 }
 
 /// What is known of an artifact.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Artifact {
     /// As the workflow calls it.
     pub name: String,
@@ -71,6 +72,26 @@ impl ArtifactStore {
         artifacts
     }
 
+    /// Gives a run the artifacts of another, which keeps them; what it has already stays.
+    pub(crate) fn adopt(&self, run: &str, from: &str) -> std::io::Result<()> {
+        let directory = self.of_run(run);
+        for (artifact, tar) in entries::<Artifact>(&self.of_run(from)) {
+            let base = directory.join(hashed(&artifact.name));
+            let (to, description) = (base.with_extension("tar"), base.with_extension("json"));
+            if description.exists() {
+                continue;
+            }
+            std::fs::create_dir_all(&directory)?;
+            // Left by an attempt that ended here; a tar is never written to once it counts.
+            let _ = std::fs::remove_file(&to);
+            if std::fs::hard_link(&tar, &to).is_err() {
+                std::fs::copy(&tar, &to)?;
+            }
+            std::fs::write(description, serde_json::to_vec(&artifact)?)?;
+        }
+        Ok(())
+    }
+
     /// Forgets a run's artifacts.
     pub(crate) fn remove_run(&self, run: &str) {
         // Gone already, or never there.
@@ -82,6 +103,37 @@ impl ArtifactStore {
 mod tests {
     use super::*;
     use crate::tar_guard::tar_of;
+
+    #[test]
+    fn a_run_adopts_artifacts_and_replaces_its_own_only() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let artifacts = ArtifactStore::new(directory.path());
+        let put = |run: &str, name: &str, size: usize| {
+            let mut pending = artifacts.create(run, name).unwrap();
+            pending.write(&tar_of("x", size)).unwrap();
+            artifacts.keep(pending).unwrap();
+            std::fs::read(artifacts.find(run, name).unwrap()).unwrap()
+        };
+        let old = put("one", "a", 3);
+        put("one", "b", 3);
+        let own = put("two", "b", 9000);
+        artifacts.adopt("two", "one").unwrap();
+        artifacts.adopt("two", "one").unwrap();
+        artifacts.adopt("two", "unknown").unwrap();
+        let read = |run: &str, name: &str| std::fs::read(artifacts.find(run, name).unwrap());
+        assert_eq!(read("two", "a").unwrap(), old);
+        assert_eq!(read("two", "b").unwrap(), own, "what it has stays");
+        let new = put("two", "a", 5000);
+        assert_ne!(new, old);
+        assert_eq!(
+            read("one", "a").unwrap(),
+            old,
+            "the other's stay as they were"
+        );
+        assert_eq!(artifacts.list("one")[0].bytes, old.len() as u64);
+        artifacts.remove_run("one");
+        assert_eq!(artifacts.list("two").len(), 2);
+    }
 
     #[test]
     fn r15_names_never_become_paths_and_runs_see_their_own_only() {

@@ -344,10 +344,11 @@ impl Handler<Dispatch> for RunCoordinator {
 impl Handler<RepeatRun> for RunCoordinator {
     type Result = ResponseActFuture<Self, Result<Result<String, NotRepeated>, StoreError>>;
 
-    fn handle(&mut self, RepeatRun { run }: RepeatRun, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, request: RepeatRun, _: &mut Self::Context) -> Self::Result {
+        let RepeatRun { run, failed_only } = request;
         let next = new_run_id();
         let store = &self.services.store;
-        let stored = store.write(move |rows| repeat(rows, &run, &next));
+        let stored = store.write(move |rows| repeat(rows, &run, &next, failed_only));
         Box::pin(stored.into_actor(self).map(|stored, coordinator, ctx| {
             if let Ok(Ok(id)) = &stored {
                 coordinator.queue(id.clone(), ctx);

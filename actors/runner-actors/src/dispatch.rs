@@ -4,13 +4,17 @@
 use std::time::Duration;
 
 use runner_core::event::EventKind;
+use runner_core::workflow::{InputKind, InputSpec};
+use serde::Serialize;
 use store::{Store, StoreError};
+use utoipa::ToSchema;
 
 use crate::event::StoredEvent;
 use crate::known_repository::KnownRepository;
 use crate::messages::{Dispatch, NotDispatched};
 use crate::repositories::Repositories;
 use crate::rows;
+use crate::source::Source;
 
 /// Longest wait for the repository's answer: whoever asks waits too.
 const GIT_TIMEOUT: Duration = Duration::from_secs(8);
@@ -32,6 +36,144 @@ pub(crate) async fn event_at_head(
         .await
         .unwrap_or_else(|error| Err(NotDispatched::Unreachable(error.to_string())));
     Ok(found.map(|event| event.dispatched(&request.actor, request.inputs.clone())))
+}
+
+/// A repository that has pushed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct SeenRepository {
+    /// `owner/repo`.
+    pub repository: String,
+    /// Its page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Its default branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<String>,
+    /// Branches that were pushed, the last one first.
+    pub branches: Vec<String>,
+}
+
+impl SeenRepository {
+    pub(crate) fn of(known: &KnownRepository) -> Self {
+        let branches = known.heads.iter().rev();
+        Self {
+            repository: known.repository.clone(),
+            url: known.html_url.clone(),
+            default_branch: known.default_branch.clone(),
+            branches: branches.map(|(branch, _)| branch.clone()).collect(),
+        }
+    }
+}
+
+/// What somebody may start on a branch.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct StartableWorkflows {
+    /// The branch.
+    pub branch: String,
+    /// Its newest commit.
+    pub sha: String,
+    /// The workflows that say `workflow_dispatch`.
+    pub workflows: Vec<StartableWorkflow>,
+    /// Workflow files that cannot be read, and why.
+    pub wrong: Vec<String>,
+}
+
+/// A workflow that says `workflow_dispatch`.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct StartableWorkflow {
+    /// Its file.
+    pub file: String,
+    /// Its name.
+    pub name: String,
+    /// What it asks for.
+    pub inputs: Vec<DispatchInput>,
+}
+
+/// An input of a workflow that somebody starts.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct DispatchInput {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `string`, `boolean`, `number`, `choice`, `environment`.
+    pub kind: &'static str,
+    /// Whether it must be given.
+    pub required: bool,
+    /// Its value when it is not given, where that needs no expression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Of a choice: what may be chosen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+impl DispatchInput {
+    fn of(input: &InputSpec) -> Self {
+        let (kind, options) = match &input.kind {
+            InputKind::Text => ("string", Vec::new()),
+            InputKind::Boolean => ("boolean", Vec::new()),
+            InputKind::Number => ("number", Vec::new()),
+            InputKind::Choice(options) => ("choice", options.clone()),
+            InputKind::Environment => ("environment", Vec::new()),
+        };
+        let default = input.default.as_ref().and_then(|default| default.fixed());
+        Self {
+            name: input.name.clone(),
+            description: input.description.clone(),
+            kind,
+            required: input.required,
+            default: default.map(|default| default.as_text().to_string()),
+            options,
+        }
+    }
+}
+
+/// What somebody may start on a branch, as its newest commit says.
+pub(crate) async fn startable(
+    store: &Store,
+    repositories: Repositories,
+    repository: &str,
+    branch: Option<String>,
+) -> Result<Result<StartableWorkflows, NotDispatched>, StoreError> {
+    let repository = repository.to_owned();
+    let known = store.read(move |rows| rows::known(rows, &repository));
+    let Some(known) = known.await? else {
+        return Ok(Err(NotDispatched::Repository));
+    };
+    let found = tokio::task::spawn_blocking(move || {
+        let event = at_head(&repositories, &known, branch)?;
+        let unreachable =
+            |error: &dyn std::fmt::Display| NotDispatched::Unreachable(error.to_string());
+        let source = Source::fetch(&repositories, &event).map_err(|error| unreachable(&error))?;
+        let read = source.workflows().map_err(|error| unreachable(&error))?;
+        let branch = event.reference.strip_prefix("refs/heads/");
+        let mut found = StartableWorkflows {
+            branch: branch.unwrap_or(&event.reference).to_owned(),
+            sha: event.sha.clone(),
+            workflows: Vec::new(),
+            wrong: Vec::new(),
+        };
+        for (file, workflow) in read {
+            match workflow {
+                Ok(workflow) => {
+                    let Some(inputs) = &workflow.on.workflow_dispatch else {
+                        continue;
+                    };
+                    found.workflows.push(StartableWorkflow {
+                        name: workflow.display_name().to_owned(),
+                        inputs: inputs.iter().map(DispatchInput::of).collect(),
+                        file,
+                    });
+                }
+                Err(wrong) => found.wrong.push(wrong.to_string()),
+            }
+        }
+        Ok(found)
+    });
+    let found = found.await;
+    Ok(found.unwrap_or_else(|error| Err(NotDispatched::Unreachable(error.to_string()))))
 }
 
 fn at_head(

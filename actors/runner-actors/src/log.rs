@@ -16,12 +16,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
+use utoipa::ToSchema;
 
 /// Lines on their way to the disk.
 const CAPACITY: usize = 1024;
 
 /// One line of a run's log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogLine {
     /// Milliseconds since the Unix epoch.
     pub at: u64,
@@ -38,7 +39,7 @@ pub struct LogLine {
 }
 
 /// Kinds of lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LineKind {
     /// The runner says what it does.

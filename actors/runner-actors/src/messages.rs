@@ -58,6 +58,9 @@ pub enum NotDispatched {
 pub struct RepeatRun {
     /// Its id.
     pub run: String,
+    /// Only the jobs that did not succeed, and what needs them; the others keep their ends, outputs
+    /// and artifacts.
+    pub failed_only: bool,
 }
 
 /// Why a run was not started again.
@@ -69,6 +72,12 @@ pub enum NotRepeated {
     /// It runs, or the last attempt of it does.
     #[error("the run {0} has not ended")]
     Runs(String),
+    /// All its jobs succeeded.
+    #[error("no job of the run {0} failed; run all of it again")]
+    NothingFailed(String),
+    /// It is not known what needs what failed.
+    #[error("the run {0} was never planned, or by a former version; run all of it again")]
+    NoPlan(String),
 }
 
 /// Ends a run. Sent by the HTTP edge, handled by [`crate::RunCoordinator`]; the reply says whether

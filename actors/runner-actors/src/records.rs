@@ -60,6 +60,9 @@ pub struct RunRecord {
     /// Keys of the planned jobs in the order of the workflow's file, once they are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub job_order: Vec<String>,
+    /// The planned jobs and what they need, once they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<PlannedJobRecord>,
     /// Milliseconds since the Unix epoch, as the other times.
     pub created_at: u64,
     /// When its first job began.
@@ -101,6 +104,7 @@ impl RunRecord {
             repeated_by: None,
             repository_url: event.html_url.clone(),
             job_order: Vec::new(),
+            plan: Vec::new(),
             created_at: now_ms(),
             started_at: None,
             ended_at: None,
@@ -118,6 +122,27 @@ impl RunRecord {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// A planned job, as a run's record keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlannedJobRecord {
+    /// Unique in the run: `build`, or `call/build` in a called workflow.
+    pub key: String,
+    /// Its name as written, without what its matrix or its caller adds.
+    pub name: String,
+    /// The keys of the jobs it needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// The job that calls its workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
+    /// The file of the workflow it calls: it has no steps of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
+    /// It has several copies, one for each combination of its matrix.
+    #[serde(default)]
+    pub matrix: bool,
 }
 
 /// One copy of a job.
@@ -154,6 +179,9 @@ pub struct JobRecord {
     /// What the conclusion does not say of its end.
     #[serde(default, skip_serializing_if = "JobEnd::is_usual")]
     pub end: JobEnd,
+    /// The run in which it ran, where this one runs only again what had failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_from: Option<String>,
     /// What it gives to jobs that need it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<(String, String)>,

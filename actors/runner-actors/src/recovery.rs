@@ -81,12 +81,13 @@ impl RunRecovery {
             ledger.end(RunState::Lost, reason).await;
             return None;
         }
-        let has_begun = |job: &JobRecord| job.started_at.is_some();
+        // Those that ran in the run it repeats are no beginning of this one.
+        let has_begun = |job: &JobRecord| job.started_at.is_some() && job.kept_from.is_none();
         if ledger.record.jobs.iter().any(has_begun) {
             lose_started_jobs(&mut ledger).await;
         } else {
             // Nothing of it has begun: it begins anew, its statuses are still this run's.
-            ledger.record.jobs.clear();
+            ledger.record.jobs.retain(|job| job.kept_from.is_some());
             ledger.record.state = RunState::Received;
             ledger.save(Vec::new()).await;
         }

@@ -5,8 +5,9 @@ use runner_core::state::RunState;
 use store::{StoreError, WriteTxn};
 
 use crate::clock::now_ms;
+use crate::job_graph::RepeatedJobs;
 use crate::messages::NotRepeated;
-use crate::records::RunRecord;
+use crate::records::{JobRecord, RunRecord};
 use crate::rows::{self, NewRun};
 
 /// Stores the next attempt of a run: in one transaction, so that two who ask at once start one.
@@ -14,6 +15,7 @@ pub(crate) fn repeat(
     rows: &mut WriteTxn<'_>,
     id: &str,
     next: &str,
+    failed_only: bool,
 ) -> Result<Result<String, NotRepeated>, StoreError> {
     let Some(mut last) = last_attempt(rows, id)? else {
         return Ok(Err(NotRepeated::Unknown));
@@ -24,7 +26,14 @@ pub(crate) fn repeat(
     let Some(event) = rows::event(rows, &last.id)? else {
         return Ok(Err(NotRepeated::Unknown));
     };
-    NewRun::of(&next_attempt(&last, next), &event).put(rows)?;
+    let mut attempt = next_attempt(&last, next);
+    if failed_only {
+        match kept_jobs(&last) {
+            Ok(kept) => attempt.jobs = kept,
+            Err(refused) => return Ok(Err(refused)),
+        }
+    }
+    NewRun::of(&attempt, &event).put(rows)?;
     last.repeated_by = Some(next.to_owned());
     rows::put_run(rows, &last)?;
     Ok(Ok(next.to_owned()))
@@ -43,6 +52,24 @@ fn last_attempt(rows: &mut WriteTxn<'_>, id: &str) -> Result<Option<RunRecord>, 
     Ok(last)
 }
 
+/// The copies of jobs that need not run again, with their outputs.
+fn kept_jobs(last: &RunRecord) -> Result<Vec<JobRecord>, NotRepeated> {
+    if last.plan.is_empty() {
+        return Err(NotRepeated::NoPlan(last.id.clone()));
+    }
+    let repeated = RepeatedJobs::of(last);
+    if repeated.is_empty() {
+        return Err(NotRepeated::NothingFailed(last.id.clone()));
+    }
+    let kept = last.jobs.iter().filter(|job| repeated.keeps(job));
+    Ok(kept
+        .map(|job| JobRecord {
+            kept_from: job.kept_from.clone().or_else(|| Some(last.id.clone())),
+            ..job.clone()
+        })
+        .collect())
+}
+
 fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
     RunRecord {
         id: id.to_owned(),
@@ -57,6 +84,7 @@ fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
         ended_at: None,
         jobs: Vec::new(),
         job_order: Vec::new(),
+        plan: Vec::new(),
         ..last.clone()
     }
 }

@@ -1,6 +1,6 @@
 //! Rows of the store.
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
 use serde::{Deserialize, Serialize};
 use store::{Blob, Extent, RawBytes, ReadRows, Row, StoreError, Table, WriteTxn};
@@ -10,6 +10,7 @@ use crate::former_payload;
 use crate::json_row::JsonRow;
 use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
+use crate::run_list::{RunFilter, RunHead, RunPage};
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter(u64);
@@ -156,6 +157,70 @@ fn former_event(rows: &mut impl ReadRows, id: &String) -> Result<Option<StoredEv
     let stored = rows.get(&FORMER_PAYLOADS, id)?.unwrap_or_default();
     event.payload = former_payload::decode(stored).unwrap_or_default();
     Ok(Some(event))
+}
+
+/// Runs that a page of a list may look at.
+const MAX_LOOKED_AT: usize = 20_000;
+/// Runs that are read together.
+const HEADS_AT_ONCE: usize = 256;
+
+/// JSON that nobody looks at here.
+#[derive(Debug, Serialize, Deserialize)]
+struct Unread {}
+
+/// What a list looks at of a run: its jobs and its event are passed over. As [`RunRow`] otherwise,
+/// since a row that cannot be read would be put aside.
+#[derive(Debug, Serialize, Deserialize)]
+struct HeadRow {
+    record: JsonRow<RunHead>,
+    trigger: Option<(Extent, JsonRow<Unread>)>,
+}
+
+impl Row for HeadRow {
+    const SCHEMA: u16 = RunRow::SCHEMA;
+
+    fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
+        let record = (schema == 1).then(|| postcard::from_bytes(body).ok())??;
+        let trigger = None;
+        Some(Self { record, trigger })
+    }
+}
+
+const HEADS: Table<String, HeadRow> = Table::new("runner_runs");
+
+/// A page of the runs that a filter shows, the newest first, from below `before`.
+pub(crate) fn page(
+    rows: &mut impl ReadRows,
+    filter: &RunFilter,
+    before: Option<String>,
+    limit: usize,
+) -> Result<RunPage, StoreError> {
+    let mut page = RunPage::default();
+    let mut below = before;
+    let mut looked_at = 0;
+    loop {
+        let range = below.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        let heads = rows.range_back(&HEADS, (Bound::Unbounded, range), HEADS_AT_ONCE)?;
+        let is_last = heads.len() < HEADS_AT_ONCE;
+        for (id, row) in heads {
+            looked_at += 1;
+            if row.record.value().is_some_and(|head| filter.shows(&head)) {
+                if page.runs.len() == limit {
+                    page.next = below;
+                    return Ok(page);
+                }
+                page.runs.extend(run(rows, &id)?);
+            }
+            below = Some(id);
+        }
+        if is_last {
+            return Ok(page);
+        }
+        if looked_at >= MAX_LOOKED_AT {
+            page.next = below;
+            return Ok(page);
+        }
+    }
 }
 
 /// All runs, oldest first (ids are in the order of time).
@@ -314,6 +379,40 @@ mod tests {
         let id = record.id.clone();
         store.write_blocking(move |rows| forget(rows, &id)).unwrap();
         assert_eq!(read(&store, &record.id), None);
+    }
+
+    #[test]
+    fn a_page_reads_runs_of_every_version_and_puts_none_aside() {
+        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let (record, event) = started();
+        const FORMER_RUNS: Table<String, JsonRow<RunRecord>> = Table::new("runner_runs");
+        let mut ids = Vec::new();
+        for number in 0..600 {
+            let mut record = record.clone();
+            record.id = format!("{number:08}");
+            ids.insert(0, record.id.clone());
+            let event = event.clone();
+            let put = store.write_blocking(move |rows| match number % 3 {
+                0 => NewRun::of(&record, &event).put(rows),
+                1 => put_run(rows, &record),
+                _ => rows.put(&FORMER_RUNS, &record.id, &JsonRow::of(&record)),
+            });
+            put.unwrap();
+        }
+        let (mut seen, mut before) = (Vec::new(), None);
+        loop {
+            let read =
+                store.read_blocking(|rows| page(rows, &RunFilter::default(), before.clone(), 70));
+            let read = read.unwrap();
+            seen.extend(read.runs.into_iter().map(|run| run.id));
+            before = read.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, ids);
+        assert_eq!(store.read_blocking(|rows| rows.len(&RUNS)).unwrap(), 600);
+        assert_eq!(read(&store, "00000000"), Some(event));
     }
 
     #[test]

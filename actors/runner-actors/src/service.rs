@@ -34,6 +34,7 @@ use crate::groups::ConcurrencyGroups;
 use crate::intake::RunnerIntake;
 use crate::ledger::RunRecorder;
 use crate::log::Logs;
+use crate::log_reader::LogReader;
 use crate::permits::RepositoryPermits;
 use crate::recovery::RunRecovery;
 use crate::repositories::Repositories;
@@ -121,6 +122,7 @@ impl RunnerService {
             .supervisor(jobs)
             .supervisor(runs)
             .child(coordinator);
+        let mirrors = repositories.clone();
         let collector =
             RunGarbageCollector::new(&settings, &recorder, files.clone(), vmm_status.clone());
         let supervisor = with_periodic_actors(
@@ -132,6 +134,8 @@ impl RunnerService {
             &store,
         );
         let view = RunnerView {
+            log_reader: LogReader::new(files.logs.clone()),
+            git: mirrors,
             store,
             files,
             queue,

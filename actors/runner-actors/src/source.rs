@@ -105,6 +105,12 @@ impl Source {
             // Pull requests do not bring it, and it may ask for no run.
             event.message = Some(self.mirror.message(&self.sha, MAX_MESSAGE)?);
         }
+        let files = self.workflow_files()?.into_iter();
+        files.map(|file| self.candidate(file, event)).collect()
+    }
+
+    /// The paths of the workflow files.
+    fn workflow_files(&self) -> Result<Vec<String>, SourceError> {
         for directory in WORKFLOW_DIRECTORIES {
             let entries = self.mirror.list(&self.definition, directory)?;
             let files = entries
@@ -114,13 +120,23 @@ impl Source {
                 files.filter(|entry| entry.path.ends_with(".yml") || entry.path.ends_with(".yaml"));
             let files: Vec<String> = files.map(|entry| entry.path).take(MAX_FILES).collect();
             if !files.is_empty() {
-                return files
-                    .into_iter()
-                    .map(|file| self.candidate(file, event))
-                    .collect();
+                return Ok(files);
             }
         }
         Ok(Vec::new())
+    }
+
+    /// All workflow files as they are read.
+    pub(crate) fn workflows(
+        &self,
+    ) -> Result<Vec<(String, Result<Workflow, Diagnostics>)>, SourceError> {
+        let read = |file: String| {
+            let most = runner_core::limits::MAX_FILE_BYTES;
+            let bytes = self.mirror.read(&self.definition, &file, most)?;
+            let parsed = workflow::parse(&file, &bytes).map(|parsed| parsed.value);
+            Ok((file, parsed))
+        };
+        self.workflow_files()?.into_iter().map(read).collect()
     }
 
     fn candidate(&self, file: String, event: &mut EventContext) -> Result<Candidate, SourceError> {

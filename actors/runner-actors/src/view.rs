@@ -9,10 +9,15 @@ use url::Url;
 
 use crate::artifacts::Artifact;
 use crate::counters::RunCounters;
+use crate::dispatch::{self, SeenRepository, StartableWorkflows};
 use crate::log::Logs;
+use crate::log_reader::LogReader;
+use crate::messages::NotDispatched;
 use crate::records::RunRecord;
+use crate::repositories::Repositories;
 use crate::rows;
 use crate::run_files::RunFiles;
+use crate::run_list::{RunFilter, RunPage};
 use crate::run_queue::RunQueue;
 use crate::vmm_status::VmmStatus;
 
@@ -26,6 +31,8 @@ pub struct RunnerView {
     pub(crate) vmm_status: VmmStatus,
     pub(crate) public_url: Option<Url>,
     pub(crate) changes: watch::Receiver<u64>,
+    pub(crate) log_reader: LogReader,
+    pub(crate) git: Repositories,
 }
 
 impl RunnerView {
@@ -38,6 +45,20 @@ impl RunnerView {
         self.store.read(move |rows| rows::run(rows, &id)).await
     }
 
+    /// A page of the runs that a filter shows, the newest first; from below the run `before`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn page(
+        &self,
+        filter: RunFilter,
+        before: Option<String>,
+        limit: usize,
+    ) -> Result<RunPage, StoreError> {
+        let read = move |rows: &mut store::ReadTxn<'_>| rows::page(rows, &filter, before, limit);
+        self.store.read(read).await
+    }
+
     /// The newest runs first, at most `limit`, of one repository when it is named. Those whose
     /// events started nothing are none of them.
     ///
@@ -48,7 +69,11 @@ impl RunnerView {
         repository: Option<String>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError> {
-        self.runs_that(repository, limit, false).await
+        let filter = RunFilter {
+            repository,
+            ..RunFilter::default()
+        };
+        Ok(self.page(filter, None, limit).await?.runs)
     }
 
     /// The newest events that started nothing first, each with the reason.
@@ -60,23 +85,58 @@ impl RunnerView {
         repository: Option<String>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError> {
-        self.runs_that(repository, limit, true).await
+        let filter = RunFilter {
+            repository,
+            ignored: true,
+            ..RunFilter::default()
+        };
+        Ok(self.page(filter, None, limit).await?.runs)
     }
 
-    async fn runs_that(
+    /// The newest run before this one of the same workflow and branch that succeeded.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn last_green(&self, run: &RunRecord) -> Result<Option<RunRecord>, StoreError> {
+        let Some(workflow) = run.workflow_file.clone() else {
+            return Ok(None);
+        };
+        let filter = RunFilter {
+            repository: Some(run.repository.clone()),
+            workflow: Some(workflow),
+            branch: Some(run.reference.clone()),
+            states: vec![RunState::Succeeded],
+            ..RunFilter::default()
+        };
+        let page = self.page(filter, Some(run.id.clone()), 1).await?;
+        Ok(page.runs.into_iter().next())
+    }
+
+    /// The repositories that have pushed, by name.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn repositories(&self) -> Result<Vec<SeenRepository>, StoreError> {
+        let known = self.store.read(|rows| rows::all_known(rows)).await?;
+        Ok(known.iter().map(SeenRepository::of).collect())
+    }
+
+    /// The workflows that somebody may start on a branch, as its newest commit has them.
+    ///
+    /// # Errors
+    /// The store's; the inner one, when they cannot be known.
+    pub async fn startable_workflows(
         &self,
-        repository: Option<String>,
-        limit: usize,
-        ignored: bool,
-    ) -> Result<Vec<RunRecord>, StoreError> {
-        let mut runs = self.store.read(|rows| rows::all(rows)).await?;
-        runs.retain(|run| (run.state == RunState::Ignored) == ignored);
-        runs.reverse();
-        if let Some(repository) = repository {
-            runs.retain(|run| run.repository.eq_ignore_ascii_case(&repository));
-        }
-        runs.truncate(limit);
-        Ok(runs)
+        repository: &str,
+        branch: Option<String>,
+    ) -> Result<Result<StartableWorkflows, NotDispatched>, StoreError> {
+        dispatch::startable(&self.store, self.git.clone(), repository, branch).await
+    }
+
+    /// Reads logs by line.
+    #[must_use]
+    pub fn log_reader(&self) -> LogReader {
+        self.log_reader.clone()
     }
 
     /// The logs.

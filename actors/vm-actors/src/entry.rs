@@ -150,6 +150,8 @@ impl VmEntry {
         let record = self.record.lock();
         let labelled = |(reason, _): &(FailureReason, String)| reason.label().to_owned();
         let patterns = |list: &AllowList| list.0.iter().map(ToString::to_string).collect();
+        let runs = |exec: &&Arc<ExecRecord>| exec.log.end().is_none();
+        let running = record.execs.values().filter(runs).count();
         vmm_api_core::Vm {
             id: self.id.to_string(),
             state: record.state.label().to_owned(),
@@ -167,6 +169,8 @@ impl VmEntry {
             owner: Some(self.spec.owner.to_string()),
             last_seen: record.last_seen,
             source: Some(record.source),
+            running,
+            ended: record.execs.len() - running,
         }
     }
 

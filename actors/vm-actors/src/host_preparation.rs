@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use vm_core::{DriverName, ImageRef, Isolation, TemplateKey};
-use vm_engine::image::{DiskFormat, Image, ImageError, ImageStore};
+use vm_engine::image::{DiskFormat, Image, ImageError, ImageStore, ListedImage};
 use vm_engine::{Driver, DriverError, Machine, StartRequest, Template};
+use vmm_api_core::ImageView;
 
 use crate::images::{HostState, HostView, ImageFailure, Images};
 
@@ -178,6 +179,18 @@ impl Images for HostPreparation {
             },
             error => ImageFailure::Unusable(error.to_string()),
         })
+    }
+
+    fn list(&self) -> Result<Vec<ImageView>, ImageFailure> {
+        let listed = self.store.list();
+        let listed = listed.map_err(|error| ImageFailure::Unusable(error.to_string()))?;
+        let view = |image: ListedImage| ImageView {
+            digest: image.digest,
+            names: image.names,
+            bytes: image.stored_bytes,
+            virtual_bytes: image.virtual_bytes,
+        };
+        Ok(listed.into_iter().map(view).collect())
     }
 
     fn host(&self) -> HostView {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vm_core::ImageRef;
 use vm_engine::image::Image;
-use vmm_api_core::Kvm;
+use vmm_api_core::{ImageView, Kvm};
 
 /// Finds images by name. Calls may block for a file, not for the making of an image.
 pub trait Images: Send + Sync + 'static {
@@ -13,6 +13,12 @@ pub trait Images: Send + Sync + 'static {
     /// # Errors
     /// See [`ImageFailure`].
     fn resolve(&self, name: &ImageRef) -> Result<Arc<Image>, ImageFailure>;
+
+    /// All of them; none before they are known.
+    ///
+    /// # Errors
+    /// See [`ImageFailure`].
+    fn list(&self) -> Result<Vec<ImageView>, ImageFailure>;
 
     /// How what VMs are made of is.
     fn host(&self) -> HostView;

@@ -7,10 +7,10 @@ use store::Store;
 use vm_core::{DriverName, Isolation, VmId};
 use vm_engine::Driver;
 use vm_engine::network::{Traffic, TrafficView};
-use vmm_api_core::PoolView;
+use vmm_api_core::{ImageView, PoolStock, PoolView};
 
 use crate::counters::{Counters, CountersView};
-use crate::images::{HostView, Images};
+use crate::images::{HostView, ImageFailure, Images};
 use crate::registry::{RegisteredVm, VmRegistry};
 use crate::scheduler::SchedulerResources;
 use crate::settings::VmSettings;
@@ -65,6 +65,20 @@ impl VmManagerView {
             target,
             in_use,
         }
+    }
+
+    /// What there is of each kind of VM: templates, and clones that wait.
+    #[must_use]
+    pub fn stock(&self) -> Vec<PoolStock> {
+        self.warm_pool.stock()
+    }
+
+    /// What VMs can be made of. Reads a folder.
+    ///
+    /// # Errors
+    /// See [`ImageFailure`].
+    pub fn images(&self) -> Result<Vec<ImageView>, ImageFailure> {
+        self.images.list()
     }
 
     /// Whether VMs can be had, and what is known of the host.

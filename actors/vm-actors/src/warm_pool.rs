@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use vm_core::pool::{PoolEntry, TemplateState};
 use vm_core::{TemplateKey, UnixMs, VmId};
 use vm_engine::{Machine, Template};
+use vmm_api_core::{PoolStock, TemplateView};
 
 use crate::relay::EventRelay;
 
@@ -112,6 +113,33 @@ impl WarmPool {
             making: stock.making,
             last_used: stock.last_used,
             clones_after: stock.clones_after,
+        };
+        stocks.iter().map(view).collect()
+    }
+
+    /// The pool as people see it.
+    #[must_use]
+    pub(crate) fn stock(&self) -> Vec<PoolStock> {
+        let stocks = self.0.lock();
+        let view = |(key, stock): (&TemplateKey, &Stock)| {
+            let (template, retry_at) = match stock.state() {
+                TemplateState::Absent => (TemplateView::Absent, None),
+                TemplateState::InProgress => (TemplateView::Preparing, None),
+                TemplateState::Ready => (TemplateView::Ready, None),
+                TemplateState::FailedUntil(until) => (TemplateView::Failed, Some(until)),
+            };
+            PoolStock {
+                image: key.image.to_string(),
+                vcpus: key.vcpus.into(),
+                mem_mib: key.mem_mib,
+                disk_mib: key.disk_mib,
+                template,
+                retry_at,
+                ready: stock.ready.len(),
+                making: stock.making,
+                configured: stock.configured,
+                last_used: (stock.last_used > UnixMs::default()).then_some(stock.last_used),
+            }
         };
         stocks.iter().map(view).collect()
     }

@@ -4,6 +4,8 @@
 //! | call | body | answer |
 //! |---|---|---|
 //! | `GET /health` (no token) | | 200 [`Health`] |
+//! | `GET /images` | | 200 array of [`ImageView`] |
+//! | `GET /pool` | | 200 array of [`PoolStock`] |
 //! | `GET /vms` | | 200 array of [`Vm`] |
 //! | `POST /vms`, `Idempotency-Key` | [`NewVm`] | 201 [`Allocated`]; 409 isolation not available; 422 outside the limits; 503 and `Retry-After` |
 //! | `GET /vms/{id}` | | 200 [`Vm`]; 404 |
@@ -31,6 +33,7 @@ mod id;
 mod isolation;
 pub mod network;
 mod state;
+mod stock;
 mod time;
 mod vm;
 
@@ -40,6 +43,7 @@ pub use health::{Health, HealthStatus, Kvm, PoolView};
 pub use id::{ExecId, IdError, ImageRef, Owner, VmId};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
 pub use state::{FailureReason, Source, VmState};
+pub use stock::{ImageView, PoolStock, TemplateView};
 pub use time::UnixMs;
 pub use vm::{
     Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, Released, ReleasedVm, Vm,

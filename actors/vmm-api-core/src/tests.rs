@@ -31,6 +31,8 @@ fn vm() -> Vm {
         owner: Some("octo/repo#1".to_owned()),
         last_seen: None,
         source: Some(Source::Pool),
+        running: 1,
+        ended: 2,
     }
 }
 
@@ -39,7 +41,7 @@ fn a_vm() {
     let wanted = concat!(
         r#"{"id":"vm-1","state":"busy","driver":"qemu","isolation":"emulated-vm","image":"default","#,
         r#""mem_mib":256,"vcpus":1,"disk_mib":2048,"network":"none","created_at":"1970-01-01T00:00:00.000Z","#,
-        r#""lease_until":"1970-01-01T00:10:00.000Z","owner":"octo/repo#1","last_seen":null,"source":"pool"}"#
+        r#""lease_until":"1970-01-01T00:10:00.000Z","owner":"octo/repo#1","last_seen":null,"source":"pool","running":1,"ended":2}"#
     );
     assert_eq!(round_trip(&vm()), wanted);
     let failed = Vm {

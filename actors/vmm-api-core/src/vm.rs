@@ -204,6 +204,14 @@ pub struct Vm {
     #[serde(default)]
     #[schema(value_type = Source, required = true)]
     pub source: Option<Source>,
+    /// Commands that run in it.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub running: usize,
+    /// Commands that have ended in it.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub ended: usize,
 }
 
 /// Answer of `PUT /vms/{id}/files`.

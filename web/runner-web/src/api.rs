@@ -3,13 +3,13 @@
 use edge_web::{ApplicationParts, Metrics, Routes, livez, metrics_text, readyz, share_problem};
 use utoipa::OpenApi;
 
-use crate::{dispatch, handlers, log};
+use crate::{changes, dispatch, handlers, list, log, log_parts, run_facts};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(handlers::webhook, handlers::runs, handlers::run, log::log, dispatch::dispatch, handlers::cancel, handlers::rerun, handlers::artifact, handlers::health),
+    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, handlers::artifact, handlers::health),
     components(schemas(handlers::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
@@ -33,12 +33,24 @@ pub fn routes(metrics: &Metrics) -> Routes {
     Routes::new(metrics)
         .get("/", handlers::home)
         .post("/webhook", handlers::webhook)
-        .get("/runs", handlers::runs)
+        .get("/runs", list::runs)
+        .get("/repositories", list::repositories)
+        .get("/workflows", run_facts::workflows)
         .post("/runs/dispatch", dispatch::dispatch)
+        // Before the pattern that would take `changes` for an id.
+        .get("/runs/changes", changes::all)
         .get("/runs/{id}", handlers::run)
+        .get("/runs/{id}/changes", changes::one)
+        .get("/runs/{id}/graph", run_facts::graph)
+        .get("/runs/{id}/last-green", run_facts::last_green)
         .get("/runs/{id}/log", log::log)
+        .get("/runs/{id}/log/overview", log_parts::overview)
+        .get("/runs/{id}/log/lines", log_parts::lines)
+        .get("/runs/{id}/log/search", log_parts::search)
+        .get("/runs/{id}/log/text", log_parts::text)
         .post("/runs/{id}/cancel", handlers::cancel)
         .post("/runs/{id}/rerun", handlers::rerun)
+        .get("/runs/{id}/artifacts", run_facts::artifacts)
         .get("/runs/{id}/artifacts/{name}", handlers::artifact)
         .get("/assets/{name}", handlers::asset)
         .get("/favicon.ico", handlers::icon)

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use actix_web::{HttpResponse, web};
 use edge_web::{ApiJson, Problem};
-use runner_actors::messages::{Dispatch, NotDispatched};
+use runner_actors::messages::Dispatch;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::problems::{of_ask, of_store};
+use crate::run_facts::of_dispatch;
 use crate::state::RunnerState;
 
 /// Most inputs of a dispatch.
@@ -71,11 +72,6 @@ pub(crate) async fn dispatch(
         .map_err(|error| of_ask(&error))?;
     let run = stored
         .map_err(|error| of_store(&error))?
-        .map_err(|refused| match refused {
-            NotDispatched::Unreachable(_) => Problem::unavailable(refused.to_string(), 30),
-            NotDispatched::Repository | NotDispatched::Branch => {
-                Problem::not_found(refused.to_string())
-            }
-        })?;
+        .map_err(|refused| of_dispatch(&refused))?;
     Ok(HttpResponse::Accepted().json(Dispatched { run }))
 }

@@ -98,43 +98,6 @@ fn answer(
     })
 }
 
-/// Which runs to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RunsQuery {
-    /// Of this repository only (`owner/repo`).
-    pub repository: Option<String>,
-    /// At most so many (default 50, at most 1,000).
-    pub limit: Option<usize>,
-    /// `true`: the events that started nothing, with the reasons, in place of the runs.
-    pub ignored: Option<bool>,
-}
-
-/// The newest runs first.
-#[utoipa::path(get, path = "/runs", tag = "runs", params(RunsQuery), responses((status = 200, description = "Run records, newest first", body = Vec<RunRecord>)))]
-pub(crate) async fn runs(
-    request: HttpRequest,
-    state: State,
-    query: web::Query<RunsQuery>,
-) -> Result<HttpResponse, Problem> {
-    let RunsQuery {
-        repository,
-        limit,
-        ignored,
-    } = query.into_inner();
-    let limit = limit.unwrap_or(50).clamp(1, 1000);
-    let runs = if ignored == Some(true) {
-        state.view.ignored(repository, limit).await
-    } else {
-        state.view.runs(repository, limit).await
-    };
-    let runs = runs.map_err(|error| of_store(&error))?;
-    if wants_page(&request) {
-        return Ok(page::html(page::list(&runs, state.has_token)));
-    }
-    Ok(HttpResponse::Ok().json(runs))
-}
-
 /// One run.
 #[utoipa::path(get, path = "/runs/{id}", tag = "runs", params(("id" = String, Path, description = "The run's id")),
     responses((status = 200, description = "The run's record", body = RunRecord), (status = 404, description = "No such run")))]
@@ -177,7 +140,7 @@ async fn run_page(
 }
 
 /// People's browsers name HTML first; programs do not name it.
-fn wants_page(request: &HttpRequest) -> bool {
+pub(crate) fn wants_page(request: &HttpRequest) -> bool {
     let accept = request
         .headers()
         .get(ACCEPT)
@@ -215,23 +178,36 @@ pub(crate) async fn cancel(
     }
 }
 
+/// What of a run to run again.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RerunQuery {
+    /// `true`: only the jobs that did not succeed, and what needs them. The others keep their ends,
+    /// outputs and artifacts.
+    pub failed: Option<bool>,
+}
+
 /// Runs an ended run again: a new run of the same event and number, one attempt later.
-#[utoipa::path(post, path = "/runs/{id}/rerun", tag = "runs", params(("id" = String, Path, description = "The run's id")),
-    responses((status = 202, body = Dispatched, description = "Stored; the new run starts"), (status = 404, description = "No such run"), (status = 409, description = "It has not ended, or its newest attempt has not")))]
+#[utoipa::path(post, path = "/runs/{id}/rerun", tag = "runs", params(("id" = String, Path, description = "The run's id"), RerunQuery),
+    responses((status = 202, body = Dispatched, description = "Stored; the new run starts"), (status = 404, description = "No such run"), (status = 409, description = "It has not ended, or its newest attempt has not; or no job failed, where only those are to run")))]
 pub(crate) async fn rerun(
     request: HttpRequest,
     state: State,
     id: web::Path<String>,
+    query: web::Query<RerunQuery>,
 ) -> Result<HttpResponse, Problem> {
     let message = RepeatRun {
         run: id.into_inner(),
+        failed_only: query.failed == Some(true),
     };
     let stored = state.coordinator.ask(message).await;
     let stored = stored.map_err(|error| of_ask(&error))?;
     let run = match stored.map_err(|error| of_store(&error))? {
         Ok(run) => run,
         Err(error @ NotRepeated::Unknown) => return Err(Problem::not_found(error.to_string())),
-        Err(error @ NotRepeated::Runs(_)) => return Err(Problem::conflict(error.to_string())),
+        Err(
+            error @ (NotRepeated::Runs(_) | NotRepeated::NothingFailed(_) | NotRepeated::NoPlan(_)),
+        ) => return Err(Problem::conflict(error.to_string())),
     };
     if wants_page(&request) {
         return Ok(to_run(&run));

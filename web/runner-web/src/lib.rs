@@ -9,14 +9,18 @@
 
 mod api;
 pub mod boot;
+mod changes;
 pub mod config;
 mod dispatch;
 mod file_chunks;
 mod handlers;
+mod list;
 mod log;
+mod log_parts;
 mod metrics;
 mod page;
 mod problems;
+mod run_facts;
 mod server;
 mod state;
 

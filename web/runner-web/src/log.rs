@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use edge_web::{Problem, visible};
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use runner_actors::{RunRecord, RunnerView};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -56,6 +56,11 @@ pub(crate) async fn log(
 
 /// A file of JSON Lines, each with escapes for what is not seen.
 fn whole_lines(chunks: FileChunks) -> impl Stream<Item = std::io::Result<Bytes>> {
+    raw_lines(chunks).map(|lines| lines.map(shown))
+}
+
+/// A file in pieces of whole lines, but for what follows the last line's end.
+pub(crate) fn raw_lines(chunks: FileChunks) -> impl Stream<Item = std::io::Result<Vec<u8>>> {
     futures_util::stream::unfold((chunks, Vec::new()), |(mut chunks, mut rest)| async move {
         loop {
             let bytes = match chunks.next().await {
@@ -69,7 +74,7 @@ fn whole_lines(chunks: FileChunks) -> impl Stream<Item = std::io::Result<Bytes>>
                 None => continue,
             };
             let lines: Vec<u8> = rest.drain(..end).collect();
-            return (!lines.is_empty()).then(|| (Ok(shown(lines)), (chunks, rest)));
+            return (!lines.is_empty()).then_some((Ok(lines), (chunks, rest)));
         }
     })
 }

@@ -4,7 +4,7 @@ use edge_web::{ApplicationParts, Metrics, Routes, livez, readyz, share_problem};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::handlers::{execs, files, operation, vms};
+use crate::handlers::{execs, files, operation, stock, vms};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
@@ -14,7 +14,7 @@ use crate::handlers::{execs, files, operation, vms};
         description = "Virtual machines for jobs: given out, worked in, released. Tokens are made by `vm-manager token`."
     ),
     paths(
-        operation::health, vms::list, vms::create, vms::show, vms::release, vms::release_stuck,
+        operation::health, stock::images, stock::pool, vms::list, vms::create, vms::show, vms::release, vms::release_stuck,
         vms::lease, files::put, files::get, execs::start, execs::show, execs::kill
     ),
     tags(
@@ -50,6 +50,8 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 pub fn routes(metrics: &Metrics) -> Routes {
     Routes::new(metrics)
         .get("/health", operation::health)
+        .get("/images", stock::images)
+        .get("/pool", stock::pool)
         .get("/vms", vms::list)
         .post("/vms", vms::create)
         // Before the pattern that would take `stuck` for an id.

@@ -169,6 +169,7 @@ impl ActiveRun {
             started_at: None,
             ended_at: None,
             end: JobEnd::Usual,
+            kept_from: None,
             outputs: Vec::new(),
             steps: Vec::new(),
         }

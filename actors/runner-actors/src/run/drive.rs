@@ -33,6 +33,7 @@ pub(super) async fn drive(
         tracing::error!(event = "run.unreadable", run = %id, "a run's record or event is missing");
         return None;
     };
+    adopt_artifacts(&services, &ledger).await;
     let checkout = services.settings.data.join("checkouts").join(&id);
     let planned = {
         let repository = &ledger.record.repository;
@@ -62,6 +63,22 @@ pub(super) async fn drive(
     services.recorder.logs.flush().await;
     services.recorder.logs.close(&id);
     Some(ledger.record.state)
+}
+
+/// A run that runs only again what had failed has the artifacts of the one it repeats.
+async fn adopt_artifacts(services: &RunServices, ledger: &Ledger) {
+    let record = &ledger.record;
+    let keeps_jobs = record.jobs.iter().any(|job| job.kept_from.is_some());
+    let Some(from) = record.repeats.clone().filter(|_| keeps_jobs) else {
+        return;
+    };
+    let (artifacts, run) = (services.jobs.artifacts.clone(), record.id.clone());
+    let adopted = tokio::task::spawn_blocking(move || artifacts.adopt(&run, &from));
+    let adopted = adopted.await.map_err(std::io::Error::other).flatten();
+    if let Err(error) = adopted {
+        let text = format!("the artifacts of the run it repeats are not all there: {error}");
+        ledger.say(LineKind::Error, &text).await;
+    }
 }
 
 /// Waits for the run's concurrency group and the disk, and lays the commit out; `None`: the run has

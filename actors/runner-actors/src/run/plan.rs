@@ -11,6 +11,7 @@ use runner_core::workflow::Workflow;
 
 use super::head::resolve_head;
 use super::services::RunServices;
+use crate::job_graph;
 use crate::known_repository::{MAX_SCHEDULES, WorkflowSchedule};
 use crate::ledger::Ledger;
 use crate::log::LineKind;
@@ -82,6 +83,7 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         ledger.end(RunState::Refused, Some(text)).await;
         return None;
     }
+    ledger.record.plan = job_graph::of_plan(&plan);
     ledger.become_state(RunState::Planned);
     let clearing = ledger.clearing();
     ledger.save(clearing).await;

@@ -72,7 +72,13 @@ async fn only_an_ended_run_is_repeated_and_only_its_last_attempt() {
     let runner = site.start().await;
     let repeat = async |run: &str| {
         let run = run.to_owned();
-        let repeated = runner.coordinator.ask(RepeatRun { run }).await;
+        let repeated = runner
+            .coordinator
+            .ask(RepeatRun {
+                run,
+                failed_only: false,
+            })
+            .await;
         repeated.unwrap().unwrap()
     };
     assert_eq!(repeat("unknown").await, Err(NotRepeated::Unknown));

@@ -120,6 +120,7 @@ fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
 fn input(reader: &Reader<'_>, entry: &Entry) -> Option<InputSpec> {
     let spec = |required, default| InputSpec {
         name: entry.key.clone(),
+        description: None,
         kind: InputKind::Text,
         required,
         default,

@@ -92,6 +92,7 @@ fn inputs(reader: &Reader<'_>, node: &Node, dispatch: bool) -> Vec<InputSpec> {
 fn input(reader: &Reader<'_>, entry: &Entry, dispatch: bool) -> Option<InputSpec> {
     let mut spec = InputSpec {
         name: entry.key.clone(),
+        description: None,
         kind: InputKind::Text,
         required: false,
         default: None,
@@ -116,6 +117,9 @@ fn input(reader: &Reader<'_>, entry: &Entry, dispatch: bool) -> Option<InputSpec
     } else {
         reader.fields(&entry.value, "an input", &known)?
     };
+    // Only shown: whatever it is, it is no mistake.
+    let description = fields.get("description").and_then(|node| node.text());
+    spec.description = description.map(str::to_owned);
     spec.kind = kind(reader, entry, fields, dispatch);
     let required = fields.read(reader, "required", |node| reader.boolean(node, "required"));
     spec.required = required.unwrap_or(false);

@@ -169,6 +169,9 @@ pub struct SecretSpec {
 pub struct InputSpec {
     /// Its name.
     pub name: String,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// What it may be.
     pub kind: InputKind,
     /// Whether it must be given.

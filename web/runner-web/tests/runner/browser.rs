@@ -10,7 +10,7 @@ use crate::harness::{Site, within};
 use crate::pages::{TOKEN, WORKFLOW, plays, setup};
 
 /// Where the project's tasks put npm packages, unless NODE_PATH says otherwise.
-fn node_modules() -> PathBuf {
+pub(crate) fn node_modules() -> PathBuf {
     if let Some(path) = std::env::var_os("NODE_PATH") {
         return path.into();
     }

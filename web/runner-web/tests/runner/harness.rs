@@ -158,6 +158,13 @@ impl Site {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// Makes the working tree a repository, if it is none.
+    pub(crate) fn git_init(&self) {
+        if !self.tree().join(".git").exists() {
+            self.git(&["init", "--quiet", "--initial-branch=main", "."]);
+        }
+    }
+
     /// Writes a file of the working tree.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.tree().join(path);
@@ -167,9 +174,7 @@ impl Site {
 
     /// A commit with this workflow on the branch; gives its id.
     pub(crate) fn commit(&self, workflow: &str) -> String {
-        if !self.tree().join(".git").exists() {
-            self.git(&["init", "--quiet", "--initial-branch=main", "."]);
-        }
+        self.git_init();
         self.write(".github/workflows/ci.yml", workflow);
         self.commit_all()
     }

@@ -5,11 +5,13 @@
     reason = "a test that fails here should say where"
 )]
 
+mod application;
 mod attacks;
 mod browser;
 mod client;
 mod forges;
 mod harness;
+mod lists;
 mod machines;
 mod model;
 mod operation;

@@ -1,9 +1,15 @@
 // Markdown of others as safe HTML: nothing runs, nothing is loaded from elsewhere.
 import DOMPurify from "dompurify";
-import { marked } from "marked";
+import { Marked } from "marked";
 import { visible } from "./text";
 
 const purify = DOMPurify(window);
+
+// A handler in raw HTML would never run, but the pages' policy reports it while it is read.
+const parser = new Marked({
+  gfm: true,
+  renderer: { html: ({ text }) => text.replace(/\bon(\w+)(\s*=)/gi, "data-on$1$2") },
+});
 
 purify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "A") {
@@ -30,7 +36,7 @@ const ALLOWED = (
 
 /** The fragment to put into a page; headings get ids `h-0`, `h-1` … for a table of contents. */
 export function rendered(markdown: string): DocumentFragment {
-  const html = marked.parse(visible(markdown), { async: false, gfm: true });
+  const html = parser.parse(visible(markdown), { async: false });
   const fragment = purify.sanitize(html, {
     ALLOWED_TAGS: ALLOWED,
     ALLOWED_ATTR: ["href", "alt", "title", "align", "start", "colspan", "rowspan", "open"],

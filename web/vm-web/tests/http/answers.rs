@@ -31,6 +31,13 @@ fn a_vm_from_order_to_release() {
         (Some("octo/repo#7"), Some(2))
     );
     assert_eq!(shown, listed[0]);
+    let images = server.call("GET /images", "").json();
+    assert_eq!(images[0]["names"][0], "default");
+    let stock = server.call("GET /pool", "").json();
+    assert_eq!(
+        (&stock[0]["image"], &stock[0]["mem_mib"]),
+        (&"default".into(), &256.into())
+    );
     let lease = server.call(&format!("POST /vms/{id}/lease"), r#"{"lease_s":3000}"#);
     assert!(lease.json()["lease_until"].as_str() > shown["lease_until"].as_str());
     assert_eq!(server.call(&format!("DELETE /vms/{id}"), "").status, 204);

@@ -52,6 +52,11 @@ fn answers_are_as_documented() {
                 .call(&format!("POST /vms/{vm}/lease"), r#"{"lease_s":900}"#)
                 .json(),
         ),
+        (
+            "ImageView",
+            server.call("GET /images", "").json()[0].clone(),
+        ),
+        ("PoolStock", server.call("GET /pool", "").json()[0].clone()),
         ("Released", server.call("DELETE /vms/stuck", "").json()),
         ("ProblemDocument", server.call("GET /vms/vm-0", "").json()),
     ] {

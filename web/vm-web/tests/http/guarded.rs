@@ -19,6 +19,8 @@ fn without_a_token_only_health_is_open() {
         assert_eq!(server.call_as(None, line, "").status, 200, "{line}");
     }
     for line in [
+        "GET /images",
+        "GET /pool",
         "GET /vms",
         "POST /vms",
         "GET /vms/vm-1",

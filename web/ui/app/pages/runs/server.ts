@@ -1,0 +1,50 @@
+// What these pages ask the runner.
+import { api, ApiError, parts, request } from "../../lib/api";
+import { nextCursor, writeFilters, type Filters } from "./filters";
+import type { Artifact, JobGraph, LogMatches, LogOverview, LogRange, Run, SeenRepository, StartableWorkflows } from "./model";
+
+const PART = "runner";
+const base: string = (await parts()).parts[PART]?.base ?? "";
+
+/** The address of something of the runner, for links. */
+export const at = (path: string): string => base + path;
+const ask = <T>(path: string, options?: Parameters<typeof api>[2]): Promise<T> => api<T>(PART, path, options);
+const of = (run: string): string => `/runs/${encodeURIComponent(run)}`;
+
+/** What to tell a person about a failure. */
+export const say = (error: unknown): string => (error instanceof Error ? error.message : "something went wrong");
+
+export async function listRuns(filters: Filters, limit: number, cursor?: string): Promise<{ runs: Run[]; next?: string }> {
+  const query = new URLSearchParams(writeFilters(filters));
+  query.set("limit", String(limit));
+  if (cursor) query.set("cursor", cursor);
+  const answer = await request(PART, `/runs?${query}`);
+  return { runs: (await answer.json()) as Run[], next: nextCursor(answer.headers.get("link")) };
+}
+export const repositories = (): Promise<SeenRepository[]> => ask("/repositories");
+export const getRun = (run: string): Promise<Run> => ask(of(run));
+export const jobGraph = (run: string): Promise<JobGraph> => ask(`${of(run)}/graph`);
+export const artifacts = (run: string): Promise<Artifact[]> => ask(`${of(run)}/artifacts`);
+export const logOverview = (run: string): Promise<LogOverview> => ask(`${of(run)}/log/overview`);
+export const logLines = (run: string, job: string, step: number, from: number, lines: number): Promise<LogRange> =>
+  ask(`${of(run)}/log/lines?${new URLSearchParams({ job, step: String(step), from: String(from), lines: String(lines) })}`);
+export const logSearch = (run: string, job: string, step: number, q: string): Promise<LogMatches> =>
+  ask(`${of(run)}/log/search?${new URLSearchParams({ job, step: String(step), q })}`);
+
+/** The last run of the same workflow and branch that went well, if there is one. */
+export async function lastGreen(run: string): Promise<Run | null> {
+  try {
+    return await ask<Run>(`${of(run)}/last-green`);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+/** Gives the new run's id. */
+export const rerun = async (run: string, failedOnly: boolean): Promise<string> =>
+  (await ask<{ run: string }>(`${of(run)}/rerun${failedOnly ? "?failed=true" : ""}`, { method: "POST" })).run;
+export const cancelRun = (run: string): Promise<unknown> => ask(`${of(run)}/cancel`, { method: "POST" });
+export const startable = (repository: string, branch: string): Promise<StartableWorkflows> =>
+  ask(`/workflows?${new URLSearchParams(branch ? { repository, branch } : { repository })}`);
+export const dispatch = async (json: { repository: string; branch?: string; workflow: string; inputs: Record<string, string> }): Promise<string> =>
+  (await ask<{ run: string }>("/runs/dispatch", { json })).run;
