@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use store::{ReadRows, Row, StoreError, Table, WriteTxn};
 
 /// How far behind the stored time may be, in milliseconds: ages are days.
-const STORE_EVERY: u64 = 3_600_000;
+const STORE_INTERVAL_MS: u64 = 3_600_000;
 
 /// The time as it was stored, in milliseconds since the Unix epoch.
 #[derive(Debug, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl AgeClock {
         };
         let now = retention::trusted(last, elapsed, wall);
         state.last = Some((now, at));
-        if now.abs_diff(state.stored) >= STORE_EVERY {
+        if now.abs_diff(state.stored) >= STORE_INTERVAL_MS {
             rows.put(table, &0, &StoredTime { at: now })?;
             // Undone with its group it is stored an hour later.
             state.stored = now;

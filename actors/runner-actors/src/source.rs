@@ -11,6 +11,9 @@ use runner_core::workflow::{self, WORKFLOW_DIRECTORIES, Workflow};
 use crate::event::StoredEvent;
 use crate::repositories::{Repositories, SourceError};
 
+/// A workflow file's path, and what it says or what is wrong with it.
+pub(crate) type ReadWorkflow = (String, Result<Workflow, Diagnostics>);
+
 /// Workflow files of one commit that are looked at.
 const MAX_FILES: usize = 200;
 /// Bytes of a commit's message.
@@ -127,9 +130,7 @@ impl Source {
     }
 
     /// All workflow files as they are read.
-    pub(crate) fn workflows(
-        &self,
-    ) -> Result<Vec<(String, Result<Workflow, Diagnostics>)>, SourceError> {
+    pub(crate) fn workflows(&self) -> Result<Vec<ReadWorkflow>, SourceError> {
         let read = |file: String| {
             let most = runner_core::limits::MAX_FILE_BYTES;
             let bytes = self.mirror.read(&self.definition, &file, most)?;

@@ -77,18 +77,11 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
             show(format, &list, || human::runs(&list))?;
             return Ok(if list.runs.is_empty() { 4 } else { 0 });
         }
-        Command::Show { run } => {
-            let run = resolve(&bridge, run).await?;
-            let view: RunView = bridge.get(&format!("admin/runs/{run}")).await?;
-            show(format, &view, || human::run(&view))?;
-        }
-        Command::Logs { run, follow, tail } => {
-            let run = resolve(&bridge, run).await?;
-            let tail = tail
-                .map(|lines| format!("&tail={lines}"))
-                .unwrap_or_default();
-            let path = format!("admin/runs/{run}/log?follow={}{tail}", u8::from(*follow));
-            stream::logs(&bridge, format, &path, *follow).await?;
+        Command::Show { .. }
+        | Command::Logs { .. }
+        | Command::Cancel { .. }
+        | Command::Retry { .. } => {
+            return of_run(&bridge, format, &arguments.command).await;
         }
         Command::Events {
             follow,
@@ -99,19 +92,6 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
             if *follow {
                 stream::follow(&bridge, format).await?;
             }
-        }
-        Command::Cancel { run } => {
-            let run = resolve(&bridge, run).await?;
-            let reply: CancelReply = bridge.post(&format!("admin/runs/{run}/cancel")).await?;
-            show(format, &reply, || human::cancelled(&reply))?;
-            return Ok(u8::from(!reply.cancelled));
-        }
-        Command::Retry { run } => {
-            let run = resolve(&bridge, run).await?;
-            let reply: RetryReply = bridge.post(&format!("admin/runs/{run}/retry")).await?;
-            show(format, &reply, || {
-                format!("run {} does what {} did", reply.run, reply.of)
-            })?;
         }
         Command::Pause { project } => paused(&bridge, format, project.as_str(), "pause").await?,
         Command::Resume { project } => paused(&bridge, format, project.as_str(), "resume").await?,
@@ -133,6 +113,40 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
         | Command::Hook { .. }
         | Command::Completions(_)
         | Command::Man(_) => {}
+    }
+    Ok(0)
+}
+
+/// The commands about one run.
+async fn of_run(bridge: &Bridge, format: Format, command: &Command) -> Result<u8, Failure> {
+    match command {
+        Command::Show { run } => {
+            let run = resolve(bridge, run).await?;
+            let view: RunView = bridge.get(&format!("admin/runs/{run}")).await?;
+            show(format, &view, || human::run(&view))?;
+        }
+        Command::Logs { run, follow, tail } => {
+            let run = resolve(bridge, run).await?;
+            let tail = tail
+                .map(|lines| format!("&tail={lines}"))
+                .unwrap_or_default();
+            let path = format!("admin/runs/{run}/log?follow={}{tail}", u8::from(*follow));
+            stream::logs(bridge, format, &path, *follow).await?;
+        }
+        Command::Cancel { run } => {
+            let run = resolve(bridge, run).await?;
+            let reply: CancelReply = bridge.post(&format!("admin/runs/{run}/cancel")).await?;
+            show(format, &reply, || human::cancelled(&reply))?;
+            return Ok(u8::from(!reply.cancelled));
+        }
+        Command::Retry { run } => {
+            let run = resolve(bridge, run).await?;
+            let reply: RetryReply = bridge.post(&format!("admin/runs/{run}/retry")).await?;
+            show(format, &reply, || {
+                format!("run {} does what {} did", reply.run, reply.of)
+            })?;
+        }
+        _ => {}
     }
     Ok(0)
 }

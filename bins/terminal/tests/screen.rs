@@ -50,6 +50,7 @@ fn the_program_with_the_screen() {
             signal = signals.next() => {
                 drop(screen);
                 println!("ended by {}", signal.name());
+                #[expect(clippy::disallowed_methods, reason = "a signal ends programs so")]
                 std::process::exit(signal.code().into());
             }
             _ = input.next() => {}

@@ -124,7 +124,7 @@ fn odd(status: &StatusView) -> Vec<String> {
     odd
 }
 
-fn framed<'a>(title: String, has_focus: bool, palette: &Palette) -> Block<'a> {
+fn framed<'a>(title: &str, has_focus: bool, palette: &Palette) -> Block<'a> {
     let style = if has_focus {
         palette.focused
     } else {
@@ -140,7 +140,7 @@ fn runs(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas) 
     if !areas.is_text {
         let title = format!("Runs {}", model.runs().len());
         frame.render_widget(
-            framed(title, model.focus == Focus::Runs, palette),
+            framed(&title, model.focus == Focus::Runs, palette),
             areas.runs,
         );
     }
@@ -226,7 +226,7 @@ fn actors(frame: &mut Frame<'_>, model: &Model, palette: &Palette, areas: &Areas
     if !areas.is_text {
         let title = format!("Actors {}", model.actors().len());
         let has_focus = model.focus == Focus::Actors;
-        frame.render_widget(framed(title, has_focus, palette), areas.actors);
+        frame.render_widget(framed(&title, has_focus, palette), areas.actors);
     }
     let columns = usize::from(inner.width);
     let name = columns.saturating_sub(12 + 9 + 10 + 6).clamp(10, 48);
@@ -271,7 +271,7 @@ fn detail(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
     let area = Rect::new(0, 2, model.size.0, model.size.1.saturating_sub(4));
     frame.render_widget(Clear, area);
     frame.render_widget(
-        framed(format!("Run {}", one_line(&detail.id)), true, palette),
+        framed(&format!("Run {}", one_line(&detail.id)), true, palette),
         area,
     );
     let inner = inside(area, false);
@@ -348,7 +348,7 @@ fn help_page(frame: &mut Frame<'_>, model: &Model, palette: &Palette) {
     let (columns, rows) = (width.min(60), rows.min(height));
     let page = Rect::new((width - columns) / 2, (height - rows) / 2, columns, rows);
     frame.render_widget(Clear, page);
-    let block = framed("Keys that work here".to_owned(), true, palette);
+    let block = framed("Keys that work here", true, palette);
     frame.render_widget(Paragraph::new(lines).block(block), page);
 }
 

@@ -87,7 +87,7 @@ pub(super) async fn fetch(bridge: &Bridge) -> Result<Snapshot, Failure> {
             runs.push(running.clone());
         }
     }
-    runs.sort_by_key(|run| order(run));
+    runs.sort_by_key(order);
     Ok(Snapshot {
         status,
         runs,

@@ -70,13 +70,13 @@ pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontD
         },
         routes: Arc::new(move |routes| {
             mounts.iter().fold(routes, |routes, mount| {
-                add(routes, Passage::new(mount.clone(), limit.clone()), mount)
+                add(routes, &Passage::new(mount.clone(), limit.clone()), mount)
             })
         }),
     }
 }
 
-fn add(routes: Routes, passage: Passage, mount: &Mount) -> Routes {
+fn add(routes: Routes, passage: &Passage, mount: &Mount) -> Routes {
     let path = format!("{}/{{rest:.*}}", mount.prefix);
     let methods = [
         Method::GET,

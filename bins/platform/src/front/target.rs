@@ -67,7 +67,7 @@ pub(crate) fn target(prefix: &str, uri: &Uri) -> Result<String, Refusal> {
         let rest = decoded.strip_prefix(own.as_bytes());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
     };
-    if NOT_MOUNTED.iter().any(|own| is_elsewhere(&own)) {
+    if NOT_MOUNTED.iter().any(is_elsewhere) {
         return Err(Refusal::NotMounted);
     }
     Ok(format!("{path}{query}"))

@@ -145,7 +145,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::NextMatch | Action::PreviousMatch => {
             let height = document_height(model);
             if let Some(document) = &mut model.document
-                && !document.to_match(action == Action::NextMatch, height)
+                && !document.go_to_match(action == Action::NextMatch, height)
             {
                 model.notice = Some("no further match in this direction".to_owned());
             }
@@ -446,7 +446,7 @@ fn to_first_match(model: &mut Model) {
     fit_document(model);
     let height = document_height(model);
     if let Some(document) = &mut model.document {
-        document.to_first_match(height);
+        document.go_to_first_match(height);
     }
 }
 

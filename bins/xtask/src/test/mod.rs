@@ -3,8 +3,8 @@
 mod counts;
 mod slowest;
 mod steps;
-mod web;
 mod summary;
+mod web;
 
 use std::process::ExitCode;
 use std::time::Instant;

@@ -119,6 +119,7 @@ fn speaks(command: &scripted_peers::Command) -> Play {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one run, walked from end to end")]
 fn a_log_is_read_by_line_searched_and_kept_as_text() {
     let site = Site::playing(speaks);
     let runner = site.start();
@@ -221,6 +222,7 @@ fn a_log_is_read_by_line_searched_and_kept_as_text() {
 const DIAMOND: &str = "name: CI\non: push\njobs:\n  build:\n    runs-on: x\n    outputs: {made: '${{ steps.a.outputs.made }}'}\n    steps: [{id: a, run: build}]\n  test:\n    needs: build\n    runs-on: x\n    strategy: {fail-fast: false, matrix: {n: [1, 2]}}\n    steps: [{run: 'test ${{ matrix.n }} with ${{ needs.build.outputs.made }}'}]\n  lint:\n    runs-on: x\n    steps: [{run: lint}]\n  ship:\n    needs: [test, lint]\n    runs-on: x\n    steps: [{run: 'ship ${{ needs.test.result }}'}]\n";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one run, walked from end to end")]
 fn only_what_failed_runs_again_with_the_outputs_and_artifacts_of_the_rest() {
     let broken = Arc::new(AtomicBool::new(true));
     let is_broken = Arc::clone(&broken);

@@ -2,6 +2,7 @@
 
 mod embedding;
 mod learning;
+mod pace;
 mod reading;
 mod saving;
 mod settling;
@@ -32,7 +33,7 @@ use super::files::{ConceptFiles, KnownDocuments};
 use super::models::CANCEL_POLL_INTERVAL;
 use super::settings::ConceptSettings;
 use crate::source_handle::SourceHandle;
-use settling::LearningPace;
+use pace::LearningPace;
 
 /// Changes are gathered for this long before they are followed.
 const DEBOUNCE: Duration = Duration::from_millis(300);
