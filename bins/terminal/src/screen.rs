@@ -13,11 +13,13 @@ use crossterm::event::{
 };
 use crossterm::style::ResetColor;
 use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode, size,
 };
 use crossterm::{execute, queue};
 use ratatui::backend::CrosstermBackend;
-use ratatui::{Frame, Terminal};
+use ratatui::layout::Rect;
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use rustix::process::{Signal, getpid, kill_process};
 
 /// Whether the terminal is in our hands.
@@ -32,6 +34,8 @@ static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The terminal, taken for a full screen. Given back when dropped.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<io::Stdout>>,
+    /// Columns and rows that are drawn on.
+    size: (u16, u16),
 }
 
 impl Screen {
@@ -44,8 +48,8 @@ impl Screen {
         *OWNER.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
         take()?;
         // A failure here must not leave the terminal taken.
-        let terminal = blank().inspect_err(|_| give_back())?;
-        Ok(Self { terminal })
+        let (terminal, size) = blank().inspect_err(|_| give_back())?;
+        Ok(Self { terminal, size })
     }
 
     /// Draws one frame.
@@ -55,6 +59,10 @@ impl Screen {
     pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         if !TAKEN.load(Ordering::SeqCst) {
             return Err(io::Error::other("the screen was given back after a panic"));
+        }
+        if size()? != self.size {
+            execute!(io::stdout(), Clear(ClearType::All))?;
+            (self.terminal, self.size) = blank()?;
         }
         self.terminal.draw(draw).map(drop)
     }
@@ -69,7 +77,7 @@ impl Screen {
         // A shell without job control leaves the program running.
         let _ = kill_process(getpid(), Signal::TSTP);
         take()?;
-        self.terminal = blank()?;
+        (self.terminal, self.size) = blank()?;
         Ok(())
     }
 }
@@ -84,10 +92,16 @@ impl Drop for Screen {
     }
 }
 
-/// A screen with nothing on it yet: the first frame is drawn whole. `Terminal::clear` would ask the
-/// terminal where its cursor is, and the thread that reads keys would get the answer.
-fn blank() -> io::Result<Terminal<CrosstermBackend<io::Stdout>>> {
-    Terminal::new(CrosstermBackend::new(io::stdout()))
+/// A screen with nothing on it yet, of the size that the terminal has now. The size is fixed:
+/// ratatui would clear a screen whose size changes, and for that ask the terminal where its cursor
+/// is, whose answer the thread that reads keys may get.
+#[allow(clippy::type_complexity, reason = "a terminal and its size")]
+fn blank() -> io::Result<(Terminal<CrosstermBackend<io::Stdout>>, (u16, u16))> {
+    let size = size()?;
+    let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
+    let backend = CrosstermBackend::new(io::stdout());
+    let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
+    Ok((terminal, size))
 }
 
 fn take() -> io::Result<()> {

@@ -18,7 +18,7 @@ use service_agent::Failure;
 
 use super::completion::{SharedNames, candidates};
 use super::line::table;
-use super::source::ReadLine;
+use super::read_line::ReadLine;
 use crate::human;
 
 /// Lines that are kept.

@@ -9,6 +9,7 @@
 mod completion;
 mod editor;
 mod line;
+mod read_line;
 mod source;
 
 use std::io::IsTerminal;
@@ -23,7 +24,8 @@ use crate::output::{Output, write};
 use crate::session::Session;
 use completion::{Names, SharedNames};
 use line::{ParsedLine, ReplCommand};
-use source::{LineSource, ReadLine};
+use read_line::ReadLine;
+use source::LineSource;
 
 /// Reads and runs commands until the input ends, `quit`, or a signal.
 ///

@@ -12,22 +12,13 @@ use tokio::sync::mpsc;
 
 use super::completion::SharedNames;
 use super::editor;
+use super::read_line::ReadLine;
 
 /// Longest line that is read from a pipe, in bytes.
 const MAX_LINE: u64 = 1 << 20;
 
 /// How long an editor has to end its line.
 const STOP_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// What was read.
-#[derive(Debug)]
-pub(super) enum ReadLine {
-    Text(String),
-    /// Ctrl-C: another line is read.
-    Cancelled,
-    /// There is no more.
-    End,
-}
 
 /// A thread that reads a line when it is asked for one, with the role for its prompt.
 pub(super) struct LineSource {
