@@ -15,7 +15,7 @@ export default defineConfig({
     // The policy of the pages takes no inline script, style or data font.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    license: true,
+    license: { fileName: "licenses.txt" },
     rolldownOptions: {
       output: {
         entryFileNames: "assets/[name]-[hash].js",

@@ -30,7 +30,7 @@ for (const name of (await readdir(from)).sort()) {
   const css = await readFile(new URL(`${name}/bootstrap.css`, from), "utf8");
   const light = variables(block(css, "[data-bs-theme=light]"));
   const dark = variables(block(css, "[data-bs-theme=dark]"));
-  const sheet = `/* Variables of Bootswatch's ${name}, MIT: see LICENSE.md beside the built files. */
+  const sheet = `/* Variables of Bootswatch's ${name}, MIT: see licenses.txt beside the built files. */
 :root { color-scheme: light;\n${light}\n}
 :root[data-bs-theme="dark"] { color-scheme: dark;\n${dark}\n}
 `;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use super::steps::{Done, Setting, passed};
 use crate::project::Project;
 use crate::{install, shell};
 
@@ -32,8 +31,11 @@ pub(super) fn install_packages(project: &Project) -> Result<()> {
     npm(project, &["ci", "--no-audit", "--no-fund"])
 }
 
-pub(super) fn check(setting: &Setting<'_>) -> Done {
-    let project = setting.project;
+/// Builds and checks it.
+///
+/// # Errors
+/// What failed, or that the committed files are others.
+pub(super) fn check(project: &Project) -> Result<()> {
     install_packages(project)?;
     for script in ["build", "check", "test"] {
         npm(project, &["run", script])?;
@@ -46,5 +48,5 @@ pub(super) fn check(setting: &Setting<'_>) -> Done {
             status.out
         );
     }
-    passed()
+    Ok(())
 }
