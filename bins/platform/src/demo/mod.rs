@@ -254,6 +254,13 @@ impl Demonstration {
             http::encoded(&self.query)
         ));
         if let Some(samples) = samples {
+            for (name, path) in [("runs", "runs"), ("agents", "agents"), ("actors", "actors")] {
+                terminal::line(&format!("{name:<11} {page}ui/{path}"));
+            }
+            terminal::line(&format!(
+                "            sign in with the token in {}",
+                self.data.join("state/platform-token").display()
+            ));
             terminal::line(&format!("workflows   http://{}/runs", self.ports.runner));
             terminal::line(&format!("operations  http://{}/", self.ports.operations));
             terminal::line(&format!(
