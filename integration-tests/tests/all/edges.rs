@@ -22,7 +22,7 @@ fn s01_other_hosts_are_not_answered() {
         "/health",
         "/api/roles",
         "/admin/actors",
-        "/assets/app.js",
+        "/ui/favicon.svg",
     ] {
         let status = server
             .send("GET", path, &[("Host", "evil.example")], b"")
@@ -105,7 +105,7 @@ fn s05_hostile_text_is_data_and_the_page_runs_no_inline_script() {
 #[test]
 fn s14_odd_ranges_are_answered() {
     let (_home, server) = start();
-    let whole = server.get("/assets/app.js").body;
+    let whole = server.get("/ui/favicon.svg").body;
     for range in [
         "",
         "bytes=",
@@ -117,14 +117,14 @@ fn s14_odd_ranges_are_answered() {
         "bytes=-99999999",
         "bytes=18446744073709551616-",
     ] {
-        let answer = server.send("GET", "/assets/app.js", &[("Range", range)], b"");
+        let answer = server.send("GET", "/ui/favicon.svg", &[("Range", range)], b"");
         assert!(
             [200, 206, 416].contains(&answer.status),
             "{range:?}: {}",
             answer.status
         );
     }
-    let part = server.send("GET", "/assets/app.js", &[("Range", "bytes=2-5")], b"");
+    let part = server.send("GET", "/ui/favicon.svg", &[("Range", "bytes=2-5")], b"");
     assert_eq!((part.status, part.body.as_slice()), (206, &whole[2..6]));
 }
 
@@ -135,7 +135,7 @@ fn a_token_guards_everything_but_the_page_itself() {
     let server = home.start_guarded("s3cret");
     // Right after the start it may say 503 for a moment: its actors are still coming up.
     server.eventually("readiness", || server.get("/readyz").status == 200);
-    for path in ["/", "/assets/app.js", "/livez", "/readyz"] {
+    for path in ["/", "/ui/favicon.svg", "/livez", "/readyz"] {
         assert_eq!(server.get(path).status, 200, "{path}");
     }
     for path in [

@@ -72,6 +72,16 @@ async function startSession(token: string): Promise<boolean> {
   return answer?.status === 204;
 }
 
+/** Whether somebody is signed in here: by a session, or by a token of this tab. */
+export async function isSignedIn(): Promise<boolean> {
+  if (sessionStorage.getItem(TOKEN)) return true;
+  const answer = await fetch("/ui/session.json").catch(() => null);
+  const type = answer?.headers.get("content-type") ?? "";
+  // A server without sessions answers its page.
+  if (!answer?.ok || !type.includes("json")) return false;
+  return ((await answer.json()) as { signed_in?: boolean }).signed_in === true;
+}
+
 /** Ends the session, and forgets a token of this tab. */
 export async function signOut(): Promise<void> {
   sessionStorage.removeItem(TOKEN);

@@ -33,7 +33,7 @@ class Router {
       history[replace ? "replaceState" : "pushState"](null, "", target);
     }
     this.read();
-    if (!replace) window.scrollTo(0, 0);
+    if (!replace && !target.hash) window.scrollTo(0, 0);
   }
 
   /** Changes parameters of the query; empty ones go. Typing replaces the entry of the history. */
@@ -44,7 +44,7 @@ class Router {
       else query.delete(name);
     }
     const text = query.toString();
-    this.go(`${here()}${text ? `?${text}` : ""}`, { replace });
+    this.go(`${here()}${text ? `?${text}` : ""}${location.hash}`, { replace });
   }
 
   read(): void {
@@ -72,6 +72,8 @@ document.addEventListener("click", (event) => {
   if (!anchor || !plain || event.defaultPrevented || anchor.target || anchor.hasAttribute("download")) return;
   const target = new URL(anchor.href, location.href);
   if (target.origin !== location.origin || !target.pathname.startsWith(`${BASE}/`) || /\.json$/.test(target.pathname)) return;
+  // A place on this page: the browser scrolls to it and moves the focus.
+  if (target.hash && target.pathname === location.pathname && target.search === location.search) return;
   event.preventDefault();
   router.go(target.pathname.slice(BASE.length) + target.search + target.hash);
 });

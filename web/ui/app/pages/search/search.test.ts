@@ -14,6 +14,7 @@ test("progress of all sources that are indexed", () => {
 
 test.each([
   ["vscode://file{path}:{line}", "/a b/c.rs", "vscode://file/a%20b/c.rs:7"],
+  ["vscode://file{path}", "/a#b?c$&.rs", "vscode://file/a%23b%3Fc$&.rs"],
   ["javascript:alert(1)//{path}", "/a", null],
   ["{path}", "data:text/html,x", null],
   ["{path}", "/etc/passwd", null],

@@ -108,7 +108,8 @@ export const setEditor = (template: string) => localStorage.setItem(EDITOR, temp
 
 /** The link that opens a file at a line; nothing for schemes that would run something here. */
 export function editorLink(template: string, path: string, line = 1): string | null {
-  const link = template.replace("{path}", encodeURI(path)).replace("{line}", String(line));
+  const encoded = encodeURI(path).replaceAll("#", "%23").replaceAll("?", "%3F");
+  const link = template.replace("{path}", () => encoded).replace("{line}", String(line));
   return /^[a-z][a-z0-9+.-]*:/i.test(link) && !/^(javascript|data|vbscript|file):/i.test(link) ? link : null;
 }
 

@@ -1,1 +1,0 @@
-import{B as e,I as t,R as n,Y as r,et as i,p as a}from"./text-CSrAIOH3.js";var o=e(`<p class="quiet" role="status"> </p>`);function s(e,s){let c=a(s,`what`,3,`Loading`);var l=o(),u=i(l);r(()=>t(u,`${c()??``} …`)),n(e,l)}export{s as t};
