@@ -19,6 +19,7 @@ mod search_service;
 mod source_handle;
 mod tree;
 
+pub use concepts::LearningRests;
 pub use config::{
     ActiveConfig, ConfigManager, ConfigPublisher, ConfigView, RoleFileLocation, config_manager,
     write_in_one_step,
@@ -31,4 +32,4 @@ pub use role_manager::RoleManager;
 pub use search_formats_engine::Program as ReaderProgram;
 pub use search_service::SearchService;
 pub use source_handle::{ReindexHandle, SourceHandle, SourceStatus};
-pub use tree::{SETTLE_AFTER, SearchSettings, SearchTree};
+pub use tree::{SearchSettings, SearchTree};

@@ -18,15 +18,13 @@ use search_core::role::RoleFile;
 use search_formats_engine::{Limits, Program, Readers};
 use supervision::{ChildRef, ChildSpec, PastLimit, Placement, SupervisorSpec};
 
+use crate::concepts::LearningRests;
 use crate::embedding::{EmbeddingService, TEXTS_TIMEOUT};
 use crate::indexer::{IndexThreads, IndexerSettings};
 use crate::registry::{RolePublisher, RoleRegistry, RoleSet};
 use crate::remote_sources::RemoteSources;
 use crate::role_manager::{RoleManager, RoleManagerContext};
 use crate::search_service::SearchService;
-
-/// How long a source is quiet before its vectors settle.
-pub const SETTLE_AFTER: Duration = Duration::from_secs(600);
 
 /// What the search part of a server is started with.
 #[derive(Debug, Clone)]
@@ -41,9 +39,8 @@ pub struct SearchSettings {
     pub search_timeout: Duration,
     /// Threads that search.
     pub search_threads: usize,
-    /// A source that was quiet for so long has its vectors learnt from nothing, where they depend
-    /// on the way it came to be; [`SETTLE_AFTER`] unless a test is in a hurry.
-    pub settle_after: Duration,
+    /// How long the threads that learn rest.
+    pub learning_rests: LearningRests,
 }
 
 /// The search part of a tree before it is started: its spec, and what peers hold.
@@ -82,7 +79,7 @@ impl SearchTree {
         let readers = program.map(|program| Readers::new(program, Limits::default()));
         let indexer_settings = IndexerSettings::new(
             settings.data.clone(),
-            settings.settle_after,
+            settings.learning_rests,
             embedding.reference(),
         );
         let indexer_settings = Arc::new(indexer_settings.with_readers(readers));

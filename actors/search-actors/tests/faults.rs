@@ -49,7 +49,7 @@ impl Running {
             max_concurrent_searches: 4,
             search_timeout: DEADLINE,
             search_threads: 2,
-            settle_after: search_actors::SETTLE_AFTER,
+            learning_rests: search_actors::LearningRests::default(),
         });
         let root = Root::start(SupervisorSpec::root("test").supervisor(tree.supervisor));
         Self {

@@ -36,7 +36,7 @@ fn search_tree(home: &std::path::Path) -> SearchTree {
         max_concurrent_searches: 4,
         search_timeout: DEADLINE,
         search_threads: 1,
-        settle_after: search_actors::SETTLE_AFTER,
+        learning_rests: search_actors::LearningRests::default(),
     })
 }
 

@@ -110,7 +110,7 @@ impl Running {
             max_concurrent_searches: 8,
             search_timeout: DEADLINE,
             search_threads: 1,
-            settle_after: search_actors::SETTLE_AFTER,
+            learning_rests: search_actors::LearningRests::default(),
         });
         let peers = Peers {
             registry: tree.registry,

@@ -85,6 +85,12 @@ fn words(line: &str) -> Result<Vec<String>, String> {
                 word.get_or_insert_default();
             }
             (None, ' ') => words.extend(word.take()),
+            // What a command prints becomes a value: the command is what is looked at.
+            (None, '(') if word.as_deref().is_some_and(|word| word.ends_with('$')) => word = None,
+            (None, ')') => {
+                words.extend(word.take());
+                words.push(")".to_owned());
+            }
             (_, c) => word.get_or_insert_default().push(c),
         }
     }
@@ -109,7 +115,7 @@ mod tests {
     #[test]
     fn examples_that_the_program_takes_are_good() {
         let good = "Environment: X.\n\nExamples:\n  sky --place 'the west'   # in the evening\n  \
-                    X=1 sky --place \"here\" | less\n";
+                    X=1 sky --place \"here\" | less\n  PLACE=$(sky --place x)\n";
         assert_eq!(faults(&program(good)), Vec::<String>::new());
     }
 
@@ -121,6 +127,7 @@ mod tests {
             "Examples:\n  sky --plaice x",
             "Examples:\n  ground --place x",
             "Examples:\n  sky --place 'x",
+            "Examples:\n  PLACE=$(sky --plaice x)",
         ] {
             assert!(!faults(&program(wrong)).is_empty(), "{wrong}");
         }

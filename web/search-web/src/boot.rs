@@ -136,7 +136,7 @@ pub fn search_settings(settings: &ServerSettings, roles: RoleFile) -> SearchSett
         max_concurrent_searches: settings.max_concurrent_searches.value.get() as usize,
         search_timeout: SEARCH_TIMEOUT,
         search_threads: std::thread::available_parallelism().map_or(2, usize::from),
-        settle_after: search_actors::SETTLE_AFTER,
+        learning_rests: search_actors::LearningRests::default(),
     }
 }
 

@@ -33,7 +33,7 @@ impl Server {
             max_concurrent_searches: 64,
             search_timeout: DEADLINE,
             search_threads: 2,
-            settle_after: search_actors::SETTLE_AFTER,
+            learning_rests: search_actors::LearningRests::default(),
         };
         let mut options = ServerOptions {
             cache_bytes: 1 << 20,

@@ -13,6 +13,7 @@ mod embedding_store;
 mod error;
 mod files;
 mod models;
+mod rests;
 mod settings;
 mod work;
 
@@ -25,6 +26,7 @@ use crossbeam_channel::Receiver;
 
 use crate::source_handle::SourceHandle;
 pub(crate) use models::LoadedModels;
+pub use rests::LearningRests;
 pub(crate) use settings::ConceptSettings;
 use work::ConceptWorker;
 

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use search_formats_engine::Readers;
 use supervision::ChildRef;
 
 use super::threads::IndexThreads;
-use crate::concepts::{ConceptSettings, LoadedModels};
+use crate::concepts::{ConceptSettings, LearningRests, LoadedModels};
 use crate::embedding::EmbeddingService;
 
 /// What all indexers share.
@@ -29,18 +28,13 @@ pub struct IndexerSettings {
 
 impl IndexerSettings {
     /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it, and
-    /// settles `settle_after` a source's last change. `embedding` asks the embedding models of
-    /// servers.
+    /// is learnt at the pace of `rests`. `embedding` asks the embedding models of servers.
     #[must_use]
-    pub fn new(
-        data: PathBuf,
-        settle_after: Duration,
-        embedding: ChildRef<EmbeddingService>,
-    ) -> Self {
+    pub fn new(data: PathBuf, rests: LearningRests, embedding: ChildRef<EmbeddingService>) -> Self {
         let concepts = ConceptSettings {
             data: data.with_file_name("concepts"),
             learning: Mutex::new(()),
-            settle_after,
+            rests,
             models: LoadedModels::default(),
             embedding,
         };

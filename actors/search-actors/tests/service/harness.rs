@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use config_core::Environment;
 use search_actors::messages::Search;
-use search_actors::{RoleRegistry, SearchService, SearchSettings, SearchTree};
+use search_actors::{LearningRests, RoleRegistry, SearchService, SearchSettings, SearchTree};
 use search_core::query::SearchRequest;
 use search_engine::answering::SearchParams;
 use serde_json::{Value, json};
@@ -54,11 +54,11 @@ impl Home {
 
     /// Starts the actors with these roles and waits until everything is indexed.
     pub(crate) fn start(&self, roles: &Value) -> Running {
-        self.start_settling(roles, search_actors::SETTLE_AFTER)
+        self.start_resting(roles, LearningRests::default())
     }
 
-    /// The same; quiet sources settle after so long.
-    pub(crate) fn start_settling(&self, roles: &Value, settle_after: Duration) -> Running {
+    /// The same; what learns rests so long.
+    pub(crate) fn start_resting(&self, roles: &Value, learning_rests: LearningRests) -> Running {
         let roles =
             search_core::role::parse("roles.json", &roles.to_string(), &Environment::default());
         let running = Running::start(SearchSettings {
@@ -67,7 +67,7 @@ impl Home {
             max_concurrent_searches: 64,
             search_timeout: DEADLINE,
             search_threads: 2,
-            settle_after,
+            learning_rests,
         });
         running.eventually("everything is indexed", || {
             running.registry.now().is_settled()

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use search_actors::LearningRests;
 use serde_json::{Value, json};
 
 use crate::harness::{Home, Running};
@@ -130,6 +131,16 @@ fn service_graph_finds_by_concepts_and_always_the_same() {
     assert!(after.iter().all(|(id, _)| id != gone), "{after:?}");
 }
 
+/// What was learnt of words, as it is kept: what a thread did, however short it took.
+fn models(home: &Home) -> Vec<Vec<u8>> {
+    let folder = home.data().join("concepts");
+    let sources = std::fs::read_dir(folder).expect("the folder of what is learnt");
+    let model = |source: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read(source.expect("a source").path().join("model")).ok()
+    };
+    sources.filter_map(model).collect()
+}
+
 /// Files that are rewritten and put back score as before once the source is quiet: not at once,
 /// as the vectors are refreshed from what is known.
 #[test]
@@ -137,10 +148,16 @@ fn u7_the_vectors_of_a_quiet_source_depend_on_its_files_alone() {
     let home = Home::new();
     write_subjects(&home);
     let roles = graph_and_words(&home);
-    let soon = Duration::from_millis(1_500);
-    let server = ready(home.start_settling(&roles, soon));
+    let soon = LearningRests {
+        settle_after: Duration::from_millis(1_500),
+        before_settling: 0,
+        after_work: 0,
+    };
+    let server = ready(home.start_resting(&roles, soon));
     let asked = json!({"search_term": word(3, 5), "role": "Graph", "limit": 40});
     let first = found(&server.search(&asked));
+    let learnt = models(&home);
+    assert!(!learnt.is_empty(), "what was learnt is kept");
     let rewritten = (0..20).map(|number| format!("d{number:04}.txt"));
     let files: Vec<(String, String)> = rewritten
         .map(|name| {
@@ -152,22 +169,23 @@ fn u7_the_vectors_of_a_quiet_source_depend_on_its_files_alone() {
         let words: Vec<String> = (0..24).map(|step| word(number + step, step)).collect();
         home.write(name, words.join(" "));
     }
-    let any_is = |wanted: &str| {
-        let health = server.health();
-        let mut sources = health.as_array().expect("sources").iter();
-        sources.any(|source| source["concepts"]["state"] == wanted)
-    };
-    // The thread rests after its work before it follows.
-    server.eventually("a refresh begins", || any_is("learning"));
-    server.eventually("it ends", || !any_is("learning") && any_is("ready"));
-    assert_ne!(found(&server.search(&asked)), first);
+    server.eventually("it has learnt again", || models(&home) != learnt);
+    server.eventually("the scores are others", || {
+        found(&server.search(&asked)) != first
+    });
     for (name, text) in &files {
         home.write(name, text);
     }
+    server.eventually("the words are those of the files", || {
+        models(&home) == learnt
+    });
     server.eventually("the scores are those of the files", || {
         found(&server.search(&asked)) == first
     });
     drop(server);
-    let server = ready(home.start_settling(&roles, soon));
-    assert_eq!(found(&server.search(&asked)), first, "after a restart");
+    // Ended between the words and the places of documents among them, it settles once more.
+    let server = ready(home.start_resting(&roles, soon));
+    server.eventually("they are after a restart", || {
+        found(&server.search(&asked)) == first
+    });
 }

@@ -175,7 +175,7 @@ fn the_first_start_creates_a_role_file_at_the_contract_s_place_and_finds_somethi
         assert!(Instant::now() < deadline, "{}", running.get("/health"));
         std::thread::yield_now();
     }
-    assert!(running.get("/").contains("<title>Orrery search</title>"));
+    assert!(running.get("/").contains("<title>Orrery</title>"));
     let (code, log) = running.end(rustix::process::Signal::TERM);
     assert_eq!(code, Some(0), "{log:#?}");
 }

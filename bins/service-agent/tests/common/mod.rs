@@ -62,7 +62,7 @@ impl Server {
             max_concurrent_searches: 4,
             search_timeout: Duration::from_secs(20),
             search_threads: 1,
-            settle_after: search_actors::SETTLE_AFTER,
+            learning_rests: search_actors::LearningRests::default(),
         };
         let options = ServerOptions {
             token: token.map(str::to_owned),

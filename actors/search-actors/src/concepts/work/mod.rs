@@ -37,8 +37,6 @@ use pace::LearningPace;
 
 /// Changes are gathered for this long before they are followed.
 const DEBOUNCE: Duration = Duration::from_millis(300);
-/// After work the thread rests this many times as long as it took; at most a minute.
-const REST_FACTOR: u32 = 10;
 /// The longest rest, and the time after which failed work is tried again.
 const MAX_REST: Duration = Duration::from_secs(60);
 
@@ -120,7 +118,7 @@ impl ConceptWorker {
         }
         while !self.is_cancelled() {
             let rest = match self.catch_up() {
-                Ok(_) => (self.followed * REST_FACTOR).clamp(DEBOUNCE, MAX_REST),
+                Ok(_) => (self.followed * self.settings.rests.after_work).clamp(DEBOUNCE, MAX_REST),
                 Err(error) => {
                     self.failed(&error);
                     // Tried again whether or not anything changes meanwhile.

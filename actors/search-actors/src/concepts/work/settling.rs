@@ -3,8 +3,6 @@
 
 use super::*;
 
-/// Before a quiet source settles it rests so many times as long as learning took.
-const SETTLE_FACTOR: u32 = 20;
 /// Stands beside vectors that were begun from former ones.
 const REFRESHED: &str = "refreshed";
 
@@ -16,8 +14,9 @@ impl ConceptWorker {
     }
 
     fn settles_at(&self) -> Instant {
-        let rest = self.pace.took.saturating_mul(SETTLE_FACTOR);
-        self.pace.quiet_since + rest.max(self.settings.settle_after)
+        let rests = &self.settings.rests;
+        let rest = self.pace.took.saturating_mul(rests.before_settling);
+        self.pace.quiet_since + rest.max(rests.settle_after)
     }
 
     /// Whether the vectors are to be learnt from nothing now: the source is quiet, and its scores
