@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 
 // NODE_PATH is honoured by require, not by import.
 const { chromium } = createRequire(import.meta.url)("playwright-core");
@@ -34,10 +34,10 @@ function writeSources() {
   for (let n = 0; n < 45; n++) writeFileSync(join(notes, `many${n}.txt`), `Entry ${n}\n\nA line about comets number ${n}.\n`);
   writeFileSync(join(code, "orbit.rs"), "/// Period of an orbit.\npub fn orbitalPeriod(distance: f64) -> f64 { distance.powf(1.5) }\n");
   const haystack = (name, location) => ({ name, service: "LocalFiles", location });
-  const role = (name, haystacks) => ({ name, relevance_function: "BM25F", theme: "spacelab", haystacks });
+  const role = (name, haystacks, relevance_function = "BM25F") => ({ name, relevance_function, theme: "spacelab", haystacks });
   writeFileSync(join(folder, "roles.json"), JSON.stringify({
     default_role: "Everything",
-    roles: [role("Everything", [haystack("Notes", notes), haystack("Code", code)]), role("Only code", [haystack("Code", code)])],
+    roles: [role("Everything", [haystack("Notes", notes), haystack("Code", code)]), role("Only code", [haystack("Code", code)]), role("Concepts", [haystack("Notes", notes)], "ServiceGraph")],
   }));
 }
 
@@ -67,6 +67,7 @@ before(async () => {
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
   });
   page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 30_000));
   page.on("request", (request) => { if (!request.url().startsWith(base)) remote.push(request.url()); });
   // What a refusal or a server that is gone leaves there is the browser's own note.
   page.on("console", (message) => { if (/error|warning/.test(message.type()) && !/Failed to load resource/.test(message.text())) remote.push(message.text()); });
@@ -80,6 +81,13 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+afterEach(async (t) => {
+  if (t.error && page) {
+    console.log(`at ${page.url()}:\n${(await page.innerText("body")).slice(0, 2000)}`);
+    await picture(`failed-${t.name.replace(/\W+/g, "-").slice(0, 40)}`);
+  }
+});
+
 async function picture(name) {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`) });
 }
@@ -90,6 +98,9 @@ const hits = ".hits > li";
 async function type(query) {
   await page.fill(field, "");
   await page.type(field, query, { delay: 15 });
+  // What stands there is the answer to all of these words, not to their beginning.
+  await page.waitForFunction((query) => new URLSearchParams(location.search).get("q") === query, query);
+  await page.waitForFunction(() => !document.querySelector(".hits[aria-busy=true]") && !document.querySelector("p.state")?.textContent.includes("Searching"));
 }
 
 const state = () => page.innerText("p.state");
@@ -297,11 +308,11 @@ test("chat answers from the documents without a model, and keeps the conversatio
 });
 
 test("the graph has a list with the same content", async () => {
-  await page.goto(`${base}/ui/graph?as=list`);
-  await page.waitForSelector("main .list button, main .card h2");
-  const concept = await page.$("main .list button");
-  assert.ok(concept, await page.innerText("main"));
-  await concept.click();
+  await page.goto(`${base}/ui/graph?as=list&role=Only+code`);
+  await page.waitForFunction(() => /learns no concepts/.test(document.querySelector("main").innerText));
+  await page.selectOption("select[aria-label=Role], form label select", "Concepts");
+  await page.waitForSelector("main .list button");
+  await page.click("main .list button");
   await page.waitForFunction(() => document.querySelector("section[aria-label=Concept] h2"));
   await picture("graph");
 });
