@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::facets::Facets;
+
 /// Whether every source of the role answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -12,6 +14,19 @@ pub enum AnswerStatus {
     Success,
     /// At least one source did not; its report says why. The others' results are complete.
     PartialSuccess,
+}
+
+/// In which order the results of a search come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SortOrder {
+    /// By score.
+    #[default]
+    Relevance,
+    /// By the time of the last change, the latest first; what has no time is last.
+    Newest,
+    /// By the time of the last change, the earliest first; what has no time is last.
+    Oldest,
 }
 
 /// The answer to one search.
@@ -38,6 +53,10 @@ pub struct SearchAnswer {
     /// says how far it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub indexing: bool,
+    /// What all matches have in common, where it was asked for. Matches of phrases count whether or
+    /// not their text was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facets: Option<Facets>,
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -5,6 +5,7 @@ pub mod answer;
 pub mod concepts;
 pub mod conversation;
 pub mod document;
+pub mod facets;
 pub mod measures;
 pub mod passages;
 pub mod query;

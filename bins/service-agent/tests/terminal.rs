@@ -87,6 +87,26 @@ fn one_types_reads_resizes_switches_the_role_and_leaves() {
     pty.assert_given_back();
 }
 
+/// The event of a size is lost where a key comes at the same moment.
+#[test]
+fn f15_a_new_size_is_seen_though_keys_come_with_it() {
+    let home = two_roles();
+    let server = Server::start(home.path(), None);
+    let mut pty = interactive(home.path(), &server);
+    for round in 0..25 {
+        pty.resize(40, 12);
+        pty.send("p");
+        pty.resize(80, 24);
+        pty.send("\u{7f}");
+        let shown = pty.wait_until(&format!("80 columns in round {round}"), |shown| {
+            shown.contains("Sky · all sources")
+        });
+        assert!(shown.contains("Search ›"), "{shown}");
+    }
+    pty.send("\u{3}");
+    assert_eq!(pty.wait(), 0);
+}
+
 #[test]
 fn a_hostile_document_is_written_out() {
     let home = two_roles();

@@ -60,11 +60,20 @@ impl Screen {
         if !TAKEN.load(Ordering::SeqCst) {
             return Err(io::Error::other("the screen was given back after a panic"));
         }
+        self.terminal.draw(draw).map(drop)
+    }
+
+    /// Columns and rows that the next frame has. Asked before each: the event of another size is
+    /// lost where a key comes at the same moment.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn measure(&mut self) -> io::Result<(u16, u16)> {
         if size()? != self.size {
             execute!(io::stdout(), Clear(ClearType::All))?;
             (self.terminal, self.size) = blank()?;
         }
-        self.terminal.draw(draw).map(drop)
+        Ok(self.size)
     }
 
     /// Gives the terminal back, stops this program as Ctrl-Z does, and takes the terminal again

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use search_core::answer::{AnswerStatus, Correction, SearchAnswer, SearchResult, SourceReport};
+use search_core::facets::Facets;
 use search_engine::answering::SearchParams;
 use serde::Serialize;
 
@@ -75,6 +76,8 @@ struct CachedParts<'a> {
     sources: &'a [SourceReport],
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     indexing: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facets: &'a Option<Facets>,
     #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
     corrections: &'a [Correction],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -109,7 +112,7 @@ impl AnswerCache {
         let mut text = String::new();
         if self.entries.is_some() {
             text = format!(
-                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {}",
+                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {} {:?} {}",
                 params.request.text,
                 params.request.terms,
                 params.request.operator,
@@ -118,6 +121,8 @@ impl AnswerCache {
                 params.sources,
                 params.include_body,
                 params.explain,
+                params.sort,
+                params.facets,
             );
         }
         AnswerKey {
@@ -173,6 +178,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         relevance_function,
         sources,
         indexing,
+        facets,
         corrections,
         notes,
     } = answer;
@@ -184,6 +190,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         relevance_function,
         sources,
         indexing: *indexing,
+        facets,
         corrections,
         notes,
     };
@@ -203,6 +210,7 @@ fn with_took(kept: &Bytes, took: Duration) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use search_core::answer::SortOrder;
     use search_core::query::SearchRequest;
 
     fn answer() -> SearchAnswer {
@@ -219,6 +227,7 @@ mod tests {
             relevance_function: "BM25".into(),
             sources: Vec::new(),
             indexing: false,
+            facets: Some(Facets::default()),
             corrections: Vec::new(),
             notes: Vec::new(),
         }
@@ -263,6 +272,22 @@ mod tests {
             cache.key(
                 &SearchParams {
                     limit: 11,
+                    ..params("x")
+                },
+                "R",
+                1,
+            ),
+            cache.key(
+                &SearchParams {
+                    sort: SortOrder::Newest,
+                    ..params("x")
+                },
+                "R",
+                1,
+            ),
+            cache.key(
+                &SearchParams {
+                    facets: true,
                     ..params("x")
                 },
                 "R",

@@ -1,6 +1,7 @@
 //! Request bodies, from what was sent to what can be searched.
 
 use edge_web::{FieldError, Problem};
+use search_core::answer::SortOrder;
 use search_core::query::{MAX_QUERY_BYTES, Operator, SearchRequest};
 use search_engine::answering::SearchParams;
 use serde::Deserialize;
@@ -46,6 +47,14 @@ pub struct SearchBody {
     /// Whether to say what each score is made of.
     #[serde(default)]
     pub explain: bool,
+    /// What comes first: the best match (`relevance`, the default), or what was changed last
+    /// (`newest`) or first (`oldest`).
+    #[schema(value_type = Option<SortOrder>)]
+    pub sort: Option<String>,
+    /// Whether to say what all matches have in common: types of files, tags and folders, with their
+    /// counts.
+    #[serde(default)]
+    pub facets: bool,
 }
 
 impl SearchBody {
@@ -64,6 +73,7 @@ impl SearchBody {
         );
         let skip = number("skip", self.skip.as_ref(), 0, MAX_SKIP, &mut errors);
         let operator = operator(self.operator.as_deref(), &mut errors);
+        let sort = sort(self.sort.as_deref(), &mut errors);
         list("terms", &self.terms, &mut errors);
         list("sources", &self.sources, &mut errors);
         text("search_term", &self.search_term, &self.terms, &mut errors);
@@ -82,6 +92,8 @@ impl SearchBody {
             sources: self.sources,
             include_body: self.include_body,
             explain: self.explain,
+            sort,
+            facets: self.facets,
         })
     }
 }
@@ -114,6 +126,21 @@ fn number(
                 format!("expected a whole number from 0 to {most}, found {value}"),
             ));
             default
+        }
+    }
+}
+
+fn sort(value: Option<&str>, errors: &mut Vec<FieldError>) -> SortOrder {
+    match value {
+        None | Some("relevance") => SortOrder::Relevance,
+        Some("newest") => SortOrder::Newest,
+        Some("oldest") => SortOrder::Oldest,
+        Some(_) => {
+            errors.push(FieldError::new(
+                "sort",
+                "expected `relevance`, `newest` or `oldest`",
+            ));
+            SortOrder::Relevance
         }
     }
 }

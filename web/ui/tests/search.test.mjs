@@ -3,7 +3,7 @@
 // CHROMIUM and NODE_PATH. With SCREENSHOTS=folder it also leaves pictures of every view there.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -219,6 +219,30 @@ test("sources can be chosen, all words can be asked for", async () => {
   await picture("nothing");
   await page.click("text=Search for any of the words");
   await page.waitForSelector(hits);
+});
+
+test("facets narrow down, and the order is chosen", async () => {
+  await type("planets OR comets OR orbit");
+  await page.waitForSelector('[role=group][aria-label=Type] button');
+  const chips = () => page.$$eval('[role=group][aria-label=Type] button', (nodes) => nodes.map((node) => node.innerText.replace(/\s+/g, " ")));
+  assert.deepEqual(await chips(), [".txt 45", ".md 2", ".rs 1"]);
+  await page.click('[role=group][aria-label=Type] button:has-text(".md")');
+  await count(2);
+  assert.equal(await page.inputValue(field), "planets OR comets OR orbit path:*.md");
+  assert.equal(await page.getAttribute('[role=group][aria-label=Type] button', "aria-pressed"), "true");
+  await picture("facets");
+  await page.click('[role=group][aria-label=Type] button:has-text(".md")');
+  await count(20);
+  utimesSync(join(folder, "notes", "many7.txt"), 1_000_000_000, 1_000_000_000);
+  await until("the oldest is first", async () => {
+    await page.goto(`${base}/ui/search?q=comets&role=Everything&sort=oldest`);
+    await count(20);
+    return /many7\.txt/.test(await page.innerText(`${hits}:first-child`));
+  });
+  await page.selectOption("search label:nth-of-type(3) select", "newest");
+  await page.waitForFunction((selector) => !/many7\.txt/.test(document.querySelector(selector)?.textContent ?? "many7.txt"), `${hits}:first-child`);
+  assert.match(page.url(), /sort=newest/);
+  await page.selectOption("search label:nth-of-type(3) select", "relevance");
 });
 
 test("more results are shown on request, none twice", async () => {

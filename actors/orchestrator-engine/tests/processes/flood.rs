@@ -1,7 +1,9 @@
 //! F11: output without end costs no memory, and its beginning and end are kept.
 
+use std::time::Duration;
+
 use orchestrator_engine::output::{LogSizes, Redactor};
-use orchestrator_engine::process::{EndCause, ProcessEnd};
+use orchestrator_engine::process::{EndCause, Limits, ProcessEnd};
 
 use crate::support::{ProcessTestBed, limits, text};
 
@@ -26,7 +28,12 @@ fn f11_a_gigabyte_of_output_is_kept_head_and_tail_within_16_mib_of_memory() {
         tail: 1 << 20,
     };
     let script = "echo the beginning; head -c 1073741824 /dev/zero; echo; echo key sk-flood-1234567890; echo the end";
-    let prepared = test_bed.shell_with(script, limits(), Redactor::new([&secret]), sizes);
+    // A machine with other work takes minutes for this.
+    let limits = Limits {
+        wall: Duration::from_secs(900),
+        ..limits()
+    };
+    let prepared = test_bed.shell_with(script, limits, Redactor::new([&secret]), sizes);
     let log = prepared.log_folder.clone();
     let agent = test_bed.start(prepared);
     let before = memory("VmHWM");

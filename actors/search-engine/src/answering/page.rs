@@ -94,6 +94,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         role: role.name.clone(),
         relevance_function: role.function.as_str().to_owned(),
         sources: reports,
+        facets: hits.facets,
         notes: noted,
         corrections,
     })
@@ -133,6 +134,8 @@ impl RunningSearch<'_> {
             skip: self.params.skip,
             limit: self.params.limit,
             explain: self.params.explain,
+            sort: self.params.sort,
+            facets: self.params.facets,
         };
         search_in(&self.scope, query, self.role.function, page)
     }

@@ -1,5 +1,6 @@
 //! What the search service is asked.
 
+use search_core::answer::SortOrder;
 use search_core::query::SearchRequest;
 
 /// A checked search.
@@ -19,6 +20,10 @@ pub struct SearchParams {
     pub include_body: bool,
     /// Whether to say what each score is made of.
     pub explain: bool,
+    /// What comes first.
+    pub sort: SortOrder,
+    /// Whether to say what the matches have in common.
+    pub facets: bool,
 }
 
 /// A document to read again.

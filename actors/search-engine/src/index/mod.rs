@@ -21,6 +21,7 @@ mod directory;
 mod documents;
 mod error;
 mod explain;
+mod facts;
 mod files;
 mod gathered;
 mod keys;

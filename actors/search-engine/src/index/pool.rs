@@ -5,6 +5,9 @@ use super::error::IndexError;
 /// Scores closer than this share are sums of the same numbers in another order.
 const NOISE: f32 = 4e-6;
 
+/// Candidates that room is made for before there are any.
+const MAX_ROOM: usize = 1 << 15;
+
 /// A document with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Candidate {
@@ -36,7 +39,7 @@ impl Pool {
         let room = 2 * wanted.max(1);
         Self {
             wanted: wanted.max(1),
-            candidates: Vec::with_capacity(room),
+            candidates: Vec::with_capacity(room.min(MAX_ROOM)),
             threshold: 0.0,
             full_at: room,
         }
@@ -72,6 +75,12 @@ impl Pool {
         self.candidates
             .retain(|candidate| candidate.score > threshold);
         self.full_at = (2 * self.wanted).max(self.candidates.len() * 2);
+    }
+
+    /// Fewer are wanted than were gathered.
+    pub(super) fn narrow(&mut self, wanted: usize) {
+        self.wanted = self.wanted.min(wanted.max(1));
+        self.compact();
     }
 
     /// The best candidates and those that may tie with them, in any order.

@@ -1,11 +1,13 @@
 //! RankedSearch search over the indexes of several sources with the statistics of all of them.
 
-use search_core::answer::Explanation;
+use search_core::answer::{Explanation, SortOrder};
+use search_core::facets::Facets;
 use search_core::query::{Condition, MatchState, ParsedQuery};
 use search_core::role::RelevanceFunction;
 
 use super::error::IndexError;
 use super::explain::Explainer;
+use super::facts;
 use super::lexical::{self, LexicalMatches, Scoring, Terms};
 use super::pool::{Candidate, Pool};
 use super::record::DocumentRecord;
@@ -30,6 +32,10 @@ pub struct Page {
     pub limit: usize,
     /// Whether to say what each score is made of.
     pub explain: bool,
+    /// What comes first.
+    pub sort: SortOrder,
+    /// Whether to say what the matches have in common.
+    pub facets: bool,
 }
 
 /// A result.
@@ -63,6 +69,9 @@ pub struct Hits {
     /// Phrases, and names with a number, that no document holds: what is given was found by the
     /// words of the query.
     pub unheld: Vec<String>,
+    /// What the matches have in common, where it was asked for. Matches that only a text decides
+    /// count whether or not it was read; documents that no word led to do not.
+    pub facets: Option<Facets>,
 }
 
 /// Searches the sources together: term statistics are those of all of them, so scores compare.
@@ -86,7 +95,7 @@ pub fn search_across(
     let page = Page {
         skip,
         limit,
-        explain: false,
+        ..Page::default()
     };
     search_in(&scope, query, function, page)
 }
@@ -117,12 +126,19 @@ pub fn search_in(
     if reads_texts(query) {
         wanted = wanted.max(MAX_VERIFIED);
     }
-    let reranker = scope.reranker;
-    let reranker = reranker.filter(|_| function == RelevanceFunction::ServiceGraph);
+    let is_ranked = page.sort == SortOrder::Relevance;
+    let reranks = is_ranked && function == RelevanceFunction::ServiceGraph;
+    let reranker = scope.reranker.filter(|_| reranks);
     if reranker.is_some() {
         wanted = wanted.max(RERANK_DEPTH);
     }
-    let mut pool = Pool::new(wanted);
+    let documents: u64 = sources.iter().map(IndexSnapshot::document_count).sum();
+    let needs_all = page.facets || !is_ranked;
+    let mut pool = Pool::new(if needs_all {
+        documents as usize
+    } else {
+        wanted
+    });
     let outcome = match function {
         RelevanceFunction::TitleScorer => title::search(scope, query, &mut pool)?,
         RelevanceFunction::BM25 => lexical::search(scope, query, Scoring::Plain, &mut pool)?,
@@ -130,6 +146,11 @@ pub fn search_in(
         RelevanceFunction::BM25F | RelevanceFunction::ServiceGraph => {
             lexical::search(scope, query, Scoring::Weighted, &mut pool)?
         }
+    };
+    let facets = if page.facets {
+        Some(facts::count(sources, pool.best())?.finish())
+    } else {
+        None
     };
     let mut ranked = RankedSearch {
         scope,
@@ -139,7 +160,10 @@ pub fn search_in(
         outcome,
         reranker,
     };
-    let hits = ranked.hits(pool, wanted)?;
+    let hits = Hits {
+        facets,
+        ..ranked.hits(pool, wanted)?
+    };
     match query.without_phrases() {
         Some((words, phrases)) if hits.total == 0 && hits.unread == 0 => Ok(Hits {
             unheld: phrases.into_iter().map(str::to_owned).collect(),
@@ -172,7 +196,28 @@ struct RankedSearch<'s> {
 }
 
 impl RankedSearch<'_> {
-    fn hits(&mut self, pool: Pool, wanted: usize) -> Result<Hits, IndexError> {
+    fn is_ranked(&self) -> bool {
+        self.page.sort == SortOrder::Relevance
+    }
+
+    /// The first `wanted` candidates in the order asked for.
+    fn candidates(
+        &self,
+        mut pool: Pool,
+        wanted: usize,
+        key: impl Fn(&Candidate) -> Result<String, IndexError>,
+    ) -> Result<Vec<Candidate>, IndexError> {
+        if self.is_ranked() {
+            pool.narrow(wanted);
+            return pool.into_ranked(0, wanted, key);
+        }
+        let newest_first = self.page.sort == SortOrder::Newest;
+        let mut sorted = facts::by_time(self.scope.snapshots, pool.best(), newest_first)?;
+        sorted.truncate(wanted);
+        Ok(sorted)
+    }
+
+    fn hits(&mut self, mut pool: Pool, wanted: usize) -> Result<Hits, IndexError> {
         let Page { skip, limit, .. } = self.page;
         let open: u64 = self.outcome.open.iter().sum();
         let key = |candidate: &Candidate| {
@@ -180,10 +225,11 @@ impl RankedSearch<'_> {
                 .key(candidate.segment, candidate.document)
         };
         let mut unread = 0;
-        let placed = if open == 0 && self.reranker.is_none() {
+        let placed = if open == 0 && self.reranker.is_none() && self.is_ranked() {
+            pool.narrow(wanted);
             unchanged(pool.into_ranked(skip, limit, key)?)
         } else {
-            let mut candidates = pool.into_ranked(0, wanted, key)?;
+            let mut candidates = self.candidates(pool, wanted, key)?;
             if open > 0 {
                 let (kept, read) = self.verified(candidates)?;
                 unread = open.saturating_sub(read);
@@ -205,6 +251,7 @@ impl RankedSearch<'_> {
             missing: std::mem::take(&mut self.outcome.missing),
             unread,
             unheld: self.unheld_names(),
+            facets: None,
         })
     }
 

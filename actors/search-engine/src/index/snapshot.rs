@@ -1,7 +1,7 @@
 //! The state of an index at one moment, for searching.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Value};
@@ -9,6 +9,7 @@ use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyDocume
 
 use super::bitmap::Bitmap;
 use super::error::IndexError;
+use super::facts::SegmentFacts;
 use super::living::{self, LiveStatistics};
 use super::record::{self, DocumentRecord};
 use super::schema::Fields;
@@ -62,6 +63,8 @@ pub(super) struct SegmentView {
     pub(super) deleted: Option<Arc<Bitmap>>,
     /// What counts of it: the documents that are not deleted.
     pub(super) living: LiveStatistics,
+    /// What narrows searches down; read when one asks.
+    facts: Arc<OnceLock<SegmentFacts>>,
 }
 
 impl std::fmt::Debug for IndexSnapshot {
@@ -98,6 +101,9 @@ impl IndexSnapshot {
                 title_line: reader.inverted_index(fields.title_line)?,
                 deleted,
                 living,
+                facts: former
+                    .and_then(|former| former.facts_of(reader))
+                    .unwrap_or_default(),
                 reader: reader.clone(),
             })
         };
@@ -125,6 +131,30 @@ impl IndexSnapshot {
             view.reader.segment_id() == reader.segment_id()
                 && view.reader.delete_opstamp() == reader.delete_opstamp()
         })
+    }
+
+    /// What is known of the same segment's documents, whichever of them are deleted.
+    fn facts_of(&self, reader: &SegmentReader) -> Option<Arc<OnceLock<SegmentFacts>>> {
+        let same = |view: &&SegmentView| view.reader.segment_id() == reader.segment_id();
+        let view = self.0.segments.iter().find(same);
+        view.map(|view| Arc::clone(&view.facts))
+    }
+
+    /// What narrows searches down, of all documents of a segment; its records are read once.
+    pub(super) fn facts(&self, segment: u32) -> Result<&SegmentFacts, IndexError> {
+        let view = &self.0.segments[segment as usize];
+        if let Some(known) = view.facts.get() {
+            return Ok(known);
+        }
+        let store = view
+            .reader
+            .get_store_reader(1)
+            .map_err(tantivy::TantivyError::from)?;
+        let mut facts = SegmentFacts::default();
+        for document in store.iter::<TantivyDocument>(None) {
+            facts.push(&self.decode(&document?)?);
+        }
+        Ok(view.facts.get_or_init(|| facts.finished()))
     }
 
     /// Where the index lies.

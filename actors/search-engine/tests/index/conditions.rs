@@ -368,7 +368,7 @@ fn the_second_look_orders_adds_and_explains() {
             Page {
                 skip,
                 limit: 50,
-                explain: false,
+                ..Page::default()
             },
         );
         for hit in hits.hits {

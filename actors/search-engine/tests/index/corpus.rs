@@ -194,7 +194,7 @@ fn u7_a_total_is_never_above_the_corpus() {
         let page = Page {
             skip: 0,
             limit: 10,
-            explain: false,
+            ..Page::default()
         };
         let hits = search_in(&scope, &query, RelevanceFunction::ServiceGraph, page);
         hits.expect("searches").total

@@ -113,9 +113,11 @@ async fn live(
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut screen = Screen::enter().map_err(failed)?;
     loop {
+        let gone = |error| Failure::Unreachable(format!("the terminal is gone: {error}"));
+        model.size = screen.measure().map_err(gone)?;
         screen
             .draw(|frame| draw::draw(frame, &model, &palette))
-            .map_err(|error| Failure::Unreachable(format!("the terminal is gone: {error}")))?;
+            .map_err(gone)?;
         let event = tokio::select! {
             ended = signals.next() => return Err(Failure::Signalled(ended)),
             event = input.next() => match event {

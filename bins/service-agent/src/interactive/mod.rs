@@ -65,9 +65,12 @@ pub(crate) async fn run(
         work.begin(effect);
     }
     loop {
+        let gone = |error| Failure::Other(format!("the terminal is gone: {error}"));
+        let (columns, rows) = screen.measure().map_err(gone)?;
+        update(&mut model, Event::Resized(columns, rows));
         screen
             .draw(|frame| draw::draw(frame, &model, &palette))
-            .map_err(|error| Failure::Other(format!("the terminal is gone: {error}")))?;
+            .map_err(gone)?;
         let first = tokio::select! {
             ended = signals.next() => return Err(Failure::Signalled(ended)),
             event = input.next() => match event {

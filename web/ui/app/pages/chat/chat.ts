@@ -42,7 +42,7 @@ export const read = (id: string) => api<{ head: Head; messages: Message[] }>("se
 export const forget = (id: string) => api<void>("search", `/api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
 
 export interface Heard {
-  start: (conversation: string, by: string) => void;
+  start: (by: string) => void;
   delta: (text: string) => void;
   done: (answer: Message, conversation: string) => void;
 }
@@ -62,7 +62,7 @@ export async function say(
   });
   for await (const { event, data } of events(response)) {
     const value = JSON.parse(data);
-    if (event === "start") heard.start(value.conversation_id, value.model ?? value.provider);
+    if (event === "start") heard.start(value.model ?? value.provider);
     else if (event === "delta") heard.delta(value.text);
     else if (event === "error") throw new ApiError(value.status ?? 0, value.detail ?? value.title ?? "the answer failed", value.type ?? null);
     else if (event === "done") {

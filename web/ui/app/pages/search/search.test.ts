@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editorLink, isWeb, progress, readSources, writeSources } from "./search";
+import { editorLink, facetFilter, hasFilter, isWeb, progress, readSort, readSources, toggleFilter, writeSources } from "./search";
 
 test("sources survive an address", () => {
   const names = ["Notes, old", "a,b%2C", "ü"];
@@ -24,4 +24,30 @@ test("only web addresses are opened", () => {
   expect(isWeb("https://example.org")).toBe(true);
   expect(isWeb("javascript:alert(1)")).toBe(false);
   expect(isWeb("file:///etc/passwd")).toBe(false);
+});
+
+test.each([
+  ["types", "rs", "path:*.rs"],
+  ["folders", "src/net/", "path:src/net/"],
+  ["folders", "my notes/", 'path:"my notes/"'],
+  ["tags", "kernel", "tag:kernel"],
+  ["tags", 'web "server"', 'tag:"web  server "'],
+] as const)("filter of %s %s", (facet, value, filter) => {
+  expect(facetFilter(facet, value)).toBe(filter);
+  const with_ = toggleFilter("lift of wings", filter);
+  expect(with_).toBe(`lift of wings ${filter}`);
+  expect(hasFilter(with_, filter)).toBe(true);
+  expect(toggleFilter(with_, filter)).toBe("lift of wings");
+  expect(toggleFilter(`a ${filter} b`, filter)).toBe("a b");
+});
+
+test("a filter that another begins with is another", () => {
+  expect(hasFilter("x path:*.rst", "path:*.rs")).toBe(false);
+  expect(hasFilter("x notpath:*.rs", "path:*.rs")).toBe(false);
+});
+
+test("an order nobody knows is the best match first", () => {
+  expect(readSort("newest")).toBe("newest");
+  expect(readSort("loudest")).toBe("relevance");
+  expect(readSort(null)).toBe("relevance");
 });

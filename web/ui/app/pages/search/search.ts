@@ -32,7 +32,22 @@ export interface SourceReport {
   error?: string;
 }
 
+export interface FacetValue {
+  value: string;
+  count: number;
+}
+
+export interface Facets {
+  types: FacetValue[];
+  folders: FacetValue[];
+  tags: FacetValue[];
+}
+
+export const SORTS = ["relevance", "newest", "oldest"] as const;
+export type Sort = (typeof SORTS)[number];
+
 export interface Answer {
+  facets?: Facets;
   results: Hit[];
   total: number;
   took_ms: number;
@@ -69,12 +84,16 @@ export interface Asked {
   role: string;
   operator: string;
   sources: string[];
+  sort: Sort;
   skip: number;
 }
 
 export function search(asked: Asked, signal: AbortSignal): Promise<Answer> {
   const json: Record<string, unknown> = { search_term: asked.text, skip: asked.skip, limit: PAGE };
   if (asked.role) json.role = asked.role;
+  if (asked.sort !== "relevance") json.sort = asked.sort;
+  // Further pages have the facets of the first.
+  if (!asked.skip) json.facets = true;
   if (asked.operator) json.operator = asked.operator;
   if (asked.sources.length) json.sources = asked.sources;
   return api<Answer>("search", "/api/documents/search", { json, signal });
@@ -88,6 +107,26 @@ export async function suggestions(text: string, role: string, signal: AbortSigna
 
 export const roles = () => api<{ default_role: string; roles: Role[] }>("search", "/api/roles");
 export const health = () => api<{ sources: SourceHealth[] }>("search", "/health");
+
+/** What stands in an address as the order, or the best match first. */
+export const readSort = (text: string | null): Sort => SORTS.find((one) => one === text) ?? "relevance";
+
+/** The filter of a query that keeps what has this value. */
+export function facetFilter(facet: keyof Facets, value: string): string {
+  if (facet === "types") return `path:*.${value}`;
+  const quoted = /^[\w./-]+$/.test(value) ? value : `"${value.replaceAll('"', " ")}"`;
+  return facet === "tags" ? `tag:${quoted}` : `path:${quoted}`;
+}
+
+const at = (query: string, filter: string): number => ` ${query} `.indexOf(` ${filter} `);
+export const hasFilter = (query: string, filter: string): boolean => at(query, filter) >= 0;
+
+/** The query with the filter, or without it where it holds it already. */
+export function toggleFilter(query: string, filter: string): string {
+  const place = at(query, filter);
+  if (place < 0) return `${query.trim()} ${filter}`;
+  return `${query.slice(0, place)}${query.slice(place + filter.length)}`.replace(/\s+/g, " ").trim();
+}
 
 /** The sources chosen in an address: `files,notes`; commas in names are escaped. */
 export const readSources = (text: string | null): string[] => (text ? text.split(",").map(decodeURIComponent) : []);

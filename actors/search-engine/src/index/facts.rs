@@ -1,0 +1,162 @@
+//! What narrows a search down, by document: its folder, extension, tags and time, read once from
+//! the records of a segment and kept while searches ask for it.
+
+use rustc_hash::FxHashMap;
+use search_core::facets::{FacetCounts, extension, folder};
+use tantivy::DocId;
+
+use super::error::IndexError;
+use super::pool::Candidate;
+use super::record::DocumentRecord;
+use super::snapshot::IndexSnapshot;
+
+/// The facts of one segment's documents, deleted ones included.
+#[derive(Debug, Default)]
+pub(super) struct SegmentFacts {
+    documents: Vec<Facts>,
+    /// Tags of all documents, one behind the other.
+    tags: Vec<u32>,
+    folders: Names,
+    extensions: Names,
+    tag_names: Names,
+}
+
+#[derive(Debug)]
+struct Facts {
+    /// Seconds since the Unix epoch; the earliest time where it is unknown.
+    modified: i64,
+    folder: u32,
+    extension: u32,
+    /// Where its tags end.
+    tags_end: u32,
+}
+
+/// Texts by number.
+#[derive(Debug, Default)]
+struct Names {
+    names: Vec<Box<str>>,
+    numbers: FxHashMap<Box<str>, u32>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.into());
+        self.numbers.insert(name.into(), number);
+        number
+    }
+
+    fn finished(mut self) -> Self {
+        self.numbers = FxHashMap::default();
+        self
+    }
+
+    /// Calls `each` with every name and its count.
+    fn counted(&self, counts: &[u64], mut each: impl FnMut(&str, u64)) {
+        for (name, &count) in self.names.iter().zip(counts) {
+            each(name, count);
+        }
+    }
+}
+
+impl SegmentFacts {
+    pub(super) fn push(&mut self, record: &DocumentRecord) {
+        for tag in &record.tags {
+            self.tags.push(self.tag_names.number(tag));
+        }
+        self.documents.push(Facts {
+            modified: record.modified.unwrap_or(i64::MIN),
+            folder: self.folders.number(folder(&record.key)),
+            extension: self.extensions.number(&extension(&record.key)),
+            tags_end: self.tags.len() as u32,
+        });
+    }
+
+    /// Forgets what is only needed while documents are added.
+    pub(super) fn finished(self) -> Self {
+        Self {
+            folders: self.folders.finished(),
+            extensions: self.extensions.finished(),
+            tag_names: self.tag_names.finished(),
+            ..self
+        }
+    }
+
+    /// When a document was changed last, in seconds since the Unix epoch.
+    pub(super) fn modified(&self, document: DocId) -> i64 {
+        self.documents[document as usize].modified
+    }
+
+    fn tags_of(&self, document: DocId) -> &[u32] {
+        let at = document as usize;
+        let start = at.checked_sub(1).map(|before| &self.documents[before]);
+        let start = start.map_or(0, |before| before.tags_end);
+        &self.tags[start as usize..self.documents[at].tags_end as usize]
+    }
+
+    fn count(&self, documents: impl Iterator<Item = DocId>, into: &mut FacetCounts) {
+        let mut folders = vec![0_u64; self.folders.names.len()];
+        let mut extensions = vec![0_u64; self.extensions.names.len()];
+        let mut tags = vec![0_u64; self.tag_names.names.len()];
+        for document in documents {
+            let facts = &self.documents[document as usize];
+            folders[facts.folder as usize] += 1;
+            extensions[facts.extension as usize] += 1;
+            for &tag in self.tags_of(document) {
+                tags[tag as usize] += 1;
+            }
+        }
+        self.folders
+            .counted(&folders, |name, count| into.add_folder(name, count));
+        self.extensions
+            .counted(&extensions, |name, count| into.add_type(name, count));
+        self.tag_names
+            .counted(&tags, |name, count| into.add_tag(name, count));
+    }
+}
+
+/// What the candidates have in common. Their order may change.
+pub(super) fn count(
+    sources: &[IndexSnapshot],
+    candidates: &mut [Candidate],
+) -> Result<FacetCounts, IndexError> {
+    candidates.sort_unstable_by_key(|one| (one.source, one.segment));
+    let mut counts = FacetCounts::default();
+    let same = |a: &Candidate, b: &Candidate| (a.source, a.segment) == (b.source, b.segment);
+    for group in candidates.chunk_by(same) {
+        let facts = sources[group[0].source as usize].facts(group[0].segment)?;
+        facts.count(group.iter().map(|one| one.document), &mut counts);
+    }
+    Ok(counts)
+}
+
+/// The candidates by the time of their last change, newest first or oldest first; those of one time
+/// by score. What has no time is last.
+pub(super) fn by_time(
+    sources: &[IndexSnapshot],
+    candidates: &[Candidate],
+    newest_first: bool,
+) -> Result<Vec<Candidate>, IndexError> {
+    let mut timed = Vec::with_capacity(candidates.len());
+    for one in candidates {
+        let facts = sources[one.source as usize].facts(one.segment)?;
+        let modified = facts.modified(one.document);
+        let key = match modified {
+            i64::MIN => i64::MAX,
+            known if newest_first => -known,
+            known => known,
+        };
+        timed.push((key, *one));
+    }
+    timed.sort_by(|(at, a), (bt, b)| {
+        let place = |one: &Candidate| (one.source, one.segment, one.document);
+        let better = || b.score.total_cmp(&a.score);
+        at.cmp(bt)
+            .then_with(better)
+            .then_with(|| place(a).cmp(&place(b)))
+    });
+    Ok(timed.into_iter().map(|(_, one)| one).collect())
+}

@@ -1,0 +1,142 @@
+//! What matches have in common, and their order by time: the same as by counting and sorting all
+//! results, however the segments lie.
+
+use super::*;
+use search_core::answer::SortOrder;
+use search_core::facets::{FacetCounts, extension, folder};
+use search_engine::index::{Hit, Page, Scope, search_in};
+
+const KEYS: [&str; 12] = [
+    "a.md",
+    "docs/a.md",
+    "docs/deep/b.md",
+    "docs/deep/er/c.txt",
+    "src/lib.rs",
+    "src/net/tcp.rs",
+    "src/net/udp.rs",
+    "src/net/Makefile",
+    "src/.env",
+    "tests/it.rs",
+    "tests/data/x.JSON",
+    "tests/data/y.json",
+];
+const TAGS: [&str; 3] = ["web server", "kernel", "draft"];
+
+#[derive(Debug, Clone)]
+enum Edit {
+    Put(usize, u8, Option<i64>, bool),
+    Delete(usize),
+    Commit,
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let time = prop::option::of(0_i64..5);
+    prop_oneof![
+        6 => (0..KEYS.len(), any::<u8>(), time, any::<bool>())
+            .prop_map(|(key, tags, time, wing)| Edit::Put(key, tags, time, wing)),
+        1 => (0..KEYS.len()).prop_map(Edit::Delete),
+        2 => Just(Edit::Commit),
+    ]
+}
+
+fn hits(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction, page: Page) -> Hits {
+    let scope = Scope {
+        snapshots: std::slice::from_ref(snapshot),
+        names: &[],
+        texts: None,
+        reranker: None,
+    };
+    let query = parse(&SearchRequest::for_text(text)).expect("parses");
+    search_in(&scope, &query, function, page).expect("searches")
+}
+
+fn keys_of(hits: &[Hit]) -> Vec<&str> {
+    hits.iter().map(|hit| hit.record.key.as_str()).collect()
+}
+
+fn check(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) {
+    let page = Page {
+        limit: MAX_LIMIT,
+        ..Page::default()
+    };
+    let plain = hits(snapshot, text, function, page);
+    assert_eq!(plain.facets, None);
+    let faceted = hits(
+        snapshot,
+        text,
+        function,
+        Page {
+            facets: true,
+            ..page
+        },
+    );
+    assert_eq!(faceted.hits, plain.hits, "facets change nothing");
+    let mut counts = FacetCounts::default();
+    for hit in &plain.hits {
+        counts.add_type(&extension(&hit.record.key), 1);
+        counts.add_folder(folder(&hit.record.key), 1);
+        for tag in &hit.record.tags {
+            counts.add_tag(tag, 1);
+        }
+    }
+    assert_eq!(faceted.facets, Some(counts.finish()), "{text} {function:?}");
+    for (sort, sign) in [(SortOrder::Newest, -1), (SortOrder::Oldest, 1)] {
+        let mut wanted = plain.hits.clone();
+        wanted.sort_by_key(|hit| hit.record.modified.map_or(i64::MAX, |time| sign * time));
+        let sorted = hits(snapshot, text, function, Page { sort, ..page });
+        assert_eq!(sorted.total, plain.total);
+        let time = |hit: &Hit| hit.record.modified;
+        let times = |hits: &[Hit]| hits.iter().map(time).collect::<Vec<_>>();
+        assert_eq!(times(&sorted.hits), times(&wanted), "{text} {function:?}");
+        for hit in &sorted.hits {
+            let same = plain
+                .hits
+                .iter()
+                .find(|one| one.record.key == hit.record.key);
+            assert_eq!(same.map(|one| one.score), Some(hit.score));
+        }
+        let (skip, limit) = (1, 2);
+        let part = Page {
+            skip,
+            limit,
+            sort,
+            ..page
+        };
+        let part = hits(snapshot, text, function, part);
+        let whole = keys_of(&sorted.hits);
+        let end = whole.len().min(skip + limit);
+        assert_eq!(keys_of(&part.hits), &whole[skip.min(end)..end]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn facets_and_times_are_those_of_all_results(edits in prop::collection::vec(edit(), 1..60)) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut index, _) = open(folder.path());
+        for edit in edits {
+            match edit {
+                Edit::Put(key, tags, modified, wing) => {
+                    let tags = TAGS.iter().enumerate().filter(|(bit, _)| tags >> bit & 1 == 1);
+                    let body = if wing { "wing and lift" } else { "lift alone" };
+                    let document = ExtractedDocument {
+                        tags: tags.map(|(_, tag)| (*tag).to_owned()).collect(),
+                        modified,
+                        ..document(KEYS[key], "A wing", body)
+                    };
+                    index.put(&document, FileState::default()).expect("it is put");
+                }
+                Edit::Delete(key) => index.delete(KEYS[key]).expect("it is deleted"),
+                Edit::Commit => drop(commit(&mut index)),
+            }
+        }
+        let snapshot = commit(&mut index);
+        for text in ["lift", "wing lift", "wing AND lift", "lift path:src", "lift -tag:draft"] {
+            for function in [RelevanceFunction::BM25F, RelevanceFunction::BM25] {
+                check(&snapshot, text, function);
+            }
+        }
+        check(&snapshot, "wing", RelevanceFunction::TitleScorer);
+    }
+}
