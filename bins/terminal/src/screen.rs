@@ -70,10 +70,20 @@ impl Screen {
     /// When the terminal is gone.
     pub fn measure(&mut self) -> io::Result<(u16, u16)> {
         if size()? != self.size {
-            execute!(io::stdout(), Clear(ClearType::All))?;
-            (self.terminal, self.size) = blank()?;
+            self.repaint()?;
         }
         Ok(self.size)
+    }
+
+    /// Draws all of the next frame: a terminal that was small for a moment has lost what stood
+    /// there.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn repaint(&mut self) -> io::Result<()> {
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        (self.terminal, self.size) = blank()?;
+        Ok(())
     }
 
     /// Gives the terminal back, stops this program as Ctrl-Z does, and takes the terminal again

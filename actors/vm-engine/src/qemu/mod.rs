@@ -26,7 +26,7 @@ pub use canary::{Canary, KvmReport};
 pub use config::{Accelerator, QemuConfig};
 
 use crate::driver::{Driver, Machine, StartRequest, Template};
-use crate::error::DriverError;
+use crate::error::{DriverError, MachineError};
 use crate::image::Image;
 use crate::machine::VmMachine;
 use command::Memory;
@@ -48,6 +48,27 @@ pub struct QemuDriver {
 }
 
 impl QemuDriver {
+    /// Boots a VM. One whose clock does not go as the host's does is ended, and may be booted again:
+    /// a processor is calibrated anew at each boot.
+    fn start_once(&self, request: StartRequest) -> Result<Arc<dyn Machine>, DriverError> {
+        let key = request.spec.template_key();
+        let started = launch::start(
+            &self.config,
+            request.id,
+            &key,
+            &request.image,
+            request.boot_deadline,
+            Memory::Private,
+            request.on_event,
+        )?;
+        let link = started.machine.link.clone();
+        // Dropped on every way out but the last, which ends the VM.
+        let machine = VmMachine::new(started.machine);
+        machine.wake(&request.identity, request.boot_deadline)?;
+        link.check_rate(template::CLOCK_TIMEOUT)?;
+        Ok(Arc::new(machine))
+    }
+
     /// A driver with this configuration. With the translator, this process gets no more huge pages
     /// from the kernel: QEMU inherits that (prctl(2), `PR_SET_THP_DISABLE`), and a clone, of which
     /// most has a few kilobytes in use in many places, is 2 to 4 MiB smaller by it. Guests of a
@@ -84,22 +105,29 @@ impl Driver for QemuDriver {
     }
 
     fn start(&self, request: StartRequest) -> Result<Arc<dyn Machine>, DriverError> {
-        let key = request.spec.template_key();
-        let started = launch::start(
-            &self.config,
-            request.id,
-            &key,
-            &request.image,
-            request.boot_deadline,
-            Memory::Private,
-            request.on_event,
-        )?;
-        let link = started.machine.link.clone();
-        // Dropped on every way out but the last, which ends the VM.
-        let machine = VmMachine::new(started.machine);
-        machine.wake(&request.identity, request.boot_deadline)?;
-        link.check_rate(template::CLOCK_TIMEOUT)?;
-        Ok(Arc::new(machine))
+        let on_event = Arc::new(request.on_event);
+        let mut attempt = 1;
+        loop {
+            let order = StartRequest {
+                id: request.id.clone(),
+                spec: request.spec.clone(),
+                image: Arc::clone(&request.image),
+                identity: request.identity.clone(),
+                boot_deadline: request.boot_deadline,
+                on_event: {
+                    let on_event = Arc::clone(&on_event);
+                    Box::new(move |event| on_event(event))
+                },
+            };
+            match self.start_once(order) {
+                Err(DriverError::Machine(MachineError::Clock(_)))
+                    if attempt < template::ATTEMPTS =>
+                {
+                    attempt += 1;
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     fn template(

@@ -56,8 +56,8 @@ impl FrozenFiles {
     }
 }
 
-/// How often a template is made until its clock goes right.
-const ATTEMPTS: u32 = 3;
+/// How often a VM is booted until its clock goes right.
+pub(super) const ATTEMPTS: u32 = 3;
 /// How long clocks are compared until it is certain.
 pub(super) const CLOCK_TIMEOUT: Duration = Duration::from_secs(15);
 

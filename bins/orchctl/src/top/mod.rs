@@ -123,7 +123,10 @@ async fn live(
             event = input.next() => match event {
                 Some(TerminalEvent::Key(key)) => Event::Key(key),
                 Some(TerminalEvent::Mouse(mouse)) => Event::Mouse(mouse),
-                Some(TerminalEvent::Resize(columns, rows)) => Event::Resized(columns, rows),
+                Some(TerminalEvent::Resize(columns, rows)) => {
+                    screen.repaint().map_err(failed)?;
+                    Event::Resized(columns, rows)
+                }
                 Some(_) => continue,
                 None => return Err(Failure::Unreachable("the terminal is gone".to_owned())),
             },

@@ -82,6 +82,9 @@ pub(crate) async fn run(
         // Everything that has come already is one frame.
         let more = waiting(&mut input, &mut answers);
         for event in first.into_iter().chain(more) {
+            if matches!(event, Event::Resized(..)) {
+                screen.repaint().map_err(failed)?;
+            }
             for effect in update(&mut model, event) {
                 match effect {
                     Effect::Quit => return Ok(CommandResult::Found),
