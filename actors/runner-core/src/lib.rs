@@ -32,5 +32,6 @@ pub mod schedule;
 pub mod shell;
 pub mod source_location;
 pub mod state;
+pub mod summary;
 pub mod workflow;
 mod yaml;

@@ -228,7 +228,12 @@ fn fill(report: &mut FileReport, plan: &Plan) {
     let mut seen = HashSet::new();
     let of_jobs = plan.jobs.iter().flat_map(|job| &job.refusals);
     for refusal in plan.refusals.iter().chain(of_jobs) {
-        if seen.insert((&refusal.file, refusal.place, &refusal.feature)) {
+        if seen.insert((
+            &refusal.file,
+            refusal.place,
+            &refusal.feature,
+            &refusal.need,
+        )) {
             report.refused.push(refusal.clone());
         }
     }

@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Serve(ServeOptions),
     /// Read and plan workflows without running them; say what is wrong and what is refused
     #[command(
-        after_help = "Exit codes: 0 everything would run, 1 a file is wrong, 3 something is refused.\n\nExamples:\n  workflow-runner check\n  workflow-runner check .github/workflows/test.yml --format json"
+        after_help = "Exit codes: 0 everything would run (with --summary: it was counted), 1 a file is wrong, 3 something is refused.\n\nExamples:\n  workflow-runner check\n  workflow-runner check .github/workflows/test.yml --format json\n  workflow-runner check --summary ~/src"
     )]
     Check(CheckOptions),
     /// Run a workflow of a working tree here, with what is not committed, without a forge
@@ -143,6 +143,20 @@ pub(crate) struct CheckOptions {
     /// For people or for programs
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Count over all repositories below the folder: accepted, refused by reason, and what would
+    /// make most files acceptable
+    #[arg(long)]
+    pub(crate) summary: bool,
+}
+
+impl CheckOptions {
+    /// For people or for programs.
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
 }
 
 /// What to run.

@@ -12,6 +12,9 @@ use crate::repository::Repository;
 /// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is
 /// refused).
 pub(crate) fn run(options: &CheckOptions) -> ExitCode {
+    if options.summary {
+        return crate::summary::run(&options.path, options.format());
+    }
     let repository = match Repository::open(&options.path) {
         Ok(repository) => repository,
         Err(error) => {
@@ -29,7 +32,7 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
             }
         }
     }
-    match options.format {
+    match options.format() {
         Format::Json => print(&format!("{}\n", json(&reports))),
         Format::Human => print(&human(&reports)),
     }

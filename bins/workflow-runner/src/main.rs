@@ -6,6 +6,7 @@ mod exec;
 mod hook;
 mod repository;
 mod serve;
+mod summary;
 
 use std::process::ExitCode;
 

@@ -10,7 +10,9 @@ use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork};
 use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS, MAX_WORKFLOW_DEPTH};
 use crate::source_location::SourceLocation;
-use crate::workflow::{self, CallSecrets, Env, Job, JobWork, Refusal, Workflow, in_repository};
+use crate::workflow::{
+    self, CallSecrets, Env, Job, JobWork, Need, Refusal, Workflow, in_repository,
+};
 
 /// Makes the plan of a workflow.
 ///
@@ -176,12 +178,9 @@ impl Builder<'_> {
                     if let Some(label) = instance.runs_on.iter().find(|label| other_system(label)) {
                         let feature = format!("runs-on: {label}");
                         if !refusals.iter().any(|refusal| refusal.feature == feature) {
-                            refusals.push(Refusal::new(
-                                &feature,
-                                "this runner has Linux machines only",
-                                file,
-                                job.place,
-                            ));
+                            let reason = "this runner has Linux machines only";
+                            let refusal = Refusal::new(&feature, reason, file, job.place);
+                            refusals.push(refusal.needing(Need::OtherSystem(label.clone())));
                         }
                     }
                 }
@@ -203,8 +202,8 @@ impl Builder<'_> {
         refusals: &mut Vec<Refusal>,
     ) -> Result<Option<Workflow>, PlanError> {
         let feature = format!("uses: {uses}");
-        let mut refuse = |reason: &str| {
-            refusals.push(Refusal::new(&feature, reason, file, place));
+        let mut refuse_for = |need: Need, reason: &str| {
+            refusals.push(Refusal::new(&feature, reason, file, place).needing(need));
             Ok(None)
         };
         if job
@@ -212,11 +211,19 @@ impl Builder<'_> {
             .as_ref()
             .is_some_and(|strategy| strategy.matrix.is_some())
         {
-            return refuse("a workflow is called once, not for every combination of a matrix");
+            return refuse_for(
+                Need::Feature,
+                "a workflow is called once, not for every combination of a matrix",
+            );
         }
         let Some(path) = in_repository(uses) else {
-            return refuse("only workflows of the same repository are called (`./…`)");
+            let name = uses.split_once('@').map_or(uses, |(name, _)| name);
+            return refuse_for(
+                Need::RemoteWorkflow(name.to_owned()),
+                "only workflows of the same repository are called (`./…`)",
+            );
         };
+        let mut refuse = |reason: &str| refuse_for(Need::OwnFiles, reason);
         if depth + 1 >= MAX_WORKFLOW_DEPTH {
             return refuse("workflows call each other too deep");
         }

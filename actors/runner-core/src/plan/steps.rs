@@ -9,7 +9,9 @@ use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
 use crate::shell;
 use crate::source_location::SourceLocation;
-use crate::workflow::{ActionRuns, Env, Refusal, Step, StepWork, in_repository, parse_action};
+use crate::workflow::{
+    ActionRuns, Env, Need, Refusal, Step, StepWork, in_repository, parse_action,
+};
 
 /// Why steps in the background and beside each other are refused.
 const ONE_AFTER_THE_OTHER: &str =
@@ -47,8 +49,12 @@ impl<'a> StepPlanner<'a> {
     }
 
     fn refuse(&mut self, feature: &str, reason: &str, place: SourceLocation) {
+        self.refuse_for(Need::Feature, feature, reason, place);
+    }
+
+    fn refuse_for(&mut self, need: Need, feature: &str, reason: &str, place: SourceLocation) {
         self.refusals
-            .push(Refusal::new(feature, reason, &self.file, place));
+            .push(Refusal::new(feature, reason, &self.file, place).needing(need));
     }
 
     fn step(&mut self, step: &Step) -> Result<PlannedStep, PlanError> {
@@ -129,8 +135,10 @@ impl<'a> StepPlanner<'a> {
                 uses: uses.to_owned(),
                 with: with.to_vec(),
             }),
-            Err(reason) => {
-                self.refuse(&format!("uses: {uses}"), &reason, place);
+            Err(missing) => {
+                for (need, reason) in missing {
+                    self.refuse_for(need, &format!("uses: {uses}"), &reason, place);
+                }
                 Ok(StepKind::Refused {
                     uses: uses.to_owned(),
                 })
@@ -150,7 +158,8 @@ impl<'a> StepPlanner<'a> {
         };
         let feature = format!("uses: {uses}");
         let Some(directory) = inside(uses) else {
-            self.refuse(&feature, "an action lies inside the repository", place);
+            let reason = "an action lies inside the repository";
+            self.refuse_for(Need::OwnFiles, &feature, reason, place);
             return Ok(refused);
         };
         if self.depth >= MAX_ACTION_DEPTH || self.count > MAX_STEPS {
@@ -162,11 +171,8 @@ impl<'a> StepPlanner<'a> {
             .iter()
             .find_map(|path| Some((path, (self.files)(path)?)));
         let Some((path, bytes)) = found else {
-            self.refuse(
-                &feature,
-                "there is no action.yml in that folder of the commit",
-                place,
-            );
+            let reason = "there is no action.yml in that folder of the commit";
+            self.refuse_for(Need::OwnFiles, &feature, reason, place);
             return Ok(refused);
         };
         if !spend(self.budget, bytes.len()) {
@@ -247,12 +253,9 @@ pub(super) fn check_token(template: &Template, file: &str, refusals: &mut Vec<Re
     });
     let known = refusals.iter().any(|refusal| refusal.feature == TOKEN);
     if asks && !known {
-        refusals.push(Refusal::new(
-            TOKEN,
-            "no token of the forge is given to a job",
-            file,
-            template.place,
-        ));
+        let reason = "no token of the forge is given to a job";
+        let refusal = Refusal::new(TOKEN, reason, file, template.place);
+        refusals.push(refusal.needing(Need::ForgeToken));
     }
 }
 
