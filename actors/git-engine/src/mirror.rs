@@ -320,6 +320,34 @@ impl Mirror {
         Ok(())
     }
 
+    /// Puts the commit's files, and nothing else, into `folder`, which must not exist or be empty:
+    /// no `.git` and no history. Submodules are empty folders.
+    ///
+    /// # Errors
+    /// When the commit is not here or the folder cannot be written.
+    pub fn lay_out(&self, commit: &CommitSha, folder: &Path) -> Result<(), GitError> {
+        // git starts in the folder: what is relative to ours would lead elsewhere there.
+        let absolute = |path: &Path| std::path::absolute(path).map_err(|e| GitError::io(path, e));
+        let (folder, mirror) = (&absolute(folder)?, absolute(&self.folder)?);
+        std::fs::create_dir_all(folder).map_err(|e| GitError::io(folder, e))?;
+        // An index of its own: the mirror has none, and others may lay out at the same time.
+        let index = folder.with_extension("index");
+        let here = |what: &str| {
+            let call = self.git.call(folder, what).setting("core.bare=false");
+            call.env("GIT_DIR", &mirror)
+                .env("GIT_WORK_TREE", folder)
+                .env("GIT_INDEX_FILE", &index)
+        };
+        let read = here("read-tree").arg(commit.as_str()).output();
+        let laid_out = read.and_then(|_| {
+            let call = here("checkout-index");
+            call.args(["--quiet", "--all", "--force"]).output()
+        });
+        // Of no use any more; one that cannot be removed is replaced the next time.
+        let _ = std::fs::remove_file(&index);
+        laid_out.map(|_| ())
+    }
+
     pub(crate) fn call(&self, what: &str) -> crate::command::Call {
         self.git.call(&self.folder, what)
     }

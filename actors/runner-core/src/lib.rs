@@ -14,6 +14,7 @@
 //! Nothing here reads a file, a clock or the environment, but for the machine's list of time zones;
 //! files of the commit come through a function.
 
+pub mod actions;
 pub mod cache_scope;
 pub mod command;
 pub mod context;

@@ -1,5 +1,6 @@
 //! The workflow runner's program.
 
+mod actions;
 mod arguments;
 mod check;
 mod exec;
@@ -22,6 +23,10 @@ fn main() -> ExitCode {
         Command::Man(options) => command_line::print_manual::<Arguments>(&options),
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
+        Command::Actions(command) => {
+            let environment = daemon::environment::take();
+            actions::run(&command, &environment)
+        }
         Command::Hook(HookCommand::Add(options)) => {
             let environment = daemon::environment::take();
             hook::add(&options, &environment)

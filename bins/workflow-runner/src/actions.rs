@@ -1,0 +1,147 @@
+//! `actions`: the operator's side of the store of actions.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use config_core::Environment;
+use runner_actors::{ActionStore, ActionStoreError};
+use runner_core::actions::{ActionLock, ActionReference, LockChange, LockedAction};
+
+use crate::arguments::{
+    ActionsAddOptions, ActionsCommand, ActionsListOptions, ActionsStoreOptions,
+    ActionsUpdateOptions, ServeOptions, print, say,
+};
+use crate::serve;
+
+/// Does it; the exit code says whether all of it was done.
+pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCode {
+    let done = match command {
+        ActionsCommand::Add(options) => add(options, environment),
+        ActionsCommand::Update(options) => update(options, environment),
+        ActionsCommand::List(options) => list(options, environment),
+        ActionsCommand::Verify(options) => verify(options, environment),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&daemon::error_chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The store that a runner with this configuration uses. It needs no webhook secret.
+pub(crate) fn store(
+    options: &ActionsStoreOptions,
+    environment: &Environment,
+) -> anyhow::Result<ActionStore> {
+    let serve = ServeOptions {
+        config: options.config.clone(),
+        listen: None,
+        data: options.data.clone(),
+        log_format: None,
+        check: false,
+    };
+    let environment = serve::without_webhooks(environment);
+    let config = serve::read(&serve, &environment).map_err(anyhow::Error::msg)?;
+    Ok(ActionStore::new(&Arc::new(config.runner)))
+}
+
+fn add(options: &ActionsAddOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let mut references = Vec::new();
+    for text in &options.actions {
+        references.push(text.parse::<ActionReference>()?);
+    }
+    let from = options.from.as_deref();
+    let mut all = true;
+    for reference in &references {
+        all &= told(reference, store.add(reference, from));
+    }
+    Ok(all)
+}
+
+fn update(options: &ActionsUpdateOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let lock = store.lock()?;
+    let mut all = true;
+    for (reference, url) in chosen(&lock, &options.actions)? {
+        all &= told(&reference, store.add(&reference, Some(&url)));
+    }
+    Ok(all)
+}
+
+/// The entries that are named, all without any names, each with where it was fetched from.
+fn chosen(lock: &ActionLock, names: &[String]) -> anyhow::Result<Vec<(ActionReference, String)>> {
+    if names.is_empty() {
+        let all = lock.entries();
+        let all = all.map(|(key, action)| Ok((key.parse()?, action.url.clone())));
+        return all.collect();
+    }
+    let chosen = names.iter().map(|name| {
+        let reference: ActionReference = name.parse()?;
+        let known = lock.get(&reference);
+        let known = known.with_context(|| format!("{reference} is not in the store"))?;
+        Ok((reference, known.url.clone()))
+    });
+    chosen.collect()
+}
+
+/// Prints what was done with one; whether it is in the store as it should be.
+fn told(
+    reference: &ActionReference,
+    done: Result<(LockedAction, LockChange), ActionStoreError>,
+) -> bool {
+    match done {
+        Ok((action, change)) => {
+            let change = match change {
+                LockChange::Added => "added".to_owned(),
+                LockChange::Moved(from) => format!("moved from {from}"),
+                LockChange::Same => "unchanged".to_owned(),
+            };
+            print(&format!("{reference}: {change}, {}\n", action.commit));
+            true
+        }
+        Err(error) => {
+            say(&format!("{reference}: {error}"));
+            false
+        }
+    }
+}
+
+fn list(options: &ActionsListOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let lock = store(&options.store, environment)?.lock()?;
+    if options.json {
+        print(&lock.to_text());
+        return Ok(true);
+    }
+    let mut text = String::new();
+    for (name, action) in lock.entries() {
+        let _ = writeln!(text, "{name}  {}  {}", action.commit, action.url);
+    }
+    if text.is_empty() {
+        text.push_str("the store holds no actions\n");
+    }
+    print(&text);
+    Ok(true)
+}
+
+fn verify(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let verified = store(options, environment)?.verify()?;
+    let mut faults = 0;
+    for action in &verified {
+        if let Some(fault) = &action.fault {
+            faults += 1;
+            say(&format!("{} ({}): {fault}", action.name, action.commit));
+        }
+    }
+    let count = verified.len();
+    print(&format!(
+        "{count} actions: {} as locked, {faults} not\n",
+        count - faults
+    ));
+    Ok(faults == 0)
+}
