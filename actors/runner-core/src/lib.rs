@@ -26,6 +26,7 @@ pub mod inject;
 pub mod limits;
 pub mod mask;
 pub mod model;
+pub mod node;
 pub mod plan;
 pub mod prepare;
 pub mod report;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use config_core::Environment;
 use runner_actors::{ActionStore, ActionStoreError};
-use runner_core::actions::{ActionLock, ActionReference, LockChange, LockedAction};
+use runner_core::actions::{
+    ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
+};
 
 use crate::arguments::{
     ActionsAddOptions, ActionsCommand, ActionsListOptions, ActionsStoreOptions,
@@ -48,6 +50,17 @@ pub(crate) fn store(
     let environment = serve::without_webhooks(environment);
     let config = serve::read(&serve, &environment).map_err(anyhow::Error::msg)?;
     Ok(ActionStore::new(&Arc::new(config.runner)))
+}
+
+/// The actions that `check` counts as there: those of the runner's store. Without a configuration
+/// that can be read, and none named, there are none.
+pub(crate) fn source(options: &ActionsStoreOptions) -> Result<Box<dyn ActionSource>, String> {
+    let environment = Environment::from_os(std::env::vars_os());
+    match store(options, &environment) {
+        Ok(store) => Ok(Box::new(store.stored())),
+        Err(_) if options.config.is_none() && options.data.is_none() => Ok(Box::new(NoActions)),
+        Err(error) => Err(daemon::error_chain(error.as_ref())),
+    }
 }
 
 fn add(options: &ActionsAddOptions, environment: &Environment) -> anyhow::Result<bool> {

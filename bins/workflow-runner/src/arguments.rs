@@ -225,6 +225,9 @@ pub(crate) struct CheckOptions {
     /// make most files acceptable
     #[arg(long)]
     pub(crate) summary: bool,
+    /// Whose actions count as there
+    #[command(flatten)]
+    pub(crate) store: ActionsStoreOptions,
 }
 
 impl CheckOptions {

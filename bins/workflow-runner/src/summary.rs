@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use runner_core::report::check;
+use runner_core::actions::ActionSource;
+use runner_core::report::check_with;
 use runner_core::summary::{Addition, Summary, summarise};
 
 use crate::arguments::{Format, print, say};
@@ -16,7 +17,7 @@ const MAX_DETAILS: usize = 10;
 const MAX_WRONG: usize = 10;
 
 /// Counts and prints; it ends with 1 only when there is nothing to count.
-pub(crate) fn run(path: &Path, format: Format) -> ExitCode {
+pub(crate) fn run(path: &Path, format: Format, actions: &dyn ActionSource) -> ExitCode {
     let repositories = match Repository::below(path) {
         Ok(repositories) => repositories,
         Err(error) => {
@@ -32,7 +33,8 @@ pub(crate) fn run(path: &Path, format: Format) -> ExitCode {
                 say(&format!("{shown} cannot be read (or is larger than 1 MiB)"));
                 continue;
             };
-            let mut report = check(file, &bytes, &|path| repository.read(path));
+            let read = |path: &str| repository.read(path);
+            let mut report = check_with(file, &bytes, &read, actions);
             report.file = shown;
             reports.push(report);
         }

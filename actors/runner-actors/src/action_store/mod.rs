@@ -62,12 +62,11 @@ impl ActionStore {
         }
     }
 
-    /// What plans and jobs see of the store now.
-    ///
-    /// # Errors
-    /// When the lock cannot be read.
-    pub fn stored(&self) -> Result<StoredLock, ActionStoreError> {
-        Ok(StoredLock::new(self.clone(), self.lock()?))
+    /// What plans see of the store now. A lock that cannot be read is said of every action, and of
+    /// nothing else.
+    #[must_use]
+    pub fn stored(&self) -> StoredLock {
+        StoredLock::new(self.clone(), self.lock())
     }
 
     /// Fetches what a reference means now, and locks it: from the forge that it names, else from

@@ -8,20 +8,20 @@ use git_engine::tree_digest;
 use runner_core::actions::{ActionLock, ActionReference, ActionSource, LockedAction, how_to_add};
 use runner_core::limits::MAX_FILE_BYTES;
 
-use super::ActionStore;
+use super::{ActionStore, ActionStoreError};
 
 /// The lock as it was when it was read; each tree is verified once, before its first file is used.
 pub struct StoredLock {
     store: ActionStore,
-    lock: ActionLock,
+    lock: Result<ActionLock, String>,
     verified: RefCell<HashMap<String, Result<(), String>>>,
 }
 
 impl StoredLock {
-    pub(super) fn new(store: ActionStore, lock: ActionLock) -> Self {
+    pub(super) fn new(store: ActionStore, lock: Result<ActionLock, ActionStoreError>) -> Self {
         Self {
             store,
-            lock,
+            lock: lock.map_err(|error| error.to_string()),
             verified: RefCell::default(),
         }
     }
@@ -29,7 +29,7 @@ impl StoredLock {
 
 impl ActionSource for StoredLock {
     fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
-        let action = self.lock.get(reference);
+        let action = self.lock.as_ref().map_err(Clone::clone)?.get(reference);
         let action = action.ok_or_else(|| how_to_add(reference))?;
         let owner = self.store.check_owner(reference);
         owner.map_err(|error| error.to_string())?;

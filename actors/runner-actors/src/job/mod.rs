@@ -13,6 +13,7 @@ mod hash;
 mod log_writer;
 mod machine;
 mod native;
+mod node;
 mod output;
 mod packing;
 mod process;

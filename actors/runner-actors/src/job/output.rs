@@ -21,6 +21,8 @@ pub(crate) struct StepOutput {
     pub(crate) lines: Vec<(LineKind, String)>,
     /// Outputs set in the old way.
     pub(crate) outputs: Vec<(String, String)>,
+    /// State of an action, set in the old way.
+    pub(crate) state: Vec<(String, String)>,
     /// Texts to be masked from here on.
     pub(crate) masks: Vec<String>,
     /// Variables for later steps.
@@ -142,12 +144,11 @@ impl OutputParser {
                 output.outputs.push((name, value));
                 return;
             }
-            Some(
-                Command::Debug(_)
-                | Command::SaveState { .. }
-                | Command::Echo(_)
-                | Command::NoEffect(_),
-            ) => return,
+            Some(Command::SaveState { name, value }) => {
+                output.state.push((name, value));
+                return;
+            }
+            Some(Command::Debug(_) | Command::Echo(_) | Command::NoEffect(_)) => return,
             Some(Command::SetEnv { name, value }) => {
                 output.env.push((name, value));
                 return;

@@ -61,19 +61,11 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
     let facts = facts(ledger, &workflow).await;
     let base = contexts(services, ledger, &event, &facts, &workflow).await?;
     let name = with_unique_names(&workflow, &names);
-    let files = Arc::clone(&source);
-    let read = |path: &str| files.read(path);
-    let planned = plan::plan(
-        workflow,
-        PlanInput {
-            contexts: &base,
-            files: &read,
-        },
-    );
+    let planned = plan_beside(services, workflow, &base, &source).await;
     let plan = match planned {
         Ok(plan) => plan,
-        Err(error) => {
-            ledger.end(RunState::Failed, Some(error.to_string())).await;
+        Err(reason) => {
+            ledger.end(RunState::Failed, Some(reason)).await;
             return None;
         }
     };
@@ -95,6 +87,28 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         source,
         workflow: name,
     })
+}
+
+/// The plan, made on a thread that may wait for files: of the commit, and of the store of actions.
+async fn plan_beside(
+    services: &RunServices,
+    workflow: Workflow,
+    base: &Contexts,
+    source: &Arc<Source>,
+) -> Result<Plan, String> {
+    let (files, contexts) = (Arc::clone(source), base.clone());
+    let actions = services.jobs.actions.clone();
+    let planned = tokio::task::spawn_blocking(move || {
+        let actions = actions.stored();
+        let input = PlanInput {
+            contexts: &contexts,
+            files: &|path: &str| files.read(path),
+            actions: &actions,
+        };
+        plan::plan(workflow, input).map_err(|error| error.to_string())
+    });
+    let planned = planned.await;
+    planned.unwrap_or_else(|error| Err(format!("planning failed: {error}")))
 }
 
 /// What the workflow is called in its statuses: by its name, and by its file too where another file

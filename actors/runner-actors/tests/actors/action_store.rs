@@ -100,7 +100,7 @@ async fn actions_are_locked_to_commits_and_move_only_when_told() {
     assert_eq!(stored.add("Acme/Tool@v1"), Ok(LockChange::Added));
     assert_eq!(stored.add("acme/tool/sub@v1"), Ok(LockChange::Same));
     let second = commit(stored.upstream.path(), "second");
-    let lock = stored.store.stored().unwrap();
+    let lock = stored.store.stored();
     let found = lock.find(&reference("acme/tool/any@v1")).unwrap();
     assert_eq!(
         found.commit, stored.first,
@@ -120,7 +120,7 @@ async fn actions_are_locked_to_commits_and_move_only_when_told() {
     );
     let exact = format!("acme/tool@{}", stored.first);
     assert_eq!(stored.add(&exact), Ok(LockChange::Added));
-    let lock = stored.store.stored().unwrap();
+    let lock = stored.store.stored();
     assert_eq!(
         lock.find(&reference("acme/tool@v1")).unwrap().commit,
         second
@@ -165,7 +165,7 @@ async fn a_changed_tree_and_a_changed_mirror_are_found_and_not_used() {
         stored.faults()[..],
         [Some(ActionFault::Tree { .. })]
     ));
-    let lock = stored.store.stored().unwrap();
+    let lock = stored.store.stored();
     let refused = lock.find(&reference("acme/tool@v1")).unwrap_err();
     assert!(refused.contains("not those that were locked"), "{refused}");
     // Adding it again lays the commit's own files out.

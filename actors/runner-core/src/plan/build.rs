@@ -117,13 +117,15 @@ impl Builder<'_> {
             work: PlannedWork::Steps(Vec::new()),
             instances,
             refusals: Vec::new(),
+            notes: Vec::new(),
             job: job.clone(),
         });
         let work = match &job.work {
             JobWork::Steps { steps, .. } => {
                 check_env_for_token(&job.env, &file, &mut refusals);
-                let steps = StepPlanner::new(self.input.files, &self.budget, &file, &mut refusals)
-                    .plan(steps)?;
+                let mut planner = StepPlanner::new(self.input, &self.budget, &file, &mut refusals);
+                let steps = planner.plan(steps)?;
+                self.jobs[at].notes = planner.notes;
                 PlannedWork::Steps(steps)
             }
             JobWork::Call {

@@ -11,6 +11,7 @@ mod plan_state;
 mod status_contexts;
 mod steps;
 mod types;
+mod used_actions;
 mod versions;
 mod workflow_inputs;
 
@@ -24,8 +25,8 @@ pub(crate) use native::{native_outputs, required_inputs};
 pub use plan_state::{Action, PlanState};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
-    CalledWorkflow, Composite, ConcurrencyGroup, Instances, JobInstance, Plan, PlannedJob,
-    PlannedStep, PlannedWork, StepKind, run_defaults,
+    ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, Instances, JobInstance,
+    NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
 };
 pub use versions::VersionRequirement;
 pub(crate) use workflow_inputs::typed as typed_input;

@@ -28,7 +28,7 @@ mod uses;
 mod values;
 
 pub use crate::glob::Filter;
-pub use action::{Action, ActionRuns, parse_action};
+pub use action::{Action, ActionRuns, NodeRuns, NodeStage, parse_action, parse_stored_action};
 pub use need::Need;
 pub use parse::{Parsed, parse};
 pub use types::{

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use forge_core::StatusContext;
+use runner_core::actions::NoActions;
 use runner_core::context::{RunFacts, github};
 use runner_core::event::{EventContext, EventKind};
 use runner_core::expr::{Contexts, Value};
@@ -20,6 +21,7 @@ fn planned(jobs: &str) -> Plan {
     let input = PlanInput {
         contexts: &Contexts::default(),
         files: &files,
+        actions: &NoActions,
     };
     plan(workflow.value, input).expect("it can be planned")
 }
