@@ -307,3 +307,105 @@ fn a_node_that_the_machine_does_not_have_is_named() {
     );
     assert!(!said.contains("[a] ran"), "{said}");
 }
+
+const TOOLKIT: &str = r#"
+module.exports = async (core) => {
+  if (core.getState('begun') === '') {
+    core.saveState('begun', {at: 'main', lines: 'a\nb'});
+    core.info(`who=${core.getInput('who', {required: true})} loud=${core.getBooleanInput('loud')}`);
+    core.info(`lines=${core.getMultilineInput('lines').join('+')}`);
+    core.setSecret('classified-0123');
+    core.info('the secret is classified-0123');
+    core.exportVariable('FROM_TOOLKIT', 'two\nlines');
+    core.addPath('/opt/of the toolkit/bin');
+    core.setOutput('answer', {n: 42});
+    core.setOutput('text', 'one\ntwo');
+    core.notice('look here', {file: 'hello.txt', startLine: 3});
+    await core.group('a group', async () => core.info('inside'));
+    await core.summary.addHeading('Done').addRaw('by the toolkit').write();
+    if (core.getInput('fail') === 'yes') core.setFailed('it was asked to fail');
+  } else {
+    core.info(`post with ${core.getState('begun')}`);
+  }
+};
+"#;
+
+/// The action made with one version of the toolkit.
+fn toolkit_action(main: &str) -> String {
+    format!(
+        "name: toolkit\ninputs: {{who: {{required: true}}, loud: {{default: 'TRUE'}}, lines: {{}}, fail: {{}}}}\nruns: {{using: node20, main: {main}, post: {main}}}\n"
+    )
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().unwrap().is_dir() {
+            copy(&from, &to);
+        } else if entry.file_type().unwrap().is_file() {
+            std::fs::copy(&from, &to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_toolkit_of_npm_runs_unmodified() {
+    let toolkit = std::env::var_os("ORRERY_ACTIONS_TOOLKIT").expect(
+        "ORRERY_ACTIONS_TOOLKIT names the toolkit of npm: run the tests by `cargo xtask test`",
+    );
+    let stage = Stage::new();
+    let (new, old) = (toolkit_action("main.mjs"), toolkit_action("main.cjs"));
+    copy(Path::new(&toolkit), &stage.path("upstream/node_modules"));
+    stage.add(&[
+        ("toolkit.cjs", TOOLKIT),
+        ("new/action.yml", &new),
+        (
+            "new/main.mjs",
+            "import * as core from '@actions/core';\nimport run from '../toolkit.cjs';\nawait run(core);\n",
+        ),
+        ("old/action.yml", &old),
+        (
+            "old/main.cjs",
+            "require('../toolkit.cjs')(require('core-1'));\n",
+        ),
+    ]);
+    for version in ["new", "old"] {
+        let workflow = format!(
+            r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - id: it
+        uses: acme/actions/{version}@v1
+        with: {{who: me, lines: "x\ny"}}
+      - run: echo "${{{{ fromJSON(steps.it.outputs.answer).n }}}} $FROM_TOOLKIT $PATH"
+      - run: echo "${{{{ steps.it.outputs.text }}}}"
+      - uses: acme/actions/{version}@v1
+        with: {{who: me, fail: "yes"}}
+"#
+        );
+        let (code, said) = stage.exec(&workflow);
+        assert_eq!(code, Some(1), "{said}");
+        in_order(
+            &said,
+            &[
+                "[a] who=me loud=true",
+                "[a] lines=x+y",
+                "[a] the secret is ***",
+                "hello.txt:3: look here",
+                "[a] inside",
+                "[a] 42 two",
+                "[a] lines /opt/of the toolkit/bin:",
+                "[a] one",
+                "[a] two",
+                "it was asked to fail",
+                "[a] post with {\"at\":\"main\",\"lines\":\"a\\nb\"}",
+                "[a] post with {\"at\":\"main\"",
+            ],
+        );
+    }
+}

@@ -8,6 +8,7 @@ mod input;
 mod matrix;
 mod native;
 mod plan_state;
+mod rust_parts;
 mod status_contexts;
 mod steps;
 mod types;
@@ -23,6 +24,7 @@ pub(crate) use matrix::includes as excludes;
 pub use native::{NativeAction, SetupTool, native_actions, native_inputs};
 pub(crate) use native::{native_outputs, required_inputs};
 pub use plan_state::{Action, PlanState};
+pub use rust_parts::{RustPart, rust_parts};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
     ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, Instances, JobInstance,

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::rust_parts::rust_parts;
 use super::versions::VersionRequirement;
 use crate::expr::Template;
 use crate::workflow::Need;
@@ -194,7 +195,7 @@ const NATIVE: &[Entry] = &[
     Entry {
         name: "dtolnay/rust-toolchain",
         action: setup("rustc", "--version", "toolchain"),
-        inputs: &["toolchain"],
+        inputs: &["toolchain", "components", "targets", "target"],
         idle: SETUP_IDLE,
         required: &[],
         outputs: &["cachekey", "name"],
@@ -330,6 +331,14 @@ fn checked(
         }
         None => None,
     };
+    let fixed = |name: &str| {
+        let mut with = with.iter();
+        let (_, value) = with.find(|(input, _)| input.eq_ignore_ascii_case(name))?;
+        value.fixed().map(|value| value.as_text().to_string())
+    };
+    if let Some(components) = fixed("components").filter(|_| tool.command == "rustc") {
+        rust_parts(&components, "")?;
+    }
     if let Some(version) = version {
         VersionRequirement::parse(tool.command, &version)
             .map_err(|reason| format!("`{}`: {reason}", tool.version_input))?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::actions::LockedAction;
+use crate::actions::{ActionReference, LockedAction};
 use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
 use crate::source_location::SourceLocation;
@@ -40,6 +40,8 @@ pub struct CalledWorkflow {
     pub workflow: Workflow,
     /// The job (index into [`Plan::jobs`]) that calls it; nothing for the one that was started.
     pub caller: Option<usize>,
+    /// The repository it is of, when that is not the commit's: `./` and `$/` of its jobs lead there.
+    pub origin: Option<StoredLocation>,
 }
 
 /// A job of a plan.
@@ -250,6 +252,15 @@ pub struct StoredLocation {
 }
 
 impl StoredLocation {
+    /// Of what a reference is locked to.
+    pub(crate) fn new(reference: &ActionReference, locked: LockedAction) -> Self {
+        Self {
+            repository: reference.repository().to_string(),
+            reference: reference.reference().to_owned(),
+            locked,
+        }
+    }
+
     /// Where the repository's files are in the machine.
     pub fn top(&self) -> String {
         format!(

@@ -83,11 +83,7 @@ impl StepPlanner<'_> {
         };
         match (found, reference) {
             (Some(Ok(locked)), Ok(reference)) => {
-                let origin = StoredLocation {
-                    repository: reference.repository().to_string(),
-                    reference: reference.reference().to_owned(),
-                    locked,
-                };
+                let origin = StoredLocation::new(&reference, locked);
                 self.stored(used, origin, reference.path())
             }
             (Some(Err(reason)), _) if elsewhere => {
