@@ -1,7 +1,7 @@
 //! What a folder of laid-out files holds, as one SHA-256: modes, paths, bytes and link targets.
 //!
-//! Not git's own hash of a tree: it is made of the bytes that lie there, so an object or a file that
-//! somebody has changed underneath git is found.
+//! Not git's own hash of a tree: it is made of the bytes that lie there, so an object or a file
+//! that somebody has changed underneath git is found.
 
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt as _;

@@ -115,13 +115,42 @@ impl Mirror {
         commit: &CommitSha,
         from: Option<&GitRef>,
     ) -> Result<(), GitError> {
+        self.fetch_to(remote, commit, from, Depth::Full)
+    }
+
+    /// The same without what came before the commit: for mirrors of which only files are used.
+    ///
+    /// # Errors
+    /// As [`Mirror::fetch`].
+    pub fn fetch_files(
+        &self,
+        remote: &Remote,
+        commit: &CommitSha,
+        from: Option<&GitRef>,
+    ) -> Result<(), GitError> {
+        self.fetch_to(remote, commit, from, Depth::Commits(1))
+    }
+
+    fn fetch_to(
+        &self,
+        remote: &Remote,
+        commit: &CommitSha,
+        from: Option<&GitRef>,
+        depth: Depth,
+    ) -> Result<(), GitError> {
         let _writing = self.lock.lock();
         if self.has(commit)? {
             return Ok(());
         }
         // Kept by a reference, so that a clean-up by hand keeps it too.
         let exact = format!("+{0}:refs/orrery/{0}", commit.as_str());
-        let first = self.fetch_spec(remote, &exact);
+        let first = match self.fetch_spec(remote, &exact, depth) {
+            // A server of files alone knows no depth.
+            Err(GitError::Failed { message, .. }) if message.contains("shallow") => {
+                return self.fetch_spec(remote, &exact, Depth::Full);
+            }
+            first => first,
+        };
         if first.is_ok() && self.has(commit)? {
             return Ok(());
         }
@@ -129,7 +158,7 @@ impl Mirror {
             return first.and(Err(GitError::NoCommit(commit.as_str().to_owned())));
         };
         let named = format!("+{}:refs/orrery/by-name/{}", from, commit.as_str());
-        self.fetch_spec(remote, &named)?;
+        self.fetch_spec(remote, &named, depth)?;
         if self.has(commit)? {
             Ok(())
         } else {
@@ -137,7 +166,7 @@ impl Mirror {
         }
     }
 
-    fn fetch_spec(&self, remote: &Remote, spec: &str) -> Result<(), GitError> {
+    fn fetch_spec(&self, remote: &Remote, spec: &str, depth: Depth) -> Result<(), GitError> {
         let call = self.call("fetch").remote(remote);
         let call = call.args([
             "--quiet",
@@ -145,6 +174,10 @@ impl Mirror {
             "--no-recurse-submodules",
             "--no-write-fetch-head",
         ]);
+        let call = match depth {
+            Depth::Commits(count) => call.arg(format!("--depth={}", count.max(1))),
+            Depth::Full => call,
+        };
         let fetched = call.args(["--", remote.url().as_str(), spec]).output();
         match fetched {
             Ok(_) => Ok(()),

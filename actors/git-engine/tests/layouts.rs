@@ -100,9 +100,16 @@ fn files_are_laid_out_without_history_and_any_change_to_them_is_another_digest()
     let git = Git::new("git", &std::env::var("PATH").unwrap());
     let mirror = Mirrors::new(git, root.path().join("mirrors"));
     let mirror = mirror.open(&"acme/tool".parse().unwrap()).unwrap();
-    mirror
-        .fetch(&remote(upstream.path()), &commit, None)
-        .unwrap();
+    run(upstream.path(), &["rm", "--quiet", "run.sh"]);
+    run(upstream.path(), &["commit", "--quiet", "-m", "two"]);
+    let second = sha(&run(upstream.path(), &["rev-parse", "HEAD"]));
+    let remote = remote(upstream.path());
+    mirror.fetch_files(&remote, &second, None).unwrap();
+    assert!(
+        !mirror.has(&commit).unwrap(),
+        "what came before is not fetched"
+    );
+    mirror.fetch_files(&remote, &commit, None).unwrap();
     let lay_out = |name: &str| {
         let folder = root.path().join(name);
         mirror.lay_out(&commit, &folder).unwrap();

@@ -1,5 +1,6 @@
 //! `actions`: the operator's side of the store of actions.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,17 +11,21 @@ use runner_actors::{ActionStore, ActionStoreError};
 use runner_core::actions::{
     ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
 };
+use runner_core::report::check_with;
+use runner_core::workflow::Need;
 
 use crate::arguments::{
     ActionsAddOptions, ActionsCommand, ActionsListOptions, ActionsStoreOptions,
-    ActionsUpdateOptions, ServeOptions, print, say,
+    ActionsUpdateOptions, ActionsVendorOptions, ServeOptions, print, say,
 };
+use crate::repository::Repository;
 use crate::serve;
 
 /// Does it; the exit code says whether all of it was done.
 pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCode {
     let done = match command {
         ActionsCommand::Add(options) => add(options, environment),
+        ActionsCommand::Vendor(options) => vendor(options, environment),
         ActionsCommand::Update(options) => update(options, environment),
         ActionsCommand::List(options) => list(options, environment),
         ActionsCommand::Verify(options) => verify(options, environment),
@@ -72,9 +77,58 @@ fn add(options: &ActionsAddOptions, environment: &Environment) -> anyhow::Result
     let from = options.from.as_deref();
     let mut all = true;
     for reference in &references {
-        all &= told(reference, store.add(reference, from));
+        all &= report_change(reference, store.add(reference, from));
     }
     Ok(all)
+}
+
+/// Adds what is missing, then what that uses, until nothing new is missing.
+fn vendor(options: &ActionsVendorOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let repositories = Repository::below(&options.path).map_err(anyhow::Error::msg)?;
+    let mut tried = BTreeSet::new();
+    let mut all = true;
+    loop {
+        let missing = missing(&repositories, &store.stored());
+        let new: Vec<String> = missing.difference(&tried).cloned().collect();
+        if new.is_empty() {
+            return Ok(all);
+        }
+        for text in new {
+            match text.parse::<ActionReference>() {
+                Ok(reference) => {
+                    let base = options.from.as_deref();
+                    let base = base.map(|base| base.trim_end_matches('/'));
+                    let from = base.map(|base| format!("{base}/{}", reference.repository()));
+                    all &= report_change(&reference, store.add(&reference, from.as_deref()));
+                }
+                Err(error) => {
+                    say(&error.to_string());
+                    all = false;
+                }
+            }
+            tried.insert(text);
+        }
+    }
+}
+
+/// What the workflows use of other repositories and the store does not have, as they write it.
+fn missing(repositories: &[Repository], actions: &dyn ActionSource) -> BTreeSet<String> {
+    let mut missing = BTreeSet::new();
+    for repository in repositories {
+        for file in &repository.workflows {
+            let Some(bytes) = repository.read(file) else {
+                continue;
+            };
+            let read = |path: &str| repository.read(path);
+            for refusal in check_with(file, &bytes, &read, actions).refused {
+                let is_remote = matches!(refusal.need, Need::Action(_) | Need::RemoteWorkflow(_));
+                let uses = refusal.feature.strip_prefix("uses: ");
+                missing.extend(uses.filter(|_| is_remote).map(str::to_owned));
+            }
+        }
+    }
+    missing
 }
 
 fn update(options: &ActionsUpdateOptions, environment: &Environment) -> anyhow::Result<bool> {
@@ -82,7 +136,7 @@ fn update(options: &ActionsUpdateOptions, environment: &Environment) -> anyhow::
     let lock = store.lock()?;
     let mut all = true;
     for (reference, url) in chosen(&lock, &options.actions)? {
-        all &= told(&reference, store.add(&reference, Some(&url)));
+        all &= report_change(&reference, store.add(&reference, Some(&url)));
     }
     Ok(all)
 }
@@ -104,7 +158,7 @@ fn chosen(lock: &ActionLock, names: &[String]) -> anyhow::Result<Vec<(ActionRefe
 }
 
 /// Prints what was done with one; whether it is in the store as it should be.
-fn told(
+fn report_change(
     reference: &ActionReference,
     done: Result<(LockedAction, LockChange), ActionStoreError>,
 ) -> bool {

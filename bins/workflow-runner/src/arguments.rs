@@ -98,6 +98,11 @@ pub(crate) enum ActionsCommand {
         after_help = "Exit codes: 0 all are in the store, 1 one is not, 2 usage.\n\nExamples:\n  workflow-runner actions add actions/github-script@v7 acme/tools/lint@v2\n  workflow-runner actions add acme/tools@v2 --from ~/src/tools"
     )]
     Add(ActionsAddOptions),
+    /// Add everything that the workflows below a folder use and that is not in the store
+    #[command(
+        after_help = "Exit codes: 0 all of it is in the store, 1 something is not, 2 usage.\n\nExamples:\n  workflow-runner actions vendor .\n  workflow-runner actions vendor ~/src --from /srv/mirrors"
+    )]
+    Vendor(ActionsVendorOptions),
     /// Ask what the names mean now, and lock those that have moved anew
     #[command(
         after_help = "Exit codes: 0 all are up to date, 1 one could not be brought up to date, 2 usage.\n\nExamples:\n  workflow-runner actions update\n  workflow-runner actions update acme/tools@v2"
@@ -133,6 +138,18 @@ pub(crate) struct ActionsAddOptions {
     #[arg(required = true, value_name = "OWNER/REPO[/PATH]@REF")]
     pub(crate) actions: Vec<String>,
     /// Fetch from this address, or from a repository in this folder; `actions_url` without it
+    #[arg(long, value_name = "URL|FOLDER")]
+    pub(crate) from: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: ActionsStoreOptions,
+}
+
+/// Whose actions to add.
+#[derive(Debug, Args)]
+pub(crate) struct ActionsVendorOptions {
+    /// A repository, or a folder of them
+    pub(crate) path: PathBuf,
+    /// Fetch each from `owner/repo` below this address or folder; `actions_url` without it
     #[arg(long, value_name = "URL|FOLDER")]
     pub(crate) from: Option<String>,
     #[command(flatten)]

@@ -88,3 +88,67 @@ fn an_action_is_added_listed_moved_and_verified() {
     let broken = said(&["verify"], 1);
     assert!(broken.contains("lock of the actions"), "{broken}");
 }
+
+#[test]
+fn everything_that_workflows_use_is_added_and_what_that_uses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |path: &str| folder.path().join(path);
+    let repository = |name: &str, files: &[(&str, &str)]| {
+        let top = at(&format!("mirrors/{name}"));
+        for (path, text) in files {
+            let path = top.join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            std::fs::write(path, text).expect("a file");
+        }
+        git(&top, &["init", "--quiet", "--initial-branch=main", "."]);
+        git(&top, &["add", "--all"]);
+        git(&top, &["commit", "--quiet", "-m", "one"]);
+        git(&top, &["tag", "v1"]);
+    };
+    let composite = "runs: {using: composite, steps: [{uses: acme/inner@v1}]}\n";
+    repository("acme/outer", &[("sub/action.yml", composite)]);
+    repository(
+        "acme/inner",
+        &[("action.yml", "runs: {using: node20, main: x.js}\n")],
+    );
+    repository(
+        "acme/flows",
+        &[(
+            ".github/workflows/call.yml",
+            "on: {workflow_call: }\njobs: {a: {runs-on: x, steps: [{run: make}]}}\n",
+        )],
+    );
+    let workflow = "on: push\njobs:\n  a: {runs-on: x, steps: [{uses: acme/outer/sub@v1}, {uses: actions/checkout@v4}]}\n  b: {uses: acme/flows/.github/workflows/call.yml@v1}\n  c: {runs-on: x, steps: [{uses: acme/absent@v1}]}\n";
+    std::fs::create_dir_all(at("tree/.github/workflows")).expect("folders");
+    std::fs::write(at("tree/.github/workflows/ci.yml"), workflow).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+    command.args([
+        "actions", "vendor", "tree", "--from", "mirrors", "--data", "runner",
+    ]);
+    let output = command
+        .current_dir(folder.path())
+        .output()
+        .expect("the program starts");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "one is not there: {out}{err}"
+    );
+    for name in [
+        "acme/outer/sub@v1",
+        "acme/flows/.github/workflows/call.yml@v1",
+        "acme/inner@v1",
+    ] {
+        assert!(
+            out.contains(&format!("{name}: added, ")),
+            "{name}: {out}{err}"
+        );
+    }
+    assert!(err.contains("acme/absent@v1: "), "{err}");
+    assert_eq!(
+        out.lines().count() + err.lines().count(),
+        4,
+        "each once: {out}{err}"
+    );
+}

@@ -1,4 +1,5 @@
-//! The store of actions of other repositories, on disk: mirrors, laid-out trees, the lock. Blocking.
+//! The store of actions of other repositories, on disk: mirrors, laid-out trees, the lock.
+//! Blocking.
 //!
 //! ```text
 //! actions add ──remote, address policy──▶ mirrors/<owner>/<repo>.git ──▶ trees/<commit> ──digest──▶ lock.json
@@ -62,13 +63,6 @@ impl ActionStore {
         }
     }
 
-    /// What plans see of the store now. A lock that cannot be read is said of every action, and of
-    /// nothing else.
-    #[must_use]
-    pub fn stored(&self) -> StoredLock {
-        StoredLock::new(self.clone(), self.lock())
-    }
-
     /// Fetches what a reference means now, and locks it: from the forge that it names, else from
     /// the configured one, else from `from`, an address or a folder of this machine.
     ///
@@ -87,7 +81,7 @@ impl ActionStore {
         let found = mirror.remote_commit(&remote, reference.reference(), ASK_TIMEOUT)?;
         let (commit, from) =
             found.ok_or_else(|| ActionStoreError::NoVersion(reference.to_string()))?;
-        mirror.fetch(&remote, &commit, from.as_ref())?;
+        mirror.fetch_files(&remote, &commit, from.as_ref())?;
         // Before anything is laid out: it may be a stranger's.
         mirror.tree_size(&commit, self.repositories.tree_limits())?;
         let new = self.lay_out_anew(reference, &commit)?;

@@ -52,6 +52,13 @@ impl ActionSource for StoredLock {
 }
 
 impl ActionStore {
+    /// What plans see of the store now. A lock that cannot be read is said of every action, and of
+    /// nothing else.
+    #[must_use]
+    pub fn stored(&self) -> StoredLock {
+        StoredLock::new(self.clone(), self.lock())
+    }
+
     /// The folder with the files of a locked action, when they are what the lock says.
     ///
     /// # Errors

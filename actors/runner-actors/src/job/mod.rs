@@ -14,6 +14,7 @@ mod log_writer;
 mod machine;
 mod native;
 mod node;
+mod node_state;
 mod output;
 mod packing;
 mod process;

@@ -5,7 +5,7 @@
 //!                                     └── state ────────┴──────────────▶ STATE_*
 //! ```
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
@@ -17,6 +17,7 @@ use runner_core::prepare;
 use super::composite;
 use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
 use super::hash::hash_files;
+use super::node_state::PostStep;
 use super::step_runner::StepRunner;
 use crate::log::LineKind;
 use crate::tarball;
@@ -25,30 +26,6 @@ use crate::tarball;
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);
 /// Where the list of the machine's Node programs is written.
 const LIST: &str = "nodes/list";
-
-/// What a job knows of its JavaScript actions.
-#[derive(Default)]
-pub(super) struct NodeActions {
-    /// What the machine has, as it was listed.
-    listing: Option<String>,
-    /// State by the slot of the action's step.
-    state: HashMap<usize, Vec<(String, String)>>,
-    /// What runs after the steps, in the order in which it was met.
-    posts: Vec<PostStep>,
-    /// Why a stage beside the steps failed the job, where nothing had failed before.
-    pub(super) failure: Option<String>,
-}
-
-/// What runs after the job's steps.
-pub(super) struct PostStep {
-    pub(super) name: String,
-    pub(super) action: NodeAction,
-    owner: ProcessOwner,
-    own: Vec<(String, String)>,
-    limit: Option<Duration>,
-    /// Whether the job goes on when it fails.
-    pub(super) forgiven: bool,
-}
 
 /// What a stage of an action is started with: evaluated when its step is.
 pub(super) struct StageInput {

@@ -14,7 +14,7 @@ use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;
 use super::machine::Machine;
-use super::node::NodeActions;
+use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
 use crate::tarball;
 

@@ -58,7 +58,7 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         ledger.end(RunState::Failed, Some(reason)).await;
         return None;
     }
-    let facts = facts(ledger, &workflow).await;
+    let facts = facts(services, ledger, &workflow).await;
     let base = contexts(services, ledger, &event, &facts, &workflow).await?;
     let name = with_unique_names(&workflow, &names);
     let planned = plan_beside(services, workflow, &base, &source).await;
@@ -303,7 +303,7 @@ async fn ask_model(
     }
 }
 
-async fn facts(ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
+async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
     if ledger.record.number == 0 {
         let (repository, file) = (ledger.record.repository.clone(), workflow.file.to_string());
         let number = ledger
@@ -314,6 +314,7 @@ async fn facts(ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
         // A store that cannot count now: the run is more important than its number.
         ledger.record.number = number.unwrap_or(1);
     }
+    let forge = services.settings.forge;
     let event = &ledger.event;
     let page = event
         .html_url
@@ -328,7 +329,7 @@ async fn facts(ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
         run_attempt: ledger.record.attempt,
         workflow: workflow.display_name().to_owned(),
         workflow_file: workflow.file.to_string(),
-        api_url: format!("{server}/api/v1"),
+        api_url: context::api_url(forge, &server),
         server_url: server,
         default_branch: event.default_branch.clone().unwrap_or_default(),
     }

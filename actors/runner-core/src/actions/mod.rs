@@ -1,5 +1,5 @@
-//! Actions of other repositories: how they are named, which commit each name is locked to, and where
-//! a plan gets their files.
+//! Actions of other repositories: how they are named, which commit each name is locked to, and
+//! where a plan gets their files.
 //!
 //! ```text
 //! uses: owner/repo/path@ref ──ActionReference──▶ ActionLock ──▶ commit, digest of its tree

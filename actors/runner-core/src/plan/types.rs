@@ -40,7 +40,8 @@ pub struct CalledWorkflow {
     pub workflow: Workflow,
     /// The job (index into [`Plan::jobs`]) that calls it; nothing for the one that was started.
     pub caller: Option<usize>,
-    /// The repository it is of, when that is not the commit's: `./` and `$/` of its jobs lead there.
+    /// The repository it is of, when that is not the commit's: `./` and `$/` of its jobs lead
+    /// there.
     pub origin: Option<StoredLocation>,
 }
 

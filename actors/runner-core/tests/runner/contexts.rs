@@ -187,3 +187,29 @@ fn x6_only_pull_requests_have_a_head_ref() {
         assert_eq!(found.as_deref(), Some(wanted), "{kind:?}");
     }
 }
+
+#[test]
+fn the_api_s_address_is_that_of_the_kind_of_forge_or_none() {
+    use forge_core::Forge;
+    for (forge, server, expected) in [
+        (
+            Forge::GitHub,
+            "https://github.com",
+            "https://api.github.com",
+        ),
+        (
+            Forge::GitHub,
+            "https://code.example",
+            "https://code.example/api/v3",
+        ),
+        (
+            Forge::Forgejo,
+            "https://code.example",
+            "https://code.example/api/v1",
+        ),
+        (Forge::Gitea, "", ""),
+    ] {
+        let found = runner_core::context::api_url(forge, server);
+        assert_eq!(found, expected, "{forge:?} {server}");
+    }
+}
