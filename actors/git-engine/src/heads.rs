@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forge_core::{CommitSha, ObjectFormats};
+use forge_core::{CommitSha, GitRef, ObjectFormats};
 
 use crate::error::GitError;
 use crate::mirror::Mirror;
@@ -27,7 +27,7 @@ impl Mirror {
     /// # Errors
     /// When it cannot be reached, refuses, or has more than [`MAX_HEADS`] of them.
     pub fn remote_heads(&self, remote: &Remote, within: Duration) -> Result<Heads, GitError> {
-        let listed = self.listed(remote, &["--heads"], None, within)?;
+        let listed = self.listed(remote, &["--heads"], &[], within)?;
         let branches: Vec<(String, CommitSha)> = listed
             .lines()
             .filter_map(entry)
@@ -53,7 +53,7 @@ impl Mirror {
         reference: &str,
         within: Duration,
     ) -> Result<Option<CommitSha>, GitError> {
-        let listed = self.listed(remote, &[], Some(reference), within)?;
+        let listed = self.listed(remote, &[], &[reference], within)?;
         let found = listed.lines().filter_map(entry);
         Ok(found
             .filter(|(_, name)| *name == reference)
@@ -70,7 +70,7 @@ impl Mirror {
         remote: &Remote,
         within: Duration,
     ) -> Result<Option<(String, CommitSha)>, GitError> {
-        let listed = self.listed(remote, &["--symref"], Some("HEAD"), within)?;
+        let listed = self.listed(remote, &["--symref"], &["HEAD"], within)?;
         let branch = listed
             .lines()
             .filter_map(|line| {
@@ -86,20 +86,44 @@ impl Mirror {
         Ok(branch.map(str::to_owned).zip(head))
     }
 
+    /// The commit that a name means at the remote, as `uses: owner/repo@NAME` does, and the
+    /// reference it was found by: a tag (through an annotated one to its commit), else a branch. A
+    /// full commit id means itself. `None`: there is neither.
+    ///
+    /// # Errors
+    /// When it cannot be reached or refuses.
+    pub fn remote_commit(
+        &self,
+        remote: &Remote,
+        name: &str,
+        within: Duration,
+    ) -> Result<Option<(CommitSha, Option<GitRef>)>, GitError> {
+        if let Ok(id) = CommitSha::parse(name, ObjectFormats::Sha1AndSha256) {
+            return Ok(Some((id, None)));
+        }
+        let (tag, branch) = (format!("refs/tags/{name}"), format!("{BRANCHES}{name}"));
+        let peeled = format!("{tag}^{{}}");
+        let listed = self.listed(remote, &[], &[&tag, &peeled, &branch], within)?;
+        let entries: Vec<(CommitSha, &str)> = listed.lines().filter_map(entry).collect();
+        let found = [(&peeled, &tag), (&tag, &tag), (&branch, &branch)];
+        let found = found.into_iter().find_map(|(listed, reference)| {
+            let (id, _) = entries.iter().find(|(_, name)| name == listed)?;
+            Some((id.clone(), reference.parse().ok()))
+        });
+        Ok(found)
+    }
+
     fn listed(
         &self,
         remote: &Remote,
         options: &[&str],
-        pattern: Option<&str>,
+        patterns: &[&str],
         within: Duration,
     ) -> Result<String, GitError> {
         let call = self.call("ls-remote").remote(remote).within(within);
         let call = call.at_most(MAX_BYTES).arg("--quiet").args(options);
         let call = call.args(["--", remote.url().as_str()]);
-        match pattern {
-            Some(pattern) => call.arg(pattern).text(),
-            None => call.text(),
-        }
+        call.args(patterns).text()
     }
 }
 

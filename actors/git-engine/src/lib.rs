@@ -29,6 +29,7 @@
 //!   configured), and files are read from the object database, never through a path in a work tree.
 
 mod command;
+mod digest;
 mod error;
 mod heads;
 mod housekeeping;
@@ -39,6 +40,7 @@ mod run;
 mod tree;
 
 pub use command::{Call, Git};
+pub use digest::{TreeDigest, tree_digest};
 pub use error::GitError;
 pub use heads::{Heads, MAX_HEADS};
 pub use housekeeping::{References, housekeep};

@@ -115,13 +115,42 @@ impl Mirror {
         commit: &CommitSha,
         from: Option<&GitRef>,
     ) -> Result<(), GitError> {
+        self.fetch_to(remote, commit, from, Depth::Full)
+    }
+
+    /// The same without what came before the commit: for mirrors of which only files are used.
+    ///
+    /// # Errors
+    /// As [`Mirror::fetch`].
+    pub fn fetch_files(
+        &self,
+        remote: &Remote,
+        commit: &CommitSha,
+        from: Option<&GitRef>,
+    ) -> Result<(), GitError> {
+        self.fetch_to(remote, commit, from, Depth::Commits(1))
+    }
+
+    fn fetch_to(
+        &self,
+        remote: &Remote,
+        commit: &CommitSha,
+        from: Option<&GitRef>,
+        depth: Depth,
+    ) -> Result<(), GitError> {
         let _writing = self.lock.lock();
         if self.has(commit)? {
             return Ok(());
         }
         // Kept by a reference, so that a clean-up by hand keeps it too.
         let exact = format!("+{0}:refs/orrery/{0}", commit.as_str());
-        let first = self.fetch_spec(remote, &exact);
+        let first = match self.fetch_spec(remote, &exact, depth) {
+            // A server of files alone knows no depth.
+            Err(GitError::Failed { message, .. }) if message.contains("shallow") => {
+                return self.fetch_spec(remote, &exact, Depth::Full);
+            }
+            first => first,
+        };
         if first.is_ok() && self.has(commit)? {
             return Ok(());
         }
@@ -129,7 +158,7 @@ impl Mirror {
             return first.and(Err(GitError::NoCommit(commit.as_str().to_owned())));
         };
         let named = format!("+{}:refs/orrery/by-name/{}", from, commit.as_str());
-        self.fetch_spec(remote, &named)?;
+        self.fetch_spec(remote, &named, depth)?;
         if self.has(commit)? {
             Ok(())
         } else {
@@ -137,7 +166,7 @@ impl Mirror {
         }
     }
 
-    fn fetch_spec(&self, remote: &Remote, spec: &str) -> Result<(), GitError> {
+    fn fetch_spec(&self, remote: &Remote, spec: &str, depth: Depth) -> Result<(), GitError> {
         let call = self.call("fetch").remote(remote);
         let call = call.args([
             "--quiet",
@@ -145,6 +174,10 @@ impl Mirror {
             "--no-recurse-submodules",
             "--no-write-fetch-head",
         ]);
+        let call = match depth {
+            Depth::Commits(count) => call.arg(format!("--depth={}", count.max(1))),
+            Depth::Full => call,
+        };
         let fetched = call.args(["--", remote.url().as_str(), spec]).output();
         match fetched {
             Ok(_) => Ok(()),
@@ -318,6 +351,34 @@ impl Mirror {
         let origin = here("remote").args(["add", "--", "origin", public_url]);
         origin.output()?;
         Ok(())
+    }
+
+    /// Puts the commit's files, and nothing else, into `folder`, which must not exist or be empty:
+    /// no `.git` and no history. Submodules are empty folders.
+    ///
+    /// # Errors
+    /// When the commit is not here or the folder cannot be written.
+    pub fn lay_out(&self, commit: &CommitSha, folder: &Path) -> Result<(), GitError> {
+        // git starts in the folder: what is relative to ours would lead elsewhere there.
+        let absolute = |path: &Path| std::path::absolute(path).map_err(|e| GitError::io(path, e));
+        let (folder, mirror) = (&absolute(folder)?, absolute(&self.folder)?);
+        std::fs::create_dir_all(folder).map_err(|e| GitError::io(folder, e))?;
+        // An index of its own: the mirror has none, and others may lay out at the same time.
+        let index = folder.with_extension("index");
+        let here = |what: &str| {
+            let call = self.git.call(folder, what).setting("core.bare=false");
+            call.env("GIT_DIR", &mirror)
+                .env("GIT_WORK_TREE", folder)
+                .env("GIT_INDEX_FILE", &index)
+        };
+        let read = here("read-tree").arg(commit.as_str()).output();
+        let laid_out = read.and_then(|_| {
+            let call = here("checkout-index");
+            call.args(["--quiet", "--all", "--force"]).output()
+        });
+        // Of no use any more; one that cannot be removed is replaced the next time.
+        let _ = std::fs::remove_file(&index);
+        laid_out.map(|_| ())
     }
 
     pub(crate) fn call(&self, what: &str) -> crate::command::Call {

@@ -23,6 +23,7 @@
 //!   the outbox.
 //! - **The token stays here.** It is in no VM, no URL and no argument list.
 
+mod action_store;
 mod artifacts;
 mod caches;
 mod catch_up;
@@ -66,6 +67,7 @@ mod tarball;
 mod view;
 mod vmm_status;
 
+pub use action_store::{ActionFault, ActionStore, ActionStoreError, StoredLock, VerifiedAction};
 pub use artifacts::{Artifact, ArtifactStore};
 pub use coordinator::RunCoordinator;
 pub use counters::{BUCKETS, Durations, RunCounters};
@@ -81,5 +83,5 @@ pub use log_reader::{
 pub use records::{JobEnd, JobRecord, PlannedJobRecord, RunRecord, StepRecord};
 pub use run_list::{RunFilter, RunPage, short_reference};
 pub use service::RunnerService;
-pub use settings::{CheckoutLimits, ModelServer, RunnerSettings, ScheduleTime};
+pub use settings::{ActionSettings, CheckoutLimits, ModelServer, RunnerSettings, ScheduleTime};
 pub use view::RunnerView;

@@ -2,11 +2,11 @@
 //! the forge's API.
 
 use std::net::{IpAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use forge_core::RepoName;
-use git_engine::{Git, GitError, Mirror, Mirrors, Remote, RemoteError, TreeLimits};
+use git_engine::{Git, GitError, Mirror, Mirrors, Remote, RemoteError, Transports, TreeLimits};
 use http_clients::forge::ForgeClient;
 use runner_core::state::RunState;
 
@@ -58,6 +58,11 @@ pub(crate) struct Repositories {
 impl Repositories {
     /// As the settings say.
     pub(crate) fn new(settings: &Arc<RunnerSettings>) -> Self {
+        Self::below(settings, &settings.repositories)
+    }
+
+    /// With mirrors in another folder.
+    pub(crate) fn below(settings: &Arc<RunnerSettings>, root: &Path) -> Self {
         let (program, path) = &settings.git;
         let limits = &settings.checkouts;
         let git = Git::new(program, path)
@@ -66,7 +71,7 @@ impl Repositories {
             // A pack and a file of a checkout alike.
             .largest_file(limits.fetch_bytes.max(limits.tree.bytes));
         Self {
-            mirrors: Mirrors::new(git, PathBuf::from(&settings.repositories)),
+            mirrors: Mirrors::new(git, root),
             settings: Arc::clone(settings),
         }
     }
@@ -89,8 +94,17 @@ impl Repositories {
     /// A repository's remote, with its address checked and what is needed to get in. Blocks for the
     /// lookup of its name.
     pub(crate) fn remote(&self, clone_url: &str) -> Result<Remote, SourceError> {
+        self.remote_by(clone_url, self.settings.transports)
+    }
+
+    /// The same by other transports: folders of this machine that its operator names.
+    pub(crate) fn remote_by(
+        &self,
+        clone_url: &str,
+        transports: Transports,
+    ) -> Result<Remote, SourceError> {
         let settings = &self.settings;
-        let remote = Remote::parse(clone_url, settings.transports)?;
+        let remote = Remote::parse(clone_url, transports)?;
         let is_forge = settings
             .forge_url
             .as_ref()

@@ -23,6 +23,7 @@ use store::Store;
 use supervision::{ChildRef, ChildSpec, Supervisor, SupervisorSpec};
 use tokio::sync::watch;
 
+use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::catch_up::CatchUp;
@@ -240,6 +241,7 @@ fn job_launcher(
         groups: groups.clone(),
         logs: files.logs.clone(),
         artifacts: files.artifacts.clone(),
+        actions: ActionStore::new(settings),
         caches: CacheStore::open(&settings.data, settings.cache_bytes),
         vmm_status: vmm_status.clone(),
     }

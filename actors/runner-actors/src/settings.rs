@@ -80,6 +80,18 @@ impl Default for CheckoutLimits {
     }
 }
 
+/// The store of actions of other repositories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionSettings {
+    /// Its folder: mirrors, trees and the lock.
+    pub folder: PathBuf,
+    /// Where `owner/repo` is fetched from when neither the file nor the operator names a forge.
+    pub server: Url,
+    /// Owners whose actions may be in it, without regard to case; none: those of all that the
+    /// operator adds.
+    pub owners: Vec<String>,
+}
+
 /// Settings of the runner.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
@@ -87,6 +99,8 @@ pub struct RunnerSettings {
     pub data: PathBuf,
     /// Directory of mirrors (`REPOSITORY_PATH`).
     pub repositories: PathBuf,
+    /// Where actions of other repositories are kept, and which may be.
+    pub actions: ActionSettings,
     /// The git program, and the `PATH` its helpers are found in.
     pub git: (PathBuf, String),
     /// Which kind of forge statuses are posted to.

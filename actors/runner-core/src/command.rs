@@ -104,7 +104,7 @@ impl Commands {
 
     /// What a line (without its end) says, if it is a command that is known.
     pub fn line(&mut self, line: &str) -> Option<Command> {
-        let (name, properties, data) = split(line)?;
+        let (name, properties, data) = split(line).or_else(|| split_old(line))?;
         if let Some(token) = &self.stopped {
             if name.eq_ignore_ascii_case(token) {
                 self.stopped = None;
@@ -172,6 +172,24 @@ fn split(line: &str) -> Option<(&str, Properties, &str)> {
     let pairs = properties.split(',').filter_map(|pair| {
         let (key, value) = pair.split_once('=')?;
         Some((key.trim().to_owned(), unescape(value, true)))
+    });
+    Some((
+        name,
+        pairs.filter(|(_, value)| !value.is_empty()).collect(),
+        data,
+    ))
+}
+
+/// The form of old: `##[name key=value;key=value;]data`, which actions made with an early toolkit
+/// still print.
+fn split_old(line: &str) -> Option<(&str, Properties, &str)> {
+    let rest = line.trim_start().strip_prefix("##[")?;
+    let (head, data) = rest.split_once(']')?;
+    let (name, properties) = head.split_once(' ').unwrap_or((head, ""));
+    let pairs = properties.split(';').filter_map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        let value = value.replace("%3B", ";").replace("%5D", "]");
+        Some((key.trim().to_owned(), unescape(&value, false)))
     });
     Some((
         name,

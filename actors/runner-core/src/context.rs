@@ -1,5 +1,7 @@
 //! The contexts `github` and `runner`, and the variables every step gets.
 
+use forge_core::Forge;
+
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Object, Value};
 
@@ -28,6 +30,18 @@ pub struct RunFacts {
     pub api_url: String,
     /// The repository's default branch.
     pub default_branch: String,
+}
+
+/// The address of a forge's API, of the forge at `server`; nothing where that is not known, so that
+/// programs take their own default instead of half an address.
+#[must_use]
+pub fn api_url(forge: Forge, server: &str) -> String {
+    match (forge, server) {
+        (_, "") => String::new(),
+        (Forge::GitHub, "https://github.com") => "https://api.github.com".to_owned(),
+        (Forge::GitHub, server) => format!("{server}/api/v3"),
+        (Forge::Gitea | Forge::Forgejo, server) => format!("{server}/api/v1"),
+    }
 }
 
 /// The context `github`; of one job when `job` is given. There is no token in it.

@@ -14,6 +14,7 @@
 //! Nothing here reads a file, a clock or the environment, but for the machine's list of time zones;
 //! files of the commit come through a function.
 
+pub mod actions;
 pub mod cache_scope;
 pub mod command;
 pub mod context;
@@ -25,6 +26,7 @@ pub mod inject;
 pub mod limits;
 pub mod mask;
 pub mod model;
+pub mod node;
 pub mod plan;
 pub mod prepare;
 pub mod report;
@@ -32,5 +34,6 @@ pub mod schedule;
 pub mod shell;
 pub mod source_location;
 pub mod state;
+pub mod summary;
 pub mod workflow;
 mod yaml;

@@ -160,6 +160,7 @@ pub fn default_name(step: &PlannedStep) -> String {
         StepKind::Run { script, .. } => format!("Run {}", first_line(&script.source)),
         StepKind::Native { uses, .. } | StepKind::Refused { uses } => format!("Run {uses}"),
         StepKind::Composite(action) => format!("Run {}", action.uses),
+        StepKind::Node(action) => format!("Run {}", action.uses),
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use config_core::{Colours, Diagnostics, Severity, SourceText, quoted};
 use serde::Serialize;
 
+use crate::actions::{ActionSource, NoActions};
 use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
@@ -49,6 +50,9 @@ pub struct JobReport {
     pub condition: Option<String>,
     /// Its steps by name.
     pub steps: Vec<String>,
+    /// What is different from elsewhere, or missing, and no reason to refuse it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Whether it is refused.
     pub refused: bool,
 }
@@ -141,10 +145,23 @@ fn render_job(job: &JobReport, text: &mut String) {
     for (index, step) in job.steps.iter().enumerate() {
         let _ = writeln!(text, "    {:>2}. {step}", index + 1);
     }
+    for note in &job.notes {
+        let _ = writeln!(text, "    note: {note}");
+    }
 }
 
-/// Reads and plans one file, as if `main` had been pushed.
+/// Reads and plans one file, as if `main` had been pushed, with no actions of other repositories.
 pub fn check(file: &str, bytes: &[u8], files: Files<'_>) -> FileReport {
+    check_with(file, bytes, files, &NoActions)
+}
+
+/// The same with a store of actions.
+pub fn check_with(
+    file: &str,
+    bytes: &[u8],
+    files: Files<'_>,
+    actions: &dyn ActionSource,
+) -> FileReport {
     let mut report = FileReport {
         file: file.to_owned(),
         name: None,
@@ -181,6 +198,7 @@ pub fn check(file: &str, bytes: &[u8], files: Files<'_>) -> FileReport {
         PlanInput {
             contexts: &contexts,
             files,
+            actions,
         },
     ) {
         Ok(plan) => {
@@ -228,7 +246,12 @@ fn fill(report: &mut FileReport, plan: &Plan) {
     let mut seen = HashSet::new();
     let of_jobs = plan.jobs.iter().flat_map(|job| &job.refusals);
     for refusal in plan.refusals.iter().chain(of_jobs) {
-        if seen.insert((&refusal.file, refusal.place, &refusal.feature)) {
+        if seen.insert((
+            &refusal.file,
+            refusal.place,
+            &refusal.feature,
+            &refusal.need,
+        )) {
             report.refused.push(refusal.clone());
         }
     }
@@ -276,6 +299,7 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .as_ref()
             .map(|condition| condition.source.to_string()),
         steps,
+        notes: job.notes.clone(),
         refused: !job.refusals.is_empty(),
     }
 }

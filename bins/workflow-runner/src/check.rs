@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use config_core::Colours;
-use runner_core::report::{FileReport, FileStatus, check};
+use runner_core::report::{FileReport, FileStatus, check_with};
 
 use crate::arguments::{CheckOptions, Format, print, say};
 use crate::repository::Repository;
@@ -12,6 +12,16 @@ use crate::repository::Repository;
 /// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is
 /// refused).
 pub(crate) fn run(options: &CheckOptions) -> ExitCode {
+    let actions = match crate::actions::source(&options.store) {
+        Ok(actions) => actions,
+        Err(error) => {
+            say(&error);
+            return ExitCode::from(1);
+        }
+    };
+    if options.summary {
+        return crate::summary::run(&options.path, options.format(), &*actions);
+    }
     let repository = match Repository::open(&options.path) {
         Ok(repository) => repository,
         Err(error) => {
@@ -22,14 +32,17 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
     let mut reports = Vec::new();
     for file in &repository.workflows {
         match repository.read(file) {
-            Some(bytes) => reports.push(check(file, &bytes, &|path| repository.read(path))),
+            Some(bytes) => {
+                let read = |path: &str| repository.read(path);
+                reports.push(check_with(file, &bytes, &read, &*actions));
+            }
             None => {
                 say(&format!("{file} cannot be read (or is larger than 1 MiB)"));
                 return ExitCode::from(1);
             }
         }
     }
-    match options.format {
+    match options.format() {
         Format::Json => print(&format!("{}\n", json(&reports))),
         Format::Human => print(&human(&reports)),
     }

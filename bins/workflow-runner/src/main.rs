@@ -1,11 +1,13 @@
 //! The workflow runner's program.
 
+mod actions;
 mod arguments;
 mod check;
 mod exec;
 mod hook;
 mod repository;
 mod serve;
+mod summary;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,10 @@ fn main() -> ExitCode {
         Command::Man(options) => command_line::print_manual::<Arguments>(&options),
         Command::Check(options) => check::run(&options),
         Command::Exec(options) => exec::run(&options),
+        Command::Actions(command) => {
+            let environment = daemon::environment::take();
+            actions::run(&command, &environment)
+        }
         Command::Hook(HookCommand::Add(options)) => {
             let environment = daemon::environment::take();
             hook::add(&options, &environment)

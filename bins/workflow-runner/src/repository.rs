@@ -32,17 +32,7 @@ impl Repository {
             .find(|directory| directory.is_dir());
         let directory = directory.unwrap_or_else(|| path.clone());
         let root = root_of(&directory.join("x"));
-        let mut workflows = Vec::new();
-        for entry in std::fs::read_dir(&directory).map_err(wrong)? {
-            let file = entry.map_err(wrong)?.path();
-            let yaml = file
-                .extension()
-                .is_some_and(|extension| extension == "yml" || extension == "yaml");
-            if yaml && file.is_file() {
-                workflows.push(relative(&root, &file));
-            }
-        }
-        workflows.sort();
+        let workflows = workflows_in(&root, &directory).map_err(wrong)?;
         if workflows.is_empty() {
             return Err(format!(
                 "{} holds no .yml or .yaml files",
@@ -50,6 +40,49 @@ impl Repository {
             ));
         }
         Ok(Self { root, workflows })
+    }
+
+    /// All repositories below a folder, those whose workflows are elsewhere left out: each with the
+    /// files of every folder that workflows are read from. A folder without any such repository
+    /// holds collected files: each folder with YAML files counts as one repository.
+    pub(crate) fn below(path: &Path) -> Result<Vec<Self>, String> {
+        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+        let top = path.canonicalize().map_err(wrong)?;
+        let mut folders = Vec::new();
+        let mut open = vec![(top, 0)];
+        while let Some((folder, depth)) = open.pop() {
+            if depth < MAX_DEPTH {
+                let inner = subfolders(&folder);
+                open.extend(inner.into_iter().map(|inner| (inner, depth + 1)));
+            }
+            folders.push(folder);
+        }
+        folders.sort();
+        let mut found = Vec::new();
+        for root in &folders {
+            let mut workflows = Vec::new();
+            for known in WORKFLOW_DIRECTORIES {
+                let directory = root.join(known);
+                if directory.is_dir() {
+                    workflows.extend(workflows_in(root, &directory).map_err(wrong)?);
+                }
+            }
+            found.push((root, workflows));
+        }
+        if found.iter().all(|(_, workflows)| workflows.is_empty()) {
+            found.clear();
+            for folder in &folders {
+                found.push((folder, workflows_in(folder, folder).map_err(wrong)?));
+            }
+        }
+        let found = found
+            .into_iter()
+            .filter(|(_, workflows)| !workflows.is_empty());
+        let found = found.map(|(root, workflows)| Self {
+            root: root.clone(),
+            workflows,
+        });
+        Ok(found.collect())
     }
 
     /// Where it is.
@@ -75,6 +108,37 @@ impl Repository {
         (file.starts_with(&self.root) && metadata.is_file() && fits)
             .then(|| std::fs::read(file).ok())?
     }
+}
+
+/// How deep repositories may lie below the folder that is counted.
+const MAX_DEPTH: usize = 12;
+
+/// The folders in a folder, links left out; one that cannot be read has none. What git keeps and
+/// what package managers bring is no repository of its own.
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| {
+        let name = entry.file_name();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_folder && name != ".git" && name != "node_modules"
+    });
+    folders.map(|entry| entry.path()).collect()
+}
+
+/// The YAML files of a folder, relative to the root, sorted.
+fn workflows_in(root: &Path, directory: &Path) -> std::io::Result<Vec<String>> {
+    let mut workflows = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let file = entry?.path();
+        let yaml = file
+            .extension()
+            .is_some_and(|extension| extension == "yml" || extension == "yaml");
+        if yaml && file.is_file() {
+            workflows.push(relative(root, &file));
+        }
+    }
+    workflows.sort();
+    Ok(workflows)
 }
 
 /// The repository a workflow file is in: above its workflow directory, else its own directory.

@@ -62,6 +62,16 @@ pub(crate) fn read(
         .map_err(|diagnostics| diagnostics.to_string())
 }
 
+/// For commands that take no webhooks: a secret that is nobody's stands where none is set.
+pub(crate) fn without_webhooks(environment: &Environment) -> Environment {
+    const NAME: &str = "FORGE_WEBHOOK_SECRET";
+    let environment = environment.clone();
+    if environment.text(NAME).is_some() {
+        return environment;
+    }
+    environment.with(NAME, &uuid::Uuid::new_v4().to_string())
+}
+
 fn file(arguments: &Arguments, environment: &Environment) -> Result<ConfigText, String> {
     let path = arguments.config.as_deref();
     ConfigText::read(path, "WORKFLOW_RUNNER_CONFIG", environment)

@@ -12,6 +12,10 @@ use crate::{install, search_prerequisites, shell, terminal};
 /// The browser driver that web/ui/tests and the scenarios are written for.
 pub(crate) const PLAYWRIGHT: (&str, &str) = ("playwright-core", "1.64.1");
 
+/// The toolkit that JavaScript actions are made with: the newest, and the last one that is no ES
+/// module, as most published actions have it in them.
+const ACTIONS_TOOLKIT: [&str; 2] = ["@actions/core@3.0.1", "core-1@npm:@actions/core@1.11.1"];
+
 /// A program, by the names it may have, and Debian's package for it.
 const PROGRAMS: [(&[&str], &str); 10] = [
     (&["git"], "git"),
@@ -65,9 +69,11 @@ pub(crate) fn prepare(project: &Project) -> Result<TestEnvironment> {
     }
     object_storage(project)?;
     let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
+    let toolkit = install::node_packages(project, "actions-toolkit-2026.11", &ACTIONS_TOOLKIT)?;
     let mut variables = search_prerequisites::prepare(project)?;
     variables.extend([
         ("NODE_PATH", modules),
+        ("ORRERY_ACTIONS_TOOLKIT", toolkit),
         ("ORRERY_CACHE", project.cache.clone()),
         ("ORRERY_MINILM", minilm(project)?),
         ("ORRERY_VM_GUEST", vm_guest(project)?),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
+use runner_core::actions::NoActions;
 use runner_core::expr::Contexts;
 use runner_core::plan::{Action, PlanInput, PlanState, plan};
 use runner_core::report::{FileStatus, check};
@@ -25,6 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     let input = PlanInput {
         contexts: &contexts,
         files: &|_| None,
+        actions: &NoActions,
     };
     let Ok(plan) = plan(workflow, input) else {
         return;

@@ -14,7 +14,7 @@ use git_engine::Transports;
 use http_clients::http::AddressPolicy;
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::NewVm;
-use runner_actors::{ModelServer, RunnerSettings, ScheduleTime};
+use runner_actors::{ActionSettings, ModelServer, RunnerSettings, ScheduleTime};
 use url::Url;
 
 pub use file::{File, keys};
@@ -22,6 +22,7 @@ use file::{RUNNER, Variables, address};
 
 /// The VM manager's usual address.
 const VMM_URL: &str = "http://127.0.0.1:3100";
+const ACTIONS_URL: &str = "https://github.com";
 /// Characters that a webhook's secret should have at least: shorter ones can be guessed from one
 /// delivery that was seen.
 pub const GOOD_SECRET: usize = 16;
@@ -139,6 +140,11 @@ impl Resolver<'_> {
         let repositories = variables.mirrors;
         let runner = RunnerSettings {
             repositories: repositories.unwrap_or_else(|| data.join("repositories")),
+            actions: ActionSettings {
+                folder: data.join("actions"),
+                server: file.actions_url.unwrap_or_else(|| url_of(ACTIONS_URL)),
+                owners: file.actions_owners,
+            },
             git: (file.git, path),
             forge: file.forge,
             forge_url: file.forge_url,

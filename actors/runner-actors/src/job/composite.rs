@@ -1,10 +1,9 @@
-//! Composite actions of the repository: what their steps see, and what the action gives.
+//! Composite actions: what their steps see, and what the action gives.
 
 use std::sync::Arc;
 
-use runner_core::context::WORKSPACE;
 use runner_core::expr::{Context, Contexts, Object, Scope, Value};
-use runner_core::plan::Composite;
+use runner_core::plan::{Composite, StoredLocation};
 
 use super::frame::{Frame, StepResult, set};
 
@@ -23,12 +22,16 @@ pub(super) fn inner_frame(
         };
         inputs.set(name, Value::text(text));
     }
-    let path = format!("{WORKSPACE}/{}", action.directory.trim_start_matches("./"));
+    let path = action.location.path(&action.directory);
+    let stored = action.location.stored();
     let mut contexts = outer.contexts.clone();
     contexts.set(Context::Inputs, Value::Object(Arc::new(inputs)));
     if let Value::Object(github) = contexts.get(Context::Github).clone() {
         let mut github = (*github).clone();
         github.set("action_path", Value::text(&path));
+        let of = |part: fn(&StoredLocation) -> &String| stored.map(part).map_or("", |text| text);
+        github.set("action_repository", of(|at| &at.repository).into());
+        github.set("action_ref", of(|at| &at.reference).into());
         contexts.set(Context::Github, Value::Object(Arc::new(github)));
     }
     let mut env = outer.env.clone();
@@ -39,6 +42,7 @@ pub(super) fn inner_frame(
         env,
         failed: false,
         action_path: Some(path),
+        action: stored.cloned(),
     })
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct ProcessExit {
 #[derive(Debug, Default)]
 pub(crate) struct OutputCommands {
     pub(crate) outputs: Vec<(String, String)>,
+    /// State of an action, for what runs after the job's steps.
+    pub(crate) state: Vec<(String, String)>,
     /// Variables and directories for later steps, where the step allows this old way.
     pub(crate) env: Vec<(String, String)>,
     pub(crate) path: Vec<String>,
@@ -50,6 +52,7 @@ impl OutputCommands {
     /// Adds what a piece of output set, as far as one step may set so much.
     fn add(&mut self, output: &mut StepOutput) {
         let pairs = output.outputs.iter().chain(&output.env);
+        let pairs = pairs.chain(&output.state);
         let pairs: usize = pairs.map(|(name, value)| name.len() + value.len()).sum();
         self.bytes += pairs + output.path.iter().map(String::len).sum::<usize>();
         if self.bytes > MAX_ENV_FILE_BYTES {
@@ -59,6 +62,7 @@ impl OutputCommands {
             return;
         }
         self.outputs.append(&mut output.outputs);
+        self.state.append(&mut output.state);
         self.env.append(&mut output.env);
         self.path.append(&mut output.path);
         if self.wrong.is_none() {

@@ -1,7 +1,11 @@
 //! What steps see of each other, and how one ended.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use runner_core::context::WORKSPACE;
 use runner_core::expr::{Contexts, Object};
+use runner_core::plan::StoredLocation;
 use runner_core::state::StepEnd;
 
 /// Steps that see each other: those of the job, or of one composite action.
@@ -13,6 +17,31 @@ pub(super) struct Frame {
     pub(super) failed: bool,
     /// `github.action_path`.
     pub(super) action_path: Option<String>,
+    /// The repository and version of the action whose steps they are.
+    pub(super) action: Option<StoredLocation>,
+}
+
+/// Who a process is started for: what of its environment is not the job's.
+#[derive(Clone)]
+pub(super) struct ProcessOwner {
+    /// The step's id, or what stands for one.
+    pub(super) id: String,
+    pub(super) action_path: Option<String>,
+    pub(super) action: Option<StoredLocation>,
+    /// Variables of the composite step around it.
+    pub(super) env: Vec<(String, String)>,
+}
+
+/// A process of a step: what is put into the machine for it, and how it is started.
+pub(super) struct StepProcess {
+    /// Where its files lie in the machine.
+    pub(super) directory: String,
+    /// Its script: name and text.
+    pub(super) script: Option<(String, String)>,
+    pub(super) argv: Vec<String>,
+    pub(super) cwd: String,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) limit: Option<Duration>,
 }
 
 /// How one step ended.
@@ -21,6 +50,8 @@ pub(super) struct StepResult {
     pub(super) reason: Option<String>,
     pub(super) outputs: Vec<(String, String)>,
     pub(super) summary: Option<String>,
+    /// State that an action keeps for what runs after the job's steps.
+    pub(super) state: Vec<(String, String)>,
 }
 
 impl StepResult {
@@ -30,6 +61,7 @@ impl StepResult {
             reason: None,
             outputs,
             summary: None,
+            state: Vec::new(),
         }
     }
 
@@ -39,6 +71,7 @@ impl StepResult {
             reason: Some(reason.into()),
             outputs: Vec::new(),
             summary: None,
+            state: Vec::new(),
         }
     }
 

@@ -13,6 +13,8 @@ mod hash;
 mod log_writer;
 mod machine;
 mod native;
+mod node;
+mod node_state;
 mod output;
 mod packing;
 mod process;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::glob::Pattern;
-use runner_core::plan::{NativeAction, SetupTool, VersionRequirement};
+use runner_core::plan::{NativeAction, SetupTool, VersionRequirement, rust_parts};
 use runner_core::state::StepEnd;
 
 use super::frame::{CacheToSave, StepResult, in_workspace};
@@ -404,7 +404,7 @@ impl StepRunner<'_> {
             .find(|(name, _)| name == "found");
         let found = found.map_or("", |(_, found)| found.as_str());
         match ended.end {
-            StepEnd::Exited(0) if wanted.holds(found) => StepResult::success(Vec::new()),
+            StepEnd::Exited(0) if wanted.holds(found) => self.rust_parts(tool, inputs).await,
             StepEnd::Exited(0) => StepResult::error(format!(
                 "the image has another version of {} than {version}: {found}",
                 tool.command
@@ -419,5 +419,29 @@ impl StepRunner<'_> {
                 ..StepResult::error(ended.reason.unwrap_or_default())
             },
         }
+    }
+    /// Checks that the image's Rust has the components and targets that are wanted.
+    async fn rust_parts(&mut self, tool: SetupTool, inputs: &[(String, String)]) -> StepResult {
+        if tool.command != "rustc" {
+            return StepResult::success(Vec::new());
+        }
+        let targets = format!("{},{}", input(inputs, "targets"), input(inputs, "target"));
+        let parts = match rust_parts(input(inputs, "components"), &targets) {
+            Ok(parts) => parts,
+            Err(reason) => return StepResult::error(format!("components: {reason}")),
+        };
+        for part in parts {
+            let argv = ["sh", "-c", part.test, "sh", &part.name].map(str::to_owned);
+            let ended = self.command(argv.to_vec()).await;
+            match ended.end {
+                StepEnd::Exited(0) => {}
+                StepEnd::Lost => return StepResult::lost(ended.reason.unwrap_or_default()),
+                _ => {
+                    let reason = format!("the image's Rust has no {}", part.name);
+                    return StepResult::error(reason);
+                }
+            }
+        }
+        StepResult::success(Vec::new())
     }
 }

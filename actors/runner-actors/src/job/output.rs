@@ -21,6 +21,8 @@ pub(crate) struct StepOutput {
     pub(crate) lines: Vec<(LineKind, String)>,
     /// Outputs set in the old way.
     pub(crate) outputs: Vec<(String, String)>,
+    /// State of an action, set in the old way.
+    pub(crate) state: Vec<(String, String)>,
     /// Texts to be masked from here on.
     pub(crate) masks: Vec<String>,
     /// Variables for later steps.
@@ -39,7 +41,7 @@ pub(crate) struct OutputParser {
     line: Vec<u8>,
     /// The open line was given out in part: its rest is no command.
     continued: bool,
-    /// How the open line began, as it came: only what begins with a colon can be a command.
+    /// How the open line began, as it came: only what begins with a colon or `#` can be a command.
     first: Option<u8>,
 }
 
@@ -58,7 +60,9 @@ impl OutputParser {
     /// The bytes in pieces between which masks may have to be set: what follows `::add-mask::` in
     /// one write is masked too.
     pub(crate) fn pieces<'b>(&self, bytes: &'b [u8]) -> Vec<&'b [u8]> {
-        let may_command = self.first == Some(b':') || bytes.windows(2).any(|two| two == b"::");
+        let begun = matches!(self.first, Some(b':' | b'#'));
+        let inside = bytes.windows(2).any(|two| two == b"::" || two == b"#[");
+        let may_command = begun || inside;
         if may_command {
             bytes.split_inclusive(|byte| *byte == b'\n').collect()
         } else {
@@ -142,12 +146,11 @@ impl OutputParser {
                 output.outputs.push((name, value));
                 return;
             }
-            Some(
-                Command::Debug(_)
-                | Command::SaveState { .. }
-                | Command::Echo(_)
-                | Command::NoEffect(_),
-            ) => return,
+            Some(Command::SaveState { name, value }) => {
+                output.state.push((name, value));
+                return;
+            }
+            Some(Command::Debug(_) | Command::Echo(_) | Command::NoEffect(_)) => return,
             Some(Command::SetEnv { name, value }) => {
                 output.env.push((name, value));
                 return;

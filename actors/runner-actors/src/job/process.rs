@@ -13,7 +13,7 @@ use runner_core::state::{Conclusion, StepEnd};
 use tokio::sync::watch;
 
 use super::execute::{OutputCommands, Process, execute};
-use super::frame::{ARCH, Frame, StepResult, in_workspace, set};
+use super::frame::{ARCH, Frame, ProcessOwner, StepProcess, StepResult, in_workspace, set};
 use super::step_runner::StepRunner;
 use crate::tarball;
 
@@ -30,27 +30,55 @@ impl StepRunner<'_> {
         own: Vec<(String, String)>,
         limit: Option<Duration>,
     ) -> StepResult {
+        let directory = self.own_directory();
+        let name = format!("script{}", ready.shell.extension);
+        let owner = ProcessOwner {
+            id: step.id.clone().unwrap_or_else(|| "__run".to_owned()),
+            action_path: frame.action_path.clone(),
+            action: frame.action.clone(),
+            env: frame.env.clone(),
+        };
+        let process = StepProcess {
+            argv: ready.shell.with_script(&format!("{directory}/{name}")),
+            cwd: in_workspace(&ready.working_directory),
+            env: self.process_env(&owner, &directory, own),
+            script: Some((name, ready.script)),
+            directory,
+            limit,
+        };
+        self.process(process).await
+    }
+
+    /// The machine's directory for the files of one more process.
+    pub(super) fn own_directory(&mut self) -> String {
         self.processes += 1;
-        let directory = format!("{OWN_DIRECTORY}/{}", self.processes);
-        let script = format!("script{}", ready.shell.extension);
-        let mut files: Vec<(String, &[u8], u32)> =
-            vec![(script.clone(), ready.script.as_bytes(), 0o755)];
-        files.extend(
-            FILES
-                .iter()
-                .map(|(_, name)| (format!("files/{name}"), b"".as_slice(), 0o666)),
-        );
-        let files: Vec<(&str, &[u8], u32)> = files
-            .iter()
-            .map(|(name, bytes, mode)| (name.as_str(), *bytes, *mode))
-            .collect();
+        format!("{OWN_DIRECTORY}/{}", self.processes)
+    }
+
+    /// A process of a step, with its environment files there and back.
+    pub(super) async fn process(&mut self, process: StepProcess) -> StepResult {
+        let StepProcess {
+            directory,
+            script,
+            argv,
+            cwd,
+            env,
+            limit,
+        } = process;
+        let names = FILES.iter().map(|(_, name)| format!("files/{name}"));
+        let names: Vec<String> = names.collect();
+        let mut files: Vec<(&str, &[u8], u32)> = Vec::new();
+        if let Some((name, text)) = &script {
+            files.push((name, text.as_bytes(), 0o755));
+        }
+        files.extend(names.iter().map(|name| (name.as_str(), &b""[..], 0o666)));
         if let Err(reason) = self.put(&directory, &files).await {
             return StepResult::lost(format!("the script could not be put into the VM: {reason}"));
         }
         let process = Process {
-            argv: ready.shell.with_script(&format!("{directory}/{script}")),
-            cwd: in_workspace(&ready.working_directory),
-            env: self.process_env(step, frame, &directory, own),
+            argv,
+            cwd,
+            env,
             limit,
             step: self.number,
         };
@@ -69,6 +97,7 @@ impl StepRunner<'_> {
             reason: exit.reason,
             outputs: std::mem::take(&mut exit.commands.outputs),
             summary: None,
+            state: std::mem::take(&mut exit.commands.state),
         };
         if result.end != StepEnd::Lost {
             self.apply_commands(exit.commands, &mut result);
@@ -102,10 +131,10 @@ impl StepRunner<'_> {
         }
     }
 
-    fn process_env(
+    /// The variables of a process: the runner's, the job's, its owner's, its own.
+    pub(super) fn process_env(
         &self,
-        step: &PlannedStep,
-        frame: &Frame,
+        owner: &ProcessOwner,
         directory: &str,
         own: Vec<(String, String)>,
     ) -> BTreeMap<String, String> {
@@ -115,12 +144,14 @@ impl StepRunner<'_> {
             context::default_variables(&order.event, &order.facts, job)
                 .into_iter()
                 .collect();
-        env.insert(
-            "GITHUB_ACTION".to_owned(),
-            step.id.clone().unwrap_or_else(|| "__run".to_owned()),
-        );
-        if let Some(path) = &frame.action_path {
+        env.insert("GITHUB_ACTION".to_owned(), owner.id.clone());
+        if let Some(path) = &owner.action_path {
             env.insert("GITHUB_ACTION_PATH".to_owned(), path.clone());
+        }
+        if let Some(action) = &owner.action {
+            let (repository, reference) = (action.repository.clone(), action.reference.clone());
+            env.insert("GITHUB_ACTION_REPOSITORY".to_owned(), repository);
+            env.insert("GITHUB_ACTION_REF".to_owned(), reference);
         }
         for (variable, name) in FILES {
             env.insert((*variable).to_owned(), format!("{directory}/files/{name}"));
@@ -130,7 +161,7 @@ impl StepRunner<'_> {
             env.insert("PATH".to_owned(), format!("{}:{PATH}", self.path.join(":")));
         }
         env.extend(self.env.iter().cloned());
-        env.extend(frame.env.iter().cloned());
+        env.extend(owner.env.iter().cloned());
         env.extend(own);
         env
     }
@@ -168,6 +199,9 @@ impl StepRunner<'_> {
             "output" => result
                 .outputs
                 .extend(env_file::parse_pairs(bytes).map_err(wrong("GITHUB_OUTPUT"))?),
+            "state" => result
+                .state
+                .extend(env_file::parse_pairs(bytes).map_err(wrong("GITHUB_STATE"))?),
             "env" => {
                 let pairs = env_file::parse_env(bytes).map_err(wrong("GITHUB_ENV"))?;
                 pairs.into_iter().for_each(|pair| set(&mut self.env, pair));
@@ -191,7 +225,7 @@ impl StepRunner<'_> {
     }
 
     /// The small files of a directory of the VM.
-    async fn fetch_small(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+    pub(super) async fn fetch_small(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
         let mut stream = self
             .machine
             .vmm

@@ -12,6 +12,7 @@ use runner_core::plan::{JobInstance, Plan};
 use runner_core::state::Conclusion;
 use tokio::sync::mpsc;
 
+use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::records::{JobEnd, StepRecord};
@@ -39,6 +40,8 @@ pub(crate) struct JobRequest {
     pub(crate) vm: NewVm,
     /// Longest wait for a VM.
     pub(crate) vm_timeout: Duration,
+    /// The store of actions of other repositories.
+    pub(crate) actions: ActionStore,
     pub(crate) artifacts: ArtifactStore,
     pub(crate) caches: CacheStore,
     pub(crate) vmm_status: VmmStatus,

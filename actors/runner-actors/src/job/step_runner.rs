@@ -14,6 +14,7 @@ use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;
 use super::machine::Machine;
+use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
 use crate::tarball;
 
@@ -39,6 +40,7 @@ pub(crate) struct StepRunner<'a> {
     /// Counts processes: their files' directory.
     pub(super) processes: u32,
     pub(super) caches: Vec<CacheToSave>,
+    pub(super) node_actions: NodeActions,
 }
 
 impl<'a> StepRunner<'a> {
@@ -65,6 +67,7 @@ impl<'a> StepRunner<'a> {
             number: 0,
             processes: 0,
             caches: Vec::new(),
+            node_actions: NodeActions::default(),
         }
     }
 

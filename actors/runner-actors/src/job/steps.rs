@@ -40,6 +40,14 @@ impl StepRunner<'_> {
         let PlannedWork::Steps(steps) = &planned.work else {
             return JobReport::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
         };
+        if let Err(reason) = self.put_actions(steps).await {
+            self.log.error(0, &reason).await;
+            return JobReport::failed(JobEnd::Usual, reason);
+        }
+        self.say_notes().await;
+        if let Some(lost) = self.pre_steps(steps, &mut frame).await {
+            return lost_job(lost);
+        }
         let mut first_failure = None;
         for step in steps {
             self.number += 1;
@@ -49,16 +57,17 @@ impl StepRunner<'_> {
                 first_failure = result.reason.clone();
             }
             if result.end == StepEnd::Lost {
-                let reason = result
-                    .reason
-                    .unwrap_or_else(|| "the machine went away".to_owned());
-                return JobReport::failed(JobEnd::Lost, reason);
+                return lost_job(result);
             }
+        }
+        if let Some(lost) = self.post_steps(&mut frame).await {
+            return lost_job(lost);
         }
         if !frame.failed && !self.is_cancelled() {
             self.save_caches().await;
         }
-        self.report(&frame, first_failure)
+        let failure = self.node_actions.failure.take();
+        self.report(&frame, first_failure.or(failure))
     }
 
     fn report(&self, frame: &Frame, reason: Option<String>) -> JobReport {
@@ -123,6 +132,7 @@ impl StepRunner<'_> {
             env: Vec::new(),
             failed: false,
             action_path: None,
+            action: None,
         }
     }
 
@@ -142,10 +152,17 @@ impl StepRunner<'_> {
     /// A step of the job itself: told, recorded, logged.
     async fn top_step(&mut self, step: &PlannedStep, frame: &mut Frame) -> StepResult {
         let contexts = self.contexts(frame, &[]);
-        let name = self
-            .secrets
-            .mask(&prepare::name(step, &Scope::new(&contexts)));
-        let mut record = StepRecord {
+        let name = prepare::name(step, &Scope::new(&contexts));
+        let record = self.begin_step(&name).await;
+        let failed_before = frame.failed;
+        let result = self.step(step, frame, 0).await;
+        self.end_step(record, result, frame, failed_before).await
+    }
+
+    /// Tells, records and logs that a step begins; the name is masked.
+    pub(super) async fn begin_step(&mut self, name: &str) -> StepRecord {
+        let name = self.secrets.mask(name);
+        let record = StepRecord {
             number: self.number,
             name: name.clone(),
             started_at: now_ms(),
@@ -155,17 +172,26 @@ impl StepRunner<'_> {
             .send(JobEvent::StepStarted(record.clone()))
             .await;
         self.log.line(self.number, LineKind::Group, &name).await;
-        let failed_before = frame.failed;
-        let result = self.step(step, frame, 0).await;
+        record
+    }
+
+    /// Tells, records and logs how it ended.
+    pub(super) async fn end_step(
+        &mut self,
+        mut record: StepRecord,
+        result: StepResult,
+        frame: &Frame,
+        failed_before: bool,
+    ) -> StepResult {
+        let forgiven = result.end.outcome() == Conclusion::Failure
+            && frame.failed == failed_before
+            && !failed_before;
         if let Some(reason) = result
             .reason
             .as_deref()
             .filter(|_| result.end != StepEnd::Skipped)
         {
             let reason = self.secrets.mask(reason);
-            let forgiven = result.end.outcome() == Conclusion::Failure
-                && frame.failed == failed_before
-                && !failed_before;
             let kind = if forgiven {
                 LineKind::Warning
             } else {
@@ -176,9 +202,7 @@ impl StepRunner<'_> {
         self.log.line(self.number, LineKind::EndGroup, "").await;
         record.ended_at = Some(now_ms());
         record.end = Some(result.end);
-        record.forgiven = result.end.outcome() == Conclusion::Failure
-            && frame.failed == failed_before
-            && !failed_before;
+        record.forgiven = forgiven;
         record.reason = result
             .reason
             .as_deref()
@@ -199,13 +223,7 @@ impl StepRunner<'_> {
         depth: usize,
     ) -> StepResult {
         let result = self.attempt(step, frame, depth).await;
-        let contexts = self.contexts(frame, &[]);
-        let scope = Scope::new(&contexts);
-        let forgiven = step
-            .continue_on_error
-            .as_ref()
-            .and_then(|template| template.value(&scope).ok());
-        let forgiven = forgiven.is_some_and(|value| value.truthy());
+        let forgiven = self.is_forgiven(step, frame);
         let (outcome, conclusion) = (result.end.outcome(), result.end.conclusion(forgiven));
         frame.failed |= conclusion == Conclusion::Failure;
         if let Some(id) = &step.id {
@@ -215,6 +233,15 @@ impl StepRunner<'_> {
             );
         }
         result
+    }
+
+    /// Whether the job goes on when the step fails.
+    pub(super) fn is_forgiven(&self, step: &PlannedStep, frame: &Frame) -> bool {
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope::new(&contexts);
+        let forgiven = step.continue_on_error.as_ref();
+        let forgiven = forgiven.and_then(|template| template.value(&scope).ok());
+        forgiven.is_some_and(|value| value.truthy())
     }
 
     async fn attempt(&mut self, step: &PlannedStep, frame: &mut Frame, depth: usize) -> StepResult {
@@ -280,11 +307,16 @@ impl StepRunner<'_> {
             StepKind::Composite(action) => {
                 Box::pin(self.composite(action, frame, &scope, own, depth)).await
             }
+            StepKind::Node(action) => self.node(step, action, frame).await,
             StepKind::Refused { uses } => StepResult::error(format!("{uses} is not done here")),
         }
     }
 
-    fn limit(&self, step: &PlannedStep, scope: &Scope<'_>) -> Result<Option<Duration>, String> {
+    pub(super) fn limit(
+        &self,
+        step: &PlannedStep,
+        scope: &Scope<'_>,
+    ) -> Result<Option<Duration>, String> {
         let minutes = step
             .timeout_minutes
             .as_ref()
@@ -297,15 +329,19 @@ impl StepRunner<'_> {
             .filter(|minutes| *minutes > 0.0);
         let limit =
             limit.map(|minutes| Duration::from_secs_f64((minutes * 60.0).min(7.0 * 86_400.0)));
-        Ok(match (limit, self.is_cancelled()) {
-            (limit, true) => Some(limit.map_or(AFTER_CANCEL_TIMEOUT, |limit| {
-                limit.min(AFTER_CANCEL_TIMEOUT)
-            })),
-            (limit, false) => limit,
-        })
+        Ok(self.in_time(limit))
     }
 
-    /// The steps of a composite action of the repository; a lost machine ends them.
+    /// The limit as it is, and no more than a little after a cancellation.
+    pub(super) fn in_time(&self, limit: Option<Duration>) -> Option<Duration> {
+        if !self.is_cancelled() {
+            return limit;
+        }
+        let little = AFTER_CANCEL_TIMEOUT;
+        Some(limit.map_or(little, |limit| limit.min(little)))
+    }
+
+    /// The steps of a composite action; a lost machine ends them.
     async fn composite(
         &mut self,
         action: &Composite,
@@ -332,4 +368,10 @@ impl StepRunner<'_> {
         let contexts = self.contexts(&frame, &[]);
         composite::result(action, &contexts, failure.filter(|_| frame.failed))
     }
+}
+
+fn lost_job(result: StepResult) -> JobReport {
+    let reason = result.reason;
+    let reason = reason.unwrap_or_else(|| "the machine went away".to_owned());
+    JobReport::failed(JobEnd::Lost, reason)
 }

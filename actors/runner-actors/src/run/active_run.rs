@@ -257,6 +257,7 @@ impl ActiveRun {
             checkout: self.checkout.clone(),
             vm,
             vm_timeout: settings.vm_timeout,
+            actions: jobs.actions.clone(),
             artifacts: jobs.artifacts.clone(),
             caches: jobs.caches.clone(),
             vmm_status: jobs.vmm_status.clone(),

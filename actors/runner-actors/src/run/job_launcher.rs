@@ -8,6 +8,7 @@ use supervision::{ChildRef, Supervisor};
 use tokio::sync::{oneshot, watch};
 
 use super::job_actor::{JobAssignment, JobRun};
+use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::groups::ConcurrencyGroups;
@@ -26,6 +27,7 @@ pub(crate) struct JobLauncher {
     pub(crate) permits: RepositoryPermits,
     pub(crate) groups: ConcurrencyGroups,
     pub(crate) logs: Logs,
+    pub(crate) actions: ActionStore,
     pub(crate) artifacts: ArtifactStore,
     pub(crate) caches: CacheStore,
     pub(crate) vmm_status: VmmStatus,

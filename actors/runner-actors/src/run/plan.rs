@@ -58,22 +58,14 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         ledger.end(RunState::Failed, Some(reason)).await;
         return None;
     }
-    let facts = facts(ledger, &workflow).await;
+    let facts = facts(services, ledger, &workflow).await;
     let base = contexts(services, ledger, &event, &facts, &workflow).await?;
     let name = with_unique_names(&workflow, &names);
-    let files = Arc::clone(&source);
-    let read = |path: &str| files.read(path);
-    let planned = plan::plan(
-        workflow,
-        PlanInput {
-            contexts: &base,
-            files: &read,
-        },
-    );
+    let planned = plan_beside(services, workflow, &base, &source).await;
     let plan = match planned {
         Ok(plan) => plan,
-        Err(error) => {
-            ledger.end(RunState::Failed, Some(error.to_string())).await;
+        Err(reason) => {
+            ledger.end(RunState::Failed, Some(reason)).await;
             return None;
         }
     };
@@ -95,6 +87,28 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         source,
         workflow: name,
     })
+}
+
+/// The plan, made on a thread that may wait for files: of the commit, and of the store of actions.
+async fn plan_beside(
+    services: &RunServices,
+    workflow: Workflow,
+    base: &Contexts,
+    source: &Arc<Source>,
+) -> Result<Plan, String> {
+    let (files, contexts) = (Arc::clone(source), base.clone());
+    let actions = services.jobs.actions.clone();
+    let planned = tokio::task::spawn_blocking(move || {
+        let actions = actions.stored();
+        let input = PlanInput {
+            contexts: &contexts,
+            files: &|path: &str| files.read(path),
+            actions: &actions,
+        };
+        plan::plan(workflow, input).map_err(|error| error.to_string())
+    });
+    let planned = planned.await;
+    planned.unwrap_or_else(|error| Err(format!("planning failed: {error}")))
 }
 
 /// What the workflow is called in its statuses: by its name, and by its file too where another file
@@ -289,7 +303,7 @@ async fn ask_model(
     }
 }
 
-async fn facts(ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
+async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
     if ledger.record.number == 0 {
         let (repository, file) = (ledger.record.repository.clone(), workflow.file.to_string());
         let number = ledger
@@ -300,6 +314,7 @@ async fn facts(ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
         // A store that cannot count now: the run is more important than its number.
         ledger.record.number = number.unwrap_or(1);
     }
+    let forge = services.settings.forge;
     let event = &ledger.event;
     let page = event
         .html_url
@@ -314,7 +329,7 @@ async fn facts(ledger: &mut Ledger, workflow: &Workflow) -> RunFacts {
         run_attempt: ledger.record.attempt,
         workflow: workflow.display_name().to_owned(),
         workflow_file: workflow.file.to_string(),
-        api_url: format!("{server}/api/v1"),
+        api_url: context::api_url(forge, &server),
         server_url: server,
         default_branch: event.default_branch.clone().unwrap_or_default(),
     }

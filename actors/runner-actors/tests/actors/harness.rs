@@ -60,10 +60,15 @@ impl Site {
         }
     }
 
-    fn settings(&self) -> RunnerSettings {
+    pub(crate) fn settings(&self) -> RunnerSettings {
         RunnerSettings {
             data: self.data(),
             repositories: self.directory.path().join("mirrors"),
+            actions: runner_actors::ActionSettings {
+                folder: self.directory.path().join("actions"),
+                server: url::Url::parse("https://code.example").unwrap(),
+                owners: Vec::new(),
+            },
             git: ("git".into(), "/usr/local/bin:/usr/bin:/bin".to_owned()),
             forge: Forge::Gitea,
             forge_url: Some(self.forge.url().parse().unwrap()),

@@ -5,6 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
+mod action_store;
 mod coordinator;
 mod garbage_collector;
 mod harness;

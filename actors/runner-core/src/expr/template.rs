@@ -243,6 +243,14 @@ impl Condition {
         Ok(self.expr.eval(scope)?.truthy())
     }
 
+    /// Whether it holds as it is written, whatever happened before: `pre-if` and `post-if`.
+    ///
+    /// # Errors
+    /// When the expression has no value.
+    pub fn holds_as_written(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
+        Ok(self.expr.eval(scope)?.truthy())
+    }
+
     /// [`Condition::holds`] for an `if` that may be absent.
     ///
     /// # Errors

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use super::expand::{concurrency, expand};
 use super::input::{PlanError, PlanInput, spend};
 use super::steps::StepPlanner;
-use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork};
+use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork, StoredLocation};
+use crate::actions::ActionReference;
 use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS, MAX_WORKFLOW_DEPTH};
 use crate::source_location::SourceLocation;
-use crate::workflow::{self, CallSecrets, Env, Job, JobWork, Refusal, Workflow, in_repository};
+use crate::workflow::{
+    self, CallSecrets, Env, Job, JobWork, Need, Refusal, Workflow, in_repository,
+};
 
 /// Makes the plan of a workflow.
 ///
@@ -46,7 +49,12 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
         jobs: Vec::new(),
         budget: Cell::new(MAX_CALLED_BYTES),
     };
-    builder.add(workflow, None, "", 0)?;
+    let started = CalledWorkflow {
+        workflow,
+        caller: None,
+        origin: None,
+    };
+    builder.add(started, "", 0)?;
     Ok(Plan {
         workflows: builder.workflows,
         name,
@@ -68,14 +76,13 @@ impl Builder<'_> {
     /// Adds the jobs of a workflow, each key with `prefix` in front.
     fn add(
         &mut self,
-        workflow: Workflow,
-        caller: Option<usize>,
+        called: CalledWorkflow,
         prefix: &str,
         depth: usize,
     ) -> Result<usize, PlanError> {
-        let jobs = workflow.jobs.clone();
+        let jobs = called.workflow.jobs.clone();
         let index = self.workflows.len();
-        self.workflows.push(CalledWorkflow { workflow, caller });
+        self.workflows.push(called);
         for job in jobs {
             self.add_job(&job, index, prefix, depth)?;
         }
@@ -115,23 +122,31 @@ impl Builder<'_> {
             work: PlannedWork::Steps(Vec::new()),
             instances,
             refusals: Vec::new(),
+            notes: Vec::new(),
             job: job.clone(),
         });
         let work = match &job.work {
             JobWork::Steps { steps, .. } => {
                 check_env_for_token(&job.env, &file, &mut refusals);
-                let steps = StepPlanner::new(self.input.files, &self.budget, &file, &mut refusals)
-                    .plan(steps)?;
+                let mut planner = StepPlanner::new(self.input, &self.budget, &file, &mut refusals);
+                planner.origin.clone_from(&self.workflows[workflow].origin);
+                let steps = planner.plan(steps)?;
+                self.jobs[at].notes = planner.notes;
                 PlannedWork::Steps(steps)
             }
             JobWork::Call {
                 uses,
                 with,
                 secrets,
-            } => match self.called(job, &uses.value, uses.place, &file, depth, &mut refusals)? {
-                Some(called) => {
+            } => match self.called(job, &uses.value, uses.place, workflow, depth, &mut refusals)? {
+                Some((called, origin)) => {
                     check_call(&called, with, secrets, &file, uses.place)?;
-                    let index = self.add(called, Some(at), &format!("{key}/"), depth + 1)?;
+                    let called = CalledWorkflow {
+                        workflow: called,
+                        caller: Some(at),
+                        origin,
+                    };
+                    let index = self.add(called, &format!("{key}/"), depth + 1)?;
                     PlannedWork::Call {
                         workflow: index,
                         with: with.clone(),
@@ -176,12 +191,9 @@ impl Builder<'_> {
                     if let Some(label) = instance.runs_on.iter().find(|label| other_system(label)) {
                         let feature = format!("runs-on: {label}");
                         if !refusals.iter().any(|refusal| refusal.feature == feature) {
-                            refusals.push(Refusal::new(
-                                &feature,
-                                "this runner has Linux machines only",
-                                file,
-                                job.place,
-                            ));
+                            let reason = "this runner has Linux machines only";
+                            let refusal = Refusal::new(&feature, reason, file, job.place);
+                            refusals.push(refusal.needing(Need::OtherSystem(label.clone())));
                         }
                     }
                 }
@@ -198,13 +210,14 @@ impl Builder<'_> {
         job: &Job,
         uses: &str,
         place: SourceLocation,
-        file: &str,
+        workflow: usize,
         depth: usize,
         refusals: &mut Vec<Refusal>,
-    ) -> Result<Option<Workflow>, PlanError> {
+    ) -> Result<Option<(Workflow, Option<StoredLocation>)>, PlanError> {
         let feature = format!("uses: {uses}");
-        let mut refuse = |reason: &str| {
-            refusals.push(Refusal::new(&feature, reason, file, place));
+        let file = &self.workflows[workflow].workflow.file;
+        let mut refuse_for = |need: Need, reason: &str| {
+            refusals.push(Refusal::new(&feature, reason, file, place).needing(need));
             Ok(None)
         };
         if job
@@ -212,28 +225,54 @@ impl Builder<'_> {
             .as_ref()
             .is_some_and(|strategy| strategy.matrix.is_some())
         {
-            return refuse("a workflow is called once, not for every combination of a matrix");
+            return refuse_for(
+                Need::Feature,
+                "a workflow is called once, not for every combination of a matrix",
+            );
         }
-        let Some(path) = in_repository(uses) else {
-            return refuse("only workflows of the same repository are called (`./…`)");
+        let (origin, path) = match (in_repository(uses), uses.parse::<ActionReference>()) {
+            (Some(path), _) => (self.workflows[workflow].origin.clone(), path.to_owned()),
+            (None, Ok(reference)) => match self.input.actions.find(&reference) {
+                Ok(locked) => {
+                    let location = StoredLocation::new(&reference, locked);
+                    (Some(location), reference.path().to_owned())
+                }
+                Err(reason) => return refuse_for(remote(uses), &reason),
+            },
+            (None, Err(error)) => return refuse_for(remote(uses), &error.to_string()),
         };
+        let mut refuse = |reason: &str| refuse_for(Need::OwnFiles, reason);
         if depth + 1 >= MAX_WORKFLOW_DEPTH {
             return refuse("workflows call each other too deep");
         }
-        let Some(bytes) = (self.input.files)(path) else {
+        let bytes = match &origin {
+            None => (self.input.files)(&path),
+            Some(origin) => self.input.actions.read(&origin.locked, &path),
+        };
+        let Some(bytes) = bytes else {
             return refuse("the file is not in the repository");
         };
         if !spend(&self.budget, bytes.len()) {
             return refuse("the files it calls are too large together");
         }
-        let called = workflow::parse(path, &bytes)
-            .map_err(PlanError::File)?
-            .value;
+        let name = match &origin {
+            None => path,
+            Some(origin) => format!("{}@{}/{path}", origin.repository, origin.reference),
+        };
+        let called = match (workflow::parse(&name, &bytes), &origin) {
+            (Ok(called), _) => called.value,
+            (Err(wrong), None) => return Err(PlanError::File(wrong)),
+            (Err(wrong), Some(_)) => {
+                let wrong = wrong.to_string();
+                let first = wrong.lines().next().unwrap_or_default();
+                return refuse(&format!("the workflow it names is wrong: {first}"));
+            }
+        };
         if called.on.workflow_call.is_none() {
             return refuse("the workflow it names has no `on: workflow_call`");
         }
         refusals.extend(called.refusals.iter().cloned());
-        Ok(Some(called))
+        Ok(Some((called, origin)))
     }
 }
 
@@ -291,6 +330,12 @@ fn check_call(
         }
     }
     Ok(())
+}
+
+/// What is missing where a workflow of another repository cannot be called.
+fn remote(uses: &str) -> Need {
+    let name = uses.split_once('@').map_or(uses, |(name, _)| name);
+    Need::RemoteWorkflow(name.to_owned())
 }
 
 /// Whether a label asks for another operating system.

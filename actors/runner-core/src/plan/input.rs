@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use config_core::Diagnostics;
 
+use crate::actions::ActionSource;
 use crate::expr::Contexts;
 use crate::source_location::SourceLocation;
 
@@ -18,6 +19,8 @@ pub struct PlanInput<'a> {
     pub contexts: &'a Contexts,
     /// The files of the commit.
     pub files: Files<'a>,
+    /// The actions of other repositories.
+    pub actions: &'a dyn ActionSource,
 }
 
 /// Why no plan can be made.

@@ -8,9 +8,11 @@ mod input;
 mod matrix;
 mod native;
 mod plan_state;
+mod rust_parts;
 mod status_contexts;
 mod steps;
 mod types;
+mod used_actions;
 mod versions;
 mod workflow_inputs;
 
@@ -22,10 +24,11 @@ pub(crate) use matrix::includes as excludes;
 pub use native::{NativeAction, SetupTool, native_actions, native_inputs};
 pub(crate) use native::{native_outputs, required_inputs};
 pub use plan_state::{Action, PlanState};
+pub use rust_parts::{RustPart, rust_parts};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
-    CalledWorkflow, Composite, ConcurrencyGroup, Instances, JobInstance, Plan, PlannedJob,
-    PlannedStep, PlannedWork, StepKind, run_defaults,
+    ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, Instances, JobInstance,
+    NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
 };
 pub use versions::VersionRequirement;
 pub(crate) use workflow_inputs::typed as typed_input;

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use super::rust_parts::rust_parts;
 use super::versions::VersionRequirement;
 use crate::expr::Template;
+use crate::workflow::Need;
 
 /// An action the runner does itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -193,7 +195,7 @@ const NATIVE: &[Entry] = &[
     Entry {
         name: "dtolnay/rust-toolchain",
         action: setup("rustc", "--version", "toolchain"),
-        inputs: &["toolchain"],
+        inputs: &["toolchain", "components", "targets", "target"],
         idle: SETUP_IDLE,
         required: &[],
         outputs: &["cachekey", "name"],
@@ -252,15 +254,24 @@ fn entry(uses: &str) -> Option<&'static Entry> {
         .find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
-/// The native action of a `uses`, or why there is none.
-pub(super) fn native(uses: &str, with: &[(String, Template)]) -> Result<NativeAction, String> {
+/// The native action of a `uses`, or everything that is missing for it, and why.
+pub(super) fn native(
+    uses: &str,
+    with: &[(String, Template)],
+) -> Result<NativeAction, Vec<(Need, String)>> {
     let Some(entry) = entry(uses) else {
-        return Err(if uses.starts_with("docker://") {
-            "no containers are started; run what it does in a script".to_owned()
+        return Err(vec![if uses.starts_with("docker://") {
+            let reason = "no containers are started; run what it does in a script";
+            (Need::ContainerAction, reason.to_owned())
         } else {
-            "actions from elsewhere are not run (they are JavaScript or containers); do it in a script, or in a composite action of the repository".to_owned()
-        });
+            let reason = "actions from elsewhere are not run (they are JavaScript or containers); do it in a script, or in a composite action of the repository";
+            (
+                Need::Action(action_name(uses).to_owned()),
+                reason.to_owned(),
+            )
+        }]);
     };
+    let mut missing = Vec::new();
     for (input, value) in with {
         let known = |list: &[&str]| list.iter().any(|name| name.eq_ignore_ascii_case(input));
         if known(entry.inputs)
@@ -271,17 +282,30 @@ pub(super) fn native(uses: &str, with: &[(String, Template)]) -> Result<NativeAc
         {
             continue;
         }
-        return Err(match (entry.action, input.to_ascii_lowercase().as_str()) {
+        let reason = match (entry.action, input.to_ascii_lowercase().as_str()) {
             (NativeAction::Checkout, "fetch-depth" | "fetch-tags") => format!(
                 "its input {} asks for history: the workspace has the files of the commit and no history of git; leave it out, or have the step that needs history fetch it",
                 config_core::quoted(input)
             ),
             _ => format!("its input {} is not done here", config_core::quoted(input)),
-        });
+        };
+        let need = Need::NativeInput(format!("{input} of {}", entry.name));
+        missing.push((need, reason));
     }
-    match entry.action {
-        NativeAction::Setup(tool) => Ok(NativeAction::Setup(checked(tool, uses, with)?)),
-        action => Ok(action),
+    let action = match entry.action {
+        NativeAction::Setup(tool) => match checked(tool, uses, with) {
+            Ok(tool) => NativeAction::Setup(tool),
+            Err(reason) => {
+                missing.push((Need::Version(entry.name.to_owned()), reason));
+                entry.action
+            }
+        },
+        action => action,
+    };
+    if missing.is_empty() {
+        Ok(action)
+    } else {
+        Err(missing)
     }
 }
 
@@ -307,6 +331,14 @@ fn checked(
         }
         None => None,
     };
+    let fixed = |name: &str| {
+        let mut with = with.iter();
+        let (_, value) = with.find(|(input, _)| input.eq_ignore_ascii_case(name))?;
+        value.fixed().map(|value| value.as_text().to_string())
+    };
+    if let Some(components) = fixed("components").filter(|_| tool.command == "rustc") {
+        rust_parts(&components, "")?;
+    }
     if let Some(version) = version {
         VersionRequirement::parse(tool.command, &version)
             .map_err(|reason| format!("`{}`: {reason}", tool.version_input))?;

@@ -1,15 +1,14 @@
-//! The steps of a job to those of a plan: native actions found, composite actions written out.
+//! The steps of a job to those of a plan; the actions that they use are planned beside.
 
 use std::cell::Cell;
 
-use super::input::{Files, PlanError, spend};
-use super::native::native;
-use super::types::{Composite, PlannedStep, StepKind};
+use super::input::{PlanError, PlanInput};
+use super::types::{PlannedStep, StepKind, StoredLocation};
 use crate::expr::{Context, Expr, Template, Value};
-use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
+use crate::limits::MAX_STEPS;
 use crate::shell;
 use crate::source_location::SourceLocation;
-use crate::workflow::{ActionRuns, Env, Refusal, Step, StepWork, in_repository, parse_action};
+use crate::workflow::{Env, Need, Refusal, Step, StepWork};
 
 /// Why steps in the background and beside each other are refused.
 const ONE_AFTER_THE_OTHER: &str =
@@ -17,28 +16,33 @@ const ONE_AFTER_THE_OTHER: &str =
 
 /// Plans the steps of one job.
 pub(super) struct StepPlanner<'a> {
-    files: Files<'a>,
-    budget: &'a Cell<usize>,
-    file: String,
-    refusals: &'a mut Vec<Refusal>,
-    count: usize,
-    depth: usize,
+    pub(super) input: PlanInput<'a>,
+    pub(super) budget: &'a Cell<usize>,
+    pub(super) file: String,
+    pub(super) refusals: &'a mut Vec<Refusal>,
+    pub(super) count: usize,
+    pub(super) depth: usize,
+    /// The action whose steps are planned, when it is of another repository.
+    pub(super) origin: Option<StoredLocation>,
+    pub(super) notes: Vec<String>,
 }
 
 impl<'a> StepPlanner<'a> {
     pub(super) fn new(
-        files: Files<'a>,
+        input: PlanInput<'a>,
         budget: &'a Cell<usize>,
         file: &str,
         refusals: &'a mut Vec<Refusal>,
     ) -> Self {
         Self {
-            files,
+            input,
             budget,
             file: file.to_owned(),
             refusals,
             count: 0,
             depth: 0,
+            origin: None,
+            notes: Vec::new(),
         }
     }
 
@@ -46,9 +50,19 @@ impl<'a> StepPlanner<'a> {
         steps.iter().map(|step| self.step(step)).collect()
     }
 
-    fn refuse(&mut self, feature: &str, reason: &str, place: SourceLocation) {
+    pub(super) fn refuse(&mut self, feature: &str, reason: &str, place: SourceLocation) {
+        self.refuse_for(Need::Feature, feature, reason, place);
+    }
+
+    pub(super) fn refuse_for(
+        &mut self,
+        need: Need,
+        feature: &str,
+        reason: &str,
+        place: SourceLocation,
+    ) {
         self.refusals
-            .push(Refusal::new(feature, reason, &self.file, place));
+            .push(Refusal::new(feature, reason, &self.file, place).needing(need));
     }
 
     fn step(&mut self, step: &Step) -> Result<PlannedStep, PlanError> {
@@ -110,150 +124,26 @@ impl<'a> StepPlanner<'a> {
             self.refuse("shell", &error.to_string(), place);
         }
     }
-
-    fn uses(
-        &mut self,
-        uses: &str,
-        place: SourceLocation,
-        with: &[(String, Template)],
-    ) -> Result<StepKind, PlanError> {
-        if let Some(path) = in_repository(uses) {
-            return self.local(&format!("./{path}"), place, with);
-        }
-        if uses.starts_with("../") {
-            return self.local(uses, place, with);
-        }
-        match native(uses, with) {
-            Ok(action) => Ok(StepKind::Native {
-                action,
-                uses: uses.to_owned(),
-                with: with.to_vec(),
-            }),
-            Err(reason) => {
-                self.refuse(&format!("uses: {uses}"), &reason, place);
-                Ok(StepKind::Refused {
-                    uses: uses.to_owned(),
-                })
-            }
-        }
-    }
-
-    /// An action of the repository.
-    fn local(
-        &mut self,
-        uses: &str,
-        place: SourceLocation,
-        with: &[(String, Template)],
-    ) -> Result<StepKind, PlanError> {
-        let refused = StepKind::Refused {
-            uses: uses.to_owned(),
-        };
-        let feature = format!("uses: {uses}");
-        let Some(directory) = inside(uses) else {
-            self.refuse(&feature, "an action lies inside the repository", place);
-            return Ok(refused);
-        };
-        if self.depth >= MAX_ACTION_DEPTH || self.count > MAX_STEPS {
-            self.refuse(&feature, "actions use each other too deep", place);
-            return Ok(refused);
-        }
-        let paths = ["action.yml", "action.yaml"].map(|name| join(&directory, name));
-        let found = paths
-            .iter()
-            .find_map(|path| Some((path, (self.files)(path)?)));
-        let Some((path, bytes)) = found else {
-            self.refuse(
-                &feature,
-                "there is no action.yml in that folder of the commit",
-                place,
-            );
-            return Ok(refused);
-        };
-        if !spend(self.budget, bytes.len()) {
-            self.refuse(
-                &feature,
-                "the files the workflow uses are too large together",
-                place,
-            );
-            return Ok(refused);
-        }
-        for (_, value) in with {
-            check_token(value, &self.file, self.refusals);
-        }
-        let action = parse_action(path, &bytes).map_err(PlanError::File)?.value;
-        let steps = match &action.runs {
-            ActionRuns::Composite(steps) => steps,
-            ActionRuns::Other(using) => {
-                let reason = format!(
-                    "it runs with {}, only composite actions are run",
-                    config_core::quoted(using)
-                );
-                self.refuse(&feature, &reason, place);
-                return Ok(refused);
-            }
-        };
-        let given = |name: &str| with.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-        let inputs = action.inputs.iter().map(|input| {
-            let value = given(&input.name)
-                .map(|(_, value)| value.clone())
-                .or_else(|| input.default.clone());
-            (input.name.clone(), value)
-        });
-        let inputs: Vec<_> = inputs.collect();
-        let outer = std::mem::replace(&mut self.file, path.clone());
-        self.depth += 1;
-        let steps = self.plan(steps);
-        self.depth -= 1;
-        self.file = outer;
-        Ok(StepKind::Composite(Box::new(Composite {
-            uses: uses.to_owned(),
-            directory,
-            inputs,
-            steps: steps?,
-            outputs: action.outputs,
-        })))
-    }
-}
-
-/// The path inside the repository of `./a/../b`; nothing when it leads out.
-fn inside(uses: &str) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in uses.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
-fn join(directory: &str, name: &str) -> String {
-    if directory.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{directory}/{name}")
-    }
 }
 
 /// A script that asks for the forge's token would get an empty one: its job is refused instead.
 pub(super) fn check_token(template: &Template, file: &str, refusals: &mut Vec<Refusal>) {
-    let asks = template.expressions().any(|expr| {
+    let asks = asks_for_token(template);
+    let known = refusals.iter().any(|refusal| refusal.feature == TOKEN);
+    if asks && !known {
+        let reason = "no token of the forge is given to a job";
+        let refusal = Refusal::new(TOKEN, reason, file, template.place);
+        refusals.push(refusal.needing(Need::ForgeToken));
+    }
+}
+
+/// Whether a text holds the forge's token.
+pub(super) fn asks_for_token(template: &Template) -> bool {
+    template.expressions().any(|expr| {
         let mut asks = false;
         expr.walk(&mut |expr| asks |= is_token(expr));
         asks
-    });
-    let known = refusals.iter().any(|refusal| refusal.feature == TOKEN);
-    if asks && !known {
-        refusals.push(Refusal::new(
-            TOKEN,
-            "no token of the forge is given to a job",
-            file,
-            template.place,
-        ));
-    }
+    })
 }
 
 const TOKEN: &str = "GITHUB_TOKEN";

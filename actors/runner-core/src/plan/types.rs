@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
+use crate::actions::{ActionReference, LockedAction};
+use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
 use crate::source_location::SourceLocation;
-use crate::workflow::{CallSecrets, Env, Job, Refusal, RunDefaults, Workflow};
+use crate::workflow::{CallSecrets, Env, Job, NodeRuns, Refusal, RunDefaults, Workflow};
 
 /// What a run will do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +40,9 @@ pub struct CalledWorkflow {
     pub workflow: Workflow,
     /// The job (index into [`Plan::jobs`]) that calls it; nothing for the one that was started.
     pub caller: Option<usize>,
+    /// The repository it is of, when that is not the commit's: `./` and `$/` of its jobs lead
+    /// there.
+    pub origin: Option<StoredLocation>,
 }
 
 /// A job of a plan.
@@ -58,6 +63,8 @@ pub struct PlannedJob {
     pub instances: Instances,
     /// Why it is refused, if it is: it must not run, and counts as failed.
     pub refusals: Vec<Refusal>,
+    /// What is different from elsewhere, or missing, and no reason to refuse it.
+    pub notes: Vec<String>,
 }
 
 impl PlannedJob {
@@ -179,8 +186,10 @@ pub enum StepKind {
         /// Its inputs as written.
         with: Vec<(String, Template)>,
     },
-    /// A composite action of the repository.
+    /// A composite action.
     Composite(Box<Composite>),
+    /// A JavaScript action.
+    Node(Box<NodeAction>),
     /// Something that is not done here; its job is refused.
     Refused {
         /// As written.
@@ -191,9 +200,11 @@ pub enum StepKind {
 /// A composite action in a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Composite {
-    /// As written: `./.github/actions/x`.
+    /// As written: `./.github/actions/x`, `owner/repo/x@v1`.
     pub uses: String,
-    /// Its directory in the repository: `github.action_path` under the workspace.
+    /// Which repository it is of.
+    pub location: ActionLocation,
+    /// Its directory in that repository.
     pub directory: String,
     /// Its inputs: what was given, else the default.
     pub inputs: Vec<(String, Option<Template>)>,
@@ -201,6 +212,87 @@ pub struct Composite {
     pub steps: Vec<PlannedStep>,
     /// What it gives: evaluated over its own `steps`.
     pub outputs: Vec<(String, Template)>,
+}
+
+/// A JavaScript action in a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeAction {
+    /// As written.
+    pub uses: String,
+    /// Which repository it is of.
+    pub location: ActionLocation,
+    /// Its directory in that repository.
+    pub directory: String,
+    /// Which step of the job it is: its state and what runs after the job are kept by it.
+    pub slot: usize,
+    /// What it runs.
+    pub runs: NodeRuns,
+    /// Its inputs: what was given, else the default; then what was given and is not declared.
+    pub inputs: Vec<(String, Option<Template>)>,
+}
+
+/// The repository that an action's files are of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionLocation {
+    /// That of the workflow: its files are in the workspace.
+    Workspace,
+    /// Another one: its files come from the store of actions, before the first step.
+    Stored(Box<StoredLocation>),
+}
+
+/// A repository of the store of actions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoredLocation {
+    /// `owner/repo`, as written: `github.action_repository`.
+    pub repository: String,
+    /// The tag, branch or commit, as written: `github.action_ref`.
+    pub reference: String,
+    /// What it is locked to.
+    pub locked: LockedAction,
+}
+
+impl StoredLocation {
+    /// Of what a reference is locked to.
+    pub(crate) fn new(reference: &ActionReference, locked: LockedAction) -> Self {
+        Self {
+            repository: reference.repository().to_string(),
+            reference: reference.reference().to_owned(),
+            locked,
+        }
+    }
+
+    /// Where the repository's files are in the machine.
+    pub fn top(&self) -> String {
+        format!(
+            "{OWN_DIRECTORY}/actions/{}/{}",
+            self.repository, self.locked.commit
+        )
+    }
+}
+
+impl ActionLocation {
+    /// Where a directory of the repository is in the machine: `github.action_path`.
+    pub fn path(&self, directory: &str) -> String {
+        let top = match self {
+            Self::Workspace => WORKSPACE.to_owned(),
+            Self::Stored(location) => location.top(),
+        };
+        let directory = directory.trim_start_matches("./");
+        if directory.is_empty() {
+            top
+        } else {
+            format!("{top}/{directory}")
+        }
+    }
+
+    /// The repository and the version of an action that is not the workflow's own.
+    pub fn stored(&self) -> Option<&StoredLocation> {
+        match self {
+            Self::Workspace => None,
+            Self::Stored(location) => Some(location),
+        }
+    }
 }
 
 /// Defaults that hold for a step: the job's before the workflow's.

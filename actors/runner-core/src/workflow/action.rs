@@ -1,17 +1,18 @@
-//! `action.yml` of a local action: composite actions are read, others named.
+//! `action.yml`: composite and JavaScript actions are read, others named.
 
 use config_core::{Diagnostics, quoted};
 use serde::Serialize;
 
-use super::availability::ACTION_TEXT;
+use super::availability::{ACTION_CONDITION, ACTION_TEXT};
+use super::fields::Fields;
 use super::parse::{Parsed, read_file};
 use super::reader::Reader;
 use super::step::{StepHost, read_all};
 use super::types::{InputKind, InputSpec, Step};
-use crate::expr::Template;
+use crate::expr::{Condition, Template};
 use crate::yaml::{Entry, Node};
 
-/// A local action.
+/// An action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Action {
     /// Its file in the repository.
@@ -32,8 +33,32 @@ pub struct Action {
 pub enum ActionRuns {
     /// Steps.
     Composite(Vec<Step>),
-    /// Something else: `node24`, `docker`.
+    /// A program in JavaScript.
+    Node(NodeRuns),
+    /// Something else: `docker`.
     Other(String),
+}
+
+/// What a JavaScript action runs: files, relative to the action's folder.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeRuns {
+    /// The least major version of Node that it wants: 20 of `node20`.
+    pub major: u32,
+    /// What runs as its step.
+    pub main: String,
+    /// What runs before the job's first step.
+    pub pre: Option<NodeStage>,
+    /// What runs after the job's last step.
+    pub post: Option<NodeStage>,
+}
+
+/// What runs before or after the steps of a job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeStage {
+    /// The file.
+    pub script: String,
+    /// Whether it runs; always without one.
+    pub condition: Option<Condition>,
 }
 
 /// Reads an `action.yml`.
@@ -41,10 +66,50 @@ pub enum ActionRuns {
 /// # Errors
 /// Every mistake in it.
 pub fn parse_action(file: &str, bytes: &[u8]) -> Result<Parsed<Action>, Diagnostics> {
-    read_file(file, bytes, |reader, root| action(reader, file, root))
+    read_file(file, bytes, |reader, root| {
+        action(reader, file, root, Strictness::Known)
+    })
 }
 
-fn action(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Action> {
+/// The same of an action of another repository: keys that GitHub does not look at are nobody's
+/// mistake here.
+///
+/// # Errors
+/// What makes it no action.
+pub fn parse_stored_action(file: &str, bytes: &[u8]) -> Result<Parsed<Action>, Diagnostics> {
+    read_file(file, bytes, |reader, root| {
+        action(reader, file, root, Strictness::Any)
+    })
+}
+
+/// Which keys may stand beside those that mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Strictness {
+    /// Only documented ones.
+    Known,
+    /// Any.
+    Any,
+}
+
+impl Strictness {
+    fn fields<'n>(
+        self,
+        reader: &Reader<'_>,
+        node: &'n Node,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Fields<'n>> {
+        match self {
+            Self::Known => reader.fields(node, what, known),
+            Self::Any => {
+                reader.entries(node, what)?;
+                Fields::of(node)
+            }
+        }
+    }
+}
+
+fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: Strictness) -> Option<Action> {
     let known = [
         "name",
         "author",
@@ -54,7 +119,7 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Action> {
         "runs",
         "branding",
     ];
-    let fields = reader.fields(root, "an action", &known)?;
+    let fields = strictness.fields(reader, root, "an action", &known)?;
     let Some(runs) = fields.get("runs") else {
         reader.error(root.place, "the action has no `runs`");
         return None;
@@ -66,7 +131,7 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Action> {
         Some(
             entries
                 .iter()
-                .filter_map(|entry| reader.within(&entry.key, || input(reader, entry)))
+                .filter_map(|entry| reader.within(&entry.key, || input(reader, entry, strictness)))
                 .collect(),
         )
     });
@@ -75,7 +140,7 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Action> {
         Some(
             entries
                 .iter()
-                .filter_map(|entry| output(reader, entry, composite))
+                .filter_map(|entry| output(reader, entry, composite, strictness))
                 .collect(),
         )
     });
@@ -89,7 +154,8 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Action> {
 }
 
 fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
-    // Only what composite actions have is looked at; the rest belongs to kinds that are refused.
+    // Only what composite and JavaScript actions have is looked at; the rest belongs to kinds that
+    // are refused.
     let entries = reader.entries(node, "runs")?;
     let get = |key: &str| {
         entries
@@ -102,7 +168,12 @@ fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
         return None;
     };
     let using = reader.plain(using, "using")?;
-    if !using.eq_ignore_ascii_case("composite") {
+    let lower = using.to_ascii_lowercase();
+    let major = lower.strip_prefix("node").map(str::parse);
+    if let Some(Ok(major)) = major {
+        return node_runs(reader, node, major).map(ActionRuns::Node);
+    }
+    if lower != "composite" {
         return Some(ActionRuns::Other(using));
     }
     let fields = reader.fields(node, "runs", &["using", "steps"])?;
@@ -117,7 +188,33 @@ fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
     }
 }
 
-fn input(reader: &Reader<'_>, entry: &Entry) -> Option<InputSpec> {
+/// `main`, and what runs before and after the job's steps.
+fn node_runs(reader: &Reader<'_>, node: &Node, major: u32) -> Option<NodeRuns> {
+    let known = [
+        "using", "main", "pre", "pre-if", "post", "post-if", "args", "env",
+    ];
+    let fields = reader.fields(node, "runs", &known)?;
+    let file = |key: &str| fields.read(reader, key, |node| reader.plain(node, key));
+    let Some(main) = file("main") else {
+        reader.error(node.place, "a JavaScript action has no `main`");
+        return None;
+    };
+    let stage = |key: &str, condition: &str| {
+        let script = file(key)?;
+        let condition = fields.read(reader, condition, |node| {
+            reader.condition(node, ACTION_CONDITION)
+        });
+        Some(NodeStage { script, condition })
+    };
+    Some(NodeRuns {
+        major,
+        main,
+        pre: stage("pre", "pre-if"),
+        post: stage("post", "post-if"),
+    })
+}
+
+fn input(reader: &Reader<'_>, entry: &Entry, strictness: Strictness) -> Option<InputSpec> {
     let spec = |required, default| InputSpec {
         name: entry.key.clone(),
         description: None,
@@ -136,7 +233,7 @@ fn input(reader: &Reader<'_>, entry: &Entry) -> Option<InputSpec> {
         "deprecationMessage",
         "type",
     ];
-    let fields = reader.fields(&entry.value, "an input", &known)?;
+    let fields = strictness.fields(reader, &entry.value, "an input", &known)?;
     let required = fields.read(reader, "required", |node| reader.plain(node, "required"));
     let default = fields.read(reader, "default", |node| {
         reader.template(node, "default", ACTION_TEXT)
@@ -144,8 +241,17 @@ fn input(reader: &Reader<'_>, entry: &Entry) -> Option<InputSpec> {
     Some(spec(required.as_deref() == Some("true"), default))
 }
 
-fn output(reader: &Reader<'_>, entry: &Entry, composite: bool) -> Option<(String, Template)> {
-    let fields = reader.fields(&entry.value, "an output", &["description", "value"])?;
+fn output(
+    reader: &Reader<'_>,
+    entry: &Entry,
+    composite: bool,
+    strictness: Strictness,
+) -> Option<(String, Template)> {
+    if !composite && entry.value.is_null() {
+        return None;
+    }
+    let known = ["description", "value"];
+    let fields = strictness.fields(reader, &entry.value, "an output", &known)?;
     match fields.get("value") {
         Some(value) => Some((
             entry.key.clone(),

@@ -13,6 +13,7 @@ mod job;
 mod kinds;
 mod locations;
 mod matrix;
+mod need;
 mod needs;
 mod parse;
 mod permissions;
@@ -27,7 +28,8 @@ mod uses;
 mod values;
 
 pub use crate::glob::Filter;
-pub use action::{Action, ActionRuns, parse_action};
+pub use action::{Action, ActionRuns, NodeRuns, NodeStage, parse_action, parse_stored_action};
+pub use need::Need;
 pub use parse::{Parsed, parse};
 pub use types::{
     CallSecrets, CallTrigger, Concurrency, Env, InputKind, InputSpec, Job, JobWork,

@@ -65,12 +65,13 @@ pub(super) fn permissions(
         };
         check_level(reader, scope, &level, entry.value.place);
         if scope == "id-token" && level == "write" {
-            refusals.push(Refusal {
-                feature: "id-token: write".to_owned(),
-                reason: "there is no OpenID Connect provider that would sign the token".to_owned(),
-                file: file.into(),
-                place: entry.key_place,
-            });
+            let reason = "there is no OpenID Connect provider that would sign the token";
+            refusals.push(Refusal::new(
+                "id-token: write",
+                reason,
+                file,
+                entry.key_place,
+            ));
         }
     }
 }

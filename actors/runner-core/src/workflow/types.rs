@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::need::Need;
 use crate::expr::{Condition, Data, Template};
 use crate::glob::Filter;
 use crate::source_location::{Located, SourceLocation};
@@ -80,6 +81,8 @@ pub struct Refusal {
     pub file: Box<str>,
     /// Where.
     pub place: SourceLocation,
+    /// What is missing, for counts over many files.
+    pub need: Need,
 }
 
 impl Refusal {
@@ -89,7 +92,14 @@ impl Refusal {
             reason: reason.to_owned(),
             file: file.into(),
             place,
+            need: Need::Feature,
         }
+    }
+
+    /// With what is missing.
+    #[must_use]
+    pub(crate) fn needing(self, need: Need) -> Self {
+        Self { need, ..self }
     }
 }
 
@@ -100,6 +110,7 @@ impl std::fmt::Display for Refusal {
             reason,
             file,
             place,
+            need: _,
         } = self;
         write!(f, "{file}:{place}: {feature} is not supported: {reason}")
     }

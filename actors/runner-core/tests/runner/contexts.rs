@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use forge_core::StatusContext;
+use runner_core::actions::NoActions;
 use runner_core::context::{RunFacts, github};
 use runner_core::event::{EventContext, EventKind};
 use runner_core::expr::{Contexts, Value};
@@ -20,6 +21,7 @@ fn planned(jobs: &str) -> Plan {
     let input = PlanInput {
         contexts: &Contexts::default(),
         files: &files,
+        actions: &NoActions,
     };
     plan(workflow.value, input).expect("it can be planned")
 }
@@ -183,5 +185,31 @@ fn x6_only_pull_requests_have_a_head_ref() {
             .get("head_ref")
             .map(|value| value.as_text().to_string());
         assert_eq!(found.as_deref(), Some(wanted), "{kind:?}");
+    }
+}
+
+#[test]
+fn the_api_s_address_is_that_of_the_kind_of_forge_or_none() {
+    use forge_core::Forge;
+    for (forge, server, expected) in [
+        (
+            Forge::GitHub,
+            "https://github.com",
+            "https://api.github.com",
+        ),
+        (
+            Forge::GitHub,
+            "https://code.example",
+            "https://code.example/api/v3",
+        ),
+        (
+            Forge::Forgejo,
+            "https://code.example",
+            "https://code.example/api/v1",
+        ),
+        (Forge::Gitea, "", ""),
+    ] {
+        let found = runner_core::context::api_url(forge, server);
+        assert_eq!(found, expected, "{forge:?} {server}");
     }
 }

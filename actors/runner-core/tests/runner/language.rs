@@ -1,5 +1,6 @@
 //! What real workflow files say that is seldom: each as GitHub has it, or refused with a reason.
 
+use runner_core::actions::NoActions;
 use runner_core::command::{Command, Commands};
 use runner_core::context;
 use runner_core::event::{EventContext, EventKind};
@@ -19,6 +20,7 @@ fn refused(step: &str) -> Vec<String> {
     let input = PlanInput {
         contexts: &contexts,
         files: &files,
+        actions: &NoActions,
     };
     let plan = plan(read(&text).value, input).unwrap_or_else(|error| panic!("{error}"));
     let refusals = plan.jobs.iter().flat_map(|job| &job.refusals);
@@ -111,6 +113,7 @@ fn x5_the_same_repository_can_be_named_in_two_ways() {
         let input = PlanInput {
             contexts: &contexts,
             files: &files,
+            actions: &NoActions,
         };
         let plan = plan(read(&text).value, input).unwrap_or_else(|error| panic!("{error}"));
         let refused = plan

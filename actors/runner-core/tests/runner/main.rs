@@ -15,6 +15,7 @@ mod model;
 mod plans;
 mod properties;
 mod references;
+mod stored_actions;
 mod triggers;
 mod values;
 mod webhooks;

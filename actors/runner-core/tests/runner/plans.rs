@@ -1,5 +1,6 @@
 //! Plans: composite actions, called workflows, and everything that is refused with its place.
 
+use runner_core::actions::NoActions;
 use runner_core::expr::{Context, Contexts, Scope, Value};
 use runner_core::plan::{
     Action, NativeAction, Plan, PlanError, PlanInput, PlanState, PlannedWork, StepKind, plan,
@@ -15,7 +16,7 @@ fn files(path: &str) -> Option<Vec<u8>> {
     let text = match path {
         "actions/hello/action.yml" => ACTION,
         "actions/inner/action.yaml" => INNER,
-        "actions/node/action.yml" => "runs: {using: node24, main: index.js}\n",
+        "actions/node/action.yml" => "runs: {using: docker, image: Dockerfile}\n",
         "actions/wrong/action.yml" => "runs: {using: composite, steps: [{run: x}]}\n",
         "actions/self/action.yml" => "runs: {using: composite, steps: [{uses: ./actions/self}]}\n",
         ".github/workflows/called.yml" => {
@@ -44,6 +45,7 @@ fn planned(text: &str) -> Result<Plan, PlanError> {
         PlanInput {
             contexts: &Contexts::default(),
             files: &files,
+            actions: &NoActions,
         },
     )
 }

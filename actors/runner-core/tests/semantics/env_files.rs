@@ -120,7 +120,21 @@ fn commands_are_read_as_documented() {
         name: "a".to_owned(),
         value: "b".to_owned(),
     };
-    assert_eq!(line("::set-output name=a::b"), Some(output));
+    assert_eq!(line("::set-output name=a::b"), Some(output.clone()));
+    // As early versions of the toolkit print them.
+    assert_eq!(line("##[set-output name=a;]b"), Some(output));
+    let odd = Command::SaveState {
+        name: "a;b".to_owned(),
+        value: "x]\ny".to_owned(),
+    };
+    assert_eq!(line("##[save-state name=a%3Bb;other=]x]%0Ay"), Some(odd));
+    assert_eq!(
+        line("##[group]Title"),
+        Some(Command::Group("Title".to_owned()))
+    );
+    for text in ["##[section]x", "##[set-output]x", "##[group", "# #[group]x"] {
+        assert_eq!(line(text), None, "{text}");
+    }
     // Between stop-commands and its token nothing is a command.
     assert!(line("::stop-commands::t0ken").is_some());
     assert_eq!(line("::error::not read"), None);

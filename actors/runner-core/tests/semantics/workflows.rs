@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use runner_core::actions::NoActions;
 use runner_core::expr::{Context, Contexts, Value};
 use runner_core::plan::{Action, PlanInput, PlanState, plan};
 use runner_core::state::Conclusion;
@@ -220,6 +221,7 @@ fn run(jobs: &str, ends: &str) -> String {
         PlanInput {
             contexts: &contexts,
             files: &files,
+            actions: &NoActions,
         },
     )
     .expect("a plan");
@@ -296,6 +298,7 @@ fn a_cancelled_run_starts_only_what_asks_for_it() {
             PlanInput {
                 contexts: &contexts,
                 files: &files,
+                actions: &NoActions,
             },
         )
         .unwrap(),

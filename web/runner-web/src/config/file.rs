@@ -76,6 +76,8 @@ pub struct File {
     pub(super) forge_url: Option<Url>,
     pub(super) allow_http: bool,
     pub(super) allow_addresses: Vec<AllowedAddress>,
+    pub(super) actions_url: Option<Url>,
+    pub(super) actions_owners: Vec<String>,
     pub(super) git: PathBuf,
     pub(super) max_jobs: usize,
     pub(super) max_jobs_per_repository: usize,
@@ -123,6 +125,8 @@ impl Default for File {
             forge_url: None,
             allow_http: false,
             allow_addresses: Vec::new(),
+            actions_url: None,
+            actions_owners: Vec::new(),
             git: "git".into(),
             max_jobs: 8,
             max_jobs_per_repository: 4,
@@ -182,6 +186,11 @@ table! {
         "allow_http" = BOOLEAN => allow_http;
         /// addresses, networks and hosts beyond the public ones that are cloned from
         "allow_addresses" = list(PLACE) => allow_addresses;
+        /// where `workflow-runner actions add` fetches `owner/repo` from
+        "actions_url" (shown "https://github.com") = opt(TextKind::HTTP_URL) => actions_url;
+        /// owners whose actions may be in the store of actions; without any those of all that the
+        /// operator adds
+        "actions_owners" = list(TextKind::STRING) => actions_owners;
         /// the git program
         "git" = PATH => git;
         /// jobs at once

@@ -1,0 +1,79 @@
+//! What plans and jobs see of the store: the lock at one moment, and files that are what it says.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use git_engine::tree_digest;
+use runner_core::actions::{ActionLock, ActionReference, ActionSource, LockedAction, how_to_add};
+use runner_core::limits::MAX_FILE_BYTES;
+
+use super::{ActionStore, ActionStoreError};
+
+/// The lock as it was when it was read; each tree is verified once, before its first file is used.
+pub struct StoredLock {
+    store: ActionStore,
+    lock: Result<ActionLock, String>,
+    verified: RefCell<HashMap<String, Result<(), String>>>,
+}
+
+impl StoredLock {
+    pub(super) fn new(store: ActionStore, lock: Result<ActionLock, ActionStoreError>) -> Self {
+        Self {
+            store,
+            lock: lock.map_err(|error| error.to_string()),
+            verified: RefCell::default(),
+        }
+    }
+}
+
+impl ActionSource for StoredLock {
+    fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
+        let action = self.lock.as_ref().map_err(Clone::clone)?.get(reference);
+        let action = action.ok_or_else(|| how_to_add(reference))?;
+        let owner = self.store.check_owner(reference);
+        owner.map_err(|error| error.to_string())?;
+        let mut verified = self.verified.borrow_mut();
+        let known = verified.entry(action.commit.clone());
+        known
+            .or_insert_with(|| self.store.tree(action).map(|_| ()))
+            .clone()?;
+        Ok(action.clone())
+    }
+
+    fn read(&self, action: &LockedAction, path: &str) -> Option<Vec<u8>> {
+        let top = self.store.tree_path(&action.commit).canonicalize().ok()?;
+        // A link of the action may lead elsewhere on this machine.
+        let file = top.join(path).canonicalize().ok()?;
+        let metadata = file.metadata().ok()?;
+        let fits = usize::try_from(metadata.len()).is_ok_and(|length| length <= MAX_FILE_BYTES);
+        (file.starts_with(&top) && metadata.is_file() && fits).then(|| std::fs::read(&file).ok())?
+    }
+}
+
+impl ActionStore {
+    /// What plans see of the store now. A lock that cannot be read is said of every action, and of
+    /// nothing else.
+    #[must_use]
+    pub fn stored(&self) -> StoredLock {
+        StoredLock::new(self.clone(), self.lock())
+    }
+
+    /// The folder with the files of a locked action, when they are what the lock says.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do, for people.
+    pub fn tree(&self, action: &LockedAction) -> Result<PathBuf, String> {
+        let folder = self.tree_path(&action.commit);
+        let found = tree_digest(&folder).map_err(|error| {
+            format!("its files in the store of actions cannot be read: {error}")
+        })?;
+        if found.as_str() == action.tree {
+            return Ok(folder);
+        }
+        Err(format!(
+            "its files in the store of actions are not those that were locked ({found} in place of {}); see `workflow-runner actions verify`",
+            action.tree
+        ))
+    }
+}

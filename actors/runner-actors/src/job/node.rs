@@ -1,0 +1,352 @@
+//! JavaScript actions: files put into the machine, and their three stages in GitHub's order.
+//!
+//! ```text
+//! job ─▶ files of stored actions ─▶ pre, in order ─▶ steps (main) ─▶ post, the last step's first
+//!                                     └── state ────────┴──────────────▶ STATE_*
+//! ```
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
+use runner_core::expr::Scope;
+use runner_core::node::{LIST_SCRIPT, choose, input_variable};
+use runner_core::plan::{NodeAction, PlannedStep, StepKind, StoredLocation};
+use runner_core::prepare;
+
+use super::composite;
+use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
+use super::hash::hash_files;
+use super::node_state::PostStep;
+use super::step_runner::StepRunner;
+use crate::log::LineKind;
+use crate::tarball;
+
+/// Longest time to put the files of one action into the VM.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);
+/// Where the list of the machine's Node programs is written.
+const LIST: &str = "nodes/list";
+
+/// What a stage of an action is started with: evaluated when its step is.
+pub(super) struct StageInput {
+    pub(super) owner: ProcessOwner,
+    /// The step's variables, then the inputs.
+    pub(super) own: Vec<(String, String)>,
+    pub(super) limit: Option<Duration>,
+}
+
+impl StepRunner<'_> {
+    /// Puts the files of all actions of other repositories into the machine: each repository once,
+    /// and only while they are what was locked.
+    pub(super) async fn put_actions(&self, steps: &[PlannedStep]) -> Result<(), String> {
+        let mut found = Vec::new();
+        locations(steps, &mut found);
+        let mut done = HashSet::new();
+        for location in found {
+            if !done.insert(location.top()) {
+                continue;
+            }
+            let name = format!("{}@{}", location.repository, location.reference);
+            let (store, locked) = (self.request.actions.clone(), location.locked.clone());
+            let tree = tokio::task::spawn_blocking(move || store.tree(&locked)).await;
+            let tree = tree.map_err(|error| format!("{name}: {error}"))?;
+            let tree = tree.map_err(|reason| format!("{name}: {reason}"))?;
+            let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
+            let tar = tarball::of_directory(&tree);
+            let put = vmm
+                .put_files(vm, &location.top(), tar, UPLOAD_TIMEOUT)
+                .await;
+            put.map_err(|error| format!("{name} could not be put into the VM: {error}"))?;
+            let text = format!("action {name} is {}", location.locked.commit);
+            self.log.info(0, &text).await;
+        }
+        Ok(())
+    }
+
+    /// `pre` of all actions of other repositories, in the order of the steps and whatever their
+    /// `if` says, as on GitHub.
+    pub(super) async fn pre_steps(
+        &mut self,
+        steps: &[PlannedStep],
+        frame: &mut Frame,
+    ) -> Option<StepResult> {
+        for step in steps {
+            let lost = match &step.work {
+                StepKind::Node(action) if action.location.stored().is_some() => {
+                    self.pre_step(step, action, frame).await
+                }
+                StepKind::Composite(action) => {
+                    let contexts = self.contexts(frame, &[]);
+                    let scope = Scope::new(&contexts);
+                    let own = prepare::env_values(&step.env, &scope).unwrap_or_default();
+                    // What cannot be evaluated yet is said when its step runs.
+                    match composite::inner_frame(action, frame, &scope, own) {
+                        Ok(mut inner) => {
+                            let lost = Box::pin(self.pre_steps(&action.steps, &mut inner)).await;
+                            frame.failed |= inner.failed;
+                            lost
+                        }
+                        Err(_) => None,
+                    }
+                }
+                _ => None,
+            };
+            if lost.is_some() {
+                return lost;
+            }
+        }
+        None
+    }
+
+    /// `pre` of one action; the result where the machine went away.
+    async fn pre_step(
+        &mut self,
+        step: &PlannedStep,
+        action: &NodeAction,
+        frame: &mut Frame,
+    ) -> Option<StepResult> {
+        let stage = action.runs.pre.clone()?;
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope::new(&contexts);
+        let holds = stage.condition.as_ref();
+        let holds = holds.is_none_or(|condition| condition.holds_as_written(&scope) == Ok(true));
+        if !holds {
+            return None;
+        }
+        let name = prepare::name(step, &scope);
+        self.number += 1;
+        let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
+        let result = match self.stage_input(step, action, frame) {
+            Ok(input) => {
+                self.keep_post(step, action, frame, &input);
+                self.stage(action, &stage.script, input).await
+            }
+            Err(result) => result,
+        };
+        let forgiven = self.is_forgiven(step, frame);
+        self.end_stage(record, result, forgiven, frame).await
+    }
+
+    /// `main`, and what runs after the job is kept.
+    pub(super) async fn node(
+        &mut self,
+        step: &PlannedStep,
+        action: &NodeAction,
+        frame: &Frame,
+    ) -> StepResult {
+        match self.stage_input(step, action, frame) {
+            Ok(input) => {
+                self.keep_post(step, action, frame, &input);
+                self.stage(action, &action.runs.main, input).await
+            }
+            Err(result) => result,
+        }
+    }
+
+    /// What was kept, the last first; the result where the machine went away.
+    pub(super) async fn post_steps(&mut self, frame: &mut Frame) -> Option<StepResult> {
+        while let Some(post) = self.node_actions.posts.pop() {
+            let Some(stage) = post.action.runs.post.clone() else {
+                continue;
+            };
+            let contexts = self.contexts(frame, &post.own);
+            let scope = Scope::new(&contexts);
+            let holds = stage.condition.as_ref();
+            let holds = holds.map_or(Ok(true), |condition| condition.holds_as_written(&scope));
+            if holds == Ok(false) {
+                continue;
+            }
+            self.number += 1;
+            let name = format!("Post {}", plain(&post.name));
+            let record = self.begin_step(&name).await;
+            let result = match holds {
+                Ok(_) => {
+                    let input = StageInput {
+                        owner: post.owner,
+                        own: post.own,
+                        limit: self.in_time(post.limit),
+                    };
+                    self.stage(&post.action, &stage.script, input).await
+                }
+                Err(error) => StepResult::error(format!("post-if: {error}")),
+            };
+            let lost = self.end_stage(record, result, post.forgiven, frame).await;
+            if lost.is_some() {
+                return lost;
+            }
+        }
+        None
+    }
+
+    /// Keeps what runs after the job, once for each step; what is evaluated later counts.
+    fn keep_post(
+        &mut self,
+        step: &PlannedStep,
+        action: &NodeAction,
+        frame: &Frame,
+        input: &StageInput,
+    ) {
+        if action.runs.post.is_none() {
+            return;
+        }
+        let contexts = self.contexts(frame, &[]);
+        let post = PostStep {
+            name: prepare::name(step, &Scope::new(&contexts)),
+            action: action.clone(),
+            owner: input.owner.clone(),
+            own: input.own.clone(),
+            limit: input.limit,
+            forgiven: self.is_forgiven(step, frame),
+        };
+        let posts = &mut self.node_actions.posts;
+        match posts
+            .iter_mut()
+            .find(|known| known.action.slot == action.slot)
+        {
+            Some(known) => *known = post,
+            None => posts.push(post),
+        }
+    }
+
+    /// Evaluates a step's variables and inputs.
+    fn stage_input(
+        &self,
+        step: &PlannedStep,
+        action: &NodeAction,
+        frame: &Frame,
+    ) -> Result<StageInput, StepResult> {
+        let checkout = self.request.checkout.clone();
+        let hash = move |patterns: &[String]| hash_files(&checkout, patterns);
+        let wrong = |error: prepare::PrepareError| StepResult::error(error.to_string());
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope {
+            contexts: &contexts,
+            hash_files: Some(&hash),
+        };
+        let mut own = prepare::env_values(&step.env, &scope).map_err(wrong)?;
+        let contexts = self.contexts(frame, &own);
+        let scope = Scope {
+            contexts: &contexts,
+            hash_files: Some(&hash),
+        };
+        for (name, value) in &action.inputs {
+            let text = value.as_ref().map(|value| value.text(&scope)).transpose();
+            let text = text.map_err(|error| StepResult::error(format!("input {name}: {error}")))?;
+            own.push((input_variable(name), text.unwrap_or_default()));
+        }
+        let stored = action.location.stored();
+        let usual = || match stored {
+            Some(stored) => format!("__{}", stored.repository.replace('/', "_")),
+            None => "__self".to_owned(),
+        };
+        Ok(StageInput {
+            owner: ProcessOwner {
+                id: step.id.clone().unwrap_or_else(usual),
+                action_path: Some(action.location.path(&action.directory)),
+                action: stored.cloned(),
+                env: frame.env.clone(),
+            },
+            own,
+            limit: self.limit(step, &scope).map_err(StepResult::error)?,
+        })
+    }
+
+    /// Runs one script of an action; the state that it leaves is kept for those after it.
+    async fn stage(&mut self, action: &NodeAction, script: &str, input: StageInput) -> StepResult {
+        let program = match self.program(action.runs.major).await {
+            Ok(program) => program,
+            Err(result) => return result,
+        };
+        let directory = self.own_directory();
+        let state = self.node_actions.state.get(&action.slot);
+        let state = state.into_iter().flatten();
+        let state = state.map(|(name, value)| (format!("STATE_{name}"), value.clone()));
+        let own = input.own.into_iter().chain(state).collect();
+        let path = input.owner.action_path.clone().unwrap_or_default();
+        let process = StepProcess {
+            argv: vec![program, format!("{path}/{script}")],
+            cwd: WORKSPACE.to_owned(),
+            env: self.process_env(&input.owner, &directory, own),
+            script: None,
+            directory,
+            limit: input.limit,
+        };
+        let mut result = self.process(process).await;
+        let left = std::mem::take(&mut result.state);
+        let known = self.node_actions.state.entry(action.slot).or_default();
+        left.into_iter()
+            .for_each(|pair| super::frame::set(known, pair));
+        result
+    }
+
+    /// The machine's Node for this version; the machine is asked once.
+    async fn program(&mut self, major: u32) -> Result<String, StepResult> {
+        if self.node_actions.listing.is_none() {
+            let listing = self.list_programs().await.map_err(StepResult::lost)?;
+            self.node_actions.listing = Some(listing);
+        }
+        let listing = self.node_actions.listing.as_deref().unwrap_or_default();
+        choose(listing, major).map_err(StepResult::error)
+    }
+
+    async fn list_programs(&mut self) -> Result<String, String> {
+        let list = format!("{OWN_DIRECTORY}/{LIST}");
+        let argv = ["sh", "-c", LIST_SCRIPT, "sh", &list].map(str::to_owned);
+        let exit = self.command(argv.to_vec()).await;
+        let files = self.fetch_small(&format!("{OWN_DIRECTORY}/nodes")).await;
+        let files = files.map_err(|reason| match exit.reason {
+            Some(why) => format!("the machine's programs could not be listed: {why}"),
+            None => format!("the list of the machine's programs could not be read: {reason}"),
+        })?;
+        let text = files.into_iter().next().map(|(_, bytes)| bytes);
+        Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
+    }
+
+    /// Records a stage's end, and what it means for the job; gives the result where the machine
+    /// went away.
+    async fn end_stage(
+        &mut self,
+        record: crate::records::StepRecord,
+        result: StepResult,
+        forgiven: bool,
+        frame: &mut Frame,
+    ) -> Option<StepResult> {
+        use runner_core::state::{Conclusion, StepEnd};
+        let failed_before = frame.failed;
+        let conclusion = result.end.conclusion(forgiven);
+        frame.failed |= conclusion == Conclusion::Failure;
+        if frame.failed && !failed_before {
+            self.node_actions.failure.clone_from(&result.reason);
+        }
+        let lost = result.end == StepEnd::Lost;
+        let result = self.end_step(record, result, frame, failed_before).await;
+        lost.then_some(result)
+    }
+
+    /// Says what a job lacks that is no reason to refuse it.
+    pub(super) async fn say_notes(&self) {
+        let planned = &self.request.plan.jobs[self.request.job];
+        for note in &planned.notes {
+            self.log.line(0, LineKind::Warning, note).await;
+        }
+    }
+}
+
+/// `Run owner/repo@v1` is called `Pre owner/repo@v1`, and not `Pre Run …`.
+fn plain(name: &str) -> &str {
+    name.strip_prefix("Run ").unwrap_or(name)
+}
+
+/// The stored repositories of all actions, those of composite ones included.
+fn locations<'a>(steps: &'a [PlannedStep], found: &mut Vec<&'a StoredLocation>) {
+    for step in steps {
+        match &step.work {
+            StepKind::Node(action) => found.extend(action.location.stored()),
+            StepKind::Composite(action) => {
+                found.extend(action.location.stored());
+                locations(&action.steps, found);
+            }
+            _ => {}
+        }
+    }
+}

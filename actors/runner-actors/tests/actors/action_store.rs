@@ -1,0 +1,199 @@
+//! The store of actions with real git: what is added, moved, refused, and found to be changed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use runner_actors::{ActionFault, ActionStore, RunnerSettings};
+use runner_core::actions::{ActionReference, ActionSource as _, LockChange};
+use tempfile::TempDir;
+
+use crate::harness::Site;
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git is installed");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn commit(folder: &Path, text: &str) -> String {
+    std::fs::write(folder.join("main.js"), text).unwrap();
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "-m", text]);
+    git(folder, &["tag", "--force", "v1"]);
+    git(folder, &["rev-parse", "HEAD"])
+}
+
+/// A repository with an action, tagged `v1`.
+fn upstream() -> (TempDir, String) {
+    let folder = TempDir::new().unwrap();
+    git(
+        folder.path(),
+        &["init", "--quiet", "--initial-branch=main", "."],
+    );
+    std::fs::write(folder.path().join("action.yml"), "name: tool\n").unwrap();
+    // A link that leads out of the repository.
+    std::os::unix::fs::symlink("/etc/passwd", folder.path().join("out")).unwrap();
+    let first = commit(folder.path(), "first");
+    (folder, first)
+}
+
+struct Stored {
+    settings: RunnerSettings,
+    store: ActionStore,
+    upstream: TempDir,
+    first: String,
+    _site: Site,
+}
+
+impl Stored {
+    fn new(change: impl FnOnce(&mut RunnerSettings)) -> Self {
+        let site = Site::new();
+        let mut settings = site.settings();
+        change(&mut settings);
+        let (upstream, first) = upstream();
+        Self {
+            store: ActionStore::new(&Arc::new(settings.clone())),
+            settings,
+            upstream,
+            first,
+            _site: site,
+        }
+    }
+
+    fn add(&self, name: &str) -> Result<LockChange, String> {
+        let from = self.upstream.path().to_str().unwrap();
+        let added = self.store.add(&reference(name), Some(from));
+        added
+            .map(|(_, change)| change)
+            .map_err(|error| error.to_string())
+    }
+
+    fn tree(&self, commit: &str) -> PathBuf {
+        self.settings.actions.folder.join("trees").join(commit)
+    }
+
+    fn faults(&self) -> Vec<Option<ActionFault>> {
+        let verified = self.store.verify().unwrap();
+        verified.into_iter().map(|one| one.fault).collect()
+    }
+}
+
+fn reference(text: &str) -> ActionReference {
+    text.parse().unwrap()
+}
+
+#[actix_rt::test]
+async fn actions_are_locked_to_commits_and_move_only_when_told() {
+    let stored = Stored::new(|_| {});
+    assert!(stored.store.verify().unwrap().is_empty());
+    assert!(
+        !stored.settings.actions.folder.exists(),
+        "asking writes nothing"
+    );
+    assert_eq!(stored.add("Acme/Tool@v1"), Ok(LockChange::Added));
+    assert_eq!(stored.add("acme/tool/sub@v1"), Ok(LockChange::Same));
+    let second = commit(stored.upstream.path(), "second");
+    let lock = stored.store.stored();
+    let found = lock.find(&reference("acme/tool/any@v1")).unwrap();
+    assert_eq!(
+        found.commit, stored.first,
+        "the tag has moved, the lock has not"
+    );
+    assert_eq!(lock.read(&found, "main.js").as_deref(), Some(&b"first"[..]));
+    assert_eq!(lock.read(&found, "out"), None, "a link that leads out");
+    assert_eq!(lock.read(&found, "../../lock.json"), None);
+    let missing = lock.find(&reference("acme/tool@v2")).unwrap_err();
+    assert!(
+        missing.contains("workflow-runner actions add acme/tool@v2"),
+        "{missing}"
+    );
+    assert_eq!(
+        stored.add("acme/tool@v1"),
+        Ok(LockChange::Moved(stored.first.clone()))
+    );
+    let exact = format!("acme/tool@{}", stored.first);
+    assert_eq!(stored.add(&exact), Ok(LockChange::Added));
+    let lock = stored.store.stored();
+    assert_eq!(
+        lock.find(&reference("acme/tool@v1")).unwrap().commit,
+        second
+    );
+    assert_eq!(stored.faults().len(), 2);
+    assert!(stored.faults().iter().all(Option::is_none));
+}
+
+#[actix_rt::test]
+async fn what_may_not_be_added_is_not_fetched() {
+    let stored = Stored::new(|settings| {
+        settings.actions.owners = vec!["Acme".to_owned()];
+        settings.transports.file = false;
+        settings.checkouts.tree.bytes = 20;
+    });
+    let big = stored.add("acme/tool@v1").unwrap_err();
+    assert!(big.contains("20 are allowed"), "{big}");
+    let owner = stored.add("other/tool@v1").unwrap_err();
+    assert!(owner.contains("actions_owners"), "{owner}");
+    let none = stored.add("acme/tool@v9").unwrap_err();
+    assert!(none.contains("no such tag, branch or commit"), "{none}");
+    let store = &stored.store;
+    for (from, why) in [
+        (Some("ssh://code.example/acme/tool"), "are not allowed"),
+        (Some("https://127.0.0.1:1/acme/tool"), "neither public nor"),
+        (Some("ext::sh -c x"), "No such file"),
+        (None, "looked up"),
+    ] {
+        let error = store.add(&reference("acme/tool@v1"), from).unwrap_err();
+        assert!(error.to_string().contains(why), "{from:?}: {error}");
+    }
+    assert_eq!(store.lock().unwrap().entries().count(), 0);
+}
+
+#[actix_rt::test]
+async fn a_changed_tree_and_a_changed_mirror_are_found_and_not_used() {
+    let stored = Stored::new(|_| {});
+    stored.add("acme/tool@v1").unwrap();
+    let file = stored.tree(&stored.first).join("main.js");
+    std::fs::write(&file, "poison").unwrap();
+    assert!(matches!(
+        stored.faults()[..],
+        [Some(ActionFault::Tree { .. })]
+    ));
+    let lock = stored.store.stored();
+    let refused = lock.find(&reference("acme/tool@v1")).unwrap_err();
+    assert!(refused.contains("not those that were locked"), "{refused}");
+    // Adding it again lays the commit's own files out.
+    assert_eq!(stored.add("acme/tool@v1"), Ok(LockChange::Same));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "first");
+    assert!(stored.faults()[0].is_none());
+
+    // A replacement of the object in the mirror: git gives other bytes for the same commit.
+    let mirror = stored.settings.actions.folder.join("mirrors/acme/tool.git");
+    let old = git(
+        &mirror,
+        &["rev-parse", &format!("{}:main.js", stored.first)],
+    );
+    let poison = mirror.join("poison");
+    std::fs::write(&poison, "poison").unwrap();
+    let new = git(&mirror, &["hash-object", "-w", "poison"]);
+    git(&mirror, &["replace", &old, &new]);
+    assert!(matches!(
+        stored.faults()[..],
+        [Some(ActionFault::Mirror { .. })]
+    ));
+    let again = stored.add("acme/tool@v1").unwrap_err();
+    assert!(again.contains("nothing is changed"), "{again}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "first");
+
+    std::fs::remove_dir_all(stored.tree(&stored.first)).unwrap();
+    assert!(matches!(
+        stored.faults()[..],
+        [Some(ActionFault::Missing(_))]
+    ));
+}

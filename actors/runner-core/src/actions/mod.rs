@@ -1,0 +1,16 @@
+//! Actions of other repositories: how they are named, which commit each name is locked to, and
+//! where a plan gets their files.
+//!
+//! ```text
+//! uses: owner/repo/path@ref ──ActionReference──▶ ActionLock ──▶ commit, digest of its tree
+//!                                                  │
+//!        plan ◀── ActionSource: the operator's store, verified ──┘   (a VM fetches nothing)
+//! ```
+
+mod lock;
+mod reference;
+mod source;
+
+pub use lock::{ActionLock, LockChange, LockError, LockedAction};
+pub use reference::{ActionReference, ReferenceError};
+pub use source::{ActionSource, NoActions, how_to_add};

@@ -1,0 +1,334 @@
+//! What a step uses: a native action, one of the repository, one of the store of actions; composite
+//! actions are written out.
+
+use config_core::quoted;
+
+use super::input::{PlanError, spend};
+use super::native::{NativeAction, native};
+use super::steps::{StepPlanner, asks_for_token, check_token};
+use super::types::{ActionLocation, Composite, NodeAction, StepKind, StoredLocation};
+use crate::actions::ActionReference;
+use crate::expr::Template;
+use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
+use crate::source_location::SourceLocation;
+use crate::workflow::{Action, ActionRuns, Need, in_repository, parse_action, parse_stored_action};
+
+/// A `uses` of a step.
+#[derive(Clone, Copy)]
+pub(super) struct StepUse<'a> {
+    /// As written.
+    uses: &'a str,
+    place: SourceLocation,
+    with: &'a [(String, Template)],
+}
+
+/// Why an action cannot be used: the job is refused.
+struct Unusable {
+    need: Need,
+    reason: String,
+}
+
+impl Unusable {
+    fn own(reason: &str) -> Self {
+        Self {
+            need: Need::OwnFiles,
+            reason: reason.to_owned(),
+        }
+    }
+
+    fn feature(reason: &str) -> Self {
+        Self {
+            need: Need::Feature,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+impl StepPlanner<'_> {
+    pub(super) fn uses(
+        &mut self,
+        uses: &str,
+        place: SourceLocation,
+        with: &[(String, Template)],
+    ) -> Result<StepKind, PlanError> {
+        let used = StepUse { uses, place, with };
+        // `$/path` is the repository of the file itself, which may be an action's.
+        let own = uses.strip_prefix("$/");
+        if let (Some(path), Some(origin)) = (own, self.origin.clone()) {
+            return self.stored(used, origin, path);
+        }
+        if let Some(path) = in_repository(uses) {
+            return self.local(&format!("./{path}"), used);
+        }
+        if uses.starts_with("../") {
+            return self.local(uses, used);
+        }
+        let missing = match native(uses, with) {
+            Ok(action) => {
+                return Ok(StepKind::Native {
+                    action,
+                    uses: uses.to_owned(),
+                    with: with.to_vec(),
+                });
+            }
+            Err(missing) => missing,
+        };
+        // A tool that is not set up here as the file wants it: the original does, when it is there.
+        let is_setup = matches!(native(uses, &[]), Ok(NativeAction::Setup(_)));
+        let elsewhere = matches!(missing[..], [(Need::Action(_), _)]);
+        let reference = uses.parse::<ActionReference>();
+        let found = match &reference {
+            Ok(reference) if is_setup || elsewhere => Some(self.input.actions.find(reference)),
+            _ => None,
+        };
+        match (found, reference) {
+            (Some(Ok(locked)), Ok(reference)) => {
+                let origin = StoredLocation::new(&reference, locked);
+                self.stored(used, origin, reference.path())
+            }
+            (Some(Err(reason)), _) if elsewhere => {
+                let (need, _) = missing.into_iter().next().unwrap_or_default();
+                Ok(self.unusable(used, Unusable { need, reason }))
+            }
+            _ => {
+                for (need, reason) in missing {
+                    self.refuse_for(need, &format!("uses: {uses}"), &reason, place);
+                }
+                Ok(StepKind::Refused {
+                    uses: uses.to_owned(),
+                })
+            }
+        }
+    }
+
+    /// The step's job is refused.
+    fn unusable(&mut self, used: StepUse<'_>, why: Unusable) -> StepKind {
+        let feature = format!("uses: {}", used.uses);
+        self.refuse_for(why.need, &feature, &why.reason, used.place);
+        StepKind::Refused {
+            uses: used.uses.to_owned(),
+        }
+    }
+
+    /// An action of the repository.
+    fn local(&mut self, uses: &str, used: StepUse<'_>) -> Result<StepKind, PlanError> {
+        let used = StepUse { uses, ..used };
+        let Some(directory) = inside(uses) else {
+            let why = Unusable::own("an action lies inside the repository");
+            return Ok(self.unusable(used, why));
+        };
+        if let Some(why) = self.too_deep() {
+            return Ok(self.unusable(used, why));
+        }
+        let files = self.input.files;
+        let Some((path, bytes)) = manifest(&directory, |path| files(path)) else {
+            let why = Unusable::own("there is no action.yml in that folder of the commit");
+            return Ok(self.unusable(used, why));
+        };
+        if let Some(why) = self.too_large(&bytes) {
+            return Ok(self.unusable(used, why));
+        }
+        let action = parse_action(&path, &bytes).map_err(PlanError::File)?.value;
+        self.action(used, action, ActionLocation::Workspace, directory)
+    }
+
+    /// An action of another repository, with what its name is locked to.
+    fn stored(
+        &mut self,
+        used: StepUse<'_>,
+        origin: StoredLocation,
+        path: &str,
+    ) -> Result<StepKind, PlanError> {
+        let Some(directory) = inside(path) else {
+            let why = Unusable::own("an action lies inside its repository");
+            return Ok(self.unusable(used, why));
+        };
+        if let Some(why) = self.too_deep() {
+            return Ok(self.unusable(used, why));
+        }
+        let actions = self.input.actions;
+        let read = |path: &str| actions.read(&origin.locked, path);
+        let Some((path, bytes)) = manifest(&directory, read) else {
+            let dockerfile = read(&join(&directory, "Dockerfile")).is_some();
+            let why = if dockerfile {
+                container()
+            } else {
+                Unusable::feature(&format!(
+                    "{}@{} has no action.yml in that folder",
+                    origin.repository, origin.reference
+                ))
+            };
+            return Ok(self.unusable(used, why));
+        };
+        if let Some(why) = self.too_large(&bytes) {
+            return Ok(self.unusable(used, why));
+        }
+        let file = format!("{}@{}/{path}", origin.repository, origin.reference);
+        let action = match parse_stored_action(&file, &bytes) {
+            Ok(action) => action.value,
+            Err(wrong) => {
+                let wrong = wrong.to_string();
+                let first = wrong.lines().next().unwrap_or_default();
+                let why = Unusable::feature(&format!("its file is wrong: {first}"));
+                return Ok(self.unusable(used, why));
+            }
+        };
+        let location = ActionLocation::Stored(Box::new(origin));
+        self.action(used, action, location, directory)
+    }
+
+    /// What an action does, of whichever repository it is.
+    fn action(
+        &mut self,
+        used: StepUse<'_>,
+        action: Action,
+        location: ActionLocation,
+        directory: String,
+    ) -> Result<StepKind, PlanError> {
+        for (_, value) in used.with {
+            check_token(value, &self.file, self.refusals);
+        }
+        self.note_inputs(used, &action);
+        let mut inputs = inputs(&action, used.with);
+        match action.runs {
+            ActionRuns::Other(using) if using.eq_ignore_ascii_case("docker") => {
+                Ok(self.unusable(used, container()))
+            }
+            ActionRuns::Other(using) => {
+                let reason = format!("it runs with {}, which nothing here does", quoted(&using));
+                Ok(self.unusable(used, Unusable::feature(&reason)))
+            }
+            ActionRuns::Node(runs) => {
+                if location == ActionLocation::Workspace && runs.pre.is_some() {
+                    self.notes.push(format!(
+                        "{}: `pre` of an action of the repository itself is not run, as on GitHub",
+                        used.uses
+                    ));
+                }
+                inputs.extend(undeclared(&action.inputs, used.with));
+                Ok(StepKind::Node(Box::new(NodeAction {
+                    uses: used.uses.to_owned(),
+                    location,
+                    directory,
+                    slot: self.count,
+                    runs,
+                    inputs,
+                })))
+            }
+            ActionRuns::Composite(steps) => {
+                let origin = location.stored().cloned();
+                let outer_file = std::mem::replace(&mut self.file, action.file.to_string());
+                let outer = std::mem::replace(&mut self.origin, origin);
+                self.depth += 1;
+                let steps = self.plan(&steps);
+                self.depth -= 1;
+                (self.file, self.origin) = (outer_file, outer);
+                Ok(StepKind::Composite(Box::new(Composite {
+                    uses: used.uses.to_owned(),
+                    location,
+                    directory,
+                    inputs,
+                    steps: steps?,
+                    outputs: action.outputs,
+                })))
+            }
+        }
+    }
+
+    /// Required inputs that nobody gives, and defaults that would be the forge's token.
+    fn note_inputs(&mut self, used: StepUse<'_>, action: &Action) {
+        for input in &action.inputs {
+            if given(used.with, &input.name).is_some() {
+                continue;
+            }
+            let name = quoted(&input.name);
+            match &input.default {
+                Some(default) if asks_for_token(default) => self.notes.push(format!(
+                    "{}: the default of its input {name} is the forge's token, which no job has: it is empty",
+                    used.uses
+                )),
+                None if input.required => self.notes.push(format!(
+                    "{}: its required input {name} is not given",
+                    used.uses
+                )),
+                _ => {}
+            }
+        }
+    }
+
+    fn too_deep(&self) -> Option<Unusable> {
+        let deep = self.depth >= MAX_ACTION_DEPTH || self.count > MAX_STEPS;
+        deep.then(|| Unusable::feature("actions use each other too deep"))
+    }
+
+    fn too_large(&self, bytes: &[u8]) -> Option<Unusable> {
+        let fits = spend(self.budget, bytes.len());
+        (!fits).then(|| Unusable::feature("the files the workflow uses are too large together"))
+    }
+}
+
+fn container() -> Unusable {
+    Unusable {
+        need: Need::ContainerAction,
+        reason: "it runs in a container, and no containers are started".to_owned(),
+    }
+}
+
+/// The declared inputs: what was given, else the default.
+fn inputs(action: &Action, with: &[(String, Template)]) -> Vec<(String, Option<Template>)> {
+    let inputs = action.inputs.iter().map(|input| {
+        let value = given(with, &input.name).or(input.default.as_ref());
+        (input.name.clone(), value.cloned())
+    });
+    inputs.collect()
+}
+
+/// What was given and is not declared: a program gets it all the same.
+fn undeclared<'a>(
+    declared: &'a [crate::workflow::InputSpec],
+    with: &'a [(String, Template)],
+) -> impl Iterator<Item = (String, Option<Template>)> + 'a {
+    let unknown = with.iter().filter(|(name, _)| {
+        let mut declared = declared.iter();
+        !declared.any(|input| input.name.eq_ignore_ascii_case(name))
+    });
+    unknown.map(|(name, value)| (name.clone(), Some(value.clone())))
+}
+
+fn given<'a>(with: &'a [(String, Template)], name: &str) -> Option<&'a Template> {
+    let mut with = with.iter();
+    with.find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
+}
+
+/// The action's file in a directory.
+fn manifest(directory: &str, read: impl Fn(&str) -> Option<Vec<u8>>) -> Option<(String, Vec<u8>)> {
+    let paths = ["action.yml", "action.yaml"].map(|name| join(directory, name));
+    paths.into_iter().find_map(|path| {
+        let bytes = read(&path)?;
+        Some((path, bytes))
+    })
+}
+
+/// The path inside the repository of `./a/../b`; nothing when it leads out.
+fn inside(uses: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in uses.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{directory}/{name}")
+    }
+}

@@ -1,0 +1,251 @@
+//! Actions of other repositories in plans: what is in the store, what is not, and what is said.
+
+use std::collections::HashMap;
+
+use runner_core::actions::{ActionReference, ActionSource, LockedAction, how_to_add};
+use runner_core::plan::{ActionLocation, PlannedWork, StepKind};
+use runner_core::report::{FileReport, FileStatus, check_with};
+use runner_core::workflow::Need;
+
+/// A store with one repository, `acme/tools@v1`, and those files.
+struct Store(HashMap<&'static str, &'static str>);
+
+impl Store {
+    fn new(files: &[(&'static str, &'static str)]) -> Self {
+        Self(files.iter().copied().collect())
+    }
+}
+
+impl ActionSource for Store {
+    fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
+        if !["acme/tools@v1", "actions/setup-node@v4"].contains(&reference.key().as_str()) {
+            return Err(how_to_add(reference));
+        }
+        Ok(LockedAction {
+            url: "https://code.example/acme/tools".to_owned(),
+            commit: "c0ffee00".repeat(5),
+            tree: format!("sha256:{}", "0".repeat(64)),
+        })
+    }
+
+    fn read(&self, _: &LockedAction, path: &str) -> Option<Vec<u8>> {
+        self.0.get(path).map(|text| text.as_bytes().to_vec())
+    }
+}
+
+fn files() -> Store {
+    Store::new(&[
+        (
+            "action.yml",
+            "name: top\nbranding: {icon: x}\nstrange: {a: [1]}\ninputs: {who: {required: true, type: string, odd: 1}, token: {default: '${{ github.token }}'}}\nruns: {using: node20, main: dist/index.js, post: post.js, post-if: failure()}\n",
+        ),
+        (
+            "wrap/action.yaml",
+            "runs: {using: composite, steps: [{uses: $/inner}, {uses: ./own}, {uses: actions/checkout@v4}]}\n",
+        ),
+        ("inner/action.yml", "runs: {using: node16, main: x.js}\n"),
+        (
+            "image/action.yml",
+            "runs: {using: docker, image: Dockerfile}\n",
+        ),
+        ("bare/Dockerfile", "FROM scratch\n"),
+        (
+            "loop/action.yml",
+            "runs: {using: composite, steps: [{uses: $/loop}]}\n",
+        ),
+        ("wrong/action.yml", "runs: {using: node20}\n"),
+        (
+            ".github/workflows/call.yml",
+            "on: {workflow_call: {inputs: {who: {type: string, required: true}}}}\njobs: {in: {runs-on: x, steps: [{uses: $/inner}, {uses: ./own}]}, next: {uses: ./.github/workflows/next.yml}}\n",
+        ),
+        (
+            ".github/workflows/next.yml",
+            "on: {workflow_call: }\njobs: {deep: {runs-on: x, steps: [{uses: $/wrap}]}}\n",
+        ),
+        (
+            ".github/workflows/no-call.yml",
+            "on: push\njobs: {a: {runs-on: x, steps: [{run: y}]}}\n",
+        ),
+        (".github/workflows/wrong.yml", "on: push\njobs: 3\n"),
+        ("future/action.yml", "runs: {using: wasm, main: x}\n"),
+    ])
+}
+
+fn checked(steps: &str) -> FileReport {
+    let text = format!("on: push\njobs: {{a: {{runs-on: x, steps: [{steps}]}}}}\n");
+    let own = |path: &str| {
+        let own = "runs: {using: composite, steps: [{run: make, shell: sh}]}\n";
+        (path == "own/action.yml").then(|| own.as_bytes().to_vec())
+    };
+    check_with("ci.yml", text.as_bytes(), &own, &files())
+}
+
+#[test]
+fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
+    for (steps, refused, need) in [
+        ("{uses: acme/tools@v1, with: {who: me}}", None, None),
+        ("{uses: Acme/Tools/inner@v1}", None, None),
+        ("{uses: acme/tools/wrap@v1}", None, None),
+        (
+            "{uses: acme/tools@v2}",
+            Some("workflow-runner actions add acme/tools@v2"),
+            Some(Need::Action("acme/tools".to_owned())),
+        ),
+        (
+            "{uses: acme/other/sub@v1}",
+            Some("actions add acme/other/sub@v1"),
+            Some(Need::Action("acme/other/sub".to_owned())),
+        ),
+        (
+            "{uses: acme/tools/image@v1}",
+            Some("no containers are started"),
+            Some(Need::ContainerAction),
+        ),
+        (
+            "{uses: acme/tools/bare@v1}",
+            Some("no containers are started"),
+            Some(Need::ContainerAction),
+        ),
+        ("{uses: acme/tools/absent@v1}", Some("no action.yml"), None),
+        ("{uses: acme/tools/loop@v1}", Some("too deep"), None),
+        ("{uses: acme/tools/wrong@v1}", Some("has no `main`"), None),
+        ("{uses: acme/tools/future@v1}", Some("wasm"), None),
+        (
+            "{uses: acme/tools@v1, with: {who: '${{ secrets.GITHUB_TOKEN }}'}}",
+            Some("no token of the forge"),
+            Some(Need::ForgeToken),
+        ),
+        // The original of a native action, where that does not do what is asked.
+        (
+            "{uses: actions/setup-node@v4, with: {registry-url: x}}",
+            None,
+            None,
+        ),
+        (
+            "{uses: actions/setup-go@v5, with: {go-version-file: go.mod}}",
+            Some("`go-version-file` is not done here"),
+            Some(Need::NativeInput(
+                "go-version-file of actions/setup-go".to_owned(),
+            )),
+        ),
+        (
+            "{uses: docker://alpine}",
+            Some("no containers"),
+            Some(Need::ContainerAction),
+        ),
+    ] {
+        let report = checked(steps);
+        let shown = report.render(config_core::Colours::Off);
+        let status = match refused {
+            None => FileStatus::Good,
+            Some(_) => FileStatus::Refused,
+        };
+        assert_eq!(report.status(), status, "{steps}: {shown}");
+        if let Some(part) = refused {
+            assert!(shown.contains(part), "{steps}: {shown}");
+        }
+        if let Some(need) = need {
+            assert_eq!(report.refused[0].need, need, "{steps}");
+        }
+    }
+}
+
+#[test]
+fn required_inputs_and_empty_tokens_are_noted() {
+    let report = checked("{uses: acme/tools@v1}");
+    let notes = &report.jobs[0].notes;
+    assert!(
+        notes[0].contains("required input `who` is not given"),
+        "{notes:?}"
+    );
+    assert!(
+        notes[1].contains("`token` is the forge's token"),
+        "{notes:?}"
+    );
+    let given = checked("{uses: acme/tools@v1, with: {WHO: me, token: none}}");
+    assert!(given.jobs[0].notes.is_empty(), "{:?}", given.jobs[0].notes);
+}
+
+#[test]
+fn the_same_repository_is_the_workflow_s_or_the_action_s() {
+    let text =
+        "on: push\njobs: {a: {runs-on: x, steps: [{uses: acme/tools/wrap@v1}, {uses: $/own}]}}\n";
+    let workflow = runner_core::workflow::parse("ci.yml", text.as_bytes()).expect("it is right");
+    let own = |path: &str| {
+        let own = "runs: {using: composite, steps: [{run: make, shell: sh}]}\n";
+        (path == "own/action.yml").then(|| own.as_bytes().to_vec())
+    };
+    let input = runner_core::plan::PlanInput {
+        contexts: &runner_core::expr::Contexts::default(),
+        files: &own,
+        actions: &files(),
+    };
+    let plan = runner_core::plan::plan(workflow.value, input).expect("it can be planned");
+    let PlannedWork::Steps(steps) = &plan.jobs[0].work else {
+        panic!("steps")
+    };
+    let (StepKind::Composite(wrap), StepKind::Composite(own)) = (&steps[0].work, &steps[1].work)
+    else {
+        panic!("{steps:?}")
+    };
+    assert_eq!(own.location, ActionLocation::Workspace);
+    assert_eq!(own.location.path(&own.directory), "/workspace/own");
+    let commit = "c0ffee00".repeat(5);
+    let top = format!("/tmp/.runner/actions/acme/tools/{commit}");
+    assert_eq!(wrap.location.path(&wrap.directory), format!("{top}/wrap"));
+    let StepKind::Node(inner) = &wrap.steps[0].work else {
+        panic!("{:?}", wrap.steps[0])
+    };
+    assert_eq!(
+        inner.location.path(&inner.directory),
+        format!("{top}/inner")
+    );
+    let StepKind::Composite(workspace) = &wrap.steps[1].work else {
+        panic!("{:?}", wrap.steps[1])
+    };
+    assert_eq!(workspace.location, ActionLocation::Workspace);
+    assert!(matches!(wrap.steps[2].work, StepKind::Native { .. }));
+}
+
+#[test]
+fn workflows_of_other_repositories_are_called_from_the_store() {
+    let called = |rest: &str| {
+        let text = format!("on: push\njobs: {{a: {{{rest}}}}}\n");
+        let own = |path: &str| {
+            let own = "runs: {using: composite, steps: [{run: make, shell: sh}]}\n";
+            (path == "own/action.yml").then(|| own.as_bytes().to_vec())
+        };
+        check_with("ci.yml", text.as_bytes(), &own, &files())
+    };
+    let report = called("uses: acme/tools/.github/workflows/call.yml@v1, with: {who: me}");
+    let shown = report.render(config_core::Colours::Off);
+    assert_eq!(report.status(), FileStatus::Good, "{shown}");
+    let keys: Vec<&str> = report.jobs.iter().map(|job| job.key.as_str()).collect();
+    assert_eq!(keys, ["a", "a/in", "a/next", "a/next/deep"]);
+    assert_eq!(report.jobs[3].steps, ["Run $/wrap"]);
+    for (rest, part) in [
+        (
+            "uses: acme/tools/.github/workflows/call.yml@v2",
+            "workflow-runner actions add acme/tools/.github/workflows/call.yml@v2",
+        ),
+        (
+            "uses: acme/tools/.github/workflows/absent.yml@v1",
+            "the file is not in the repository",
+        ),
+        (
+            "uses: acme/tools/.github/workflows/no-call.yml@v1",
+            "no `on: workflow_call`",
+        ),
+        (
+            "uses: acme/tools/.github/workflows/wrong.yml@v1",
+            "acme/tools@v1/.github/workflows/wrong.yml",
+        ),
+    ] {
+        let report = called(rest);
+        let shown = report.render(config_core::Colours::Off);
+        assert_eq!(report.status(), FileStatus::Refused, "{rest}: {shown}");
+        assert!(shown.contains(part), "{rest}: {shown}");
+    }
+    let missing = called("uses: acme/tools/.github/workflows/call.yml@v1");
+    assert_eq!(missing.status(), FileStatus::Wrong, "an input is missing");
+}

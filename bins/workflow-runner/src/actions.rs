@@ -1,0 +1,214 @@
+//! `actions`: the operator's side of the store of actions.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use config_core::Environment;
+use runner_actors::{ActionStore, ActionStoreError};
+use runner_core::actions::{
+    ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
+};
+use runner_core::report::check_with;
+use runner_core::workflow::Need;
+
+use crate::arguments::{
+    ActionsAddOptions, ActionsCommand, ActionsListOptions, ActionsStoreOptions,
+    ActionsUpdateOptions, ActionsVendorOptions, ServeOptions, print, say,
+};
+use crate::repository::Repository;
+use crate::serve;
+
+/// Does it; the exit code says whether all of it was done.
+pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCode {
+    let done = match command {
+        ActionsCommand::Add(options) => add(options, environment),
+        ActionsCommand::Vendor(options) => vendor(options, environment),
+        ActionsCommand::Update(options) => update(options, environment),
+        ActionsCommand::List(options) => list(options, environment),
+        ActionsCommand::Verify(options) => verify(options, environment),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&daemon::error_chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The store that a runner with this configuration uses. It needs no webhook secret.
+pub(crate) fn store(
+    options: &ActionsStoreOptions,
+    environment: &Environment,
+) -> anyhow::Result<ActionStore> {
+    let serve = ServeOptions {
+        config: options.config.clone(),
+        listen: None,
+        data: options.data.clone(),
+        log_format: None,
+        check: false,
+    };
+    let environment = serve::without_webhooks(environment);
+    let config = serve::read(&serve, &environment).map_err(anyhow::Error::msg)?;
+    Ok(ActionStore::new(&Arc::new(config.runner)))
+}
+
+/// The actions that `check` counts as there: those of the runner's store. Without a configuration
+/// that can be read, and none named, there are none.
+pub(crate) fn source(options: &ActionsStoreOptions) -> Result<Box<dyn ActionSource>, String> {
+    let environment = Environment::from_os(std::env::vars_os());
+    match store(options, &environment) {
+        Ok(store) => Ok(Box::new(store.stored())),
+        Err(_) if options.config.is_none() && options.data.is_none() => Ok(Box::new(NoActions)),
+        Err(error) => Err(daemon::error_chain(error.as_ref())),
+    }
+}
+
+fn add(options: &ActionsAddOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let mut references = Vec::new();
+    for text in &options.actions {
+        references.push(text.parse::<ActionReference>()?);
+    }
+    let from = options.from.as_deref();
+    let mut all = true;
+    for reference in &references {
+        all &= report_change(reference, store.add(reference, from));
+    }
+    Ok(all)
+}
+
+/// Adds what is missing, then what that uses, until nothing new is missing.
+fn vendor(options: &ActionsVendorOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let repositories = Repository::below(&options.path).map_err(anyhow::Error::msg)?;
+    let mut tried = BTreeSet::new();
+    let mut all = true;
+    loop {
+        let missing = missing(&repositories, &store.stored());
+        let new: Vec<String> = missing.difference(&tried).cloned().collect();
+        if new.is_empty() {
+            return Ok(all);
+        }
+        for text in new {
+            match text.parse::<ActionReference>() {
+                Ok(reference) => {
+                    let base = options.from.as_deref();
+                    let base = base.map(|base| base.trim_end_matches('/'));
+                    let from = base.map(|base| format!("{base}/{}", reference.repository()));
+                    all &= report_change(&reference, store.add(&reference, from.as_deref()));
+                }
+                Err(error) => {
+                    say(&error.to_string());
+                    all = false;
+                }
+            }
+            tried.insert(text);
+        }
+    }
+}
+
+/// What the workflows use of other repositories and the store does not have, as they write it.
+fn missing(repositories: &[Repository], actions: &dyn ActionSource) -> BTreeSet<String> {
+    let mut missing = BTreeSet::new();
+    for repository in repositories {
+        for file in &repository.workflows {
+            let Some(bytes) = repository.read(file) else {
+                continue;
+            };
+            let read = |path: &str| repository.read(path);
+            for refusal in check_with(file, &bytes, &read, actions).refused {
+                let is_remote = matches!(refusal.need, Need::Action(_) | Need::RemoteWorkflow(_));
+                let uses = refusal.feature.strip_prefix("uses: ");
+                missing.extend(uses.filter(|_| is_remote).map(str::to_owned));
+            }
+        }
+    }
+    missing
+}
+
+fn update(options: &ActionsUpdateOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let lock = store.lock()?;
+    let mut all = true;
+    for (reference, url) in chosen(&lock, &options.actions)? {
+        all &= report_change(&reference, store.add(&reference, Some(&url)));
+    }
+    Ok(all)
+}
+
+/// The entries that are named, all without any names, each with where it was fetched from.
+fn chosen(lock: &ActionLock, names: &[String]) -> anyhow::Result<Vec<(ActionReference, String)>> {
+    if names.is_empty() {
+        let all = lock.entries();
+        let all = all.map(|(key, action)| Ok((key.parse()?, action.url.clone())));
+        return all.collect();
+    }
+    let chosen = names.iter().map(|name| {
+        let reference: ActionReference = name.parse()?;
+        let known = lock.get(&reference);
+        let known = known.with_context(|| format!("{reference} is not in the store"))?;
+        Ok((reference, known.url.clone()))
+    });
+    chosen.collect()
+}
+
+/// Prints what was done with one; whether it is in the store as it should be.
+fn report_change(
+    reference: &ActionReference,
+    done: Result<(LockedAction, LockChange), ActionStoreError>,
+) -> bool {
+    match done {
+        Ok((action, change)) => {
+            let change = match change {
+                LockChange::Added => "added".to_owned(),
+                LockChange::Moved(from) => format!("moved from {from}"),
+                LockChange::Same => "unchanged".to_owned(),
+            };
+            print(&format!("{reference}: {change}, {}\n", action.commit));
+            true
+        }
+        Err(error) => {
+            say(&format!("{reference}: {error}"));
+            false
+        }
+    }
+}
+
+fn list(options: &ActionsListOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let lock = store(&options.store, environment)?.lock()?;
+    if options.json {
+        print(&lock.to_text());
+        return Ok(true);
+    }
+    let mut text = String::new();
+    for (name, action) in lock.entries() {
+        let _ = writeln!(text, "{name}  {}  {}", action.commit, action.url);
+    }
+    if text.is_empty() {
+        text.push_str("the store holds no actions\n");
+    }
+    print(&text);
+    Ok(true)
+}
+
+fn verify(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let verified = store(options, environment)?.verify()?;
+    let mut faults = 0;
+    for action in &verified {
+        if let Some(fault) = &action.fault {
+            faults += 1;
+            say(&format!("{} ({}): {fault}", action.name, action.commit));
+        }
+    }
+    let count = verified.len();
+    print(&format!(
+        "{count} actions: {} as locked, {faults} not\n",
+        count - faults
+    ));
+    Ok(faults == 0)
+}
