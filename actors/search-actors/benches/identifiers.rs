@@ -21,6 +21,7 @@ use search_core::samples::{Sample, Sampler, Samples};
 use search_engine::answering::{
     DocumentRequest, SearchParams, SearchableRole, read_document, search,
 };
+use search_graph_engine::space::MIN_DOCUMENTS;
 use serde_json::json;
 use supervision::{Root, SupervisorSpec};
 use tokio::sync::oneshot;
@@ -182,7 +183,7 @@ fn wait(registry: &RoleRegistry) {
         let now = registry.now();
         let is_learnt = now.health().iter().all(|source| {
             let state = serde_json::to_value(&source.concepts).unwrap()["state"].clone();
-            state == "ready" || state == "too_few"
+            state == "ready" || state == "too_few" && source.documents < MIN_DOCUMENTS as u64
         });
         if now.is_settled() && is_learnt {
             return;

@@ -24,6 +24,9 @@ const MAX_IDENTIFIER: usize = 40;
 /// Shortest name, in bytes.
 const MIN_NAME: usize = 3;
 
+/// Bytes of a part, on average, at least.
+const MIN_PART: usize = 3;
+
 /// Titles of more words are sentences.
 const MAX_TITLE_WORDS: usize = 8;
 
@@ -149,8 +152,8 @@ fn see(seen: &mut FxHashMap<String, Sighting>, folded: String, surface: &str, nu
     }
 }
 
-/// Whether a word is written like a name in a program: in `camelCase` or `snake_case`, and not
-/// mostly of digits.
+/// Whether a word is written like a name in a program: in `camelCase` or `snake_case`, of parts
+/// that may be words: encoded data changes case and digits far more often.
 fn is_identifier(word: &str) -> bool {
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let bytes = word.as_bytes();
@@ -162,6 +165,36 @@ fn is_identifier(word: &str) -> bool {
         && has_seam
         && !word.ends_with('_')
         && letters * 4 >= word.len() * 3
+        && word.len() >= MIN_PART * (1 + seams(word))
+        && (is_upper(word) || capital_runs(word) < 2)
+}
+
+/// How often a word goes on with another part: after an underscore, with a capital, with a digit.
+fn seams(word: &str) -> usize {
+    let pairs = word.as_bytes().windows(2);
+    let is_seam = |pair: &&[u8]| match (pair[0], pair[1]) {
+        (b'_', _) => true,
+        (_, b'_') => false,
+        (before, behind) => {
+            before.is_ascii_digit() != behind.is_ascii_digit()
+                || before.is_ascii_uppercase() != behind.is_ascii_uppercase()
+        }
+    };
+    let changes = pairs.clone().filter(is_seam).count();
+    // `aB` and `Bc` are one seam in `aBc`.
+    let capitals =
+        pairs.filter(|pair| pair[0].is_ascii_uppercase() && pair[1].is_ascii_lowercase());
+    changes - capitals.count()
+}
+
+fn is_upper(word: &str) -> bool {
+    !word.contains(|c: char| c.is_ascii_lowercase())
+}
+
+/// How often several capitals stand together.
+fn capital_runs(word: &str) -> usize {
+    let runs = word.split(|c: char| !c.is_ascii_uppercase());
+    runs.filter(|run| run.len() > 1).count()
 }
 
 fn hash(seed: u64, text: &str) -> u64 {
@@ -241,7 +274,13 @@ mod tests {
 
     #[test]
     fn words_of_a_language_and_hashes_are_no_identifiers() {
-        for word in ["SourceIndex", "read_file", "MAX_DEPTH", "getX2Value"] {
+        for word in [
+            "SourceIndex",
+            "read_file",
+            "MAX_DEPTH",
+            "test_vbsl_u8",
+            "HTTPServerPool",
+        ] {
             assert!(is_identifier(word), "{word}");
         }
         for word in [

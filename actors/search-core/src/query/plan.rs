@@ -16,9 +16,13 @@ use super::phrase::MAX_PHRASE_WORDS;
 use super::request::Operator;
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
+use crate::names::WantedName;
 
 /// Fewest letters of a beginning: fewer would be half the vocabulary.
 const MIN_PREFIX_LETTERS: usize = 2;
+
+/// Longer queries are no names of files or pages.
+const MAX_NAME_WORDS: usize = 10;
 
 /// Makes one query.
 pub(super) struct Planner<'q> {
@@ -93,6 +97,9 @@ impl<'q> Planner<'q> {
         } else {
             folded_line(&self.line.join(" "))
         };
+        if is_text_alone && terms.is_empty() && self.line.len() <= MAX_NAME_WORDS {
+            self.query.names = WantedName::of_query(self.text);
+        }
         for term in terms {
             self.add_quoted_text(term, &mut list)?;
         }

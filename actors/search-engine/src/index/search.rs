@@ -9,6 +9,7 @@ use super::explain::Explainer;
 use super::lexical::{self, LexicalMatches, Scoring, Terms};
 use super::pool::{Candidate, Pool};
 use super::record::DocumentRecord;
+use super::refine::{REFINE_DEPTH, Refiner};
 use super::rerank::{RERANK_DEPTH, RankedCandidate, Reranker, reranked, unchanged};
 use super::scope::Scope;
 use super::snapshot::IndexSnapshot;
@@ -119,6 +120,13 @@ pub fn search_in(
     }
     let reranker = scope.reranker;
     let reranker = reranker.filter(|_| function == RelevanceFunction::ServiceGraph);
+    let refines = matches!(
+        function,
+        RelevanceFunction::BM25F | RelevanceFunction::ServiceGraph
+    );
+    if refines {
+        wanted = wanted.max(REFINE_DEPTH);
+    }
     if reranker.is_some() {
         wanted = wanted.max(RERANK_DEPTH);
     }
@@ -138,6 +146,7 @@ pub fn search_in(
         page,
         outcome,
         reranker,
+        refines,
     };
     let hits = ranked.hits(pool, wanted)?;
     match query.without_phrases() {
@@ -169,6 +178,8 @@ struct RankedSearch<'s> {
     page: Page,
     outcome: LexicalMatches,
     reranker: Option<&'s dyn Reranker>,
+    /// Whether the best results are looked at once more.
+    refines: bool,
 }
 
 impl RankedSearch<'_> {
@@ -180,7 +191,7 @@ impl RankedSearch<'_> {
                 .key(candidate.segment, candidate.document)
         };
         let mut unread = 0;
-        let placed = if open == 0 && self.reranker.is_none() {
+        let placed = if open == 0 && self.reranker.is_none() && !self.refines {
             unchanged(pool.into_ranked(skip, limit, key)?)
         } else {
             let mut candidates = pool.into_ranked(0, wanted, key)?;
@@ -189,7 +200,12 @@ impl RankedSearch<'_> {
                 unread = open.saturating_sub(read);
                 candidates = kept;
             }
+            if self.query.condition().is_none() {
+                let depth = self.depth();
+                self.outcome.complete(&mut candidates, depth);
+            }
             let placed = self.rerank(candidates)?;
+            let placed = self.refine(placed)?;
             placed.into_iter().skip(skip).take(limit).collect()
         };
         let mut hits = Vec::with_capacity(placed.len());
@@ -206,6 +222,18 @@ impl RankedSearch<'_> {
             unread,
             unheld: self.unheld_names(),
         })
+    }
+
+    /// Lexical results that are looked at again.
+    fn depth(&self) -> usize {
+        self.reranker.map_or(REFINE_DEPTH, |_| RERANK_DEPTH)
+    }
+
+    fn refine(&self, ranked: Vec<RankedCandidate>) -> Result<Vec<RankedCandidate>, IndexError> {
+        if !self.refines {
+            return Ok(ranked);
+        }
+        Refiner::new(self.scope.snapshots, self.query, &self.outcome).refine(ranked)
     }
 
     fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
@@ -295,7 +323,7 @@ impl RankedSearch<'_> {
         }
         let explainer = Explainer::new(self.scope, self.query, self.function, &self.outcome)?;
         for (one, hit) in placed.iter().zip(hits) {
-            let explained = explainer.explain(&one.candidate, one.fusion.as_ref())?;
+            let explained = explainer.explain(one)?;
             hit.explanation = Some(explained);
         }
         Ok(())
