@@ -5,6 +5,7 @@ pub mod answer;
 pub mod concepts;
 pub mod conversation;
 pub mod document;
+pub mod file_roles;
 pub mod measures;
 pub mod names;
 pub mod passages;

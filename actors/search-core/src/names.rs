@@ -134,6 +134,8 @@ pub struct WantedName {
     pub name: String,
     /// What stands in front of it, squeezed, in order: folders, modules, types.
     pub within: Vec<String>,
+    /// Whether it is what a qualified name lies in, not what is meant first: `Vec` of `Vec::push`.
+    pub is_owner: bool,
 }
 
 impl WantedName {
@@ -164,11 +166,22 @@ impl WantedName {
         wanted
     }
 
+    /// Whether a name is this one, squeezed; most are told apart by their first letters.
+    fn is_called(&self, name: &str) -> bool {
+        let first = name.chars().find(|c| c.is_alphanumeric());
+        let differs = match (first, self.name.chars().next()) {
+            (Some(a), Some(b)) => a.is_ascii() && b.is_ascii() && !a.eq_ignore_ascii_case(&b),
+            _ => true,
+        };
+        !differs && squeezed(name) == self.name
+    }
+
     fn within(surface: &str, within: &[&str]) -> Self {
         Self {
             surface: surface.to_owned(),
             name: squeezed(surface),
             within: within.iter().map(|one| squeezed(one)).collect(),
+            is_owner: false,
         }
     }
 
@@ -178,7 +191,10 @@ impl WantedName {
         };
         let mut wanted = vec![Self::within(last, before)];
         if let Some((owner, before)) = before.split_last() {
-            wanted.push(Self::within(owner, before));
+            wanted.push(Self {
+                is_owner: true,
+                ..Self::within(owner, before)
+            });
         }
         wanted
     }
@@ -187,7 +203,7 @@ impl WantedName {
     /// None where its path or title does not hold what stands in front of the name, in order.
     #[must_use]
     pub fn kind_of(&self, key: &str, title: &str) -> Option<(NameKind, bool)> {
-        let found = names(key, title).filter(|(_, name)| squeezed(name) == self.name);
+        let found = names(key, title).filter(|(_, name)| self.is_called(name));
         let best = found
             .map(|(kind, name)| (kind, name != self.surface))
             .min()?;

@@ -16,6 +16,7 @@ pub struct ParsedQuery {
     pub(super) condition: Option<Condition>,
     pub(super) title_line: String,
     pub(super) names: Vec<WantedName>,
+    pub(super) asks_how: bool,
 }
 
 impl ParsedQuery {
@@ -67,6 +68,12 @@ impl ParsedQuery {
     #[must_use]
     pub fn names(&self) -> &[WantedName] {
         &self.names
+    }
+
+    /// Whether somebody asks how to do something, which manuals answer.
+    #[must_use]
+    pub fn asks_how(&self) -> bool {
+        self.asks_how
     }
 
     /// Whether there is nothing to look for; such a query matches no document.
