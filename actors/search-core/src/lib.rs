@@ -1,4 +1,5 @@
-//! Search without I/O: roles, text analysis, query, snippets, names, relevance measures and samples.
+//! Search without I/O: roles, text analysis, query, snippets, names, relevance measures and
+//! samples.
 
 pub mod analysis;
 pub mod answer;

@@ -211,7 +211,7 @@ impl WantedName {
         for segment in key.split(['/', ':']) {
             let is_it =
                 |one: &&String| **one == squeezed(segment) || **one == squeezed(stem(segment));
-            if wanted.next_if(|one| is_it(&one)).is_none() && wanted.peek().is_none() {
+            if wanted.next_if(|one| is_it(one)).is_none() && wanted.peek().is_none() {
                 break;
             }
         }

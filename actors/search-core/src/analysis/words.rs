@@ -24,9 +24,9 @@ impl Word<'_> {
 /// The raw words of `text`, in order.
 ///
 /// A word is a run of letters, digits, combining marks and underscores with at least one letter or
-/// digit; `C++`, `c#` and `f#` are words too. Runs beyond ASCII are cut by the word boundaries of Unicode (UAX #29), which gives the
-/// characters of scripts written without spaces one by one. The tail of an English contraction or
-/// possessive (`'s`, `n't`'s `t`, `'ll`) is no word.
+/// digit; `C++`, `c#` and `f#` are words too. Runs beyond ASCII are cut by the word boundaries of
+/// Unicode (UAX #29), which gives the characters of scripts written without spaces one by one. The
+/// tail of an English contraction or possessive (`'s`, `n't`'s `t`, `'ll`) is no word.
 #[must_use]
 pub fn words(text: &str) -> Words<'_> {
     Words {

@@ -32,8 +32,13 @@ impl QueryWord {
     /// a number (`camelCase`, `snake_case`). A document that holds it whole is meant.
     #[must_use]
     pub fn is_identifier(&self) -> bool {
-        let is_joined = self.surface.trim_matches('_').contains('_');
-        (is_joined || !self.parts.is_empty()) && !self.is_numbered()
+        (self.is_snake_case() || !self.parts.is_empty()) && !self.is_numbered()
+    }
+
+    /// Whether it is joined by underscores.
+    #[must_use]
+    pub fn is_snake_case(&self) -> bool {
+        self.surface.trim_matches('_').contains('_')
     }
 
     /// Whether it is a name with a number and nothing else: letters and digits, taken apart between

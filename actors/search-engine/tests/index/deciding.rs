@@ -96,6 +96,9 @@ fn a_document_with_the_whole_identifier_comes_first() {
         let two = "fill_whole_buf readExactAt read_exact_at";
         assert_eq!(first(&snapshot, two, function), "both", "{function:?}");
     }
+    // In a sentence `camelCase` is a word like others.
+    let sentence = "how does one read exact places at them with readExactAt";
+    assert_ne!(first(&snapshot, sentence, RelevanceFunction::BM25F), "both");
     // What many hold decides nothing: vectors have their say.
     let common = ask(&snapshot, "commonName", RelevanceFunction::ServiceGraph, 0);
     assert_eq!(common.hits[0].record.key, "q39");

@@ -68,12 +68,17 @@ impl IdentifierHolders {
 }
 
 impl Terms<'_> {
-    /// The terms of identifiers that are looked for and stand in few documents.
+    /// The terms of identifiers that are looked for and stand in few documents. Among the words of
+    /// a sentence only `snake_case` is one: `siRNA` and `GitHub` are words of a language.
     fn rare_identifiers(&self) -> Vec<usize> {
         let words = self.query.words().iter();
-        let identifiers =
-            words.filter(|word| word.is_identifier() && self.query.is_looked_for(word));
+        let words: Vec<_> = words
+            .filter(|word| self.query.is_looked_for(word))
+            .collect();
+        let identifiers = words.iter().filter(|word| word.is_identifier());
+        let is_sentence = identifiers.clone().count() * 2 < words.len();
         let mut terms: Vec<usize> = identifiers
+            .filter(|word| !is_sentence || word.is_snake_case())
             .map(|word| word.whole)
             .filter(|&term| (1..=MAX_HOLDERS).contains(&self.frequencies[term]))
             .collect();
