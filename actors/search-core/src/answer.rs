@@ -80,10 +80,11 @@ pub struct Explanation {
     pub parts: Vec<ScorePart>,
 }
 
-/// What one word, beginning, title or concept adds to a score.
+/// What one word, beginning, title, concept or name adds to a score, or a role takes away.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScorePart {
-    /// `term`, `prefix`, `title` or `concept`.
+    /// `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `path` or `role` for what a
+    /// document is beside its words.
     pub kind: String,
     /// What was looked up, as the index holds it.
     pub term: String,

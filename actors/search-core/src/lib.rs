@@ -1,4 +1,5 @@
-//! Search without I/O: roles, text analysis, query, snippets, relevance measures.
+//! Search without I/O: roles, text analysis, query, snippets, names, relevance measures and
+//! samples.
 
 pub mod analysis;
 pub mod answer;
@@ -6,8 +7,11 @@ pub mod concepts;
 pub mod conversation;
 pub mod document;
 pub mod facets;
+pub mod file_roles;
 pub mod measures;
+pub mod names;
 pub mod passages;
 pub mod query;
 pub mod role;
+pub mod samples;
 pub mod snippet;

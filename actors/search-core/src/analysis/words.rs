@@ -24,9 +24,9 @@ impl Word<'_> {
 /// The raw words of `text`, in order.
 ///
 /// A word is a run of letters, digits, combining marks and underscores with at least one letter or
-/// digit. Runs beyond ASCII are cut by the word boundaries of Unicode (UAX #29), which gives the
-/// characters of scripts written without spaces one by one. The tail of an English contraction or
-/// possessive (`'s`, `n't`'s `t`, `'ll`) is no word.
+/// digit; `C++`, `c#` and `f#` are words too. Runs beyond ASCII are cut by the word boundaries of
+/// Unicode (UAX #29), which gives the characters of scripts written without spaces one by one. The
+/// tail of an English contraction or possessive (`'s`, `n't`'s `t`, `'ll`) is no word.
 #[must_use]
 pub fn words(text: &str) -> Words<'_> {
     Words {
@@ -100,6 +100,8 @@ impl<'t> Words<'t> {
         if !bytes.is_ascii() {
             return self.wide_run(start);
         }
+        let end = self.with_sign(start, end);
+        let bytes = &self.text.as_bytes()[start..end];
         self.at = end;
         Some(Run {
             start,
@@ -107,6 +109,25 @@ impl<'t> Words<'t> {
             has_alphanumeric: bytes[0] != b'_' || bytes.iter().any(|&byte| byte != b'_'),
             is_ascii: true,
         })
+    }
+
+    /// The end of a word of one letter with the signs behind it, where they make it the name of a
+    /// language: `C++`, `c#`, `F#`.
+    #[inline]
+    fn with_sign(&self, start: usize, end: usize) -> usize {
+        if end - start != 1 {
+            return end;
+        }
+        let behind = &self.text.as_bytes()[start..];
+        let signs = match behind {
+            [b'c' | b'C', b'+', b'+', ..] => 2,
+            [b'c' | b'C' | b'f' | b'F', b'#', ..] => 1,
+            _ => return end,
+        };
+        let is_over = behind.get(1 + signs).is_none_or(|&next| {
+            !next.is_ascii_alphanumeric() && !matches!(next, b'_' | b'+' | b'#')
+        });
+        if is_over { end + signs } else { end }
     }
 
     /// Reads a run from `start` that may hold characters beyond ASCII, one by one.
@@ -274,6 +295,18 @@ mod tests {
         assert_eq!(
             split("int __init my_fn(char *p42); // don't __"),
             ["int", "__init", "my_fn", "char", "p42", "don"]
+        );
+    }
+
+    #[test]
+    fn names_of_languages_keep_their_signs() {
+        assert_eq!(
+            split("C++, c++17 (C#) f#. C/C++"),
+            ["C++", "c", "17", "C#", "f#", "C", "C++"]
+        );
+        assert_eq!(
+            split("i++ c+ a# c##d abc# x.c#anchor c++"),
+            ["i", "c", "a", "c", "d", "abc", "x", "c", "anchor", "c++"]
         );
     }
 

@@ -235,7 +235,10 @@ mod tests {
         /// The quick ways are the slow one.
         #[test]
         fn words_match_as_their_analysis_says(query in "([a-zA-Z_0-9é]{1,12} ){1,4}", text in "([a-zA-Z_0-9é]{1,20} ){0,12}", ending in "(s|es|ing|ed|ation|ly|ies|y)?") {
-            let query = parse(&SearchRequest::for_text(query)).expect("a short query parses");
+            // Letters may be `OR` by chance, which is no query.
+            let query = parse(&SearchRequest::for_text(query));
+            prop_assume!(query.is_ok());
+            let query = query.expect("assumed");
             let matcher = query.matcher();
             let varied: Vec<String> = query.words().iter().map(|word| format!("{}{ending}", word.surface)).collect();
             for word in words(&format!("{text} {} {}", varied.join(" "), varied.join("_"))) {

@@ -3,6 +3,7 @@
 use super::condition::Condition;
 use super::matcher::TermMatcher;
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
+use crate::names::WantedName;
 
 /// A query that is understood: its words without stop words, its distinct terms, its condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -14,6 +15,8 @@ pub struct ParsedQuery {
     pub(super) filters: Vec<Filter>,
     pub(super) condition: Option<Condition>,
     pub(super) title_line: String,
+    pub(super) names: Vec<WantedName>,
+    pub(super) asks_how: bool,
 }
 
 impl ParsedQuery {
@@ -58,6 +61,19 @@ impl ParsedQuery {
     #[must_use]
     pub fn title_line(&self) -> &str {
         &self.title_line
+    }
+
+    /// The names that the whole query may be, likeliest first: of a file, a page, an item. None
+    /// where it is longer than names are.
+    #[must_use]
+    pub fn names(&self) -> &[WantedName] {
+        &self.names
+    }
+
+    /// Whether somebody asks how to do something, which manuals answer.
+    #[must_use]
+    pub fn asks_how(&self) -> bool {
+        self.asks_how
     }
 
     /// Whether there is nothing to look for; such a query matches no document.

@@ -16,9 +16,13 @@ use super::phrase::MAX_PHRASE_WORDS;
 use super::request::Operator;
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
+use crate::names::WantedName;
 
 /// Fewest letters of a beginning: fewer would be half the vocabulary.
 const MIN_PREFIX_LETTERS: usize = 2;
+
+/// Longer queries are no names of files or pages.
+const MAX_NAME_WORDS: usize = 10;
 
 /// Makes one query.
 pub(super) struct Planner<'q> {
@@ -93,6 +97,10 @@ impl<'q> Planner<'q> {
         } else {
             folded_line(&self.line.join(" "))
         };
+        if is_text_alone && self.line.len() <= MAX_NAME_WORDS {
+            self.query.names = WantedName::of_query(self.text);
+        }
+        self.query.asks_how = asks_how(&self.line);
         for term in terms {
             self.add_quoted_text(term, &mut list)?;
         }
@@ -416,6 +424,23 @@ impl<'q> Planner<'q> {
             is_plain,
         });
         words.len() - 1
+    }
+}
+
+/// Whether a query begins like the question of somebody who wants to do something: `how do I`,
+/// `how to`, `where can we`. How something works (`how is`, `how does`) is another question.
+fn asks_how(line: &[String]) -> bool {
+    let line: Vec<&str> = line.iter().take(3).map(String::as_str).collect();
+    match line.as_slice() {
+        ["how", "to", ..] | ["can" | "may", "i" | "we", ..] => true,
+        [
+            "how" | "where" | "when",
+            "do" | "can" | "should" | "must" | "may",
+            who,
+        ] => {
+            matches!(*who, "i" | "we" | "you" | "one")
+        }
+        _ => false,
     }
 }
 

@@ -28,6 +28,19 @@ pub struct QueryWord {
 }
 
 impl QueryWord {
+    /// Whether it is written like a name in a program: of several parts, and more than letters with
+    /// a number (`camelCase`, `snake_case`). A document that holds it whole is meant.
+    #[must_use]
+    pub fn is_identifier(&self) -> bool {
+        (self.is_snake_case() || !self.parts.is_empty()) && !self.is_numbered()
+    }
+
+    /// Whether it is joined by underscores.
+    #[must_use]
+    pub fn is_snake_case(&self) -> bool {
+        self.surface.trim_matches('_').contains('_')
+    }
+
     /// Whether it is a name with a number and nothing else: letters and digits, taken apart between
     /// them alone (`topic5`, `sha256sum`). Whoever types such a number means it.
     #[must_use]

@@ -352,7 +352,13 @@ fn run_around(text: &[u8], at: usize) -> std::ops::Range<usize> {
         .take(MAX_RUN)
         .take_while(|&&byte| is_word_byte(byte))
         .count();
-    at - before..at + behind
+    // A sign may belong to the word: `C++`, `c#`.
+    let signs = text[at + behind..]
+        .iter()
+        .take(2)
+        .take_while(|byte| matches!(byte, b'+' | b'#'))
+        .count();
+    at - before..at + behind + signs
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 use search_graph_engine::fuse::{Candidate, fuse};
-use search_graph_engine::space::NearDocument;
+use search_graph_engine::space::{NearDocument, Spread};
 
 use crate::index::{Nearness, RerankedDocument};
 
@@ -35,6 +35,17 @@ pub(super) fn add_near(source: usize, near: Vec<NearDocument>, found: &mut Vec<P
         lexical: 0.0,
         cosine: Some(document.cosine),
     }));
+}
+
+/// Makes the cosines of sources that learnt vectors of their own comparable: each becomes the
+/// number of standard deviations by which it stands out in its source. `spreads` holds none for one
+/// source alone, whose cosines stay as they are.
+pub(super) fn on_one_scale(spreads: &[Option<Spread>], found: &mut [PooledDocument]) {
+    for one in found {
+        if let (Some(spread), Some(cosine)) = (spreads[one.source], &mut one.cosine) {
+            *cosine = spread.standing(*cosine);
+        }
+    }
 }
 
 /// The candidates, best first; `weight` is the part of the cosine for a source.

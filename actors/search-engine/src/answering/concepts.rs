@@ -9,7 +9,7 @@ use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::fuse::CONCEPT_WEIGHT;
 use search_graph_engine::space::ConceptSpace;
 
-use super::candidates::{PooledDocument, add_near, ranked};
+use super::candidates::{PooledDocument, add_near, on_one_scale, ranked};
 use super::embedded::EmbeddingRanker;
 use super::scout::{Scout, ScoutResult};
 use super::source::SearchableSource;
@@ -69,10 +69,7 @@ impl<'s> ConceptRanker<'s> {
         if finds_more && let Some(scout) = self.scout.lock().take_if(|scout| scout.is_for(terms)) {
             return scout.wait();
         }
-        let look = |space: &Option<Arc<ConceptSpace>>| {
-            ScoutResult::look(space.as_deref()?, terms, finds_more)
-        };
-        self.spaces.iter().map(look).collect()
+        ScoutResult::look_at_all(&self.spaces, terms, finds_more)
     }
 
     /// What a person is told where a model was to rank and did not.
@@ -115,11 +112,14 @@ impl Reranker for ConceptRanker<'_> {
                 cosine: cosine(result),
             })
             .collect();
+        let mut spreads = Vec::with_capacity(scouted.len());
         for (source, scouted) in scouted.into_iter().enumerate() {
+            spreads.push(scouted.as_ref().and_then(|scouted| scouted.spread));
             if let Some(near) = scouted.and_then(|scouted| scouted.near) {
                 add_near(source, near, &mut found);
             }
         }
+        on_one_scale(&spreads, &mut found);
         Some(ranked(&found, Nearness::Learnt, |_| CONCEPT_WEIGHT))
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, SCAN_DEPTH};
+use search_graph_engine::space::{ConceptSpace, ConceptVector, NearDocument, SCAN_DEPTH, Spread};
 
 /// What one source's vectors say.
 pub(super) struct ScoutResult {
@@ -14,22 +14,45 @@ pub(super) struct ScoutResult {
     /// The documents nearest to it, nearest first, where they were asked for. A query of which the
     /// source knows no word is near to nothing, whatever its letters are like.
     pub(super) near: Option<Vec<NearDocument>>,
+    /// How near the source's documents are altogether, where sources have to be compared.
+    pub(super) spread: Option<Spread>,
 }
 
 impl ScoutResult {
-    /// Looks at the vectors; `None` where they say nothing to these terms.
-    pub(super) fn look(
+    /// Looks at the vectors of all sources.
+    pub(super) fn look_at_all(
+        spaces: &[Option<Arc<ConceptSpace>>],
+        terms: &[(&str, u32)],
+        finds_more: bool,
+    ) -> Vec<Option<Self>> {
+        let compares = spaces.iter().flatten().count() > 1;
+        let look = |space: &Option<Arc<ConceptSpace>>| {
+            Self::look(space.as_deref()?, terms, finds_more, compares)
+        };
+        spaces.iter().map(look).collect()
+    }
+
+    /// Looks at the vectors of one source; `None` where they say nothing to these terms.
+    fn look(
         space: &ConceptSpace,
         terms: &[(&str, u32)],
         finds_more: bool,
+        compares: bool,
     ) -> Option<Self> {
         let vector = space.query_vector(terms.iter().copied())?;
         let is_known = || {
             let mut terms = terms.iter();
             terms.any(|(term, _)| space.words().find(term).is_some())
         };
-        let near = (finds_more && is_known()).then(|| space.scan(&vector, SCAN_DEPTH));
-        Some(Self { vector, near })
+        let finds_more = finds_more && is_known();
+        let depth = if finds_more { SCAN_DEPTH } else { 0 };
+        let surveyed = (finds_more || compares).then(|| space.survey(&vector, depth));
+        let (near, spread) = surveyed.unzip();
+        Some(Self {
+            vector,
+            near: near.filter(|_| finds_more),
+            spread: spread.filter(|_| compares),
+        })
     }
 }
 
@@ -53,10 +76,7 @@ impl Scout {
         let (spaces, asked) = (spaces.to_vec(), terms.clone());
         let look = move || {
             let terms: Vec<(&str, u32)> = borrowed(&asked).collect();
-            let look = |space: &Option<Arc<ConceptSpace>>| {
-                ScoutResult::look(space.as_deref()?, &terms, true)
-            };
-            spaces.iter().map(look).collect()
+            ScoutResult::look_at_all(&spaces, &terms, true)
         };
         let thread = std::thread::Builder::new().name("concept-scout".to_owned());
         let looking = thread.spawn(look).ok()?;

@@ -9,7 +9,7 @@ use super::cursor::{ExactScorer, TermPart};
 use super::error::IndexError;
 use super::lexical::{LexicalMatches, Scoring, Terms};
 use super::pool::Candidate;
-use super::rerank::Fusion;
+use super::rerank::RankedCandidate;
 use super::scope::Scope;
 use super::snapshot::{SegmentView, find_term};
 
@@ -38,18 +38,15 @@ impl<'e> Explainer<'e> {
         })
     }
 
-    pub(super) fn explain(
-        &self,
-        candidate: &Candidate,
-        fusion: Option<&Fusion>,
-    ) -> Result<Explanation, IndexError> {
+    pub(super) fn explain(&self, ranked: &RankedCandidate) -> Result<Explanation, IndexError> {
+        let candidate = &ranked.candidate;
         let mut parts = match self.function {
             RelevanceFunction::TitleScorer => vec![self.title(candidate)],
             RelevanceFunction::BM25
             | RelevanceFunction::BM25F
             | RelevanceFunction::ServiceGraph => self.lexical(candidate)?,
         };
-        if let Some(fusion) = fusion {
+        if let Some(fusion) = &ranked.fusion {
             // The words' parts on the scale of the fused score.
             let scale = fusion.lexical_part / fusion.lexical_score.max(f32::MIN_POSITIVE);
             for part in &mut parts {
@@ -63,6 +60,7 @@ impl<'e> Explainer<'e> {
                 ..ScorePart::default()
             });
         }
+        parts.extend(ranked.refinement.parts());
         Ok(Explanation {
             score: candidate.score,
             parts,

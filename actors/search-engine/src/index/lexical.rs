@@ -7,6 +7,8 @@
 
 mod conditional;
 mod disjunction;
+mod holders;
+mod named;
 mod outcome;
 mod segment_search;
 mod terms;
@@ -18,6 +20,7 @@ use super::pool::Pool;
 use super::scope::Scope;
 use conditional::Conditional;
 use disjunction::Disjunction;
+pub(super) use holders::IdentifierHolders;
 pub(super) use outcome::{LexicalMatches, NO_WORD};
 pub(super) use terms::{Scoring, Terms};
 
@@ -36,6 +39,11 @@ pub(super) fn search(
         missing: terms.missing(),
         ..LexicalMatches::default()
     };
+    if scoring == Scoring::Weighted {
+        outcome.holders = IdentifierHolders::find(sources, &terms, scoring)?;
+        outcome.named = named::named_documents(sources, &terms, scoring)?;
+        outcome.term_weights = terms.weights();
+    }
     let weight = terms.weight(&sources[0])?;
     if let Some(condition) = query.condition() {
         let conditional = Conditional {

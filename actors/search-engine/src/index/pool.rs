@@ -19,7 +19,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Where the document lies; inside a segment this is the order of keys.
-    fn place(&self) -> (u32, u32, u32) {
+    pub(super) fn place(&self) -> (u32, u32, u32) {
         (self.source, self.segment, self.document)
     }
 }

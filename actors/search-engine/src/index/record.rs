@@ -1,6 +1,7 @@
 //! The stored record of a document.
 
 use search_core::document::{ContentKind, ExtractedDocument};
+use search_core::file_roles::FileRole;
 use serde::{Deserialize, Serialize};
 
 /// Which version of a file is indexed.
@@ -40,6 +41,8 @@ pub struct DocumentRecord {
     pub modified: Option<i64>,
     /// Version of the file.
     pub file: FileState,
+    /// What the file is for.
+    pub role: FileRole,
 }
 
 /// The record's form in the store.
@@ -54,6 +57,7 @@ struct StoredRecord<'r> {
     kind: u8,
     modified: Option<i64>,
     file: FileState,
+    role: u8,
 }
 
 /// Encodes the record of a document.
@@ -65,6 +69,7 @@ pub(super) fn encode(document: &ExtractedDocument, file: FileState) -> Vec<u8> {
         kind: document.kind.code(),
         modified: document.modified,
         file,
+        role: FileRole::of(&document.key, &document.body).code(),
     };
     postcard::to_stdvec(&stored).expect("strings and numbers always encode")
 }
@@ -79,5 +84,6 @@ pub(super) fn decode(bytes: &[u8]) -> Option<DocumentRecord> {
         kind: ContentKind::from_code(stored.kind),
         modified: stored.modified,
         file: stored.file,
+        role: FileRole::from_code(stored.role),
     })
 }

@@ -3,11 +3,12 @@
 //!
 //! What nearness is, is not known here: whoever has the vectors of the sources is a [`Reranker`].
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use search_core::query::ParsedQuery;
 
 use super::error::IndexError;
 use super::pool::Candidate;
+use super::refinement::Refinement;
 use super::snapshot::IndexSnapshot;
 
 /// Lexical results that are ranked again.
@@ -82,6 +83,8 @@ pub trait Reranker: Send + Sync {
 pub(super) struct RankedCandidate {
     pub(super) candidate: Candidate,
     pub(super) fusion: Option<Fusion>,
+    /// What the last look added to the score.
+    pub(super) refinement: Refinement,
 }
 
 /// How a score came about in the second look.
@@ -100,6 +103,7 @@ pub(super) fn unchanged(candidates: Vec<Candidate>) -> Vec<RankedCandidate> {
     let placed = candidates.into_iter().map(|candidate| RankedCandidate {
         candidate,
         fusion: None,
+        refinement: Refinement::default(),
     });
     placed.collect()
 }
@@ -161,9 +165,10 @@ pub(super) fn reranked(
                 nearness: new.nearness,
                 concepts: new.concepts,
             }),
+            refinement: Refinement::default(),
         });
     }
-    append_rest(&mut placed, rest);
+    append_rest(&mut placed, unchanged(rest));
     Ok((placed, added))
 }
 
@@ -185,31 +190,16 @@ fn found_more(
 }
 
 /// What was not looked at again follows with scores on the new scale, below all that was.
-fn append_rest(placed: &mut Vec<RankedCandidate>, rest: Vec<Candidate>) {
+fn append_rest(placed: &mut Vec<RankedCandidate>, rest: Vec<RankedCandidate>) {
     let lowest = placed.last().map_or(1.0, |last| last.candidate.score);
-    let highest = rest.first().map_or(1.0, |first| first.score);
-    let seen: Vec<(u32, u32, u32)> = placed
-        .iter()
-        .map(|one| {
-            (
-                one.candidate.source,
-                one.candidate.segment,
-                one.candidate.document,
-            )
-        })
-        .collect();
-    let seen: rustc_hash::FxHashSet<_> = seen.into_iter().collect();
-    for candidate in rest {
-        if seen.contains(&(candidate.source, candidate.segment, candidate.document)) {
+    let highest = rest.first().map_or(1.0, |first| first.candidate.score);
+    let seen: FxHashSet<_> = placed.iter().map(|one| one.candidate.place()).collect();
+    for mut one in rest {
+        if seen.contains(&one.candidate.place()) {
             continue;
         }
-        let share = candidate.score / highest.max(f32::MIN_POSITIVE);
-        placed.push(RankedCandidate {
-            candidate: Candidate {
-                score: lowest * share.min(1.0),
-                ..candidate
-            },
-            fusion: None,
-        });
+        let share = one.candidate.score / highest.max(f32::MIN_POSITIVE);
+        one.candidate.score = lowest * share.min(1.0);
+        placed.push(one);
     }
 }

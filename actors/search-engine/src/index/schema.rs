@@ -6,7 +6,7 @@ use tantivy::store::Compressor;
 
 /// Grows whenever the fields, their weights or the analysis change: an index of another format is
 /// built anew.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 
 /// Name of the key field, by which every segment is sorted.
 pub(super) const KEY: &str = "key";
@@ -31,6 +31,8 @@ pub(super) struct Fields {
     pub(super) title_line: Field,
     /// Each tag, folded, as one term.
     pub(super) tag: Field,
+    /// The names of the document, each as one term, see [`name_term`](super::name_term::name_term).
+    pub(super) name: Field,
 }
 
 /// Builds the schema.
@@ -45,6 +47,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         title: builder.add_text_field("title", with_frequencies(true)),
         title_line: builder.add_text_field("title_line", documents_only()),
         tag: builder.add_text_field("tag", documents_only()),
+        name: builder.add_text_field("name", documents_only()),
     };
     (builder.build(), fields)
 }

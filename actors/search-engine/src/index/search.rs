@@ -11,6 +11,7 @@ use super::facts;
 use super::lexical::{self, LexicalMatches, Scoring, Terms};
 use super::pool::{Candidate, Pool};
 use super::record::DocumentRecord;
+use super::refine::{REFINE_DEPTH, Refiner};
 use super::rerank::{RERANK_DEPTH, RankedCandidate, Reranker, reranked, unchanged};
 use super::scope::Scope;
 use super::snapshot::IndexSnapshot;
@@ -129,6 +130,14 @@ pub fn search_in(
     let is_ranked = page.sort == SortOrder::Relevance;
     let reranks = is_ranked && function == RelevanceFunction::ServiceGraph;
     let reranker = scope.reranker.filter(|_| reranks);
+    let refines = is_ranked
+        && matches!(
+            function,
+            RelevanceFunction::BM25F | RelevanceFunction::ServiceGraph
+        );
+    if refines {
+        wanted = wanted.max(REFINE_DEPTH);
+    }
     if reranker.is_some() {
         wanted = wanted.max(RERANK_DEPTH);
     }
@@ -159,6 +168,7 @@ pub fn search_in(
         page,
         outcome,
         reranker,
+        refines,
     };
     let hits = Hits {
         facets,
@@ -193,6 +203,8 @@ struct RankedSearch<'s> {
     page: Page,
     outcome: LexicalMatches,
     reranker: Option<&'s dyn Reranker>,
+    /// Whether the best results are looked at once more.
+    refines: bool,
 }
 
 impl RankedSearch<'_> {
@@ -225,7 +237,8 @@ impl RankedSearch<'_> {
                 .key(candidate.segment, candidate.document)
         };
         let mut unread = 0;
-        let placed = if open == 0 && self.reranker.is_none() && self.is_ranked() {
+        let looks_again = self.reranker.is_some() || self.refines;
+        let placed = if open == 0 && !looks_again && self.is_ranked() {
             pool.narrow(wanted);
             unchanged(pool.into_ranked(skip, limit, key)?)
         } else {
@@ -235,7 +248,12 @@ impl RankedSearch<'_> {
                 unread = open.saturating_sub(read);
                 candidates = kept;
             }
+            if self.is_ranked() && self.query.condition().is_none() {
+                let depth = self.depth();
+                self.outcome.complete(&mut candidates, depth);
+            }
             let placed = self.rerank(candidates)?;
+            let placed = self.refine(placed)?;
             placed.into_iter().skip(skip).take(limit).collect()
         };
         let mut hits = Vec::with_capacity(placed.len());
@@ -253,6 +271,18 @@ impl RankedSearch<'_> {
             unheld: self.unheld_names(),
             facets: None,
         })
+    }
+
+    /// Lexical results that are looked at again.
+    fn depth(&self) -> usize {
+        self.reranker.map_or(REFINE_DEPTH, |_| RERANK_DEPTH)
+    }
+
+    fn refine(&self, ranked: Vec<RankedCandidate>) -> Result<Vec<RankedCandidate>, IndexError> {
+        if !self.refines {
+            return Ok(ranked);
+        }
+        Refiner::new(self.scope.snapshots, self.query, &self.outcome).refine(ranked)
     }
 
     fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
@@ -342,7 +372,7 @@ impl RankedSearch<'_> {
         }
         let explainer = Explainer::new(self.scope, self.query, self.function, &self.outcome)?;
         for (one, hit) in placed.iter().zip(hits) {
-            let explained = explainer.explain(&one.candidate, one.fusion.as_ref())?;
+            let explained = explainer.explain(one)?;
             hit.explanation = Some(explained);
         }
         Ok(())

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use search_core::analysis::folded_line;
+use search_core::names::squeezed;
 use tantivy::directory::TerminatingWrite;
 use tantivy::fastfield::FastFieldsWriter;
 use tantivy::fieldnorm::{FieldNormReader, FieldNormReaders, FieldNormsSerializer};
@@ -19,6 +20,7 @@ use tantivy::{Index, TantivyDocument};
 
 use super::builder::SegmentBuilder;
 use super::documents::{Documents, Pending};
+use super::name_term::name_term;
 use super::record;
 use super::run::{FileRun, MemoryRun, Run, SECTIONS, Section};
 use super::schema::{Fields, STORE_BLOCK_BYTES};
@@ -190,6 +192,7 @@ fn write_inverted(
     let titles = lines(documents, |document| document.title_line);
     write_lines(&mut serializer, fields.title_line, titles)?;
     write_lines(&mut serializer, fields.tag, tags(documents))?;
+    write_lines(&mut serializer, fields.name, names(documents))?;
     serializer.close()?;
     Ok(())
 }
@@ -281,6 +284,21 @@ fn tags(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
         }
     }
     tags
+}
+
+/// The documents of each name.
+fn names(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
+    let mut names: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for (number, document) in (0_u32..).zip(documents) {
+        let record = record::decode(document.record).unwrap_or_default();
+        for (_, name) in search_core::names::names(&record.key, &record.title) {
+            let list = names.entry(name_term(&squeezed(name))).or_default();
+            if list.last() != Some(&number) {
+                list.push(number);
+            }
+        }
+    }
+    names
 }
 
 /// Writes a field of whole lines.

@@ -1,12 +1,13 @@
 //! The word of the index that is spelt most like one that is not in it.
 
 use rustc_hash::FxHashMap;
+use search_core::analysis::{WordAnalyzer, WordTerms};
 use tantivy::query::{DfaWrapper, FuzzyTermQuery};
 use tantivy::schema::Field;
 use tantivy::{TantivyError, Term};
 
 use super::error::IndexError;
-use super::snapshot::{IndexSnapshot, documents_of};
+use super::snapshot::{IndexSnapshot, documents_of, find_term};
 
 /// Words of fewer letters are not corrected: too many others are like them.
 pub const MIN_TYPO_LETTERS: usize = 5;
@@ -47,11 +48,57 @@ pub fn closest_word(sources: &[IndexSnapshot], folded: &str) -> Result<Option<St
                 is_it.then_some((std::cmp::Reverse(documents), word))
             });
             if let Some((_, word)) = ranked.min() {
-                return Ok(Some(word));
+                return written(sources, word).map(Some);
             }
         }
     }
     Ok(None)
+}
+
+/// The word as people write it: a stem (`complet`) stands for the most frequent of its forms,
+/// unless it occurs more often than they do, and is a word itself.
+fn written(sources: &[IndexSnapshot], term: String) -> Result<String, IndexError> {
+    let mut forms: FxHashMap<String, u64> = FxHashMap::default();
+    let mut documents = 0;
+    let analyzer = WordAnalyzer::default();
+    let mut analysed = WordTerms::default();
+    // Stemming changes the last letter of what it leaves at most: `memori` of `memory`.
+    let letters = term.char_indices().last().map_or(0, |(at, _)| at);
+    let start = &term[..letters];
+    for snapshot in sources {
+        let fields = snapshot.fields();
+        for (segment, view) in (0..).zip(snapshot.segments()) {
+            if let Some(info) = find_term(&view.text, fields.text, &term)? {
+                documents += snapshot.living_frequency(segment, &info)?;
+            }
+            let exact = view.reader.inverted_index(fields.exact)?;
+            let range = exact.terms().range().ge(start.as_bytes());
+            let mut stream = range.into_stream().map_err(TantivyError::from)?;
+            let mut seen = 0;
+            while seen < MAX_CANDIDATES
+                && stream.advance()
+                && stream.key().starts_with(start.as_bytes())
+            {
+                seen += 1;
+                let Ok(form) = std::str::from_utf8(stream.key()) else {
+                    continue;
+                };
+                analyzer.analyze(form, &mut analysed);
+                if analysed.iter().next().is_some_and(|(stem, _)| stem == term) {
+                    *forms.entry(form.to_owned()).or_default() +=
+                        u64::from(stream.value().doc_freq);
+                }
+            }
+        }
+    }
+    let of_forms: u64 = forms.values().sum();
+    let best = forms
+        .into_iter()
+        .map(|(form, with)| (std::cmp::Reverse(with), form));
+    Ok(match best.min() {
+        Some((_, form)) if documents <= of_forms => form,
+        _ => term,
+    })
 }
 
 /// Words of the sources with at most `wrong` letters wrong, and the documents that hold each.

@@ -88,7 +88,11 @@ fn check(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) {
         let time = |hit: &Hit| hit.record.modified;
         let times = |hits: &[Hit]| hits.iter().map(time).collect::<Vec<_>>();
         assert_eq!(times(&sorted.hits), times(&wanted), "{text} {function:?}");
+        // BM25F looks once more at the best ones; in the order of time the words alone count.
         for hit in &sorted.hits {
+            if function == RelevanceFunction::BM25F {
+                break;
+            }
             let same = plain
                 .hits
                 .iter()

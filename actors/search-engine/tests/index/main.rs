@@ -4,6 +4,7 @@
 mod conditions;
 mod corpus;
 mod damage;
+mod deciding;
 mod facets;
 mod histories;
 

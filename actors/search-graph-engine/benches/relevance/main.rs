@@ -10,7 +10,7 @@ mod collection;
 mod plain;
 mod sqlite;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use collection::Collection;
@@ -19,7 +19,8 @@ use search_core::measures::Measures;
 use search_core::query::{SearchRequest, parse};
 use search_core::role::RelevanceFunction;
 use search_engine::index::{
-    Durability, FileState, IndexOptions, IndexSnapshot, SourceIndex, search_across,
+    Durability, FileState, IndexOptions, IndexSnapshot, LexicalResult, Nearness, Page,
+    RerankedDocument, Reranker, Scope, SourceIndex, search_across, search_in,
 };
 use search_graph_engine::embedding::{EmbeddingIndex, EmbeddingModel, dense_weight};
 use search_graph_engine::fuse::{CONCEPT_WEIGHT, Candidate, LEXICAL_DEPTH, fuse};
@@ -85,7 +86,7 @@ fn report(collection: &Collection, seeds: u64, model: Option<&EmbeddingModel>) {
     let mut sums = Vec::new();
     for seed in 1..=seeds {
         let space = learn(collection, folder.path(), seed);
-        let rankings = with_concepts(collection, &pools, &space);
+        let rankings = with_concepts(collection, &snapshot, &space);
         let measures = collection.judge(&rankings);
         row(&format!("ServiceGraph, seed {seed}"), measures);
         sums.push(measures);
@@ -244,25 +245,68 @@ fn cpu_seconds() -> f64 {
     nanoseconds / 1e9
 }
 
+/// Ranks by the vectors of one space, as the server does.
+struct ByConcepts<'s>(&'s ConceptSpace);
+
+impl Reranker for ByConcepts<'_> {
+    fn rerank(
+        &self,
+        terms: &[(&str, u32)],
+        results: &[LexicalResult],
+        _: bool,
+    ) -> Option<Vec<RerankedDocument>> {
+        let vector = self.0.query_vector(terms.iter().copied())?;
+        let near = self.0.scan(&vector, SCAN_DEPTH);
+        let lexical = results.iter().map(|one| (one.key.as_str(), one.score));
+        let mut known: Vec<(&str, f32)> = lexical.collect();
+        let found: HashSet<&str> = known.iter().map(|(key, _)| *key).collect();
+        let near = near.iter().map(|one| one.key.as_str());
+        known.extend(
+            near.filter(|key| !found.contains(key))
+                .map(|key| (key, 0.0)),
+        );
+        let candidates = known.iter().map(|(key, lexical)| Candidate {
+            key,
+            lexical: *lexical,
+            cosine: self.0.cosine(&vector, key),
+        });
+        let candidates: Vec<Candidate<'_>> = candidates.collect();
+        let ranked = fuse(&candidates, CONCEPT_WEIGHT).into_iter();
+        let ranked = ranked.map(|one| RerankedDocument {
+            source: 0,
+            key: candidates[one.candidate].key.to_owned(),
+            score: one.score,
+            lexical_part: one.lexical_part,
+            concept_part: one.dense_part,
+            nearness: Nearness::Learnt,
+            concepts: Vec::new(),
+        });
+        Some(ranked.collect())
+    }
+}
+
 fn with_concepts(
     collection: &Collection,
-    pools: &[Ranking],
+    snapshot: &IndexSnapshot,
     space: &ConceptSpace,
 ) -> Vec<Vec<String>> {
-    let rank = |(query, pool): (&collection::Entry, &Ranking)| {
-        let parsed = parse(&SearchRequest::for_text(&query.text)).unwrap();
-        let terms = parsed
-            .terms()
-            .iter()
-            .map(|term| (term.text.as_str(), term.count));
-        let Some(vector) = space.query_vector(terms) else {
-            return pool.iter().map(|(key, _)| key.clone()).collect();
-        };
-        let near = space.scan(&vector, SCAN_DEPTH).into_iter().map(|n| n.key);
-        let cosine = |key: &str| space.cosine(&vector, key);
-        fused(pool, &near.collect::<Vec<_>>(), cosine, CONCEPT_WEIGHT)
+    let scope = Scope {
+        snapshots: std::slice::from_ref(snapshot),
+        names: &[],
+        texts: None,
+        reranker: Some(&ByConcepts(space)),
     };
-    collection.queries.iter().zip(pools).map(rank).collect()
+    let page = Page {
+        limit: 100,
+        ..Page::default()
+    };
+    let rank = |query: &collection::Entry| {
+        let query = parse(&SearchRequest::for_text(&query.text)).unwrap();
+        let found = search_in(&scope, &query, RelevanceFunction::ServiceGraph, page).unwrap();
+        let hits = found.hits.into_iter();
+        hits.map(|hit| hit.record.key).collect()
+    };
+    collection.queries.iter().map(rank).collect()
 }
 
 /// The best of the pool and those near by vectors, ranked by both scores.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::best::Best;
 use super::kept::KeptDocuments;
+use super::spread::{Spread, SpreadTally};
 use crate::columns::{Marks, key_hash};
 use crate::math::{Bytes, WIDTH, Work, quantised_dot, vectorised};
 
@@ -164,12 +165,22 @@ impl DocumentTable {
         Some(quantised_dot(&row, vector) as f32 * (own * factor))
     }
 
-    pub(super) fn scan(&self, vector: &Bytes, factor: f32, limit: usize) -> Vec<NearDocument> {
-        if limit == 0 {
-            return Vec::new();
-        }
-        let mut best = Best::new(limit);
-        vectorised(Scan(self, vector, factor, &mut best));
+    /// The nearest documents, and how near the documents are altogether.
+    pub(super) fn survey(
+        &self,
+        vector: &Bytes,
+        factor: f32,
+        limit: usize,
+    ) -> (Vec<NearDocument>, Spread) {
+        let mut best = Best::new(limit.max(1));
+        let mut tally = SpreadTally::default();
+        vectorised(Scan {
+            table: self,
+            vector,
+            factor,
+            best: &mut best,
+            tally: &mut tally,
+        });
         let mut found: Vec<NearDocument> = best
             .into_found()
             .into_iter()
@@ -184,7 +195,7 @@ impl DocumentTable {
                 .then_with(|| a.key.cmp(&b.key))
         });
         found.truncate(limit);
-        found
+        (found, tally.spread())
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -198,40 +209,55 @@ impl DocumentTable {
     }
 }
 
-struct Scan<'s>(&'s DocumentTable, &'s Bytes, f32, &'s mut Best);
+struct Scan<'s> {
+    table: &'s DocumentTable,
+    vector: &'s Bytes,
+    factor: f32,
+    best: &'s mut Best,
+    tally: &'s mut SpreadTally,
+}
 
 impl Work for Scan<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        let Self(table, vector, factor, best) = self;
-        scan_kept(table, vector, factor, best);
-        for (number, block) in table.blocks.iter().enumerate() {
-            let first = table.kept.len() + number * BLOCK;
-            scan_block(block, first, vector, factor, best);
+    fn call(mut self) {
+        self.kept();
+        for (number, block) in self.table.blocks.iter().enumerate() {
+            self.block(block, self.table.kept.len() + number * BLOCK);
         }
     }
 }
 
-#[inline(always)]
-fn scan_kept(table: &DocumentTable, vector: &Bytes, factor: f32, best: &mut Best) {
-    let rows = table.kept.rows().iter().zip(table.kept.factors());
-    for (at, (row, own)) in rows.enumerate() {
-        let product = quantised_dot(&row.map(|byte| byte as i8), vector) as f32;
-        let cosine = product * (f32::from_le_bytes(*own) * factor);
-        if best.wants(cosine) && !table.gone.holds(at) {
-            best.add(cosine, at);
+impl Scan<'_> {
+    #[inline(always)]
+    fn kept(&mut self) {
+        let kept = &self.table.kept;
+        let has_gone = self.table.gone.count() > 0;
+        for (at, (row, own)) in kept.rows().iter().zip(kept.factors()).enumerate() {
+            let product = quantised_dot(&row.map(|byte| byte as i8), self.vector) as f32;
+            let cosine = product * (f32::from_le_bytes(*own) * self.factor);
+            if has_gone && self.table.gone.holds(at) {
+                continue;
+            }
+            self.tally.add(cosine);
+            if self.best.wants(cosine) {
+                self.best.add(cosine, at);
+            }
         }
     }
-}
 
-#[inline(always)]
-fn scan_block(block: &Block, first: usize, vector: &Bytes, factor: f32, best: &mut Best) {
-    for (at, (bytes, own)) in block.vectors.iter().zip(&block.factors).enumerate() {
-        let cosine = quantised_dot(bytes, vector) as f32 * (own * factor);
-        if best.wants(cosine) && *own > 0.0 {
-            best.add(cosine, first + at);
+    #[inline(always)]
+    fn block(&mut self, block: &Block, first: usize) {
+        for (at, (bytes, own)) in block.vectors.iter().zip(&block.factors).enumerate() {
+            let cosine = quantised_dot(bytes, self.vector) as f32 * (own * self.factor);
+            if *own <= 0.0 {
+                continue;
+            }
+            self.tally.add(cosine);
+            if self.best.wants(cosine) {
+                self.best.add(cosine, first + at);
+            }
         }
     }
 }

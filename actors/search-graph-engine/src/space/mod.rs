@@ -10,6 +10,7 @@ mod documents;
 mod error;
 mod file;
 mod kept;
+mod spread;
 mod vector;
 mod words;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 pub use documents::NearDocument;
 pub use error::SpaceError;
+pub use spread::Spread;
 pub use vector::ConceptVector;
 pub(crate) use words::WordTableBuilder;
 pub use words::{NearWord, WordTable};
@@ -151,7 +153,13 @@ impl ConceptSpace {
     /// the order of their keys. Looks at every document.
     #[must_use]
     pub fn scan(&self, vector: &ConceptVector, limit: usize) -> Vec<NearDocument> {
-        self.documents.scan(&vector.bytes, vector.factor, limit)
+        self.survey(vector, limit).0
+    }
+
+    /// As [`scan`](Self::scan), with how near all documents are altogether.
+    #[must_use]
+    pub fn survey(&self, vector: &ConceptVector, limit: usize) -> (Vec<NearDocument>, Spread) {
+        self.documents.survey(&vector.bytes, vector.factor, limit)
     }
 
     /// Cosine of the angle between a direction and a document's; `None` when the document has none.

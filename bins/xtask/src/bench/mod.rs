@@ -53,6 +53,15 @@ enum Which {
         #[arg(long)]
         minilm: bool,
     },
+    /// Whether identifiers and names are found first, on queries drawn from any folders
+    Identifiers {
+        /// Folders with files; each is a source of its own
+        #[arg(required = true, value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
+        /// Also list the queries without a right document first
+        #[arg(long)]
+        misses: bool,
+    },
     /// Suggestions, the concept graph, learning and searching vectors, on made-up words
     Concepts,
     /// The whole search server beside its alternatives, on the files of a folder
@@ -82,6 +91,8 @@ struct Job {
     package: &'static str,
     bench: &'static str,
     folder: Option<PathBuf>,
+    /// Folders beside the first.
+    others: Vec<PathBuf>,
     /// An option of the benchmark.
     option: Option<&'static str>,
 }
@@ -140,6 +151,9 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             );
             vec![job.with(concepts.then_some("--concepts")).on(folder)?]
         }
+        Which::Identifiers { folders, misses } => {
+            vec![identifiers(folders)?.with(misses.then_some("--misses"))]
+        }
         Which::Relevance { folder, minilm } => {
             let option = minilm.then_some("--minilm");
             let all = collections(folder)?
@@ -187,6 +201,7 @@ fn job(name: &str, title: &str, package: &'static str, bench: &'static str) -> J
         package,
         bench,
         folder: None,
+        others: Vec::new(),
         option: None,
     }
 }
@@ -202,12 +217,25 @@ fn relevance(folder: &Path) -> Result<Job> {
     job.on(folder)
 }
 
+fn identifiers(folders: &[PathBuf]) -> Result<Job> {
+    let title = "Identifiers and names";
+    let mut job = job("identifiers", title, "search-actors", "identifiers");
+    for folder in folders {
+        job = job.on(folder)?;
+    }
+    Ok(job)
+}
+
 impl Job {
+    /// The benchmark on a folder, or on one more.
     fn on(mut self, folder: &Path) -> Result<Self> {
         let folder = folder
             .canonicalize()
             .with_context(|| format!("{} cannot be opened", folder.display()))?;
-        self.folder = Some(folder);
+        match self.folder {
+            None => self.folder = Some(folder),
+            Some(_) => self.others.push(folder),
+        }
         Ok(self)
     }
 
@@ -216,14 +244,21 @@ impl Job {
         self
     }
 
-    /// The arguments of cargo; `folder` as it is, or by its name only.
-    fn arguments(&self, folder: Option<&str>) -> Vec<String> {
-        let mut arguments = vec!["bench", "-p", self.package, "--bench", self.bench];
-        if let Some(folder) = folder {
-            arguments.extend(["--", folder]);
-            arguments.extend(self.option);
+    /// The arguments of cargo, with the folders as `name` writes them.
+    fn arguments(&self, name: impl Fn(&Path) -> String) -> Vec<String> {
+        let arguments = ["bench", "-p", self.package, "--bench", self.bench];
+        let mut arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
+        if let Some(folder) = &self.folder {
+            arguments.push("--".to_owned());
+            arguments.push(name(folder));
+            arguments.extend(self.others.iter().map(|other| name(other)));
+            arguments.extend(self.option.map(str::to_owned));
         }
-        arguments.into_iter().map(str::to_owned).collect()
+        arguments
+    }
+
+    fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.folder.iter().chain(&self.others).map(PathBuf::as_path)
     }
 }
 
@@ -259,11 +294,7 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
             &["build", "--release", "-p", "search-server"],
         ))?;
     }
-    let folder = job
-        .folder
-        .as_ref()
-        .map(|folder| folder.to_string_lossy().into_owned());
-    let arguments = job.arguments(folder.as_deref());
+    let arguments = job.arguments(|folder| folder.to_string_lossy().into_owned());
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let load_before = machine::load();
     let mut command = shell::cargo(&project.root, &arguments);
@@ -284,16 +315,15 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
     if !finished.status.success() {
         bail!("the benchmark {} failed: {}", job.name, finished.status);
     }
-    let label = job.folder.as_deref().map(label);
     Ok(Record {
         name: job.name.clone(),
         title: job.title.clone(),
-        command: format!("cargo {}", job.arguments(label.as_deref()).join(" ")),
+        command: format!("cargo {}", job.arguments(label).join(" ")),
         date: shell::first_line("date", &["-u", "+%Y-%m-%d"]).unwrap_or_default(),
         machine: machine.lines(),
         load_before,
         load_after,
-        output: without_places(&finished.out, project, job.folder.as_deref()),
+        output: without_places(&finished.out, project, job.folders()),
     })
 }
 
@@ -307,9 +337,13 @@ fn label(folder: &Path) -> String {
 }
 
 /// The output without the paths of this machine.
-fn without_places(output: &str, project: &Project, folder: Option<&Path>) -> String {
+fn without_places<'f>(
+    output: &str,
+    project: &Project,
+    folders: impl Iterator<Item = &'f Path>,
+) -> String {
     let mut text = output.to_owned();
-    if let Some(folder) = folder {
+    for folder in folders {
         text = text.replace(&*folder.to_string_lossy(), &label(folder));
     }
     let home = std::env::var("HOME").unwrap_or_default();
@@ -369,13 +403,35 @@ mod tests {
         let expected = "messages appends edge vm intake speed orchestrator index search";
         assert_eq!(benches.join(" "), expected);
         assert_eq!(
-            with[7].arguments(Some("files")).join(" "),
+            with[7].arguments(|_| "files".to_owned()).join(" "),
             "bench -p search-engine --bench index -- files"
         );
         let missing = Which::Index {
             folder: folder.path().join("nowhere"),
         };
         assert!(jobs(&missing).is_err());
+    }
+
+    #[test]
+    fn identifiers_are_drawn_from_several_folders() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [first, second] = ["a", "b"].map(|name| folder.path().join(name));
+        std::fs::create_dir(&first).expect("own folder");
+        let missing = Which::Identifiers {
+            folders: vec![first.clone(), second.clone()],
+            misses: false,
+        };
+        assert!(jobs(&missing).is_err(), "the second is missing");
+        std::fs::create_dir(&second).expect("own folder");
+        let both = Which::Identifiers {
+            folders: vec![first, second],
+            misses: true,
+        };
+        let both = jobs(&both).expect("both are there");
+        assert_eq!(
+            both[0].arguments(label).join(" "),
+            "bench -p search-actors --bench identifiers -- a b --misses"
+        );
     }
 
     #[test]
@@ -387,7 +443,7 @@ mod tests {
         let text = without_places(
             "/a/checkout/x of /data/linux/fs",
             &project,
-            Some(Path::new("/data/linux")),
+            [Path::new("/data/linux"), Path::new("/a/cache")].into_iter(),
         );
         assert_eq!(text, "./x of linux/fs");
     }

@@ -1,7 +1,11 @@
 //! What a search found beside its candidates.
 
+use rustc_hash::FxHashSet;
+
+use super::holders::IdentifierHolders;
 use crate::index::bitmap::Bitmap;
 use crate::index::conditions::Matching;
+use crate::index::pool::Candidate;
 
 /// The score of a document that meets the condition without a word that scores.
 pub(in crate::index) const NO_WORD: f32 = 1e-6;
@@ -24,4 +28,33 @@ pub(in crate::index) struct LexicalMatches {
     pub(in crate::index) found: Vec<Bitmap>,
     /// Identifiers with a number that no document holds: their parts were looked for like words.
     pub(in crate::index) unheld: Vec<usize>,
+    /// The documents that hold rare identifiers of the query whole; none where weights are off.
+    pub(in crate::index) holders: IdentifierHolders,
+    /// Documents with a name of the query, best words first.
+    pub(in crate::index) named: Vec<Candidate>,
+    /// What each term of the query is worth: its rarity, times how often it was typed.
+    pub(in crate::index) term_weights: Vec<f32>,
+}
+
+impl LexicalMatches {
+    /// Puts those that may be meant whatever their words come to among the first `depth`
+    /// candidates: documents with a name of the query, or with an identifier of it.
+    pub(in crate::index) fn complete(&self, candidates: &mut Vec<Candidate>, depth: usize) {
+        let first = &candidates[..depth.min(candidates.len())];
+        let known: FxHashSet<_> = first.iter().map(Candidate::place).collect();
+        let mut missing: Vec<Candidate> = Vec::new();
+        for &one in self.holders.documents().iter().chain(&self.named) {
+            let is_new = missing.iter().all(|other| other.place() != one.place());
+            if is_new && !known.contains(&one.place()) {
+                missing.push(one);
+            }
+        }
+        if missing.is_empty() {
+            return;
+        }
+        missing.truncate(depth / 2);
+        candidates.retain(|one| missing.iter().all(|other| other.place() != one.place()));
+        let at = candidates.len().min(depth - missing.len());
+        candidates.splice(at..at, missing);
+    }
 }

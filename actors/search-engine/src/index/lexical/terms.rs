@@ -1,7 +1,7 @@
 //! The terms of a query in the indexes that are searched, and their statistics.
 
 use rustc_hash::FxHashMap;
-use search_core::query::{ParsedQuery, QueryWord};
+use search_core::query::{ParsedQuery, QueryTerm, QueryWord};
 use tantivy::Term;
 use tantivy::postings::TermInfo;
 use tantivy::query::{
@@ -157,6 +157,23 @@ impl<'q> Terms<'q> {
             living.documents,
             living.length() as f32 / living.documents as f32,
         )
+    }
+
+    /// What each term is worth: its rarity times how often it was typed; 0 for terms that no
+    /// document holds.
+    pub(super) fn weights(&self) -> Vec<f32> {
+        let documents = self.statistics.living.documents as f32;
+        let terms = self.query.terms().iter().zip(&self.frequencies);
+        let weight = |(term, &with): (&QueryTerm, &u64)| {
+            let with = with as f32;
+            let rarity = (1.0 + (documents - with + 0.5) / (with + 0.5)).ln();
+            if with > 0.0 {
+                rarity * term.count as f32
+            } else {
+                0.0
+            }
+        };
+        terms.map(weight).collect()
     }
 
     /// The scorer of one term.

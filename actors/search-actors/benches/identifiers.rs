@@ -1,0 +1,267 @@
+//! What people who own code look for all day, without labels: identifiers that stand in few files,
+//! and files and pages by their names.
+//!
+//! `cargo bench -p search-actors --bench identifiers -- FOLDER… [--seed N] [--misses] [--ask FILE]`
+//!
+//! Indexes the folders as sources of one role, by the actors of the search server, and waits until
+//! their concepts are learnt. Then it draws queries from what was indexed
+//! (`search_core::samples`) and counts how often a right document is first. `--misses` lists the
+//! others. `--ask` shows the first results of each line of a file instead.
+#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use config_core::Environment;
+use search_actors::{RoleRegistry, SETTLE_AFTER, SearchSettings, SearchTree};
+use search_core::query::SearchRequest;
+use search_core::role::RelevanceFunction;
+use search_core::samples::{Sample, Sampler, Samples};
+use search_engine::answering::{
+    DocumentRequest, SearchParams, SearchableRole, read_document, search,
+};
+use search_graph_engine::space::MIN_DOCUMENTS;
+use serde_json::json;
+use supervision::{Root, SupervisorSpec};
+use tokio::sync::oneshot;
+
+/// How many identifiers are looked for.
+const IDENTIFIERS: usize = 120;
+
+/// How many names.
+const NAMES: usize = 80;
+
+/// How deep a right document is looked for.
+const DEPTH: usize = 30;
+
+/// How often the state of the sources is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+const FUNCTIONS: [RelevanceFunction; 3] = [
+    RelevanceFunction::TitleScorer,
+    RelevanceFunction::BM25F,
+    RelevanceFunction::ServiceGraph,
+];
+
+/// What is to be measured.
+#[derive(Default)]
+struct Options {
+    folders: Vec<PathBuf>,
+    seed: u64,
+    lists_misses: bool,
+    ask: Option<PathBuf>,
+}
+
+fn main() {
+    let options = options();
+    if options.folders.is_empty() {
+        println!("usage: identifiers FOLDER… [--seed N] [--misses] [--ask FILE]");
+        return;
+    }
+    let data = tempfile::tempdir().unwrap();
+    let haystacks = options.folders.iter().map(|folder| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        json!({"name": name, "service": "LocalFiles", "location": folder})
+    });
+    let role = json!({"name": "Bench", "relevance_function": "service-graph", "theme": "spacelab",
+                      "haystacks": haystacks.collect::<Vec<_>>()});
+    let roles = search_core::role::parse("role.json", &role.to_string(), &Environment::default());
+    let settings = SearchSettings {
+        roles: roles.unwrap(),
+        data: data.path().to_owned(),
+        max_concurrent_searches: 4,
+        search_timeout: Duration::from_secs(60),
+        search_threads: 1,
+        settle_after: SETTLE_AFTER,
+    };
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (sender, started) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::spawn(move || {
+        actix_rt::System::new().block_on(async move {
+            let tree = SearchTree::new(&settings);
+            let root = Root::start(SupervisorSpec::root("bench").supervisor(tree.supervisor));
+            sender.send(tree.registry).unwrap();
+            drop(stopped.await);
+            root.handle().stop();
+            root.verdict().await;
+            tree.threads.join_all();
+        });
+    });
+    measure(&options, &started.recv().unwrap());
+    drop(stop);
+    thread.join().unwrap();
+}
+
+fn options() -> Options {
+    let mut options = Options {
+        seed: 1,
+        ..Options::default()
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--bench" => {}
+            "--seed" => options.seed = arguments.next().unwrap().parse().unwrap(),
+            "--misses" => options.lists_misses = true,
+            "--ask" => options.ask = arguments.next().map(PathBuf::from),
+            _ => options.folders.push(argument.into()),
+        }
+    }
+    options
+}
+
+fn measure(options: &Options, registry: &RoleRegistry) {
+    let began = Instant::now();
+    wait(registry);
+    let role = registry.now().role(None).unwrap().searchable();
+    let documents: u64 = role
+        .sources
+        .iter()
+        .map(|source| {
+            let count = source
+                .snapshot
+                .as_ref()
+                .map_or(0, |one| one.document_count());
+            println!("{}: {count} documents", source.name);
+            count
+        })
+        .sum();
+    println!(
+        "indexed and learnt in {:.0} s, {:.2} CPU ms a document",
+        began.elapsed().as_secs_f64(),
+        cpu_seconds() * 1e3 / documents.max(1) as f64
+    );
+    if let Some(file) = &options.ask {
+        return ask(&role, &fs::read_to_string(file).unwrap());
+    }
+    let samples = draw(&role, options.seed);
+    println!("\nfirst of {:24} {:>12} {:>12}", "", "identifiers", "names");
+    println!(
+        "{:33} {:>12} {:>12}",
+        "",
+        samples.identifiers.len(),
+        samples.names.len()
+    );
+    let mut misses = Vec::new();
+    for function in FUNCTIONS {
+        let role = SearchableRole {
+            function,
+            ..role.clone()
+        };
+        let mut first = |list: &[Sample]| {
+            let ranks = list.iter().map(|sample| (rank(&role, sample), sample));
+            let missed = ranks.filter(|(rank, _)| *rank != Some(1));
+            let missed: Vec<String> = missed
+                .map(|(rank, one)| miss(function, rank, one))
+                .collect();
+            let first = list.len() - missed.len();
+            misses.extend(missed);
+            first
+        };
+        let (identifiers, names) = (first(&samples.identifiers), first(&samples.names));
+        println!("  {:31} {identifiers:12} {names:12}", function.as_str());
+    }
+    if options.lists_misses {
+        misses.iter().for_each(|miss| println!("{miss}"));
+    }
+}
+
+fn miss(function: RelevanceFunction, rank: Option<usize>, sample: &Sample) -> String {
+    let rank = rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
+    format!(
+        "  {} {rank:>4} {:?}: {}",
+        function.as_str(),
+        sample.query,
+        sample.right.join(", ")
+    )
+}
+
+/// Waits until everything is indexed and learnt.
+fn wait(registry: &RoleRegistry) {
+    loop {
+        let now = registry.now();
+        let is_learnt = now.health().iter().all(|source| {
+            let state = serde_json::to_value(&source.concepts).unwrap()["state"].clone();
+            state == "ready" || state == "too_few" && source.documents < MIN_DOCUMENTS as u64
+        });
+        if now.is_settled() && is_learnt {
+            return;
+        }
+        std::thread::park_timeout(POLL_INTERVAL);
+    }
+}
+
+/// Draws the queries from the texts as they were indexed.
+fn draw(role: &SearchableRole, seed: u64) -> Samples {
+    let mut sampler = Sampler::default();
+    for (group, source) in role.sources.iter().enumerate() {
+        let Some(snapshot) = &source.snapshot else {
+            continue;
+        };
+        let mut records = Vec::new();
+        snapshot
+            .for_each_document(|record| records.push(record))
+            .unwrap();
+        records.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        for record in records {
+            let request = DocumentRequest {
+                id: format!("{}/{}", source.id, record.key),
+                ..DocumentRequest::default()
+            };
+            if let Ok(view) = read_document(role, &request) {
+                sampler.add(group, &request.id, &record.title, &view.body);
+            }
+        }
+    }
+    sampler.draw(seed, IDENTIFIERS, NAMES)
+}
+
+fn found(role: &SearchableRole, text: &str, limit: usize) -> Vec<String> {
+    let params = SearchParams {
+        request: SearchRequest::for_text(text),
+        limit,
+        ..SearchParams::default()
+    };
+    let answer = search(role, &params);
+    let results = answer.map_or_else(|_| Vec::new(), |answer| answer.results);
+    results.into_iter().map(|result| result.id).collect()
+}
+
+/// The rank of the first right document.
+fn rank(role: &SearchableRole, sample: &Sample) -> Option<usize> {
+    let ids = found(role, &sample.query, DEPTH);
+    let place = ids.iter().position(|id| sample.right.contains(id));
+    place.map(|place| place + 1)
+}
+
+/// The first results of each line.
+fn ask(role: &SearchableRole, questions: &str) {
+    for line in questions.lines() {
+        println!("\n{line}");
+        for function in FUNCTIONS {
+            let role = SearchableRole {
+                function,
+                ..role.clone()
+            };
+            println!(
+                "  {}: {}",
+                function.as_str(),
+                found(&role, line, 5).join("  ")
+            );
+        }
+    }
+}
+
+/// User and system time of all threads, in seconds.
+fn cpu_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
+    (ticks(11) + ticks(12)) / 100.0
+}

@@ -1,0 +1,324 @@
+//! What a file is for, told by its path and its first lines: the code itself, tests of it, a
+//! manual, an example, what a program has written, what others have.
+
+use crate::analysis::fold;
+use crate::names::file_name;
+
+/// What a file is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum FileRole {
+    /// What the folder is about: code, notes, anything that nothing else is known of.
+    #[default]
+    Main,
+    /// Text for people.
+    Documentation,
+    /// Shows how something is used.
+    Example,
+    /// Tests, benchmarks, and their data.
+    Test,
+    /// Written by a program.
+    Generated,
+    /// A copy of what others have made.
+    Vendored,
+    /// Exact versions of what is used.
+    Lock,
+}
+
+/// Folders of code that others have made.
+const VENDORED: [&str; 8] = [
+    "vendor",
+    "vendored",
+    "node_modules",
+    "bower_components",
+    "third_party",
+    "third-party",
+    "thirdparty",
+    "site-packages",
+];
+
+/// Folders of what programs write.
+const GENERATED: [&str; 6] = [
+    "dist",
+    "generated",
+    "__generated__",
+    "autogen",
+    "__snapshots__",
+    "__pycache__",
+];
+
+/// Words of the names of folders with tests.
+const TESTS: [&str; 12] = [
+    "test",
+    "tests",
+    "testing",
+    "spec",
+    "specs",
+    "testdata",
+    "fixtures",
+    "fixture",
+    "e2e",
+    "bench",
+    "benches",
+    "benchmarks",
+];
+
+/// Words of the names of folders with examples.
+const EXAMPLES: [&str; 6] = ["example", "examples", "sample", "samples", "demo", "demos"];
+
+/// Folders of manuals.
+const DOCUMENTATION: [&str; 4] = ["doc", "docs", "documentation", "manual"];
+
+/// Extensions of texts for people.
+const PROSE: [&str; 11] = [
+    "adoc", "htm", "html", "markdown", "md", "mdx", "odt", "org", "pdf", "rst", "txt",
+];
+
+/// Lock files whose names do not end in `.lock`.
+const LOCKS: [&str; 6] = [
+    "bun.lockb",
+    "go.sum",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "packages.lock.json",
+    "pnpm-lock.yaml",
+];
+
+/// Ends of the names of generated files.
+const GENERATED_ENDS: [&str; 14] = [
+    ".min.js",
+    ".min.css",
+    ".bundle.js",
+    ".js.map",
+    ".css.map",
+    ".pb.go",
+    ".pb.cc",
+    ".pb.h",
+    "_pb2.py",
+    "_pb2_grpc.py",
+    ".g.dart",
+    ".freezed.dart",
+    ".designer.cs",
+    ".snap",
+];
+
+/// Bytes of a text in which a generator says that it has written it.
+const MARKER_BYTES: usize = 1_000;
+
+impl FileRole {
+    /// All roles.
+    pub const ALL: [Self; 7] = [
+        Self::Main,
+        Self::Documentation,
+        Self::Example,
+        Self::Test,
+        Self::Generated,
+        Self::Vendored,
+        Self::Lock,
+    ];
+
+    /// The role of a file with this path, `/`-separated, relative to its source.
+    #[must_use]
+    pub fn of_path(key: &str) -> Self {
+        let mut folded = String::with_capacity(key.len());
+        fold(key, &mut folded);
+        let name = file_name(&folded);
+        let folders = || folded[..folded.len() - name.len()].split('/');
+        let lies_in = |list: &[&str]| folders().any(|folder| list.contains(&folder));
+        let lies_among = |list: &[&str]| {
+            folders().any(|folder| {
+                folder
+                    .split(['-', '_', '.'])
+                    .any(|word| list.contains(&word))
+            })
+        };
+        if lies_in(&VENDORED) {
+            return Self::Vendored;
+        }
+        if name.ends_with(".lock") || LOCKS.contains(&name) {
+            return Self::Lock;
+        }
+        if lies_in(&GENERATED)
+            || GENERATED_ENDS.iter().any(|end| name.ends_with(end))
+            || name.contains(".generated.")
+        {
+            return Self::Generated;
+        }
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let is_prose = PROSE.contains(&extension) || name == "readme";
+        if !is_prose && (lies_among(&TESTS) || is_test_name(file_name(key))) {
+            return Self::Test;
+        }
+        if lies_among(&EXAMPLES) {
+            return Self::Example;
+        }
+        if is_prose || lies_in(&DOCUMENTATION) {
+            return Self::Documentation;
+        }
+        Self::Main
+    }
+
+    /// The role of a file, its beginning looked at as well.
+    #[must_use]
+    pub fn of(key: &str, text: &str) -> Self {
+        match Self::of_path(key) {
+            Self::Main | Self::Test | Self::Example if is_generated(text) => Self::Generated,
+            role => role,
+        }
+    }
+
+    /// The number under which the role is stored.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Main => 0,
+            Self::Documentation => 1,
+            Self::Example => 2,
+            Self::Test => 3,
+            Self::Generated => 4,
+            Self::Vendored => 5,
+            Self::Lock => 6,
+        }
+    }
+
+    /// The role stored under `code`; numbers of newer versions read as the main one.
+    #[must_use]
+    pub const fn from_code(code: u8) -> Self {
+        match code {
+            1 => Self::Documentation,
+            2 => Self::Example,
+            3 => Self::Test,
+            4 => Self::Generated,
+            5 => Self::Vendored,
+            6 => Self::Lock,
+            _ => Self::Main,
+        }
+    }
+
+    /// Words of a query that ask for files of the role.
+    #[must_use]
+    pub fn is_named_by(self, folded: &str) -> bool {
+        match self {
+            Self::Main | Self::Documentation => false,
+            Self::Example => EXAMPLES.contains(&folded),
+            Self::Test => TESTS.contains(&folded) || folded == "benchmark",
+            Self::Generated => GENERATED.contains(&folded) || folded == "minified",
+            Self::Vendored => VENDORED.contains(&folded),
+            Self::Lock => ["lock", "lockfile", "locked"].contains(&folded),
+        }
+    }
+}
+
+/// Whether a file is called like tests are in some language: `test_a.py`, `a_test.go`,
+/// `a.spec.ts`, `ATest.java`.
+fn is_test_name(name: &str) -> bool {
+    let (stem, _) = name.rsplit_once('.').unwrap_or((name, ""));
+    let words: Vec<&str> = stem.split(['_', '-', '.']).collect();
+    let is_test = |word: &str| matches!(word, "test" | "tests" | "spec" | "conftest");
+    let ends_like_java = ["Test", "Tests", "Spec", "Specs"]
+        .iter()
+        .filter_map(|end| stem.strip_suffix(end))
+        .any(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()));
+    let (first, last) = (words.first(), words.last());
+    first.is_some_and(|word| is_test(word))
+        || last.is_some_and(|word| is_test(word))
+        || ends_like_java
+}
+
+/// Whether the first lines say that a program wrote the file: `@generated`, `Code generated by …
+/// DO NOT EDIT`, `auto-generated`.
+fn is_generated(text: &str) -> bool {
+    let head = &text[..text.floor_char_boundary(MARKER_BYTES)];
+    let mut folded = String::with_capacity(head.len());
+    for line in head.lines().take(8) {
+        folded.clear();
+        fold(line, &mut folded);
+        let is_comment = folded
+            .trim_start()
+            .starts_with(['/', '#', '*', '-', ';', '<', '%', '"', '\'']);
+        let says_so = folded.contains("@generated")
+            || folded.contains("do not edit") && folded.contains("generated")
+            || folded.contains("autogenerated")
+            || folded.contains("auto-generated")
+            || folded.contains("automatically generated");
+        if is_comment && says_so {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FileRole::{self, Documentation, Example, Generated, Lock, Main, Test, Vendored};
+
+    #[test]
+    fn paths_tell_what_files_are_for() {
+        for (path, expected) in [
+            ("src/lib.rs", Main),
+            ("actors/search-core/src/query/parse.rs", Main),
+            ("src/testament.rs", Main),
+            ("src/latest.rs", Main),
+            ("src/contest/rules.py", Main),
+            ("document-17", Main),
+            ("distance/metric.c", Main),
+            ("src/query/parse/tests.rs", Test),
+            ("integration-tests/src/real.rs", Test),
+            ("pkg/server_test.go", Test),
+            ("tests/conftest.py", Test),
+            ("lib/test_parser.py", Test),
+            ("web/a.spec.ts", Test),
+            ("src/main/FooTest.java", Test),
+            ("src/main/Latest.java", Main),
+            ("spec/models/user_spec.rb", Test),
+            ("crates/a/benches/speed.rs", Test),
+            ("README", Documentation),
+            ("docs/QUERIES.md", Documentation),
+            ("tests/README.md", Documentation),
+            ("std/vec/struct.Vec.html", Documentation),
+            ("docs/conf.py", Documentation),
+            ("examples/hello.rs", Example),
+            ("config-samples/a.toml", Example),
+            ("web/dist/assets/page.js", Generated),
+            ("static/jquery.min.js", Generated),
+            ("api/v1/types.pb.go", Generated),
+            ("src/__snapshots__/a.test.js.snap", Generated),
+            ("vendor/github.com/a/b.go", Vendored),
+            ("web/node_modules/a/README.md", Vendored),
+            ("Cargo.lock", Lock),
+            ("web/package-lock.json", Lock),
+            ("go.sum", Lock),
+            ("src/lock.rs", Main),
+            ("", Main),
+        ] {
+            assert_eq!(FileRole::of_path(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn generators_say_so_in_the_first_lines() {
+        for (text, expected) in [
+            (
+                "// Code generated by protoc-gen-go. DO NOT EDIT.\npackage a",
+                Generated,
+            ),
+            ("# @generated by a tool", Generated),
+            ("\n/* This file is auto-generated */", Generated),
+            ("fn main() {}", Main),
+            ("let text = \"@generated\";", Main),
+            ("// Writes the generated code.", Main),
+        ] {
+            assert_eq!(FileRole::of("src/a.rs", text), expected, "{text}");
+        }
+        let late = "fn a() {}\n".repeat(20) + "// @generated";
+        assert_eq!(FileRole::of("src/a.rs", &late), Main);
+        assert_eq!(FileRole::of("docs/a.md", "# @generated"), Documentation);
+    }
+
+    #[test]
+    fn every_role_survives_being_stored() {
+        for role in FileRole::ALL {
+            assert_eq!(FileRole::from_code(role.code()), role);
+        }
+        assert_eq!(FileRole::from_code(200), Main);
+    }
+}

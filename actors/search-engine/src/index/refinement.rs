@@ -1,0 +1,65 @@
+//! What the last look at the best results adds to a score.
+
+use search_core::answer::ScorePart;
+use search_core::file_roles::FileRole;
+
+/// What was added to a score, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Refinement {
+    /// For identifiers that it holds whole.
+    pub(super) identifiers: f32,
+    /// For being called like the query.
+    pub(super) name: f32,
+    /// For words of the query in its path.
+    pub(super) path: f32,
+    /// What the file's role takes away, or adds.
+    pub(super) role: f32,
+    /// The role.
+    pub(super) role_of: FileRole,
+}
+
+impl Refinement {
+    /// All that is added.
+    pub(super) fn sum(&self) -> f32 {
+        self.identifiers + self.name + self.path + self.role
+    }
+
+    /// The parts of the score, for people.
+    pub(super) fn parts(&self) -> Vec<ScorePart> {
+        let all = [
+            (
+                "identifier",
+                "one of the few documents that hold an identifier of the query whole",
+                self.identifiers,
+            ),
+            ("name", "the document is called like the query", self.name),
+            (
+                "path",
+                "words of the query in the name of the file or its folder",
+                self.path,
+            ),
+            ("role", role_note(self.role_of), self.role),
+        ];
+        let added = all.into_iter().filter(|(_, _, score)| *score != 0.0);
+        added
+            .map(|(kind, note, score)| ScorePart {
+                kind: kind.to_owned(),
+                note: Some(note.to_owned()),
+                score,
+                ..ScorePart::default()
+            })
+            .collect()
+    }
+}
+
+fn role_note(role: FileRole) -> &'static str {
+    match role {
+        FileRole::Main => "what the folder is about",
+        FileRole::Documentation => "a manual answers how something is done",
+        FileRole::Example => "an example, which the query does not ask for",
+        FileRole::Test => "a test, which the query does not ask for",
+        FileRole::Generated => "written by a program, which the query does not ask for",
+        FileRole::Vendored => "a copy of what others made, which the query does not ask for",
+        FileRole::Lock => "a lock file, which the query does not ask for",
+    }
+}
