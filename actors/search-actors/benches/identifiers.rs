@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use config_core::Environment;
-use search_actors::{RoleRegistry, SETTLE_AFTER, SearchSettings, SearchTree};
+use search_actors::{LearningRests, RoleRegistry, SearchSettings, SearchTree};
 use search_core::query::SearchRequest;
 use search_core::role::RelevanceFunction;
 use search_core::samples::{Sample, Sampler, Samples};
@@ -73,7 +73,7 @@ fn main() {
         max_concurrent_searches: 4,
         search_timeout: Duration::from_secs(60),
         search_threads: 1,
-        settle_after: SETTLE_AFTER,
+        learning_rests: LearningRests::default(),
     };
     let (stop, stopped) = oneshot::channel::<()>();
     let (sender, started) = std::sync::mpsc::sync_channel(1);
