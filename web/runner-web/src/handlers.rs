@@ -180,6 +180,7 @@ pub(crate) async fn cancel(
 
 /// What of a run to run again.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RerunQuery {
     /// `true`: only the jobs that did not succeed, and what needs them. The others keep their ends,

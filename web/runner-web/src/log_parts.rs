@@ -29,6 +29,7 @@ const USUAL_FOUND: usize = 1000;
 
 /// Of which step.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinesQuery {
     /// The lines of this job, as the log names it; empty: of the run itself. Without it: all lines
@@ -44,6 +45,7 @@ pub(crate) struct LinesQuery {
 
 /// What to look for.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchQuery {
     /// The text, in upper or lower case.
@@ -58,6 +60,7 @@ pub(crate) struct SearchQuery {
 
 /// How to write a log as text.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TextQuery {
     /// Only this job.

@@ -52,6 +52,7 @@ pub(crate) async fn artifacts(
 
 /// Whose workflows.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkflowsQuery {
     /// `owner/repo`; it must have pushed before, so that it is known where it is.
