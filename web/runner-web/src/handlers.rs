@@ -268,7 +268,7 @@ pub(crate) struct RunnerHealth {
 }
 
 /// How the runner is; 200 as soon as it answers.
-#[utoipa::path(get, path = "/health", tag = "operation", responses((status = 200, body = RunnerHealth)))]
+#[utoipa::path(get, path = "/health", tag = "operation", responses((status = 200, body = RunnerHealth, description = "It answers: how it is")))]
 pub(crate) async fn health(state: State) -> HttpResponse {
     let store = state.view.store_health().state;
     let reason = (store != store::State::Ready).then(|| format!("the store is {store}"));

@@ -79,7 +79,7 @@ fn section<'a>(job: &'a Option<String>, step: Option<u32>) -> Option<SectionName
 /// What there is in a run's log: its steps with the numbers of their lines; notices, warnings and
 /// errors.
 #[utoipa::path(get, path = "/runs/{id}/log/overview", tag = "runs", params(("id" = String, Path, description = "The run's id")),
-    responses((status = 200, body = LogOverview), (status = 404, description = "No such run")))]
+    responses((status = 200, body = LogOverview, description = "What is in it"), (status = 404, description = "No such run")))]
 pub(crate) async fn overview(state: State, id: web::Path<String>) -> Result<HttpResponse, Problem> {
     let run = find(&state.view, &id).await?.id;
     let overview = read(&state, move |reader| reader.overview(&run)).await?;
@@ -89,7 +89,7 @@ pub(crate) async fn overview(state: State, id: web::Path<String>) -> Result<Http
 /// Some lines of a log by their numbers. A step's lines are counted without the heading that names
 /// it and the ends of groups.
 #[utoipa::path(get, path = "/runs/{id}/log/lines", tag = "runs", params(("id" = String, Path, description = "The run's id"), LinesQuery),
-    responses((status = 200, body = LogRange), (status = 404, description = "No such run")))]
+    responses((status = 200, body = LogRange, description = "The lines"), (status = 404, description = "No such run")))]
 pub(crate) async fn lines(
     state: State,
     id: web::Path<String>,
@@ -110,7 +110,7 @@ pub(crate) async fn lines(
 
 /// The lines of a log that hold a text.
 #[utoipa::path(get, path = "/runs/{id}/log/search", tag = "runs", params(("id" = String, Path, description = "The run's id"), SearchQuery),
-    responses((status = 200, body = LogMatches), (status = 404, description = "No such run"), (status = 422, description = "A text that cannot be looked for")))]
+    responses((status = 200, body = LogMatches, description = "Where it stands"), (status = 404, description = "No such run"), (status = 422, description = "A text that cannot be looked for")))]
 pub(crate) async fn search(
     state: State,
     id: web::Path<String>,
