@@ -11,7 +11,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, extname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before, test } from "node:test";
+import { after, before, test as plain } from "node:test";
 
 // NODE_PATH is honoured by require, not by import.
 const { chromium } = createRequire(import.meta.url)("playwright-core");
@@ -51,6 +51,7 @@ admin_socket = "admin.sock"
 data_dir = "\${PLATFORM_DATA}/orchestrator"
 [webhook]
 secret = "\${ORCH_WEBHOOK_SECRET}"
+[mentions]
 [[projects]]
 id = "main"
 repository = "acme/main"
@@ -108,7 +109,7 @@ function pagesOf(dist) {
     }
     const headers = { ...request.headers, host: new URL(address.search).host };
     if (headers.origin) headers.origin = address.search;
-    const passed = ask(address.search + request.url, { method: request.method, headers }, (said) => { answer.writeHead(said.statusCode, said.headers); said.pipe(answer); });
+    const passed = ask(address.search + request.url, { method: request.method, headers }, (said) => { answer.writeHead(said.statusCode, said.headers).flushHeaders(); said.pipe(answer); });
     passed.on("error", () => answer.destroy());
     answer.on("close", () => passed.destroy());
     request.pipe(passed);
@@ -146,6 +147,22 @@ after(async () => {
   }
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** A test that leaves no address held or changed, and a picture of where it failed. */
+function test(name, walk) {
+  plain(name, async () => {
+    try {
+      await walk();
+    } catch (error) {
+      console.error(name, page.url(), wrong.splice(0), (await page.locator("body").innerText().catch(() => "")).slice(0, 600));
+      if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `failed-${name.slice(0, 20).replace(/\W+/g, "-")}.png`) }).catch(() => {});
+      throw error;
+    } finally {
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      wrong.length = 0;
+    }
+  });
+}
 
 /** Both widths and both schemes: no sideways scrolling, nothing that axe finds, a picture; nothing hostile has run. */
 async function looks(name) {
@@ -422,7 +439,6 @@ test("the API: every server's operations, found, opened by keyboard, copied; sch
 });
 
 test("the palette finds agents by name and the page of the API", async () => {
-  await page.unroute("**/api/openapi.json");
   await page.goto(`${base}/ui/actors`);
   await page.getByRole("treeitem").first().waitFor();
   await page.keyboard.press("Control+k");
