@@ -47,6 +47,7 @@ function writeSite() {
   write("hostile.txt", `${HOSTILE}\n\u001b[31mred\u001b[0m\n${"long ".repeat(2000)}\n`);
   write("orchestrator/orchestrator.toml", `
 listen = "127.0.0.1:0"
+tick_interval_secs = 1
 admin_socket = "admin.sock"
 data_dir = "\${PLATFORM_DATA}/orchestrator"
 [webhook]
@@ -270,7 +271,7 @@ test("an agent's run: its output is inert, it is read, repeated, cancelled and u
   const output = page.getByLabel("Output of the agent");
   await output.getByText("done").waitFor();
   const text = await output.innerText();
-  assert.ok(text.includes("<script>window.stolen=1</script>\\u{202e}gnp") && text.includes("\\u{1b}[31mred"), text.slice(0, 300));
+  assert.ok(text.includes("<script>window.stolen=1</script>\\u{202e}gnp") && text.includes("\nred\n") && !text.includes("\u001b"), text.slice(0, 300));
   await page.getByText("whole").waitFor();
   await page.getByRole("button", { name: "Prompt" }).click();
   await page.getByRole("heading", { name: "Prompt of the agent" }).waitFor();
