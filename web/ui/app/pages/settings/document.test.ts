@@ -16,7 +16,7 @@ test("a folder is added to its role", () => {
   expect(() => addFolder("{}", "A", "N", "/n")).toThrow("no role");
 });
 
-it("a folder is added to a file that is one role alone", () => {
+test("a folder is added to a file that is one role alone", () => {
   const added = JSON.parse(addFolder('{"name": "Reader", "haystacks": []}', "Reader", "Notes", "/n"));
   expect(added).toEqual({ name: "Reader", haystacks: [{ name: "Notes", service: "LocalFiles", location: "/n" }] });
   expect(() => addFolder("{}", "", "Notes", "/n")).toThrow("no role");
