@@ -1,6 +1,6 @@
-//! Prints the texts of all servers' OpenAPI documents as one JSON object, each under the name of its
-//! part. `cargo xtask docs` writes them to web/ui/openapi, of which the web application's types are
-//! made.
+//! Prints the texts of all servers' OpenAPI documents as one JSON object, each under the name of
+//! its part. `cargo xtask docs` writes them to web/ui/openapi, of which the web application's types
+//! are made.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
