@@ -1108,6 +1108,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description It answers: how it is */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1447,6 +1448,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The jobs, and which need which */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1477,6 +1479,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description That run */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1553,6 +1556,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The lines */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1583,6 +1587,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description What is in it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1622,6 +1627,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Where it stands */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1806,6 +1812,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The workflows of the branch that take `workflow_dispatch`, and the files that are wrong */
             200: {
                 headers: {
                     [name: string]: unknown;
