@@ -20,6 +20,66 @@ fn every_route_is_documented_and_every_documented_one_is_served() {
     assert!(coverage.unserved.is_empty(), "{:?}", coverage.unserved);
 }
 
+fn documents() -> Vec<(&'static str, Value)> {
+    let documents = [
+        ("search", search_web::openapi()),
+        ("runner", runner_web::openapi()),
+        ("orchestrator", orchestrator_web::openapi()),
+        ("vm-manager", vm_web::openapi()),
+    ];
+    let documents = documents.into_iter();
+    documents
+        .map(|(part, document)| (part, serde_json::to_value(document).expect("JSON")))
+        .collect()
+}
+
+/// Every operation of a document: its address, and what is said of it.
+fn operations(document: &Value) -> Vec<(&str, &Value)> {
+    let paths = document["paths"].as_object().expect("paths").iter();
+    paths
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().into_iter().flatten();
+            methods.map(move |(_, operation)| (path.as_str(), operation))
+        })
+        .collect()
+}
+
+/// Tools that make clients of a document name their functions by it.
+#[test]
+fn no_two_operations_of_a_server_have_the_same_id() {
+    for (part, document) in documents() {
+        let operations = operations(&document);
+        let ids = operations.iter();
+        let mut ids: Vec<_> = ids
+            .map(|(_, operation)| operation["operationId"].as_str().expect("an id"))
+            .collect();
+        ids.sort_unstable();
+        let twice: Vec<_> = ids.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(ids.len() > 10 && twice.is_empty(), "{part}: {twice:?}");
+    }
+}
+
+/// A parameter of the path stands in the address, and nothing in the address is left unsaid.
+#[test]
+fn parameters_are_where_the_document_says() {
+    for (part, document) in documents() {
+        for (path, operation) in operations(&document) {
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let mut said: Vec<_> = parameters
+                .filter(|parameter| parameter["in"] == "path")
+                .map(|parameter| parameter["name"].as_str().expect("a name"))
+                .collect();
+            said.sort_unstable();
+            let mut there: Vec<_> = path
+                .split('/')
+                .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+                .collect();
+            there.sort_unstable();
+            assert_eq!(said, there, "{part} {path}");
+        }
+    }
+}
+
 /// Every field of a real answer is in the schema, and every required field is in the answer.
 #[test]
 fn answers_are_as_documented() {

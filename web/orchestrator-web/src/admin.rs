@@ -45,6 +45,7 @@ pub(crate) async fn status(state: web::Data<WebState>) -> Result<HttpResponse, P
 
 /// `?project=`
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AgentsQuery {
     /// Only agents of this project.
@@ -76,6 +77,7 @@ pub(crate) async fn prompt(
 
 /// Which runs.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunsQuery {
     /// Of this project.
@@ -208,6 +210,7 @@ pub(crate) async fn reload(state: web::Data<WebState>) -> Result<HttpResponse, P
 
 /// Which part of the journal.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JournalQuery {
     /// Entries after this one: `next` of the former page.

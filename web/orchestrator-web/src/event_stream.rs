@@ -27,6 +27,7 @@ const PAGE: usize = 500;
 
 /// Where to begin.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsQuery {
     /// Entries of the journal after this one, as the header `Last-Event-ID` says too; else what

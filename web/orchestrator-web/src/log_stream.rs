@@ -30,6 +30,7 @@ const MAX_WHOLE: usize = 64 << 20;
 
 /// How much of a log.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LogQuery {
     /// 1: as Server-Sent Events (`log`, `skipped`, `end`), until the run has ended.

@@ -12,6 +12,7 @@ use crate::state::WebState;
 
 /// How far is looked.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CalendarQuery {
     /// So many days from now on (7; at most 366).

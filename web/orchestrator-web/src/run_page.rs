@@ -75,13 +75,17 @@ async fn run(
     } else {
         None
     };
-    let can_sign_in = state.view.config().listeners.admin_token.is_some();
+    let config = state.view.config();
+    let can_sign_in = config.listeners.admin_token.is_some();
+    // Strangers are not told where it is.
+    let bridge = config.listeners.admin.as_deref();
+    let bridge = bridge.filter(|_| log.is_some());
     Ok(HttpResponse::Ok()
         .content_type("text/html; charset=utf-8")
         .insert_header(("cache-control", "no-store"))
         // The form to sign out names its origin with this policy only.
         .insert_header(("referrer-policy", "same-origin"))
-        .body(page(&run, log.as_deref(), can_sign_in)))
+        .body(page(&run, log.as_deref(), can_sign_in, bridge)))
 }
 
 async fn log(directory: PathBuf) -> Result<String, Problem> {
@@ -93,8 +97,9 @@ async fn log(directory: PathBuf) -> Result<String, Problem> {
     })
 }
 
-/// The page; with the log for those who have signed in.
-fn page(run: &RunView, log: Option<&str>, can_sign_in: bool) -> String {
+/// The page; with the log for those who have signed in, and with where the web application shows
+/// the same run, which the admin bridge (`<host>:<port>` on loopback) serves.
+fn page(run: &RunView, log: Option<&str>, can_sign_in: bool, bridge: Option<&str>) -> String {
     let mut facts: Vec<(&str, Option<&str>)> = vec![
         ("Agent", Some(run.agent.as_str())),
         ("State", Some(run.state.as_str())),
@@ -138,6 +143,14 @@ fn page(run: &RunView, log: Option<&str>, can_sign_in: bool) -> String {
                                     tr { th scope="row" { (name) } td { (Visible(value)) } }
                                 }
                             }
+                        }
+                    }
+                    @if let Some(bridge) = bridge {
+                        p {
+                            a href={ "http://" (Visible(bridge)) "/ui/agents/runs/" (Visible(&run.id)) } {
+                                "Open in the web application"
+                            }
+                            " (on the orchestrator's machine): live output, run again, cancel."
                         }
                     }
                     (below(&run.id, log, can_sign_in))
@@ -203,7 +216,7 @@ mod tests {
 
     #[test]
     fn v12_strangers_see_what_the_status_shows_and_nothing_else() {
-        let page = page(&hostile(), None, true);
+        let page = page(&hostile(), None, true, None);
         for shown in [
             "agent",
             "context",
@@ -230,7 +243,11 @@ mod tests {
     #[test]
     fn v12_names_and_logs_of_strangers_are_text() {
         let log = "\u{1b}[1;31mred\u{1b}[0m <img src=x onerror=alert(1)> \u{1b}]0;title\u{7} \u{202e}x\r\nnext";
-        let page = page(&hostile(), Some(log), true);
+        let page = page(&hostile(), Some(log), true, Some("127.0.0.1:9091"));
+        assert!(
+            page.contains("\"http://127.0.0.1:9091/ui/agents/runs/r-1\""),
+            "{page}"
+        );
         assert!(
             !page.contains("<script")
                 && !page.contains("<img")

@@ -180,6 +180,7 @@ pub(crate) async fn cancel(
 
 /// What of a run to run again.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RerunQuery {
     /// `true`: only the jobs that did not succeed, and what needs them. The others keep their ends,
@@ -267,7 +268,7 @@ pub(crate) struct RunnerHealth {
 }
 
 /// How the runner is; 200 as soon as it answers.
-#[utoipa::path(get, path = "/health", tag = "operation", responses((status = 200, body = RunnerHealth)))]
+#[utoipa::path(get, path = "/health", tag = "operation", responses((status = 200, body = RunnerHealth, description = "It answers: how it is")))]
 pub(crate) async fn health(state: State) -> HttpResponse {
     let store = state.view.store_health().state;
     let reason = (store != store::State::Ready).then(|| format!("the store is {store}"));

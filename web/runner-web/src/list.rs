@@ -21,6 +21,7 @@ const MAX_FILTER_BYTES: usize = 500;
 
 /// Which runs to list. What is left out filters nothing.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunsQuery {
     /// Of this repository only (`owner/repo`).

@@ -19,6 +19,7 @@ type State = web::Data<RunnerState>;
 
 /// How to read a log.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LogQuery {
     /// `1`: as server-sent events, until the run has ended.

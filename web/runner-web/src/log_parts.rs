@@ -29,6 +29,7 @@ const USUAL_FOUND: usize = 1000;
 
 /// Of which step.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinesQuery {
     /// The lines of this job, as the log names it; empty: of the run itself. Without it: all lines
@@ -44,6 +45,7 @@ pub(crate) struct LinesQuery {
 
 /// What to look for.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchQuery {
     /// The text, in upper or lower case.
@@ -58,6 +60,7 @@ pub(crate) struct SearchQuery {
 
 /// How to write a log as text.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TextQuery {
     /// Only this job.
@@ -76,7 +79,7 @@ fn section<'a>(job: &'a Option<String>, step: Option<u32>) -> Option<SectionName
 /// What there is in a run's log: its steps with the numbers of their lines; notices, warnings and
 /// errors.
 #[utoipa::path(get, path = "/runs/{id}/log/overview", tag = "runs", params(("id" = String, Path, description = "The run's id")),
-    responses((status = 200, body = LogOverview), (status = 404, description = "No such run")))]
+    responses((status = 200, body = LogOverview, description = "What is in it"), (status = 404, description = "No such run")))]
 pub(crate) async fn overview(state: State, id: web::Path<String>) -> Result<HttpResponse, Problem> {
     let run = find(&state.view, &id).await?.id;
     let overview = read(&state, move |reader| reader.overview(&run)).await?;
@@ -86,7 +89,7 @@ pub(crate) async fn overview(state: State, id: web::Path<String>) -> Result<Http
 /// Some lines of a log by their numbers. A step's lines are counted without the heading that names
 /// it and the ends of groups.
 #[utoipa::path(get, path = "/runs/{id}/log/lines", tag = "runs", params(("id" = String, Path, description = "The run's id"), LinesQuery),
-    responses((status = 200, body = LogRange), (status = 404, description = "No such run")))]
+    responses((status = 200, body = LogRange, description = "The lines"), (status = 404, description = "No such run")))]
 pub(crate) async fn lines(
     state: State,
     id: web::Path<String>,
@@ -107,7 +110,7 @@ pub(crate) async fn lines(
 
 /// The lines of a log that hold a text.
 #[utoipa::path(get, path = "/runs/{id}/log/search", tag = "runs", params(("id" = String, Path, description = "The run's id"), SearchQuery),
-    responses((status = 200, body = LogMatches), (status = 404, description = "No such run"), (status = 422, description = "A text that cannot be looked for")))]
+    responses((status = 200, body = LogMatches, description = "Where it stands"), (status = 404, description = "No such run"), (status = 422, description = "A text that cannot be looked for")))]
 pub(crate) async fn search(
     state: State,
     id: web::Path<String>,

@@ -15,7 +15,7 @@ type State = web::Data<RunnerState>;
 
 /// The jobs of a run and what they need.
 #[utoipa::path(get, path = "/runs/{id}/graph", tag = "runs", params(("id" = String, Path, description = "The run's id")),
-    responses((status = 200, body = JobGraph), (status = 404, description = "No such run")))]
+    responses((status = 200, body = JobGraph, description = "The jobs, and which need which"), (status = 404, description = "No such run")))]
 pub(crate) async fn graph(state: State, id: web::Path<String>) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
     Ok(HttpResponse::Ok().json(JobGraph::of(&record)))
@@ -23,7 +23,7 @@ pub(crate) async fn graph(state: State, id: web::Path<String>) -> Result<HttpRes
 
 /// The newest run before this one of the same workflow and branch that succeeded.
 #[utoipa::path(get, path = "/runs/{id}/last-green", tag = "runs", params(("id" = String, Path, description = "The run's id")),
-    responses((status = 200, body = RunRecord), (status = 404, description = "No such run, or none before it succeeded")))]
+    responses((status = 200, body = RunRecord, description = "That run"), (status = 404, description = "No such run, or none before it succeeded")))]
 pub(crate) async fn last_green(
     state: State,
     id: web::Path<String>,
@@ -52,6 +52,7 @@ pub(crate) async fn artifacts(
 
 /// Whose workflows.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkflowsQuery {
     /// `owner/repo`; it must have pushed before, so that it is known where it is.
@@ -63,7 +64,7 @@ pub(crate) struct WorkflowsQuery {
 /// The workflows that `POST /runs/dispatch` may start, with their inputs, as the branch's newest
 /// commit has them.
 #[utoipa::path(get, path = "/workflows", tag = "runs", params(WorkflowsQuery),
-    responses((status = 200, body = StartableWorkflows), (status = 404, description = "The repository or branch is not known"), (status = 503, description = "The repository cannot be asked now")))]
+    responses((status = 200, body = StartableWorkflows, description = "The workflows of the branch that take `workflow_dispatch`, and the files that are wrong"), (status = 404, description = "The repository or branch is not known"), (status = 503, description = "The repository cannot be asked now")))]
 pub(crate) async fn workflows(
     state: State,
     query: web::Query<WorkflowsQuery>,

@@ -25,6 +25,7 @@ const MAX_TEXT: usize = 1_024;
 
 /// What `GET /api/thesaurus/{role}` takes beside the role.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ThesaurusQuery {
     /// Concepts to pass over; 0 when absent.
@@ -55,6 +56,7 @@ pub(crate) async fn thesaurus(
 
 /// What `GET /api/graph` takes.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GraphQuery {
     /// The role; the default role when absent.
@@ -97,6 +99,7 @@ pub(crate) async fn graph(
 
 /// What `GET /api/autocomplete` takes.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SuggestionQuery {
     /// The role; the default role when absent.

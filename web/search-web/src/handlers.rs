@@ -66,6 +66,7 @@ fn json(body: Bytes) -> HttpResponse {
 
 /// What `GET /api/documents/{id}` takes beside the id.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DocumentQuery {
     /// The role through which the document was found; any role when absent.

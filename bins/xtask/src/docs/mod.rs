@@ -1,5 +1,6 @@
 //! `cargo xtask docs`: the pages that are made of something else, and the API documentation.
 
+mod documents;
 mod help;
 mod programs;
 mod settings;
@@ -97,6 +98,12 @@ fn pages(project: &Project) -> Result<Vec<Page>> {
         .with_context(|| format!("{} cannot be read", path.display()))?;
     let text = settings::page(project, &now)?;
     pages.push(Page { path, text });
+    for (part, text) in documents::all(project)? {
+        pages.push(Page {
+            path: project.root.join(format!("web/ui/openapi/{part}.json")),
+            text,
+        });
+    }
     Ok(pages)
 }
 

@@ -370,10 +370,9 @@ fn browser(setting: &Setting<'_>) -> Done {
     let mut command = shell::command(&node.to_string_lossy(), &project.root);
     command.args(["--test", "--test-reporter=spec"]).args(files);
     command.env("NODE_PATH", modules).env("CHROMIUM", chromium);
-    command.env(
-        "SEARCH_SERVER",
-        project.target()?.join("debug/search-server"),
-    );
+    let programs = project.target()?.join("debug");
+    command.env("SEARCH_SERVER", programs.join("search-server"));
+    command.env("PLATFORM", programs.join("platform"));
     counted(&mut command, counts::of_node)
 }
 

@@ -1,5 +1,5 @@
-//! The web application: its types, its unit tests, and whether the built files that are committed
-//! are what its sources give.
+//! The web application: its types, its unit tests, and whether the made files that are committed
+//! (types of the servers' API documents, the built pages) are what their sources give.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,9 @@ use anyhow::{Result, bail};
 
 use crate::project::Project;
 use crate::{install, shell};
+
+/// Committed folders that are made of others, and the script that makes them.
+const MADE: [(&str, &str); 2] = [("web/ui/app/api", "types"), ("web/ui/dist", "build")];
 
 fn folder(project: &Project) -> PathBuf {
     project.root.join("web/ui")
@@ -37,16 +40,18 @@ pub(super) fn install_packages(project: &Project) -> Result<()> {
 /// What failed, or that the committed files are others.
 pub(super) fn check(project: &Project) -> Result<()> {
     install_packages(project)?;
-    for script in ["build", "check", "test"] {
+    for script in ["types", "build", "check", "test"] {
         npm(project, &["run", script])?;
     }
-    let mut git = shell::command("git", &project.root);
-    let status = shell::quiet(git.args(["status", "--porcelain", "--", "web/ui/dist"]))?;
-    if !status.out.trim().is_empty() {
-        bail!(
-            "web/ui/dist is not what the sources give: commit what `npm run build` has written\n{}",
-            status.out
-        );
+    for (folder, script) in MADE {
+        let mut git = shell::command("git", &project.root);
+        let status = shell::quiet(git.args(["status", "--porcelain", "--", folder]))?;
+        if !status.out.trim().is_empty() {
+            bail!(
+                "{folder} is not what its sources give: commit what `npm run {script}` has written\n{}",
+                status.out
+            );
+        }
     }
     Ok(())
 }

@@ -46,7 +46,11 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
         @if log.is_cut {
             p class="reason" { "The log has more lines than a page shows: the raw log has them all." }
         }
-        p { a href={ "/runs/" (Visible(&run.id)) "/log" } { "Raw log" } " (JSON Lines)" }
+        p {
+            a href={ "/ui/runs/" (Visible(&run.id)) } { "Open in the web application" }
+            ": the graph of jobs, a search in the log, a comparison. "
+            a href={ "/runs/" (Visible(&run.id)) "/log" } { "Raw log" } " (JSON Lines)"
+        }
         script src="/assets/times.js" {}
         script src="/assets/run.js" data-run=(Visible(&run.id)) data-ended=(ended.to_string()) data-from=(log.bytes) {}
     };

@@ -1,5 +1,7 @@
 // Calls to the servers. Every failure becomes an ApiError whose message a person can act on.
 
+import type { components } from "../api/search";
+
 export interface Mistake {
   message: string;
   line?: number;
@@ -58,7 +60,9 @@ async function plain(address: string, options: RequestInit = {}): Promise<Respon
 async function failure(response: Response): Promise<ApiError> {
   const body = await response.json().catch(() => null);
   const said = body?.detail ?? body?.title ?? `the server answered ${response.status}`;
-  return new ApiError(response.status, String(said), body?.type ?? null, Array.isArray(body?.errors) ? body.errors : []);
+  const errors: components["schemas"]["FieldError"][] = Array.isArray(body?.errors) ? body.errors : [];
+  const mistakes = errors.map(({ detail, line, pointer }) => ({ message: String(detail), line: line ?? undefined, pointer: pointer ?? undefined }));
+  return new ApiError(response.status, String(said), body?.type ?? null, mistakes);
 }
 
 /** Signs in with a token; false where this address has no such form, or the token is another one. */

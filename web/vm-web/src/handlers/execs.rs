@@ -23,6 +23,7 @@ const GUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What `GET /vms/{id}/exec/{eid}` takes.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FollowQuery {
     /// `1`: output as it comes, then how it ended.
@@ -71,7 +72,7 @@ fn field(error: &ExecError) -> &'static str {
 
 /// Shows how something stands, or with `follow=1` its output from the beginning, as it comes.
 #[utoipa::path(
-    get, path = "/vms/{id}/exec/{eid}", tag = "exec", security(("token" = [])),
+    get, path = "/vms/{id}/exec/{eid}", tag = "exec", operation_id = "show_exec", security(("token" = [])),
     params(("id" = String, Path, description = "A VM's id"), ("eid" = String, Path, description = "What was started"), FollowQuery),
     responses(
         (status = 200, description = "Without `follow`: the state. With it: lines of JSON, of which the last is the state.",

@@ -34,6 +34,7 @@ const MAX_PATH: usize = 4096;
 
 /// What both calls take.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilesQuery {
     /// A path in the VM; absolute.

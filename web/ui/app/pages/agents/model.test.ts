@@ -24,7 +24,7 @@ describe("budgets", () => {
 describe("the calendar", () => {
   it("has days of the reader's zone, oldest first", () => {
     const entry = (agent: string, due: string[]) => ({ project: "main", agent, active: true, expression: "", time_zone: "UTC", due, more: false });
-    const days = byDay({ schedules: [entry("late", ["2026-11-23T23:30:00Z"]), entry("early", ["2026-11-23T01:00:00Z"])] }, "Europe/Berlin");
+    const days = byDay({ from: "", to: "", schedules: [entry("late", ["2026-11-23T23:30:00Z"]), entry("early", ["2026-11-23T01:00:00Z"])] }, "Europe/Berlin");
     expect(days.map((day) => [day.day, day.entries.map((one) => one.agent)])).toEqual([["2026-11-23", ["early"]], ["2026-11-24", ["late"]]]);
   });
 });

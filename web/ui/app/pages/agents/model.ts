@@ -1,80 +1,15 @@
-// What the orchestrator says, in its words (see its OpenAPI document), and what is told of it.
+// What the orchestrator says, in its words (its OpenAPI document, by `npm run types`), and what is told of it.
 
-export interface Exit {
-  class: string;
-  code: number | null;
-  signal: number | null;
-  wall_ms: number;
-  output_bytes: number;
-  cost_cents: number | null;
-  detail: string | null;
-}
+import type { components } from "../../api/orchestrator";
 
-export interface AgentRun {
-  id: string;
-  project: string;
-  agent: string;
-  repository: string;
-  trigger: string;
-  subject: string;
-  issue: number | null;
-  state: string;
-  ended: boolean;
-  hold: string | null;
-  reason: string | null;
-  detail: string | null;
-  context: string | null;
-  sha: string | null;
-  queued_at: string;
-  started_at: string | null;
-  ended_at: string | null;
-  pid: number | null;
-  isolation: string | null;
-  worktree: string | null;
-  branch: string | null;
-  exit: Exit | null;
-}
-
-export interface Agent {
-  project: string;
-  agent: string;
-  layer: string;
-  enabled: boolean;
-  cli: string;
-  model: string | null;
-  schedule: string | null;
-  description: string;
-  queued: number;
-  running: number;
-  month_runs: number;
-  month_cents: number;
-  budget_runs?: number;
-  budget_cents?: number;
-  quarantined: boolean;
-  next_due: string | null;
-}
-
-export interface Status {
-  main_project: string;
-  queue: { queued: number; starting: number; running: number; oldest_secs: number };
-  projects: { id: string; repository: string; paused: boolean; agents: number }[];
-  statuses: unknown[];
-  breakers: string[];
-  quarantined: string[];
-  warnings: string[];
-  next_tick_at: string | null;
-}
-
-export interface Calendar {
-  schedules: { project: string; agent: string; active: boolean; expression: string; time_zone: string; due: string[]; more: boolean }[];
-}
-
-export interface RouteAnswer {
-  ignored: string | null;
-  detail: string | null;
-  runs: { project: string; home: string; agent: string; rule: string; table: string | null; provider: string | null; model: string | null; asks_forge: boolean }[];
-  rejected: { agent: string; reason: string; detail: string }[];
-}
+type Schemas = components["schemas"];
+export type AgentRun = Schemas["RunView"];
+export type Exit = Schemas["ExitView"];
+export type Agent = Schemas["AgentView"];
+export type Status = Schemas["StatusView"];
+export type Calendar = Schemas["CalendarView"];
+export type RouteAnswer = Schemas["RouteAnswer"];
+export type Prompt = Schemas["PromptView"];
 
 /** A word of the orchestrator as people read it: `next_tick` is `next tick`. */
 export const words = (text: string): string => text.replaceAll("_", " ");

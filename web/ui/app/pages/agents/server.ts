@@ -1,6 +1,6 @@
 // What these pages ask the orchestrator.
 import { api } from "../../lib/api";
-import type { Agent, AgentRun, Calendar, RouteAnswer, Status } from "./model";
+import type { Agent, AgentRun, Calendar, Prompt, RouteAnswer, Status } from "./model";
 
 export const PART = "orchestrator";
 const of = (run: string): string => `/admin/runs/${encodeURIComponent(run)}`;
@@ -12,7 +12,7 @@ export const runs = (query: Record<string, string>): Promise<{ runs: AgentRun[];
 export const run = (id: string): Promise<AgentRun> => api(PART, of(id));
 export const cancel = (id: string): Promise<{ cancelled: boolean; state: string }> => api(PART, `${of(id)}/cancel`, { method: "POST" });
 export const retry = async (id: string): Promise<string> => (await api<{ run: string }>(PART, `${of(id)}/retry`, { method: "POST" })).run;
-export const prompt = (project: string, agent: string): Promise<{ prompt: string; persona: string | null; skills: string[]; model: string | null }> =>
+export const prompt = (project: string, agent: string): Promise<Prompt> =>
   api(PART, `/admin/agents/${encodeURIComponent(project)}/${encodeURIComponent(agent)}/prompt`);
 export const calendar = (days: number): Promise<Calendar> => api(PART, `/admin/calendar?days=${days}`);
 export const tryText = (json: { text: string; project?: string; author?: string }): Promise<RouteAnswer> => api(PART, "/admin/route", { json });

@@ -1,49 +1,32 @@
-// What the runner's API says of runs: the shapes of its OpenAPI document that these pages use.
+// What the runner's API says of runs: the shapes of its OpenAPI document (`npm run types`).
 
-export type RunState =
-  | 'received' | 'parsing' | 'planned' | 'allocating' | 'running'
-  | 'succeeded' | 'failed' | 'cancelled' | 'timed_out' | 'lost' | 'refused' | 'ignored';
-export type Conclusion = 'success' | 'failure' | 'cancelled' | 'skipped';
+import type { components } from "../../api/runner";
+import type { Sent } from "../../lib/sent";
 
-export interface StepEnd { ended: string; code?: number }
-export interface Step {
-  number: number; name: string; end?: StepEnd; forgiven?: boolean; reason?: string;
-  started_at: number; ended_at?: number; summary?: string;
-}
-export interface Job {
-  key: string; instance: number; name: string; conclusion?: Conclusion; reason?: string; vm?: string;
-  isolation?: string; queued_at: number; started_at?: number; ended_at?: number; end?: string;
-  kept_from?: string; outputs?: [string, string][]; steps: Step[];
-}
-export interface Run {
-  id: string; state: RunState; reason?: string; repository: string; event: string; action?: string;
-  reference: string; sha: string; actor: string; workflow_file?: string; name?: string; only_job?: string;
-  number: number; attempt: number; repeats?: string; repeated_by?: string; repository_url?: string;
-  created_at: number; started_at?: number; ended_at?: number; jobs: Job[];
-}
-
-export type GraphState = 'skipped' | 'success' | 'cancelled' | 'failure' | 'waiting' | 'running';
-export interface GraphCopy { index: number; name: string; state: GraphState; started_at?: number; ended_at?: number; kept_from?: string }
-export interface GraphJob {
-  key: string; name: string; needs?: string[]; caller?: string; calls?: string; matrix: boolean;
-  state: GraphState; copies: GraphCopy[];
-}
-export interface JobGraph { complete: boolean; jobs: GraphJob[] }
-
-export type LineKind = 'info' | 'out' | 'err' | 'group' | 'endgroup' | 'notice' | 'warning' | 'error';
-export interface LogLine { n: number; at: number; job?: string; step?: number; kind: LineKind; text: string }
-export interface LogRange { total: number; lines: LogLine[] }
-export interface LogSection { job: string; step: number; lines: number; notices: number; warnings: number; errors: number }
-export interface LogNote { job: string; step: number; line: number; kind: LineKind; text: string }
-export interface LogOverview { lines: number; bytes: number; sections: LogSection[]; notes: LogNote[] }
-export interface LogMatch { job: string; step: number; line: number }
-export interface LogMatches { matches: LogMatch[]; more: boolean }
-
-export interface Artifact { name: string; bytes: number; at: number }
-export interface SeenRepository { repository: string; url?: string; default_branch?: string; branches: string[] }
-export interface DispatchInput { name: string; description?: string; kind: string; required: boolean; default?: string; options?: string[] }
-export interface StartableWorkflow { file: string; name: string; inputs: DispatchInput[] }
-export interface StartableWorkflows { branch: string; sha: string; workflows: StartableWorkflow[]; wrong: string[] }
+type Schemas = components["schemas"];
+export type RunState = Schemas["RunState"];
+export type Conclusion = Schemas["Conclusion"];
+export type Step = Sent<Schemas["StepRecord"]>;
+export type StepEnd = Sent<Schemas["StepEnd"]>;
+export type Job = Sent<Schemas["JobRecord"]>;
+export type Run = Sent<Schemas["RunRecord"]>;
+export type GraphState = Schemas["GraphState"];
+export type GraphCopy = Sent<Schemas["GraphCopy"]>;
+export type GraphJob = Sent<Schemas["GraphJob"]>;
+export type JobGraph = Sent<Schemas["JobGraph"]>;
+export type LineKind = Schemas["LineKind"];
+export type LogLine = Sent<Schemas["NumberedLine"]>;
+export type LogRange = Sent<Schemas["LogRange"]>;
+export type LogSection = Sent<Schemas["LogSection"]>;
+export type LogNote = Sent<Schemas["LogNote"]>;
+export type LogOverview = Sent<Schemas["LogOverview"]>;
+export type LogMatch = Sent<Schemas["LogMatch"]>;
+export type LogMatches = Sent<Schemas["LogMatches"]>;
+export type Artifact = Sent<Schemas["Artifact"]>;
+export type SeenRepository = Sent<Schemas["SeenRepository"]>;
+export type DispatchInput = Sent<Schemas["DispatchInput"]>;
+export type StartableWorkflow = Sent<Schemas["StartableWorkflow"]>;
+export type StartableWorkflows = Sent<Schemas["StartableWorkflows"]>;
 
 const ENDED: ReadonlySet<RunState> = new Set(['succeeded', 'failed', 'cancelled', 'timed_out', 'lost', 'refused', 'ignored']);
 export const hasEnded = (run: Pick<Run, 'state'>): boolean => ENDED.has(run.state);

@@ -92,7 +92,7 @@ describe("the graph", () => {
 
 describe("a comparison", () => {
   const ran = (name: string, conclusion: Job["conclusion"], ms: number, code = 0): Job => ({
-    key: name, instance: 0, name, conclusion, queued_at: 0, started_at: 0, ended_at: ms,
+    key: name, context: name, instance: 0, name, conclusion, queued_at: 0, started_at: 0, ended_at: ms,
     steps: [{ number: 1, name: "make", end: { ended: "exited", code }, started_at: 0, ended_at: ms }],
   });
   const run = (jobs: Job[]) => ({ jobs }) as unknown as Run;

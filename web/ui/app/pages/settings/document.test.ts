@@ -15,3 +15,9 @@ test("a folder is added to its role", () => {
   expect(() => addFolder(addFolder(file, "A", "N", "/n"), "A", "N", "/m")).toThrow("already");
   expect(() => addFolder("{}", "A", "N", "/n")).toThrow("no role");
 });
+
+test("a folder is added to a file that is one role alone", () => {
+  const added = JSON.parse(addFolder('{"name": "Reader", "haystacks": []}', "Reader", "Notes", "/n"));
+  expect(added).toEqual({ name: "Reader", haystacks: [{ name: "Notes", service: "LocalFiles", location: "/n" }] });
+  expect(() => addFolder("{}", "", "Notes", "/n")).toThrow("no role");
+});

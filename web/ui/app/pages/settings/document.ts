@@ -20,8 +20,11 @@ export function changes(before: string, after: string): ChangedLine[] {
 
 /** The text with one more folder in a role; throws what is wrong. */
 export function addFolder(text: string, role: string, name: string, location: string): string {
-  const file = JSON.parse(text) as { roles?: { name: string; haystacks?: unknown[] }[] };
-  const found = file.roles?.find((one) => one.name === role) ?? file.roles?.[0];
+  interface Role { name: string; haystacks?: unknown[] }
+  const file = JSON.parse(text) as Partial<Role> & { roles?: Role[] };
+  // A file may be one role alone.
+  const alone = file.roles === undefined && typeof file.name === "string" ? (file as Role) : undefined;
+  const found = file.roles?.find((one) => one.name === role) ?? file.roles?.[0] ?? alone;
   if (!found) throw new Error("the role file has no role to add it to");
   if (found.haystacks?.some((one) => (one as { name?: string }).name === name)) {
     throw new Error(`the role ${found.name} has a source called ${name} already`);

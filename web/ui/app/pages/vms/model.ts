@@ -1,21 +1,13 @@
-// What the VM manager's API says: the shapes of its OpenAPI document that this page uses.
+// What the VM manager's API says: the shapes of its OpenAPI document (`npm run types`).
 
-export interface Vm {
-  id: string; state: string; reason?: string; driver: string; isolation: string; image: string;
-  mem_mib: number; vcpus: number; disk_mib: number; network: string; allow?: string[];
-  created_at?: string; lease_until?: string; owner?: string; last_seen?: string; source?: string;
-  running?: number; ended?: number;
-}
-export interface Health {
-  status: 'ok' | 'degraded' | 'failed'; isolation: string; driver: string;
-  kvm: { device: boolean; usable: boolean; reason: string };
-  pool: { ready: number; target: number; in_use: number }; version: string;
-}
-export interface Image { digest: string; names: string[]; bytes: number; virtual_bytes: number }
-export interface Stock {
-  image: string; vcpus: number; mem_mib: number; disk_mib: number; template: 'absent' | 'preparing' | 'ready' | 'failed';
-  retry_at?: string; ready: number; making: number; configured: boolean; last_used?: string;
-}
+import type { components } from "../../api/vm-manager";
+import type { Sent } from "../../lib/sent";
+
+type Schemas = components["schemas"];
+export type Vm = Sent<Schemas["Vm"]>;
+export type Health = Sent<Schemas["Health"]>;
+export type Image = Sent<Schemas["ImageView"]>;
+export type Stock = Sent<Schemas["PoolStock"]>;
 
 /** The run that a job's VM is of: its owner says `run-<id>-<attempt>-<job>`. */
 export function runOf(vm: Vm): string | undefined {

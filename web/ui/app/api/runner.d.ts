@@ -1,0 +1,1841 @@
+// Of openapi/runner.json, written by `npm run types`.
+
+export interface paths {
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the runner is; 200 as soon as it answers. */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The repositories that have pushed: what filters and a form to start workflows offer. */
+        get: operations["repositories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest runs first. */
+        get: operations["runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells that runs began, went on or ended. */
+        get: operations["all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/dispatch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Starts a workflow. Only where an API token is configured: whoever may start runs must be known. */
+        post: operations["dispatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One run. */
+        get: operations["run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a run has stored. */
+        get: operations["artifacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/artifacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An artifact, as the tar it is stored as. */
+        get: operations["artifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a run. */
+        post: operations["cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells that a run's record changed, or that its log grew. */
+        get: operations["one"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The jobs of a run and what they need. */
+        get: operations["graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/last-green": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest run before this one of the same workflow and branch that succeeded. */
+        get: operations["last_green"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A run's log: JSON Lines, or server-sent events with `follow=1`. */
+        get: operations["log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/log/lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Some lines of a log by their numbers. A step's lines are counted without the heading that names
+         *     it and the ends of groups.
+         */
+        get: operations["lines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/log/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What there is in a run's log: its steps with the numbers of their lines; notices, warnings and
+         *     errors.
+         */
+        get: operations["overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/log/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The lines of a log that hold a text. */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/log/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A run's log as plain text, to be kept as a file: without colours, and what is not seen stands
+         *     there by its number.
+         */
+        get: operations["text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Runs an ended run again: a new run of the same event and number, one attempt later. */
+        post: operations["rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes a signed webhook of a forge. */
+        post: operations["webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workflows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The workflows that `POST /runs/dispatch` may start, with their inputs, as the branch's newest
+         *     commit has them.
+         */
+        get: operations["workflows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description What is known of an artifact. */
+        Artifact: {
+            /**
+             * Format: int64
+             * @description When it was stored, in milliseconds since the Unix epoch.
+             */
+            at: number;
+            /**
+             * Format: int64
+             * @description Bytes of the tar.
+             */
+            bytes: number;
+            /** @description As the workflow calls it. */
+            name: string;
+        };
+        /** @description The author of a comment. */
+        AuthorPart: {
+            /**
+             * @description Account name.
+             * @example alice
+             */
+            login: string;
+        };
+        /** @description What a pull request is to be merged into. */
+        BasePart: {
+            /** @description Branch. */
+            ref: string;
+            /** @description Its commit. */
+            sha?: string | null;
+        };
+        /** @description A comment. */
+        CommentPart: {
+            /**
+             * @description GitHub's word for the author's standing in the repository.
+             * @example MEMBER
+             */
+            author_association?: string | null;
+            /**
+             * @description Its text, Markdown; `@orch:<agent>` in it asks for an agent.
+             * @example @orch:reviewer please
+             */
+            body: string;
+            /**
+             * @description When, ISO 8601.
+             * @example 2026-11-21T10:00:00Z
+             */
+            created_at?: string | null;
+            /** @description Its address. */
+            html_url?: string | null;
+            /**
+             * Format: int64
+             * @description Unique on its forge.
+             */
+            id: number;
+            /** @description Who wrote it. */
+            user: components["schemas"]["AuthorPart"];
+        };
+        /** @description A commit of a push. */
+        CommitPart: {
+            /** @description New paths. */
+            added?: string[] | null;
+            /** @description Its name. */
+            id: string;
+            /** @description Its message. */
+            message?: string | null;
+            /** @description Changed paths. */
+            modified?: string[] | null;
+            /** @description Paths that are gone. */
+            removed?: string[] | null;
+        };
+        /**
+         * @description How a step, a job or a run ended, as expressions see it.
+         * @enum {string}
+         */
+        Conclusion: "success" | "failure" | "cancelled" | "skipped";
+        /** @description An input of a workflow that somebody starts. */
+        DispatchInput: {
+            /** @description Its value when it is not given, where that needs no expression. */
+            default?: string | null;
+            /** @description What it is for. */
+            description?: string | null;
+            /** @description `string`, `boolean`, `number`, `choice`, `environment`. */
+            kind: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Of a choice: what may be chosen. */
+            options?: string[];
+            /** @description Whether it must be given. */
+            required: boolean;
+        };
+        /** @description Which workflow to start. */
+        DispatchRequest: {
+            /** @description The branch; without it the default branch. */
+            branch?: string | null;
+            /** @description Its inputs, as text. */
+            inputs?: {
+                [key: string]: string;
+            };
+            /** @description `owner/repo`; it must have pushed before, so that it is known where it is. */
+            repository: string;
+            /** @description The workflow's file, for example `.github/workflows/deploy.yml`. */
+            workflow: string;
+        };
+        /** @description The run that was started. */
+        Dispatched: {
+            /** @description Its id. */
+            run: string;
+        };
+        /** @description One fault inside a request. */
+        FieldError: {
+            /** @description Column in the body, counted from 1. */
+            column?: number | null;
+            /** @description What is wrong with it. */
+            detail: string;
+            /** @description The field as a dotted path (`filters[2].name`); empty for the body as a whole. */
+            field?: string;
+            /** @description Line in the body, counted from 1. */
+            line?: number | null;
+            /** @description The field as a JSON pointer (RFC 6901), where the fault is one of a document. */
+            pointer?: string | null;
+            /** @description Character of the field's text that is at fault, counted from 0, as highlights are. */
+            position?: number | null;
+        };
+        /** @description A copy of a job of the graph. */
+        GraphCopy: {
+            /**
+             * Format: int64
+             * @description When it ended.
+             */
+            ended_at?: number | null;
+            /** @description Its place among the run's jobs. */
+            index: number;
+            /** @description The run in which it ran, where this one took it over. */
+            kept_from?: string | null;
+            /** @description Its name for people. */
+            name: string;
+            /**
+             * Format: int64
+             * @description When it had its machine.
+             */
+            started_at?: number | null;
+            /** @description How far it is. */
+            state: components["schemas"]["GraphState"];
+        };
+        /** @description A job of the graph. */
+        GraphJob: components["schemas"]["PlannedJobRecord"] & {
+            /** @description Its copies, as far as they were begun or left out. */
+            copies: components["schemas"]["GraphCopy"][];
+            /** @description How far it is: the most urgent of its copies. */
+            state: components["schemas"]["GraphState"];
+        };
+        /**
+         * @description How far a job is.
+         * @enum {string}
+         */
+        GraphState: "skipped" | "success" | "cancelled" | "failure" | "waiting" | "running";
+        /** @description What is to be merged. */
+        HeadPart: {
+            /** @description Branch. */
+            ref: string;
+            repo?: components["schemas"]["HeadRepositoryPart"] | null;
+            /** @description Newest commit. */
+            sha: string;
+        };
+        /** @description The repository of a pull request's branch. */
+        HeadRepositoryPart: {
+            /** @description Where it is cloned from. */
+            clone_url?: string | null;
+            /** @description `owner/repo` */
+            full_name?: string | null;
+        };
+        /** @description A comment on an issue or a pull request was written, changed or deleted. */
+        IssueCommentBody: {
+            /**
+             * @description `created`, `edited`, `deleted`; only the first starts anything.
+             * @example created
+             */
+            action: string;
+            /** @description The comment. */
+            comment: components["schemas"]["CommentPart"];
+            /** @description Whether the issue is a pull request, as Gitea and Forgejo say it. */
+            is_pull?: boolean | null;
+            /** @description What it is about. */
+            issue: components["schemas"]["IssuePart"];
+            /**
+             * @description Whether somebody who holds the secret made it by hand, as `orchctl trigger` does: whose
+             *     right to ask is then not the forge's to say.
+             */
+            orchctl?: boolean | null;
+            /** @description Where. */
+            repository: components["schemas"]["RepositoryPart"];
+            sender?: components["schemas"]["UserPart"] | null;
+        };
+        /** @description An issue, or a pull request as an issue. */
+        IssuePart: {
+            /** @description Its description. */
+            body?: string | null;
+            /** @description Its address. */
+            html_url?: string | null;
+            /**
+             * Format: int64
+             * @description Its number; 0 for a trigger from the command line.
+             */
+            number: number;
+            /** @description There when it is a pull request, as GitHub says it. */
+            pull_request?: Record<string, never> | null;
+            /**
+             * @description `open` or `closed`.
+             * @example open
+             */
+            state?: string | null;
+            /** @description Its title. */
+            title?: string | null;
+        };
+        /**
+         * @description Ends that are told apart in a run's state.
+         * @enum {string}
+         */
+        JobEnd: "usual" | "timed_out" | "lost";
+        /** @description The jobs of a run as a graph. */
+        JobGraph: {
+            /**
+             * @description Whether it is known what needs what: not before the run is planned, and not of runs of
+             *     former versions.
+             */
+            complete: boolean;
+            /** @description In the order of the workflow's file; those that call others stand before what they call. */
+            jobs: components["schemas"]["GraphJob"][];
+        };
+        /** @description One copy of a job. */
+        JobRecord: {
+            conclusion?: components["schemas"]["Conclusion"] | null;
+            /** @description The context of its commit status. */
+            context: string;
+            /** @description What the conclusion does not say of its end. */
+            end?: components["schemas"]["JobEnd"];
+            /**
+             * Format: int64
+             * @description When it ended.
+             */
+            ended_at?: number | null;
+            /** @description Which copy, from 0. */
+            instance: number;
+            /** @description How well the VM is separated from the host. */
+            isolation?: string | null;
+            /** @description The run in which it ran, where this one runs only again what had failed. */
+            kept_from?: string | null;
+            /** @description The job in the plan: `build`, `call/build`. */
+            key: string;
+            /** @description Its name for people. */
+            name: string;
+            /** @description What it gives to jobs that need it. */
+            outputs?: [
+                string,
+                string
+            ][];
+            /**
+             * Format: int64
+             * @description When it was asked for.
+             */
+            queued_at: number;
+            /** @description Why. */
+            reason?: string | null;
+            /**
+             * Format: int64
+             * @description When it had its machine.
+             */
+            started_at?: number | null;
+            /** @description Its steps so far. */
+            steps: components["schemas"]["StepRecord"][];
+            /** @description Its VM. */
+            vm?: string | null;
+        };
+        /**
+         * @description Kinds of lines.
+         * @enum {string}
+         */
+        LineKind: "info" | "out" | "err" | "group" | "endgroup" | "notice" | "warning" | "error";
+        /** @description One line of a run's log. */
+        LogLine: {
+            /**
+             * Format: int64
+             * @description Milliseconds since the Unix epoch.
+             */
+            at: number;
+            /** @description The job's name, empty for the run itself. */
+            job?: string;
+            /** @description What kind of line it is. */
+            kind: components["schemas"]["LineKind"];
+            /**
+             * Format: int32
+             * @description The step's number from 1; 0 outside of steps.
+             */
+            step?: number;
+            /** @description Its text, masked; never with a line end. */
+            text: string;
+        };
+        /** @description A line that holds the text that was looked for. */
+        LogMatch: {
+            /** @description The job's name. */
+            job: string;
+            /** @description Which line of the step, from 1. */
+            line: number;
+            /**
+             * Format: int32
+             * @description The step's number.
+             */
+            step: number;
+        };
+        /** @description Where a text was found. */
+        LogMatches: {
+            /** @description The lines that hold it, in the order of the log. */
+            matches: components["schemas"]["LogMatch"][];
+            /** @description There are more than were asked for. */
+            more: boolean;
+        };
+        /** @description A notice, warning or error. */
+        LogNote: {
+            /** @description The job's name. */
+            job: string;
+            /** @description What it is. */
+            kind: components["schemas"]["LineKind"];
+            /** @description Which line of the step, from 1. */
+            line: number;
+            /**
+             * Format: int32
+             * @description The step's number.
+             */
+            step: number;
+            /** @description Its text, cut after 1,000 bytes. */
+            text: string;
+        };
+        /** @description What there is in a log. */
+        LogOverview: {
+            /**
+             * Format: int64
+             * @description Bytes of whole lines in the file: a follower goes on from here.
+             */
+            bytes: number;
+            /** @description Lines in all. */
+            lines: number;
+            /** @description Notices, warnings and errors, the first 1,000. */
+            notes: components["schemas"]["LogNote"][];
+            /** @description By step, in the order in which they began to write. */
+            sections: components["schemas"]["LogSection"][];
+        };
+        /** @description Some lines of a log. */
+        LogRange: {
+            /** @description The lines; fewer than were asked for at the end, or where they are very long. */
+            lines: components["schemas"]["NumberedLine"][];
+            /** @description How many lines there are. */
+            total: number;
+        };
+        /** @description What one step wrote, or a job outside of its steps, or the run itself. */
+        LogSection: {
+            /**
+             * Format: int32
+             * @description Errors among them.
+             */
+            errors: number;
+            /** @description The job's name; empty for the run itself. */
+            job: string;
+            /** @description Its lines, without the heading that names the step and the ends of groups. */
+            lines: number;
+            /**
+             * Format: int32
+             * @description Notices among them.
+             */
+            notices: number;
+            /**
+             * Format: int32
+             * @description The step's number from 1; 0 outside of steps.
+             */
+            step: number;
+            /**
+             * Format: int32
+             * @description Warnings among them.
+             */
+            warnings: number;
+        };
+        /** @description A line of a log. */
+        NumberedLine: components["schemas"]["LogLine"] & {
+            /** @description Which line of what was asked for, from 1. */
+            n: number;
+        };
+        /** @description A webhook was set up. */
+        PingBody: {
+            /**
+             * Format: int64
+             * @description The hook's number.
+             */
+            hook_id?: number | null;
+            /** @description GitHub's greeting. */
+            zen: string;
+        };
+        /** @description A planned job, as a run's record keeps it. */
+        PlannedJobRecord: {
+            /** @description The job that calls its workflow. */
+            caller?: string | null;
+            /** @description The file of the workflow it calls: it has no steps of its own. */
+            calls?: string | null;
+            /** @description Unique in the run: `build`, or `call/build` in a called workflow. */
+            key: string;
+            /** @description It has several copies, one for each combination of its matrix. */
+            matrix?: boolean;
+            /** @description Its name as written, without what its matrix or its caller adds. */
+            name: string;
+            /** @description The keys of the jobs it needs. */
+            needs?: string[];
+        };
+        /** @description The JSON form of a [`Problem`], for clients that read it back and for the API document. */
+        ProblemDocument: {
+            /** @description What went wrong this time and what to do about it. */
+            detail: string;
+            /** @description The single faults, where there are several or where one has a place. */
+            errors?: components["schemas"]["FieldError"][];
+            /** @description A URI reference that names this occurrence. */
+            instance?: string | null;
+            /** @description The id under which the server logged the request. */
+            request_id?: string | null;
+            /**
+             * Format: int32
+             * @description The HTTP status code, repeated.
+             */
+            status: number;
+            /** @description A short summary, the same for every occurrence of the kind. */
+            title: string;
+            /** @description A URI that names the kind of problem; `about:blank` says no more than the status. */
+            type: string;
+        };
+        /** @description Something happened to a pull request. */
+        PullRequestBody: {
+            /**
+             * @description `opened`, `reopened`, `synchronize`, `synchronized`, `ready_for_review`, `closed`, `edited`,
+             *     …
+             * @example opened
+             */
+            action: string;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            number: number;
+            /** @description The pull request. */
+            pull_request: components["schemas"]["PullRequestPart"];
+            /** @description What it is to be merged into. */
+            repository: components["schemas"]["RepositoryPart"];
+            sender?: components["schemas"]["UserPart"] | null;
+        };
+        /** @description A pull request. */
+        PullRequestPart: {
+            base?: components["schemas"]["BasePart"] | null;
+            /** @description Its description. */
+            body?: string | null;
+            /** @description Whether it is not ready. */
+            draft?: boolean | null;
+            head?: components["schemas"]["HeadPart"] | null;
+            /** @description Its address. */
+            html_url?: string | null;
+            /** @description Whether it was merged. */
+            merged?: boolean | null;
+            /**
+             * Format: int64
+             * @description As beside it.
+             */
+            number?: number | null;
+            /**
+             * @description `open` or `closed`.
+             * @example open
+             */
+            state?: string | null;
+            /** @description Its title. */
+            title?: string | null;
+            user?: components["schemas"]["UserPart"] | null;
+        };
+        /** @description A branch or tag moved. */
+        PushBody: {
+            /** @description Where it is; 40 zeros when it was deleted. */
+            after: string;
+            /** @description Where it was; 40 zeros when it is new. */
+            before: string;
+            /** @description The commits that the forge lists, oldest first. */
+            commits?: components["schemas"]["CommitPart"][] | null;
+            /** @description Address of the comparison, as GitHub names it. */
+            compare?: string | null;
+            /** @description Address of the comparison, as Gitea and Forgejo name it. */
+            compare_url?: string | null;
+            /** @description Whether history was rewritten, as GitHub says it. */
+            forced?: boolean | null;
+            head_commit?: components["schemas"]["CommitPart"] | null;
+            pusher?: components["schemas"]["UserPart"] | null;
+            /**
+             * @description Full name of the branch or tag.
+             * @example refs/heads/main
+             */
+            ref: string;
+            /** @description The repository. */
+            repository: components["schemas"]["RepositoryPart"];
+            sender?: components["schemas"]["UserPart"] | null;
+            /**
+             * Format: int64
+             * @description How many there are, as Gitea and Forgejo say it.
+             */
+            total_commits?: number | null;
+        };
+        /** @description A repository. */
+        RepositoryPart: {
+            /** @description Where it is cloned from. */
+            clone_url?: string | null;
+            /**
+             * @description The branch others are merged into.
+             * @example main
+             */
+            default_branch?: string | null;
+            /**
+             * @description `owner/repo`
+             * @example acme/site
+             */
+            full_name: string;
+            /** @description Its address. */
+            html_url?: string | null;
+        };
+        /** @description One run. */
+        RunRecord: {
+            /** @description Of pull requests: `opened`, … */
+            action?: string | null;
+            /** @description Who caused it. */
+            actor: string;
+            /**
+             * Format: int64
+             * @description Which attempt of this number it is, from 1: each re-run is one more.
+             */
+            attempt: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since the Unix epoch, as the other times.
+             */
+            created_at: number;
+            /** @description The delivery it came with. */
+            delivery: string;
+            /**
+             * Format: int64
+             * @description When it ended.
+             */
+            ended_at?: number | null;
+            /** @description `push`, `pull_request`, `workflow_dispatch`, `schedule`. */
+            event: string;
+            /** @description Its id; later ones sort behind earlier ones. */
+            id: string;
+            /** @description Keys of the planned jobs in the order of the workflow's file, once they are known. */
+            job_order?: string[];
+            /** @description Its jobs' copies, in the order they began or were left out. */
+            jobs: components["schemas"]["JobRecord"][];
+            /** @description The run's name, once it is known. */
+            name?: string | null;
+            /**
+             * Format: int64
+             * @description Which run of this workflow it is, from 1; 0 until that is known.
+             */
+            number: number;
+            /** @description Only this job and those it needs, when that was asked for. */
+            only_job?: string | null;
+            /** @description The planned jobs and what they need, once they are known. */
+            plan?: components["schemas"]["PlannedJobRecord"][];
+            /** @description Why it ended as it did, or what it waits for. */
+            reason?: string | null;
+            /** @description The full reference. */
+            reference: string;
+            /** @description The run that repeats it. */
+            repeated_by?: string | null;
+            /** @description The run it repeats. */
+            repeats?: string | null;
+            /** @description `owner/repo`. */
+            repository: string;
+            /** @description The repository's page, as its forge sent it. */
+            repository_url?: string | null;
+            /** @description The commit. */
+            sha: string;
+            /**
+             * Format: int64
+             * @description When its first job began.
+             */
+            started_at?: number | null;
+            /** @description Where it is. */
+            state: components["schemas"]["RunState"];
+            /**
+             * Format: int64
+             * @description How often the runner took it up again after a restart.
+             */
+            taken_up?: number;
+            /** @description The workflow's file, once it is known. */
+            workflow_file?: string | null;
+        };
+        /**
+         * @description Where a run is.
+         * @enum {string}
+         */
+        RunState: "received" | "parsing" | "planned" | "allocating" | "running" | "succeeded" | "failed" | "cancelled" | "timed_out" | "lost" | "refused" | "ignored";
+        /** @description How the runner is. */
+        RunnerHealth: {
+            /** @description Why it is degraded. */
+            reason?: string | null;
+            /** @description `ok` or `degraded`. */
+            status: string;
+            /** @description The program's version. */
+            version: string;
+        };
+        /** @description A repository that has pushed. */
+        SeenRepository: {
+            /** @description Branches that were pushed, the last one first. */
+            branches: string[];
+            /** @description Its default branch. */
+            default_branch?: string | null;
+            /** @description `owner/repo`. */
+            repository: string;
+            /** @description Its page. */
+            url?: string | null;
+        };
+        /** @description A workflow that says `workflow_dispatch`. */
+        StartableWorkflow: {
+            /** @description Its file. */
+            file: string;
+            /** @description What it asks for. */
+            inputs: components["schemas"]["DispatchInput"][];
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description What somebody may start on a branch. */
+        StartableWorkflows: {
+            /** @description The branch. */
+            branch: string;
+            /** @description Its newest commit. */
+            sha: string;
+            /** @description The workflows that say `workflow_dispatch`. */
+            workflows: components["schemas"]["StartableWorkflow"][];
+            /** @description Workflow files that cannot be read, and why. */
+            wrong: string[];
+        };
+        /** @description How the process of a step ended: an exit code is never guessed. */
+        StepEnd: {
+            /**
+             * Format: int32
+             * @description It exited with this code.
+             */
+            code: number;
+            /** @enum {string} */
+            ended: "exited";
+        } | {
+            /**
+             * Format: int32
+             * @description A signal ended it.
+             */
+            code: number;
+            /** @enum {string} */
+            ended: "signalled";
+        } | {
+            /** @enum {string} */
+            ended: "timed_out";
+        } | {
+            /** @enum {string} */
+            ended: "cancelled";
+        } | {
+            /** @enum {string} */
+            ended: "lost";
+        } | {
+            /** @enum {string} */
+            ended: "error";
+        } | {
+            /** @enum {string} */
+            ended: "skipped";
+        };
+        /** @description One step. */
+        StepRecord: {
+            end?: components["schemas"]["StepEnd"] | null;
+            /**
+             * Format: int64
+             * @description When it ended.
+             */
+            ended_at?: number | null;
+            /** @description It failed, and the job went on as if it had not (`continue-on-error`). */
+            forgiven?: boolean;
+            /** @description Its name, masked. */
+            name: string;
+            /**
+             * Format: int32
+             * @description From 1.
+             */
+            number: number;
+            /** @description What is to be said about the end. */
+            reason?: string | null;
+            /**
+             * Format: int64
+             * @description When it began.
+             */
+            started_at: number;
+            /** @description What it wrote to its summary, Markdown. */
+            summary?: string | null;
+        };
+        /** @description An account. */
+        UserPart: {
+            /**
+             * @description Account name.
+             * @example alice
+             */
+            login?: string | null;
+        };
+        /** @description What became of a webhook. */
+        WebhookAnswer: {
+            /** @description The delivery's id. */
+            delivery: string;
+            /** @description Why it was ignored. */
+            reason?: string | null;
+            /** @description The run it started, now or when it came first. */
+            run?: string | null;
+            /** @description `accepted`, `duplicate` or `ignored`. */
+            status: string;
+        };
+        /**
+         * @description A webhook's body as GitHub, Gitea and Forgejo send it, signed over its raw bytes. Only the
+         *     fields that are read are listed; others are ignored, and so are other events when a header names
+         *     them.
+         */
+        WebhookBody: components["schemas"]["IssueCommentBody"] | components["schemas"]["PullRequestBody"] | components["schemas"]["PushBody"] | components["schemas"]["PingBody"];
+    };
+    responses: {
+        /** @description The request failed; the problem says why. */
+        Problem: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDocument"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It answers: how it is */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunnerHealth"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    repositories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeenRepository"][];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    runs: {
+        parameters: {
+            query?: {
+                /** @description Of this repository only (`owner/repo`). */
+                repository?: string;
+                /** @description At most so many (default 50, at most 1,000). */
+                limit?: number;
+                /** @description `true`: the events that started nothing, with the reasons, in place of the runs. */
+                ignored?: boolean;
+                /** @description Of this branch or tag; of a pull request: `pull/7`. */
+                branch?: string;
+                /** @description In one of these states, with commas between; `active` stands for all that have not ended. */
+                state?: string;
+                /** @description Started by `push`, `pull_request`, `workflow_dispatch` or `schedule`. */
+                event?: string;
+                /** @description Caused by this person. */
+                actor?: string;
+                /** @description Of this workflow: its file, or the last part of its path. */
+                workflow?: string;
+                /**
+                 * @description With this text in the name, workflow, repository, branch, actor or reason, or a commit or id
+                 *     that begins so.
+                 */
+                text?: string;
+                /** @description From the place that the `Link` of the page before names. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Run records, newest first; with `Link: <?…>; rel="next"` where there may be more. A page may be short and not the last */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRecord"][];
+                };
+            };
+            /** @description A filter that is none */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    all: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events: `changed` whenever runs have changed, at most four times a second */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    dispatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DispatchRequest"];
+            };
+        };
+        responses: {
+            /** @description Stored; the run starts, and says so if the workflow takes no dispatch or other inputs */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispatched"];
+                };
+            };
+            /** @description Not such a request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No API token is configured */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The repository or branch is not known */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The store takes no writes */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run's record */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRecord"];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    artifacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Artifact"][];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+                /** @description The artifact's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A tar */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": unknown;
+                };
+            };
+            /** @description No such run or artifact */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It will end */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has ended already */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    one: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events: `record` when the run's record has changed, `log` with its bytes when its log has grown, each at most four times a second; `end` when it has ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    graph: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The jobs, and which need which */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobGraph"];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    last_green: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description That run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRecord"];
+                };
+            };
+            /** @description No such run, or none before it succeeded */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    log: {
+        parameters: {
+            query?: {
+                /** @description `1`: as server-sent events, until the run has ended. */
+                follow?: number;
+                /** @description Followed: from this byte on. A client that comes again says so with `Last-Event-ID`. */
+                from?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A JSON object a line; followed: an event a line, its id the bytes so far, `changed` when the run's record did, then the event `end` with the run's state */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    lines: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The lines of this job, as the log names it; empty: of the run itself. Without it: all lines
+                 *     of the log in their order.
+                 */
+                job?: string;
+                /** @description Of this step of the job, from 1; 0: outside of its steps. */
+                step?: number;
+                /** @description The first line, from 1. */
+                from?: number;
+                /** @description At most so many (default 500, at most 5,000). */
+                lines?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogRange"];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    overview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is in it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogOverview"];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description The text, in upper or lower case. */
+                q: string;
+                /** @description Only in this job. */
+                job?: string;
+                /** @description Only in this step of the job. */
+                step?: number;
+                /** @description At most so many lines (default 1,000, at most 10,000). */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where it stands */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogMatches"];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A text that cannot be looked for */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    text: {
+        parameters: {
+            query?: {
+                /** @description Only this job. */
+                job?: string;
+                /** @description Only this step of the job. */
+                step?: number;
+                /** @description `true`: each line begins with its time. */
+                timestamps?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rerun: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `true`: only the jobs that did not succeed, and what needs them. The others keep their ends,
+                 *     outputs and artifacts.
+                 */
+                failed?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Stored; the new run starts */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispatched"];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has not ended, or its newest attempt has not; or no job failed, where only those are to run */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The forge's JSON, signed (`X-Hub-Signature-256` or the forge's own header) */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookBody"];
+            };
+        };
+        responses: {
+            /** @description Seen before, with the run it started then if that is still kept; or starts nothing */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAnswer"];
+                };
+            };
+            /** @description Stored; a run was started */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAnswer"];
+                };
+            };
+            /** @description No readable event */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The signature does not hold */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Full, or the store takes no writes */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    workflows: {
+        parameters: {
+            query: {
+                /** @description `owner/repo`; it must have pushed before, so that it is known where it is. */
+                repository: string;
+                /** @description The branch; without it the default branch. */
+                branch?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workflows of the branch that take `workflow_dispatch`, and the files that are wrong */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartableWorkflows"];
+                };
+            };
+            /** @description The repository or branch is not known */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The repository cannot be asked now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+}
