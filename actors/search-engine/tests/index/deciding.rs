@@ -41,6 +41,7 @@ fn ask(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction, skip: 
         skip,
         limit: 10,
         explain: true,
+        ..Page::default()
     };
     let query = parse(&SearchRequest::for_text(text)).expect("parses");
     search_in(&scope, &query, function, page).expect("searches")

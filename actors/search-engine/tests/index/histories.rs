@@ -71,9 +71,9 @@ fn explained(snapshot: &IndexSnapshot, query: &ParsedQuery, function: RelevanceF
         reranker: None,
     };
     let page = Page {
-        skip: 0,
         limit: 100,
         explain: true,
+        ..Page::default()
     };
     search_in(&scope, query, function, page).expect("searches")
 }
