@@ -5,10 +5,7 @@ use rustc_hash::FxHashMap;
 use search_core::facets::{FacetCounts, extension, folder};
 use tantivy::DocId;
 
-use super::error::IndexError;
-use super::pool::Candidate;
 use super::record::DocumentRecord;
-use super::snapshot::IndexSnapshot;
 
 /// The facts of one segment's documents, deleted ones included.
 #[derive(Debug, Default)]
@@ -97,7 +94,8 @@ impl SegmentFacts {
         &self.tags[start as usize..self.documents[at].tags_end as usize]
     }
 
-    fn count(&self, documents: impl Iterator<Item = DocId>, into: &mut FacetCounts) {
+    /// Adds what these documents have.
+    pub(super) fn count(&self, documents: impl Iterator<Item = DocId>, into: &mut FacetCounts) {
         let mut folders = vec![0_u64; self.folders.names.len()];
         let mut extensions = vec![0_u64; self.extensions.names.len()];
         let mut tags = vec![0_u64; self.tag_names.names.len()];
@@ -116,47 +114,4 @@ impl SegmentFacts {
         self.tag_names
             .counted(&tags, |name, count| into.add_tag(name, count));
     }
-}
-
-/// What the candidates have in common. Their order may change.
-pub(super) fn count(
-    sources: &[IndexSnapshot],
-    candidates: &mut [Candidate],
-) -> Result<FacetCounts, IndexError> {
-    candidates.sort_unstable_by_key(|one| (one.source, one.segment));
-    let mut counts = FacetCounts::default();
-    let same = |a: &Candidate, b: &Candidate| (a.source, a.segment) == (b.source, b.segment);
-    for group in candidates.chunk_by(same) {
-        let facts = sources[group[0].source as usize].facts(group[0].segment)?;
-        facts.count(group.iter().map(|one| one.document), &mut counts);
-    }
-    Ok(counts)
-}
-
-/// The candidates by the time of their last change, newest first or oldest first; those of one time
-/// by score. What has no time is last.
-pub(super) fn by_time(
-    sources: &[IndexSnapshot],
-    candidates: &[Candidate],
-    newest_first: bool,
-) -> Result<Vec<Candidate>, IndexError> {
-    let mut timed = Vec::with_capacity(candidates.len());
-    for one in candidates {
-        let facts = sources[one.source as usize].facts(one.segment)?;
-        let modified = facts.modified(one.document);
-        let key = match modified {
-            i64::MIN => i64::MAX,
-            known if newest_first => -known,
-            known => known,
-        };
-        timed.push((key, *one));
-    }
-    timed.sort_by(|(at, a), (bt, b)| {
-        let place = |one: &Candidate| (one.source, one.segment, one.document);
-        let better = || b.score.total_cmp(&a.score);
-        at.cmp(bt)
-            .then_with(better)
-            .then_with(|| place(a).cmp(&place(b)))
-    });
-    Ok(timed.into_iter().map(|(_, one)| one).collect())
 }

@@ -31,6 +31,7 @@ mod living;
 mod memory;
 mod merge;
 mod name_term;
+mod narrowing;
 mod options;
 mod pool;
 mod postings;

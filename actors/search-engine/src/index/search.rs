@@ -7,8 +7,8 @@ use search_core::role::RelevanceFunction;
 
 use super::error::IndexError;
 use super::explain::Explainer;
-use super::facts;
 use super::lexical::{self, LexicalMatches, Scoring, Terms};
+use super::narrowing;
 use super::pool::{Candidate, Pool};
 use super::record::DocumentRecord;
 use super::refine::{REFINE_DEPTH, Refiner};
@@ -157,7 +157,7 @@ pub fn search_in(
         }
     };
     let facets = if page.facets {
-        Some(facts::count(sources, pool.best())?.finish())
+        Some(narrowing::count(sources, pool.best())?.finish())
     } else {
         None
     };
@@ -224,7 +224,7 @@ impl RankedSearch<'_> {
             return pool.into_ranked(0, wanted, key);
         }
         let newest_first = self.page.sort == SortOrder::Newest;
-        let mut sorted = facts::by_time(self.scope.snapshots, pool.best(), newest_first)?;
+        let mut sorted = narrowing::by_time(self.scope.snapshots, pool.best(), newest_first)?;
         sorted.truncate(wanted);
         Ok(sorted)
     }

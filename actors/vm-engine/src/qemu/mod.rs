@@ -48,8 +48,8 @@ pub struct QemuDriver {
 }
 
 impl QemuDriver {
-    /// Boots a VM. One whose clock does not go as the host's does is ended, and may be booted again:
-    /// a processor is calibrated anew at each boot.
+    /// Boots a VM. One whose clock does not go as the host's does is ended, and may be booted
+    /// again: a processor is calibrated anew at each boot.
     fn start_once(&self, request: StartRequest) -> Result<Arc<dyn Machine>, DriverError> {
         let key = request.spec.template_key();
         let started = launch::start(

@@ -471,6 +471,28 @@ export interface components {
              */
             score: number;
         };
+        /** @description One value, and how many of the matches have it. */
+        FacetValue: {
+            /**
+             * Format: int64
+             * @description Matches with it.
+             */
+            count: number;
+            /** @description The value as a filter of the query takes it. */
+            value: string;
+        };
+        /** @description What all matches of a search have in common, most frequent first. */
+        Facets: {
+            /**
+             * @description The folders, with a slash at their end, into which the lowest folder that holds all matches
+             *     splits: narrowed down by `path:"docs/"`.
+             */
+            folders: components["schemas"]["FacetValue"][];
+            /** @description Tags: narrowed down by `tag:"web server"`. */
+            tags: components["schemas"]["FacetValue"][];
+            /** @description Extensions of file names without their dot, lower case: narrowed down by `path:*.rs`. */
+            types: components["schemas"]["FacetValue"][];
+        };
         /** @description One fault inside a request. */
         FieldError: {
             /** @description Column in the body, counted from 1. */
@@ -617,7 +639,7 @@ export interface components {
             /** @description Theme of the web interface. */
             theme: string;
         };
-        /** @description What one word, beginning, title or concept adds to a score. */
+        /** @description What one word, beginning, title, concept or name adds to a score, or a role takes away. */
         ScorePart: {
             /**
              * Format: float
@@ -641,7 +663,10 @@ export interface components {
              * @description Its rarity: ln(1 + (N − n + 0.5) / (n + 0.5)).
              */
             idf?: number | null;
-            /** @description `term`, `prefix`, `title` or `concept`. */
+            /**
+             * @description `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `path` or `role` for what a
+             *     document is beside its words.
+             */
             kind: string;
             /**
              * Format: int32
@@ -669,6 +694,7 @@ export interface components {
         SearchAnswer: {
             /** @description Words that no source holds, and what was searched for in their place. */
             corrections?: components["schemas"]["Correction"][];
+            facets?: components["schemas"]["Facets"] | null;
             /**
              * @description Whether a source is still being indexed: asked again later there may be more. Its report
              *     says how far it is.
@@ -698,6 +724,11 @@ export interface components {
         SearchBody: {
             /** @description Whether to say what each score is made of. */
             explain?: boolean;
+            /**
+             * @description Whether to say what all matches have in common: types of files, tags and folders, with their
+             *     counts.
+             */
+            facets?: boolean;
             /** @description Whether to add the text of each document. */
             include_body?: boolean;
             /**
@@ -722,6 +753,7 @@ export interface components {
              * @description Results to pass over, for paging; 0 when absent.
              */
             skip?: number | null;
+            sort?: components["schemas"]["SortOrder"] | null;
             /** @description Names of the role's sources to search; all of them when empty. */
             sources?: string[];
             /** @description Further words or phrases, joined with `search_term` by `operator`. */
@@ -764,6 +796,11 @@ export interface components {
             /** @description Where the document lives, as a URL (`file:` for local files). */
             url: string;
         };
+        /**
+         * @description In which order the results of a search come.
+         * @enum {string}
+         */
+        SortOrder: "relevance" | "newest" | "oldest";
         /** @description The state of one source, in `GET /health`. */
         SourceHealth: {
             /**
