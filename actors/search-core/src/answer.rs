@@ -146,6 +146,10 @@ pub struct SearchResult {
     /// 1-based line of the excerpt in the file, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
+    /// The lines that hold words of the query, where `matches` asks for them and the document has
+    /// lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches: Option<MatchedLines>,
     /// Tags of the document.
     pub tags: Vec<String>,
     /// Last modification, RFC 3339 in UTC.
@@ -159,6 +163,29 @@ pub struct SearchResult {
     /// What the score is made of, with `explain` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+}
+
+/// The lines of a document that hold words of the query.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MatchedLines {
+    /// As many as were asked for in ascending order: those with most of the words, then the first.
+    pub lines: Vec<MatchedLine>,
+    /// All such lines in the part of the document that is looked at, its first 256 KiB.
+    pub total: usize,
+    /// Whether the document goes on behind that part.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
+}
+
+/// One line of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MatchedLine {
+    /// Its number from 1 on: in the file, or in the text of a document that is none.
+    pub line: usize,
+    /// The line as plain text; a piece of it where it is long. Escape it before showing it as HTML.
+    pub text: String,
+    /// Matches in `text`, as in `SearchResult::highlights`.
+    pub highlights: Vec<[usize; 2]>,
 }
 
 /// How one source fared in a search.
@@ -200,6 +227,9 @@ pub struct DocumentView {
     /// beginning where it is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
+    /// Matches of the query in `original`, as in `SearchResult::highlights`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub original_highlights: Vec<[usize; 2]>,
     /// Whether `body` holds only the beginning.
     pub truncated: bool,
     /// Matches of the query in `body`, as in `SearchResult::highlights`.

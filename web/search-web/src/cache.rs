@@ -112,7 +112,7 @@ impl AnswerCache {
         let mut text = String::new();
         if self.entries.is_some() {
             text = format!(
-                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {} {:?} {}",
+                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {} {:?} {} {}",
                 params.request.text,
                 params.request.terms,
                 params.request.operator,
@@ -123,6 +123,7 @@ impl AnswerCache {
                 params.explain,
                 params.sort,
                 params.facets,
+                params.matches,
             );
         }
         AnswerKey {
@@ -288,6 +289,14 @@ mod tests {
             cache.key(
                 &SearchParams {
                     facets: true,
+                    ..params("x")
+                },
+                "R",
+                1,
+            ),
+            cache.key(
+                &SearchParams {
+                    matches: 3,
                     ..params("x")
                 },
                 "R",

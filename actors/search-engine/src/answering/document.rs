@@ -58,6 +58,10 @@ pub fn read_document(
         path: place.path,
         source: source.name.clone(),
         highlights: highlights(&request.query, &body)?,
+        original_highlights: match &original {
+            Some(original) => highlights(&request.query, original)?,
+            None => Vec::new(),
+        },
         body,
         original,
         truncated,

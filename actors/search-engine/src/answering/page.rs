@@ -205,6 +205,12 @@ impl Page<'_> {
             (None, Some(root)) => excerpter.excerpt(root, &record.key, &record.title),
             _ => excerpter.of_text(&record.title),
         };
+        let most = self.params.matches;
+        let matches = (most > 0).then(|| match (&kept, &source.root) {
+            (Some(text), _) => Some(excerpter.lines_of_text(text, most)),
+            (None, Some(root)) => excerpter.lines(root, &record.key, most),
+            (None, None) => None,
+        });
         let Excerpt {
             snippet,
             highlights,
@@ -222,6 +228,7 @@ impl Page<'_> {
             snippet,
             highlights,
             line,
+            matches: matches.flatten(),
             tags: record.tags.clone(),
             modified: record.modified.map(rfc3339),
             concepts: hit.concepts.clone(),
