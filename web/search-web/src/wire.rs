@@ -15,7 +15,7 @@ pub const MAX_LIMIT: usize = 1000;
 /// The furthest result that can be paged to; whoever wants more refines the query.
 pub const MAX_SKIP: usize = 100_000;
 /// The most lines of one document.
-pub const MAX_MATCHES: usize = 100;
+const MAX_MATCHES: usize = 100;
 /// The most entries of `terms` or `sources`.
 const MAX_LIST: usize = 1000;
 

@@ -44,7 +44,7 @@ try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
   page.setDefaultTimeout(30_000);
   await page.goto(`${base}/ui/search?q=supervisor+restart`);
-  await page.waitForSelector(".hits .lines .hljs-keyword");
+  await page.waitForSelector(".hits .lines [class^=hljs-]");
   await page.mouse.move(0, 0);
   await webp(page, join(target, "search.webp"));
   await page.emulateMedia({ colorScheme: "dark" });

@@ -270,7 +270,7 @@ test("a new file is found without a reload", async () => {
 test("results show their lines with matches, coloured, and each opens the document or the editor at it", async () => {
   const path = join(folder, "code", "moons.rs");
   const hostile = "// lunarTide <img src=x onerror=window.stolen=1> \u202egnp";
-  const lines = ["/// The tide.", "pub fn lunarTide(mass: f64) -> f64 {", "    let start = 1.0;", "    start * mass", "}", "", hostile, "fn a() { lunarTide(1.0); }", "fn b() { lunarTide(2.0); }", "fn c() { lunarTide(3.0); }"];
+  const lines = ["/// How high it is.", "pub fn lunarTide(mass: f64) -> f64 {", "    let start = 1.0;", "    start * mass", "}", "", hostile, "fn a() { lunarTide(1.0); }", "fn b() { lunarTide(2.0); }", "fn c() { lunarTide(3.0); }"];
   writeFileSync(path, `${lines.join("\n")}\n`);
   await page.goto(`${base}/ui/search?role=Everything`);
   await until("the new file", async () => {
@@ -279,28 +279,31 @@ test("results show their lines with matches, coloured, and each opens the docume
     return (await page.$$(hits)).length === 1;
   });
   const numbers = () => page.$$eval(`${hits} .lines .number`, (nodes) => nodes.map((node) => Number(node.textContent)));
-  assert.deepEqual(await numbers(), [2, 7, 8]);
+  // Around the place where they stand closest together.
+  assert.deepEqual(await numbers(), [8, 9, 10]);
   await page.waitForSelector(`${hits} .lines .hljs-keyword`);
   assert.ok((await page.$$eval(`${hits} .lines mark`, (nodes) => nodes.map((node) => node.textContent))).every((text) => text === "lunarTide"));
-  assert.ok((await page.innerText(`${hits} .lines`)).includes("<img src=x onerror=window.stolen=1> \\u{202e}gnp"));
-  assert.equal(await page.locator(`${hits} img`).count(), 0);
   await picture("lines");
   await page.focus("#hit-0");
   await page.keyboard.press("e");
   await page.waitForFunction((selector) => document.querySelectorAll(selector).length === 5, `${hits} .lines li`);
+  assert.deepEqual(await numbers(), [2, 7, 8, 9, 10]);
+  await page.waitForSelector(`${hits} .lines .hljs-comment`);
+  assert.ok((await page.innerText(`${hits} .lines`)).includes("<img src=x onerror=window.stolen=1> \\u{202e}gnp"));
+  assert.equal(await page.locator(`${hits} img`).count(), 0);
   await page.getByRole("button", { name: "Fewer lines" }).click();
-  assert.deepEqual(await numbers(), [2, 7, 8]);
-  assert.equal(await page.getAttribute(`${hits} .lines .number`, "href"), `vscode://file${path}:2`);
+  assert.deepEqual(await numbers(), [8, 9, 10]);
+  assert.equal(await page.getAttribute(`${hits} .lines .number`, "href"), `vscode://file${path}:8`);
   await page.goto(`${base}/ui/settings`);
-  await page.getByLabel("Editor", { exact: true }).selectOption("Zed");
+  await page.locator("label", { hasText: /^Editor/ }).locator("select").selectOption("Zed");
   await page.getByLabel("Link with").fill("javascript:alert({line})");
   await page.getByText("This is no link that opens an editor").waitFor();
   await page.getByLabel("Link with").fill("zed://file{path}:{line}");
-  assert.equal(await page.getByLabel("Editor", { exact: true }).inputValue(), "Zed");
+  assert.equal(await page.locator("label", { hasText: /^Editor/ }).locator("select").inputValue(), "Zed");
   await page.goto(`${base}/ui/search?q=lunarTide&role=Everything`);
   await count(1);
-  assert.equal(await page.getAttribute(`${hits} .lines .number`, "href"), `zed://file${path}:2`);
-  await page.locator(`${hits} .lines .text`).nth(2).click();
+  assert.equal(await page.getAttribute(`${hits} .lines .number`, "href"), `zed://file${path}:8`);
+  await page.locator(`${hits} .lines .text`).nth(0).click();
   await page.waitForSelector("main .code .line.wanted#L8");
   assert.equal(new URL(page.url()).hash, "#L8");
   await page.waitForSelector("main .code .line.wanted .hljs-keyword");
@@ -338,7 +341,7 @@ test("what the page loads is compressed, and little", async () => {
   const sizes = [];
   fresh.on("response", (response) => { if (/\.(js|css)$/.test(new URL(response.url()).pathname)) sizes.push(response); });
   await fresh.goto(`${base}/ui/search?q=orbit`);
-  await fresh.waitForSelector(`${hits} .lines .hljs-keyword`);
+  await fresh.waitForSelector(`${hits} .lines [class^=hljs-]`);
   assert.ok(sizes.length > 5);
   let sent = 0;
   for (const response of sizes) {
