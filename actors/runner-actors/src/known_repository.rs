@@ -166,12 +166,12 @@ impl WorkflowSchedule {
         };
         let local = |at: u64| {
             let at = Timestamp::from_millisecond(i64::try_from(at).ok()?).ok()?;
-            Some(at.to_zoned(zone.clone()).datetime())
+            Some(at.to_zoned(zone.clone()))
         };
         let (Some(from), Some(to)) = (local(from), local(to)) else {
             return false;
         };
-        schedule.next_after(from).is_some_and(|next| next <= to)
+        schedule.next_after(&from).is_some_and(|next| next <= to)
     }
 }
 

@@ -1,6 +1,11 @@
-//! `schedule`: cron expressions of five fields (minute, hour, day, month, weekday).
+//! `schedule`: cron expressions of five fields (minute, hour, day, month, weekday), in GitHub's
+//! dialect: numbers, names, `*`, lists, ranges and steps.
 
-use jiff::civil::DateTime;
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::civil::{Date, date};
+use jiff::tz::TimeZone;
+use jiff::{ToSpan, Zoned};
 use serde::Serialize;
 
 /// When a workflow is started by the clock.
@@ -11,51 +16,31 @@ pub struct Schedule {
     /// The IANA name of the time zone it is meant in; UTC when not given.
     pub timezone: Option<String>,
     #[serde(skip)]
-    fields: [u64; 5],
+    times: Cron,
+    /// Whether any date matches; nobody looks for the next 31 February.
+    #[serde(skip)]
+    is_ever_due: bool,
 }
 
-/// A field's name, its least and greatest number, and its words.
+/// A field's name, what it may hold, and whether names of three letters are among it.
 struct Field {
     name: &'static str,
-    least: u32,
-    most: u32,
-    words: &'static [&'static str],
+    range: &'static str,
+    has_names: bool,
 }
 
 const FIELDS: [Field; 5] = [
-    Field {
-        name: "minute",
-        least: 0,
-        most: 59,
-        words: &[],
-    },
-    Field {
-        name: "hour",
-        least: 0,
-        most: 23,
-        words: &[],
-    },
-    Field {
-        name: "day of the month",
-        least: 1,
-        most: 31,
-        words: &[],
-    },
-    Field {
-        name: "month",
-        least: 1,
-        most: 12,
-        words: &[
-            "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
-        ],
-    },
-    Field {
-        name: "day of the week",
-        least: 0,
-        most: 6,
-        words: &["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"],
-    },
+    Field::of("minute", "0 to 59", false),
+    Field::of("hour", "0 to 23", false),
+    Field::of("day of the month", "1 to 31", false),
+    Field::of("month", "1 to 12", true),
+    Field::of("day of the week", "0 to 6", true),
 ];
+
+/// From where gaps are looked for: any day will do.
+const GAPS_FROM: Date = date(2026, 3, 1);
+/// Its first day; a year with a 29 February.
+const LEAP_YEAR: Date = date(2028, 1, 1);
 
 impl Schedule {
     /// Reads a cron expression.
@@ -70,165 +55,127 @@ impl Schedule {
                 parts.len()
             ));
         }
-        let mut fields = [0; 5];
-        for ((bits, part), field) in fields.iter_mut().zip(&parts).zip(&FIELDS) {
-            *bits = field.parse(part)?;
+        for (index, (part, field)) in parts.iter().zip(&FIELDS).enumerate() {
+            field.check(index, part)?;
         }
+        let times = read(&parts.join(" ")).map_err(|error| error.to_string())?;
+        let days = format!("* * {} {} {}", parts[2], parts[3], parts[4]);
         Ok(Self {
             cron: cron.to_owned(),
             timezone,
-            fields,
+            times,
+            is_ever_due: matches_a_day(&days),
         })
     }
 
-    /// Whether it is due in the minute of `time` (in its time zone).
-    pub fn matches(&self, time: DateTime) -> bool {
-        let weekday = time.weekday().to_sunday_zero_offset();
-        let now = [
-            time.minute(),
-            time.hour(),
-            time.day(),
-            time.month(),
-            weekday,
-        ];
-        let has = |index: usize| self.fields[index] & (1 << now[index]) != 0;
-        // Where both days are restricted, either will do: cron's old rule.
-        let full = |index: usize| self.fields[index] == FIELDS[index].all();
-        let day = match (full(2), full(4)) {
-            (false, false) => has(2) || has(4),
-            _ => has(2) && has(4),
-        };
-        has(0) && has(1) && has(3) && day
+    /// Whether any date matches it.
+    pub fn is_ever_due(&self) -> bool {
+        self.is_ever_due
     }
 
-    /// The first minute after `time` at which it is due, within the next five years.
-    pub fn next_after(&self, time: DateTime) -> Option<DateTime> {
-        let minute = jiff::Span::new().minutes(1);
-        let mut at = time
-            .with()
-            .second(0)
-            .subsec_nanosecond(0)
-            .build()
-            .ok()?
-            .checked_add(minute)
-            .ok()?;
-        let last = time.checked_add(jiff::Span::new().years(5)).ok()?;
-        while at <= last {
-            if self.matches(at) {
-                return Some(at);
-            }
-            // Whole days that cannot match are skipped.
-            at = if self.day_matches(at) {
-                at.checked_add(minute).ok()?
-            } else {
-                at.date().tomorrow().ok()?.at(0, 0, 0, 0)
-            };
+    /// The first time after `time` at which it is due, in the zone of `time`. A time that a change
+    /// to summer time skips is due right after the change, one that comes twice is due once.
+    pub fn next_after(&self, time: &Zoned) -> Option<Zoned> {
+        if !self.is_ever_due {
+            return None;
         }
-        None
+        self.times.find_next_occurrence(time, false).ok()
     }
 
     /// The shortest time between two of its minutes, in minutes; nothing when it is due once an
     /// hour at most.
-    pub fn shortest_gap(&self) -> Option<u32> {
-        let minutes: Vec<u32> = (0..60)
-            .filter(|minute| self.fields[0] & (1 << minute) != 0)
-            .collect();
-        let (first, last) = (*minutes.first()?, *minutes.last()?);
-        // Over the hour only where the next hour is due as well.
-        let hours = self.fields[1];
-        let over_the_hour = hours & (hours >> 1) != 0 || hours & 1 != 0 && hours >> 23 != 0;
-        let wrapped = over_the_hour.then(|| first + 60 - last);
-        let gaps = minutes.windows(2).map(|pair| pair[1] - pair[0]);
-        gaps.chain(wrapped).min().filter(|gap| *gap < 60)
-    }
-
-    fn day_matches(&self, at: DateTime) -> bool {
-        let mut any_time = self.clone();
-        any_time.fields[0] = FIELDS[0].all();
-        any_time.fields[1] = FIELDS[1].all();
-        any_time.matches(at)
+    pub fn shortest_gap(&self) -> Option<i64> {
+        let first = self.next_after(&GAPS_FROM.to_zoned(TimeZone::UTC).ok()?)?;
+        let last = first.checked_add(25.hours()).ok()?;
+        let minute = |time: &Zoned| time.timestamp().as_second() / 60;
+        let mut times = vec![minute(&first)];
+        let later = self.times.iter_after(first);
+        times.extend(
+            later
+                .take_while(|time| *time <= last)
+                .map(|time| minute(&time)),
+        );
+        let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.min().filter(|gap| *gap < 60)
     }
 }
 
 impl Field {
-    fn all(&self) -> u64 {
-        (self.least..=self.most).fold(0, |bits, number| bits | 1 << number)
-    }
-
-    fn parse(&self, text: &str) -> Result<u64, String> {
-        text.split(',')
-            .try_fold(0, |bits, part| Ok(bits | self.part(part)?))
-    }
-
-    /// `*`, `5`, `1-5`, each with `/step`.
-    fn part(&self, text: &str) -> Result<u64, String> {
-        let (range, step) = match text.split_once('/') {
-            Some((range, step)) => {
-                let step = step
-                    .parse()
-                    .ok()
-                    .filter(|step| *step > 0)
-                    .ok_or_else(|| self.wrong(text))?;
-                (range, Some(step))
-            }
-            None => (text, None),
-        };
-        let (from, to) = match range.split_once('-') {
-            Some((from, to)) => (self.number(from)?, self.number(to)?),
-            None if range == "*" => (self.least, self.most),
-            None => {
-                let number = self.number(range)?;
-                (number, if step.is_some() { self.most } else { number })
-            }
-        };
-        if from > to {
-            return Err(self.wrong(text));
+    const fn of(name: &'static str, range: &'static str, has_names: bool) -> Self {
+        Self {
+            name,
+            range,
+            has_names,
         }
-        let numbers = (from..=to).step_by(step.unwrap_or(1));
-        Ok(numbers.fold(0, |bits, number| bits | 1 << number))
     }
 
-    fn number(&self, text: &str) -> Result<u32, String> {
-        let word = self
-            .words
-            .iter()
-            .position(|word| word.eq_ignore_ascii_case(text));
-        if let Some(index) = word.and_then(|index| u32::try_from(index).ok()) {
-            return Ok(index + self.least);
+    /// Reads the field alone, so that what is wrong has a name; what GitHub does not know (`L`,
+    /// `#`, `?`) is wrong too.
+    fn check(&self, index: usize, text: &str) -> Result<(), String> {
+        let mut alone = ["*"; FIELDS.len()];
+        alone[index] = text;
+        let words = text.split(|c: char| !c.is_ascii_alphabetic());
+        let known = text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "*,-/".contains(c))
+            && !text.split(',').any(|part| part.starts_with('/'))
+            && words.into_iter().all(|word| match word.len() {
+                0 => true,
+                3 => self.has_names,
+                _ => false,
+            });
+        if known && read(&alone.join(" ")).is_ok() {
+            return Ok(());
         }
-        let number = text.parse().map_err(|_| self.wrong(text))?;
-        // 7 is Sunday as well.
-        let number = if self.most == 6 && number == 7 {
-            0
-        } else {
-            number
-        };
-        if number < self.least || number > self.most {
-            return Err(self.wrong(text));
-        }
-        Ok(number)
+        let text = config_core::quoted(text);
+        Err(format!("{text} is not a {} ({})", self.name, self.range))
     }
+}
 
-    fn wrong(&self, text: &str) -> String {
-        let Self {
-            name, least, most, ..
-        } = self;
-        format!(
-            "{} is not a {name} ({least} to {most})",
-            config_core::quoted(text)
-        )
-    }
+/// Whether one of a leap year's days matches. Where weekdays are named as well, either will do, and
+/// each comes.
+fn matches_a_day(days: &str) -> bool {
+    let Ok(cron) = read(days) else { return false };
+    let mut dates = LEAP_YEAR.series(1.day()).take(366);
+    dates.any(|day| {
+        let start = day.to_zoned(TimeZone::UTC);
+        start.is_ok_and(|start| cron.is_time_matching(&start).unwrap_or(false))
+    })
+}
+
+fn read(cron: &str) -> Result<Cron, croner::errors::CronError> {
+    CronParser::builder()
+        .seconds(Seconds::Disallowed)
+        .year(Year::Disallowed)
+        // `5/15`: from 5 on.
+        .sloppy_ranges(true)
+        .build()
+        .parse(cron)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::civil::datetime;
+    use jiff::civil::{DateTime, datetime};
 
     fn next(cron: &str) -> Option<DateTime> {
-        Schedule::parse(cron, None)
-            .unwrap()
-            .next_after(datetime(2026, 11, 21, 13, 7, 30, 0))
+        let now = datetime(2026, 11, 21, 13, 7, 30, 0);
+        let now = now.to_zoned(TimeZone::UTC).unwrap();
+        let schedule = Schedule::parse(cron, None).unwrap();
+        schedule.next_after(&now).map(|next| next.datetime())
+    }
+
+    #[test]
+    fn a_time_that_comes_twice_is_due_once() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let schedule = Schedule::parse("30 2 * * *", None).unwrap();
+        let mut at = date(2026, 10, 24).to_zoned(zone).unwrap();
+        let mut days = Vec::new();
+        for _ in 0..3 {
+            at = schedule.next_after(&at).unwrap();
+            days.push((at.day(), at.hour(), at.minute()));
+        }
+        assert_eq!(days, [(24, 2, 30), (25, 2, 30), (26, 2, 30)]);
     }
 
     #[test]
@@ -274,6 +221,12 @@ mod tests {
             ("* * 0 * *", "day of the month"),
             ("* * * FOO *", "`FOO` is not a month"),
             ("*/0 * * * *", "not a minute"),
+            ("* * L * *", "`L` is not a day of the month"),
+            ("* * * * 5#2", "`5#2` is not a day of the week"),
+            ("MON * * * *", "`MON` is not a minute"),
+            ("* * * * MONDAY", "`MONDAY` is not a day of the week"),
+            ("? * * * *", "`?` is not a minute"),
+            ("/5 * * * *", "`/5` is not a minute"),
         ] {
             let error = Schedule::parse(cron, None).unwrap_err();
             assert!(error.contains(part), "{cron}: {error}");

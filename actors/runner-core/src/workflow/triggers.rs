@@ -13,7 +13,7 @@ use crate::yaml::{Entry, Node, NodeData};
 
 /// GitHub's shortest time between two runs of a schedule, in minutes (page "Events that trigger
 /// workflows", `schedule`).
-const MIN_INTERVAL_MINUTES: u32 = 5;
+const MIN_INTERVAL_MINUTES: i64 = 5;
 
 /// Reads `on`.
 pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Triggers {
@@ -210,6 +210,10 @@ fn schedule(reader: &Reader<'_>, node: &Node) -> Option<Located<Schedule>> {
     let schedule = Schedule::parse(&text, timezone)
         .map_err(|error| reader.error(cron.place, error))
         .ok()?;
+    if !schedule.is_ever_due() {
+        let message = "no date matches this schedule: it starts nothing";
+        reader.warn(cron.place, message, "choose a day that its months have");
+    }
     if let Some(minutes) = schedule
         .shortest_gap()
         .filter(|gap| *gap < MIN_INTERVAL_MINUTES)

@@ -30,6 +30,11 @@ fn schedules_that_start_nothing_are_found() {
             &["warning 2:21: this schedule comes every 2 min"],
         ),
         ("schedule: [{cron: '*/5 * * * *'}]", &[]),
+        (
+            "schedule: [{cron: '0 0 31 2,4 *'}]",
+            &["warning 2:21: no date matches this schedule: it starts nothing"],
+        ),
+        ("schedule: [{cron: '0 0 29 2 *'}]", &[]),
     ]);
 }
 
