@@ -23,6 +23,20 @@ pub struct Artifact {
     pub bytes: u64,
     /// When it was stored, in milliseconds since the Unix epoch.
     pub at: u64,
+    /// The type of the one file in it, where that was uploaded as it is and not as a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
+}
+
+impl Artifact {
+    /// Its number, as clients name it: of 53 bits, so that JavaScript keeps it.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        let hash = blake3::hash(format!("{} {}", self.at, self.name).as_bytes());
+        let mut first = [0; 8];
+        first.copy_from_slice(&hash.as_bytes()[..8]);
+        (u64::from_be_bytes(first) >> 11).max(1)
+    }
 }
 
 impl ArtifactStore {
@@ -45,12 +59,22 @@ impl ArtifactStore {
 
     /// Makes a written artifact count, in place of what had its name; gives its size.
     pub(crate) fn keep(&self, pending: PendingTar) -> std::io::Result<u64> {
+        self.keep_typed(pending, None)
+    }
+
+    /// The same, of one file of this type.
+    pub(crate) fn keep_typed(
+        &self,
+        pending: PendingTar,
+        raw: Option<String>,
+    ) -> std::io::Result<u64> {
         let at = now_ms();
         let kept = pending.keep_as(MAX_STORED, |name, bytes| {
             serde_json::to_vec(&Artifact {
                 name: name.to_owned(),
                 bytes,
                 at,
+                raw,
             })
         })?;
         Ok(kept.bytes)
@@ -61,6 +85,20 @@ impl ArtifactStore {
     pub fn find(&self, run: &str, name: &str) -> Option<PathBuf> {
         let path = self.of_run(run).join(format!("{}.tar", hashed(name)));
         path.is_file().then_some(path)
+    }
+
+    /// What is known of the artifact of this name.
+    pub(crate) fn listed(&self, run: &str, name: &str) -> Option<Artifact> {
+        let mut all = self.list(run).into_iter();
+        all.find(|artifact| artifact.name == name)
+    }
+
+    /// Removes an artifact.
+    pub(crate) fn remove(&self, run: &str, name: &str) -> std::io::Result<()> {
+        let base = self.of_run(run).join(hashed(name));
+        // The description first: without it the tar is no artifact.
+        std::fs::remove_file(base.with_extension("json"))?;
+        std::fs::remove_file(base.with_extension("tar"))
     }
 
     /// All artifacts of a run, by name.

@@ -37,6 +37,10 @@ struct CacheEntry {
     at: u64,
     /// When it was last restored, or stored.
     used: u64,
+    /// Of an archive that a client packed: its hash of what was packed and how. Others are tars of
+    /// the native action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
 }
 
 /// An entry that was found.
@@ -86,16 +90,81 @@ impl CacheStore {
     /// Whether the scope has an entry of exactly this key.
     pub(crate) fn has(&self, scope: &CacheScope, key: &str) -> bool {
         let entries: Vec<(CacheEntry, PathBuf)> = entries(&self.of_scope(scope));
-        entries.iter().any(|(entry, _)| entry.key == key)
+        let mut tars = entries.iter().filter(|(entry, _)| entry.version.is_none());
+        tars.any(|(entry, _)| entry.key == key)
+    }
+
+    /// Whether the scope has an archive of exactly this key and version.
+    pub(crate) fn has_packed(&self, scope: &CacheScope, key: &str, version: &str) -> bool {
+        let base = self
+            .of_scope(scope)
+            .join(hashed(&packed_name(key, version)));
+        base.with_extension("json").is_file()
+    }
+
+    /// Makes an archive that a client packed count: the file is moved, or copied.
+    pub(crate) fn keep_packed(
+        &self,
+        scope: &CacheScope,
+        key: &str,
+        version: &str,
+        file: &Path,
+    ) -> std::io::Result<()> {
+        let quota = self.quota_of(scope);
+        let bytes = std::fs::metadata(file)?.len();
+        if bytes > quota {
+            return Err(std::io::Error::other(format!(
+                "it has {bytes} bytes, {quota} are allowed"
+            )));
+        }
+        let directory = self.of_scope(scope);
+        std::fs::create_dir_all(&directory)?;
+        let base = directory.join(hashed(&packed_name(key, version)));
+        let (tar, part) = (base.with_extension("tar"), base.with_extension("part"));
+        let _changing = self.changing.lock();
+        if std::fs::rename(file, &part).is_err() {
+            std::fs::copy(file, &part)?;
+        }
+        std::fs::rename(&part, &tar)?;
+        let now = now_ms();
+        let entry = CacheEntry {
+            key: key.to_owned(),
+            bytes,
+            at: now,
+            used: now,
+            version: Some(version.to_owned()),
+        };
+        std::fs::write(base.with_extension("json"), serde_json::to_vec(&entry)?)?;
+        self.evict(&self.of_repository(scope), quota, &tar);
+        Ok(())
+    }
+
+    /// The archive of this version for `key`, else the newest whose key begins with the first of
+    /// `prefixes` that has one; in the first scope that has any. Its key, and where it is.
+    pub(crate) fn find_packed(
+        &self,
+        scopes: &[CacheScope],
+        key: &str,
+        prefixes: &[String],
+        version: &str,
+    ) -> Option<(String, PathBuf)> {
+        let _changing = self.changing.lock();
+        scopes
+            .iter()
+            .find_map(|scope| find_in(&self.of_scope(scope), key, prefixes, Some(version)))
+    }
+
+    fn quota_of(&self, scope: &CacheScope) -> u64 {
+        if scope.untrusted {
+            self.quota / UNTRUSTED_FRACTION
+        } else {
+            self.quota
+        }
     }
 
     /// Makes a written entry count; others go for it where the repository has no room.
     pub(crate) fn keep(&self, scope: &CacheScope, pending: PendingTar) -> std::io::Result<u64> {
-        let quota = if scope.untrusted {
-            self.quota / UNTRUSTED_FRACTION
-        } else {
-            self.quota
-        };
+        let quota = self.quota_of(scope);
         let _changing = self.changing.lock();
         let now = now_ms();
         let kept = pending.keep_as(quota, |key, bytes| {
@@ -104,6 +173,7 @@ impl CacheStore {
                 bytes,
                 at: now,
                 used: now,
+                version: None,
             })
         })?;
         self.evict(&self.of_repository(scope), quota, &kept.path);
@@ -119,9 +189,11 @@ impl CacheStore {
         prefixes: &[String],
     ) -> Option<FoundCache> {
         let _changing = self.changing.lock();
-        scopes
+        let (key, path) = scopes
             .iter()
-            .find_map(|scope| find_in(&self.of_scope(scope), key, prefixes))
+            .find_map(|scope| find_in(&self.of_scope(scope), key, prefixes, None))?;
+        let file = File::open(path).ok()?;
+        Some(FoundCache { key, file })
     }
 
     /// Removes the least lately used until the rest is within `quota`; never `new`.
@@ -150,8 +222,19 @@ impl CacheStore {
     }
 }
 
-fn find_in(directory: &Path, key: &str, prefixes: &[String]) -> Option<FoundCache> {
-    let all: Vec<(CacheEntry, PathBuf)> = entries(directory);
+/// What an archive of a client is stored as: beside others of its key.
+fn packed_name(key: &str, version: &str) -> String {
+    format!("{version}\n{key}")
+}
+
+fn find_in(
+    directory: &Path,
+    key: &str,
+    prefixes: &[String],
+    version: Option<&str>,
+) -> Option<(String, PathBuf)> {
+    let mut all: Vec<(CacheEntry, PathBuf)> = entries(directory);
+    all.retain(|(entry, _)| entry.version.as_deref() == version);
     let exact = all.iter().find(|(entry, _)| entry.key == key);
     let by_prefix = || {
         let prefixes = prefixes.iter().filter(|prefix| !prefix.is_empty());
@@ -165,7 +248,6 @@ fn find_in(directory: &Path, key: &str, prefixes: &[String]) -> Option<FoundCach
             .next()
     };
     let (entry, path) = exact.or_else(by_prefix)?;
-    let file = File::open(path).ok()?;
     let used = CacheEntry {
         used: now_ms(),
         ..entry.clone()
@@ -177,10 +259,7 @@ fn find_in(directory: &Path, key: &str, prefixes: &[String]) -> Option<FoundCach
         .map_err(std::io::Error::other)
         .and_then(|json| std::fs::write(&part, json));
     let _ = written.and_then(|()| std::fs::rename(&part, path.with_extension("json")));
-    Some(FoundCache {
-        key: entry.key.clone(),
-        file,
-    })
+    Some((entry.key.clone(), path.clone()))
 }
 
 /// Removes what was being written when the runner's previous incarnation ended.

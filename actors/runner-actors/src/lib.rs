@@ -40,6 +40,7 @@ mod heads;
 mod intake;
 mod job;
 mod job_graph;
+mod job_services;
 mod json_row;
 mod known_repository;
 mod ledger;
@@ -75,6 +76,9 @@ pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWo
 pub use event::StoredEvent;
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
+pub use job_services::{
+    Blob, BlockWriter, Download, JobGrant, JobServices, JobSession, ListedArtifact, ServiceFault,
+};
 pub use log::{LineKind, LogLine, Logs};
 pub use log_reader::{
     LogMatch, LogMatches, LogNote, LogOverview, LogRange, LogReader, LogSection, MAX_FOUND,

@@ -33,6 +33,7 @@ use crate::counters::RunCounters;
 use crate::garbage_collector::RunGarbageCollector;
 use crate::groups::ConcurrencyGroups;
 use crate::intake::RunnerIntake;
+use crate::job_services::JobServices;
 use crate::ledger::RunRecorder;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
@@ -62,6 +63,8 @@ pub struct RunnerService {
     pub intake: RunnerIntake,
     /// What can be read of runs without asking an actor.
     pub view: RunnerView,
+    /// What clients in the machines of jobs talk to.
+    pub job_services: JobServices,
 }
 
 impl RunnerService {
@@ -90,6 +93,9 @@ impl RunnerService {
             logs: Logs::open(&settings.data.join("logs"))?,
             artifacts: ArtifactStore::new(&settings.data),
         };
+        let caches = CacheStore::open(&settings.data, settings.cache_bytes);
+        let artifacts = files.artifacts.clone();
+        let job_services = JobServices::open(&settings.data, artifacts, caches.clone());
         let recorder = RunRecorder {
             store: store.clone(),
             logs: files.logs.clone(),
@@ -105,7 +111,21 @@ impl RunnerService {
             queue: queue.clone(),
             repositories: repositories.clone(),
             checkouts: CheckoutPermits::new(&settings.checkouts),
-            jobs: job_launcher(&settings, &jobs, &groups, &files, &vmm_status),
+            jobs: JobLauncher {
+                settings: Arc::clone(&settings),
+                supervisor: jobs.reference(),
+                permits: RepositoryPermits::new(
+                    settings.max_jobs,
+                    settings.max_jobs_per_repository,
+                ),
+                groups: groups.clone(),
+                logs: files.logs.clone(),
+                artifacts: files.artifacts.clone(),
+                actions: ActionStore::new(&settings),
+                caches,
+                services: job_services.clone(),
+                vmm_status: vmm_status.clone(),
+            },
             groups,
         };
         let recovery = RunRecovery {
@@ -150,6 +170,7 @@ impl RunnerService {
             coordinator: reference,
             intake: intake(&settings, &view, deliveries),
             view,
+            job_services,
         })
     }
 }
@@ -225,26 +246,6 @@ fn coordinator_spec(
     });
     spec.capacity(COORDINATOR_CAPACITY)
         .ask_timeout(COORDINATOR_TIMEOUT)
-}
-
-fn job_launcher(
-    settings: &Arc<RunnerSettings>,
-    supervisor: &SupervisorSpec,
-    groups: &ConcurrencyGroups,
-    files: &RunFiles,
-    vmm_status: &VmmStatus,
-) -> JobLauncher {
-    JobLauncher {
-        settings: Arc::clone(settings),
-        supervisor: supervisor.reference(),
-        permits: RepositoryPermits::new(settings.max_jobs, settings.max_jobs_per_repository),
-        groups: groups.clone(),
-        logs: files.logs.clone(),
-        artifacts: files.artifacts.clone(),
-        actions: ActionStore::new(settings),
-        caches: CacheStore::open(&settings.data, settings.cache_bytes),
-        vmm_status: vmm_status.clone(),
-    }
 }
 
 fn outbox_spec(settings: &Arc<RunnerSettings>, store: &Store) -> ChildSpec<OutboxWorker> {

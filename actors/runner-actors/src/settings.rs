@@ -8,7 +8,7 @@ use forge_core::Forge;
 use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, HttpClient, HttpOptions};
-use http_clients::vmm::{NewVm, VmmClient};
+use http_clients::vmm::{NewVm, Target, VmmClient};
 use url::Url;
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
@@ -120,6 +120,8 @@ pub struct RunnerSettings {
     /// What every VM is asked for, by label (`runs-on`); the entry `default` is for labels not
     /// listed, which are refused without it.
     pub machines: Vec<(String, NewVm)>,
+    /// Where the VM manager reaches the services of jobs; `None`: jobs have none.
+    pub services: Option<Target>,
     /// Longest wait for a VM.
     pub vm_timeout: Duration,
     /// Copies of jobs that run at once; of one repository.

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::definitions::DefinitionKind;
 use crate::facets::Facets;
 
 /// Whether every source of the role answered.
@@ -57,9 +58,21 @@ pub struct SearchAnswer {
     /// not their text was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facets: Option<Facets>,
+    /// Why the text was searched for as words alone, where it broke the query language.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_fault: Option<QueryFault>,
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What of a text is not the query language.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueryFault {
+    /// The character at fault, counted from 0 in Unicode scalar values.
+    pub position: usize,
+    /// What is wrong there and what to do.
+    pub detail: String,
 }
 
 /// A word that was taken for a typing mistake.
@@ -83,7 +96,7 @@ pub struct Explanation {
 /// What one word, beginning, title, concept or name adds to a score, or a role takes away.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScorePart {
-    /// `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `path` or `role` for what a
+    /// `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `definition`, `path` or `role` for what a
     /// document is beside its words.
     pub kind: String,
     /// What was looked up, as the index holds it.
@@ -207,6 +220,18 @@ pub struct SourceReport {
     pub error: Option<String>,
 }
 
+/// Something that a document defines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DefinitionView {
+    /// Its name as written; the text of a heading.
+    pub name: String,
+    /// What it is.
+    pub kind: DefinitionKind,
+    /// Its line in the file, from 1, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+}
+
 /// The answer of `GET /api/documents/{id}`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentView {
@@ -230,6 +255,9 @@ pub struct DocumentView {
     /// Matches of the query in `original`, as in `SearchResult::highlights`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub original_highlights: Vec<[usize; 2]>,
+    /// What the document defines, in the order of its text: functions, types, headings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub definitions: Vec<DefinitionView>,
     /// Whether `body` holds only the beginning.
     pub truncated: bool,
     /// Matches of the query in `body`, as in `SearchResult::highlights`.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use vm_core::network::{AllowList, HostPattern, Reach};
+use vm_core::network::{AllowList, HostPattern, Reach, Target};
 use vm_core::{DriverName, Network, VmId, VmSpec};
-use vm_engine::network::{OnRefused, Traffic, Uplink, by_the_system};
+use vm_engine::network::{OnRefused, OwnerServices, Traffic, Uplink, by_the_system};
 use vm_engine::{DriverError, Machine, MachineError};
 
 use crate::settings::VmSettings;
@@ -25,13 +25,23 @@ pub enum NetworkUnmet {
     /// The configuration does not allow this.
     #[error("`{0}` goes beyond what this manager's configuration names in [network] `allow`")]
     Beyond(HostPattern),
+    /// The configuration does not name these services.
+    #[error("this manager's configuration does not name `{0}` in [network] `services`")]
+    Services(Target),
     /// A list without a network.
     #[error("`allow` needs `network` to be `user`")]
     WithoutNetwork,
 }
 
-/// Whether the request's network is within what `allowed` names.
-pub(crate) fn check(spec: &VmSpec, allowed: &AllowList) -> Result<(), NetworkUnmet> {
+/// Whether the request's network is within what `allowed` names, and its services within `services`.
+pub(crate) fn check(
+    spec: &VmSpec,
+    allowed: &AllowList,
+    services: &AllowList,
+) -> Result<(), NetworkUnmet> {
+    if let Some(target) = spec.services.as_ref().filter(|it| !services.names(it)) {
+        return Err(NetworkUnmet::Services(target.clone()));
+    }
     match (spec.network, &spec.allow) {
         (Network::None, None) => Ok(()),
         (Network::None, Some(_)) => Err(NetworkUnmet::WithoutNetwork),
@@ -51,14 +61,26 @@ pub(crate) fn open(
     traffic: &Arc<Traffic>,
     driver: DriverName,
 ) -> Result<(), DriverError> {
-    if spec.network == Network::None {
+    if spec.network == Network::None && spec.services.is_none() {
         return Ok(());
     }
-    let uplink = Uplink {
-        reach: Reach {
+    let reach = match spec.network {
+        Network::None => Reach::default(),
+        Network::User => Reach {
             manager: settings.allow.clone(),
             requested: spec.allow.clone(),
         },
+    };
+    let services = spec.services.clone().map(|target| OwnerServices {
+        target,
+        reach: Reach {
+            manager: settings.services.clone(),
+            requested: None,
+        },
+    });
+    let uplink = Uplink {
+        services,
+        reach,
         limits: settings.network,
         traffic: Arc::clone(traffic),
         resolve: by_the_system(),

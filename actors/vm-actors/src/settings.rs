@@ -43,6 +43,8 @@ pub struct VmSettings {
     pub max_execs: usize,
     /// What VMs that ask for a network may reach; nothing on it: none of them gets one.
     pub allow: AllowList,
+    /// Where services may be that owners give their VMs.
+    pub services: AllowList,
     /// Bounds of one VM's network.
     pub network: NetworkLimits,
 }
@@ -74,6 +76,7 @@ impl Default for VmSettings {
             tar_deadline: Duration::from_secs(300),
             max_execs: 16,
             allow: AllowList::default(),
+            services: AllowList::default(),
             network: NetworkLimits::default(),
         }
     }

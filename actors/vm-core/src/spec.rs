@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vmm_api_core::network::AllowList;
+use vmm_api_core::network::{AllowList, Target};
 use vmm_api_core::{ImageRef, Isolation, Network, NewVm, Owner};
 
 /// A checked request for one VM.
@@ -20,6 +20,8 @@ pub struct VmSpec {
     pub network: Network,
     /// With [`Network::User`]: of what the manager allows, only this; all of it without.
     pub allow: Option<AllowList>,
+    /// Where the services are that its owner gives it.
+    pub services: Option<Target>,
     /// How long it may live without its lease being extended.
     pub lease: Duration,
     /// Who asked.
@@ -37,6 +39,7 @@ impl From<NewVm> for VmSpec {
             disk_mib: request.disk_mib.unwrap_or(NewVm::DISK_MIB),
             network: request.network.unwrap_or_default(),
             allow: request.allow,
+            services: request.services,
             lease: Duration::from_secs(request.lease_s.unwrap_or(NewVm::LEASE_S)),
             owner: request.owner.unwrap_or_default(),
             isolation_min: request.isolation_min.unwrap_or_default(),
@@ -54,6 +57,7 @@ impl From<&VmSpec> for NewVm {
             disk_mib: Some(spec.disk_mib),
             network: Some(spec.network),
             allow: spec.allow.clone(),
+            services: spec.services.clone(),
             lease_s: Some(spec.lease.as_secs()),
             owner: Some(spec.owner.clone()),
             isolation_min: Some(spec.isolation_min),
@@ -195,6 +199,7 @@ mod tests {
             disk_mib: 1024,
             network: Network::None,
             allow: None,
+            services: None,
             lease: Duration::from_secs(60),
             owner: "test".parse().unwrap(),
             isolation_min: Isolation::default(),

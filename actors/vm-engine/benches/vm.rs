@@ -84,6 +84,7 @@ fn network(lab: &Lab) {
             manager: AllowList(places.collect()),
             requested: None,
         },
+        services: None,
         limits: Limits::default(),
         traffic: Arc::default(),
         resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),

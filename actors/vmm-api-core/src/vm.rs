@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use crate::network::AllowList;
+use crate::network::{AllowList, Target};
 use crate::{DriverName, FailureReason, ImageRef, Isolation, Owner, Source, UnixMs, VmState};
 
 /// What the guest can reach over the network.
@@ -79,6 +79,11 @@ pub struct NewVm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
     pub allow: Option<AllowList>,
+    /// Where plain HTTP requests of the VM's programs to `127.0.0.1:3128` itself are led: a host and
+    /// port that the manager's configuration names in [network] `services`. With any `network`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub services: Option<Target>,
     /// Seconds until it is released unless extended; 600 unless given.
     #[serde(
         default,

@@ -12,7 +12,7 @@ use edge_web::{BodyLimits, ServeOptions};
 use orchestrator_actors::{OrchestratorService, OrchestratorView};
 use orchestrator_web::{Listening, OrchestratorServer, boot as agents, reload_on_hangup};
 use runner_actors::{RunnerService, RunnerView};
-use runner_web::config::RunnerConfig;
+use runner_web::config::{RunnerConfig, services_at};
 use runner_web::{RunnerServer, boot as runs};
 use search_actors::SearchSettings;
 use search_formats_engine::Program;
@@ -182,11 +182,21 @@ impl Machines {
     }
 }
 
+/// Where the runner's services for its jobs listen, which the manager is told to let them reach.
+pub(crate) fn services_for(machines: &mut ManagerConfig) -> anyhow::Result<TcpListener> {
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listener = edge_web::bind(any_port, "the services of jobs")?;
+    let own = listener.local_addr()?.to_string().parse()?;
+    machines.settings.services.0.push(own);
+    Ok(listener)
+}
+
 /// The workflow runner, ready to be started.
 pub(crate) struct Runs {
     service: RunnerService,
     options: runner_web::ServerOptions,
     listener: TcpListener,
+    services: Option<TcpListener>,
     store: Store,
 }
 
@@ -195,6 +205,7 @@ impl Runs {
     pub(crate) fn take(
         mut config: RunnerConfig,
         machines: Option<&Machines>,
+        services: Option<TcpListener>,
         serve: &ServeOptions,
         environment: &Environment,
     ) -> anyhow::Result<Self> {
@@ -203,6 +214,14 @@ impl Runs {
             let (address, token) = machines.access("runner", Scope::Write)?;
             config.runner.vmm_url = format!("http://{address}/").parse()?;
             config.runner.vmm_token = Some(token);
+        }
+        let services = match (services, config.services_listen) {
+            (Some(listener), _) => Some(listener),
+            (None, Some(address)) => Some(edge_web::bind(address, "services_listen in [runner]")?),
+            (None, None) => None,
+        };
+        if let Some(listener) = &services {
+            config.runner.services = Some(services_at(listener.local_addr()?));
         }
         let store = Store::open(&config.runner.data, &Options::new("platform"))?;
         let listener = edge_web::bind(config.listen, "listen in [runner], or PORT and HOST")?;
@@ -221,6 +240,7 @@ impl Runs {
             service: RunnerService::new(config.runner, store.clone())?,
             options,
             listener,
+            services,
             store,
         })
     }
@@ -256,10 +276,12 @@ impl Runs {
             service,
             options,
             listener,
+            services,
             store,
         } = self;
         say_where("runner", listener.local_addr()?);
         let server = RunnerServer::start_below(tree, service, options).await?;
+        let server = server.services_on(services);
         servers.add("runner", |stop| async move {
             server.serve(listener, stop).await?;
             store.close();

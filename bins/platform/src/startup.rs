@@ -21,7 +21,7 @@ use supervision::{Root, RootHandle, SupervisorSpec, Verdict};
 
 use crate::check::Plan;
 use crate::front::{self, platform_token};
-use crate::products::{Agents, Machines, Runs, Search};
+use crate::products::{Agents, Machines, Runs, Search, services_for};
 use crate::run_news::RunSources;
 use crate::servers::ProductServers;
 
@@ -69,14 +69,19 @@ impl Products {
             .map(|plan| Search::take(plan, serve))
             .transpose();
         let search = search.context("the search server cannot be started")?;
-        let machines = plan.vm_manager.as_ref();
+        let mut plan_of_machines = plan.vm_manager;
+        // Both are of this process: the machines of jobs reach the services of the runner.
+        let own = environment.text("VMM_API_URL").is_none() && plan.runner.is_some();
+        let services = plan_of_machines.as_mut().filter(|_| own);
+        let services = services.map(services_for).transpose()?;
+        let machines = plan_of_machines.as_ref();
         let machines = machines
             .map(|config| Machines::take(config, serve))
             .transpose();
         let machines = machines.context("the VM manager cannot be started")?;
         let runs = plan
             .runner
-            .map(|config| Runs::take(config, machines.as_ref(), serve, environment));
+            .map(|config| Runs::take(config, machines.as_ref(), services, serve, environment));
         let runs = runs
             .transpose()
             .context("the workflow runner cannot be started")?;

@@ -131,6 +131,9 @@ fn serve(
         ("VMs from", config.runner.vmm_url.to_string()),
         ("data", first_screen::path(data)),
     ];
+    let services = config.services_listen;
+    let services = services.map(|address| edge_web::bind(address, "services_listen"));
+    let services = services.transpose()?;
     let service = RunnerService::new(config.runner, store.clone())?;
     let options = ServerOptions {
         secrets: config.secrets,
@@ -140,7 +143,7 @@ fn serve(
         serve,
     };
     lifecycle::run(async move {
-        let server = RunnerServer::start(service, options);
+        let server = RunnerServer::start(service, options).services_on(services);
         let stopped = lifecycle::listening("workflow runner", bound, &server.actors())?;
         first_screen::show("workflow-runner", env!("CARGO_PKG_VERSION"), &rows);
         first_screen::line(

@@ -5,118 +5,11 @@
     reason = "a test that fails here should say where"
 )]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod stage;
 
-use tempfile::TempDir;
+use std::path::Path;
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-        .args(arguments)
-        .output()
-        .expect("git is installed (Debian package git)");
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    text(&output.stdout).trim().to_owned()
-}
-
-fn write(folder: &Path, files: &[(&str, &str)]) {
-    for (path, text) in files {
-        let path = folder.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-}
-
-/// A repository of actions, a runner's configuration with a store, a manager's with the namespace
-/// driver.
-struct Stage {
-    folder: TempDir,
-}
-
-impl Stage {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let agent = std::env::var("ORRERY_VM_GUEST")
-            .expect("ORRERY_VM_GUEST names the agent: run the tests by `cargo xtask test`");
-        let at = |name: &str| folder.path().join(name);
-        let manager = format!(
-            "data_dir = {:?}\nagent = {agent:?}\ndriver = \"namespace-sandbox\"\n",
-            at("vms")
-        );
-        let runner = format!(
-            "data_dir = {:?}\n[machines.default]\nisolation_min = \"namespace-sandbox\"\n",
-            at("runner")
-        );
-        write(
-            folder.path(),
-            &[
-                ("vm.toml", manager.as_str()),
-                ("runner.toml", runner.as_str()),
-            ],
-        );
-        Self { folder }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
-        command.current_dir(self.folder.path()).args(arguments);
-        command.args(["--config", "runner.toml"]);
-        command.env("VM_MANAGER_CONFIG", self.path("vm.toml"));
-        command.env_remove("VMM_API_URL");
-        command.output().unwrap()
-    }
-
-    /// Commits these files as a repository of actions, and locks it as `acme/actions@v1`.
-    fn add(&self, files: &[(&str, &str)]) -> String {
-        let upstream = self.path("upstream");
-        std::fs::create_dir_all(&upstream).unwrap();
-        git(
-            &upstream,
-            &["init", "--quiet", "--initial-branch=main", "."],
-        );
-        write(&upstream, files);
-        git(&upstream, &["add", "--all", "--force"]);
-        git(&upstream, &["commit", "--quiet", "-m", "actions"]);
-        git(&upstream, &["tag", "v1"]);
-        let added = self.run(&["actions", "add", "acme/actions@v1", "--from", "upstream"]);
-        assert!(added.status.success(), "{}", text(&added.stderr));
-        git(&upstream, &["rev-parse", "HEAD"])
-    }
-
-    /// Runs a workflow of a new working tree; gives its exit code, and what it printed.
-    fn exec(&self, workflow: &str) -> (Option<i32>, String) {
-        let tree = self.path("tree");
-        if !tree.exists() {
-            std::fs::create_dir(&tree).unwrap();
-            git(&tree, &["init", "--quiet", "--initial-branch=main", "."]);
-        }
-        write(&tree, &[(".github/workflows/ci.yml", workflow)]);
-        let output = self.run(&["exec", "tree"]);
-        let said = text(&output.stdout) + &text(&output.stderr);
-        (output.status.code(), said)
-    }
-}
-
-/// Says in which order things stand in a text.
-fn in_order(said: &str, parts: &[&str]) {
-    let mut from = 0;
-    for part in parts {
-        let Some(at) = said[from..].find(part) else {
-            panic!("{part:?} does not come (again) after {from} in:\n{said}");
-        };
-        from += at + part.len();
-    }
-}
+use stage::{Stage, copy_modules, in_order, text};
 
 const GREET: &str = r#"
 name: greet
@@ -337,19 +230,6 @@ fn toolkit_action(main: &str) -> String {
     )
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type().unwrap().is_dir() {
-            copy(&from, &to);
-        } else if entry.file_type().unwrap().is_file() {
-            std::fs::copy(&from, &to).unwrap();
-        }
-    }
-}
-
 #[test]
 fn the_toolkit_of_npm_runs_unmodified() {
     let toolkit = std::env::var_os("ORRERY_ACTIONS_TOOLKIT").expect(
@@ -357,7 +237,7 @@ fn the_toolkit_of_npm_runs_unmodified() {
     );
     let stage = Stage::new();
     let (new, old) = (toolkit_action("main.mjs"), toolkit_action("main.cjs"));
-    copy(Path::new(&toolkit), &stage.path("upstream/node_modules"));
+    copy_modules(Path::new(&toolkit), &stage.path("upstream/node_modules"));
     stage.add(&[
         ("toolkit.cjs", TOOLKIT),
         ("new/action.yml", &new),

@@ -14,7 +14,13 @@ pub(crate) const PLAYWRIGHT: (&str, &str) = ("playwright-core", "1.64.1");
 
 /// The toolkit that JavaScript actions are made with: the newest, and the last one that is no ES
 /// module, as most published actions have it in them.
-const ACTIONS_TOOLKIT: [&str; 2] = ["@actions/core@3.0.1", "core-1@npm:@actions/core@1.11.1"];
+const ACTIONS_TOOLKIT: [&str; 5] = [
+    "@actions/core@3.0.1",
+    "core-1@npm:@actions/core@1.11.1",
+    "@actions/artifact@6.2.1",
+    "@actions/cache@6.3.0",
+    "cache-4@npm:@actions/cache@4.1.0",
+];
 
 /// A program, by the names it may have, and Debian's package for it.
 const PROGRAMS: [(&[&str], &str); 10] = [
@@ -69,7 +75,7 @@ pub(crate) fn prepare(project: &Project) -> Result<TestEnvironment> {
     }
     object_storage(project)?;
     let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
-    let toolkit = install::node_packages(project, "actions-toolkit-2026.11", &ACTIONS_TOOLKIT)?;
+    let toolkit = install::node_packages(project, "actions-toolkit-2026.11-2", &ACTIONS_TOOLKIT)?;
     let mut variables = search_prerequisites::prepare(project)?;
     variables.extend([
         ("NODE_PATH", modules),

@@ -3,7 +3,7 @@
 
 mod file;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use config_core::{
@@ -13,7 +13,7 @@ use forge_core::{SecretBook, WebhookSecrets};
 use git_engine::Transports;
 use http_clients::http::AddressPolicy;
 use http_clients::llm::{LlmProtocol, OPENROUTER};
-use http_clients::vmm::NewVm;
+use http_clients::vmm::{NewVm, Target, TargetHost};
 use runner_actors::{ActionSettings, ModelServer, RunnerSettings, ScheduleTime};
 use url::Url;
 
@@ -52,6 +52,8 @@ impl Flags {
 pub struct RunnerConfig {
     /// Where it listens.
     pub listen: SocketAddr,
+    /// Where the services of jobs listen.
+    pub services_listen: Option<SocketAddr>,
     /// How much is logged.
     pub log_level: &'static str,
     /// Secrets that webhooks are signed with.
@@ -117,6 +119,21 @@ impl RunnerConfig {
     }
 }
 
+/// Where the VM manager finds services that listen there: on all interfaces, they are on this
+/// machine's own.
+#[must_use]
+pub fn services_at(listen: SocketAddr) -> Target {
+    let address = match listen.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    Target {
+        host: TargetHost::Address(address),
+        port: listen.port(),
+    }
+}
+
 /// What is left to do by code.
 struct Resolver<'a> {
     file: File,
@@ -164,6 +181,7 @@ impl Resolver<'_> {
             } else {
                 file.machines
             },
+            services: file.services_listen.map(services_at),
             vm_timeout: file.vm_wait,
             checkouts: file.checkouts,
             cache_bytes: file.cache_quota,
@@ -183,6 +201,7 @@ impl Resolver<'_> {
         };
         Some(RunnerConfig {
             listen,
+            services_listen: file.services_listen,
             log_level: file.log_level,
             secrets,
             short_secret,

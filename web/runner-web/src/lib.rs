@@ -3,6 +3,7 @@
 //! ```text
 //! POST /webhook ─▶ signature over the raw bytes ─▶ event ─▶ RunnerIntake ─▶ 202, once it is durable
 //! GET /runs, /runs/{id}, /runs/{id}/log ─reads─▶ records and log files
+//! POST /twirp/…, PUT /blobs/… ──▶ JobServices (a listener of its own, for machines of jobs)
 //! POST /runs/{id}/cancel, /runs/{id}/rerun ─CancelRun, RepeatRun─▶ RunCoordinator
 //! ```
 //! A handler turns a request into a message and the reply into JSON; it decides nothing.
@@ -14,6 +15,7 @@ pub mod config;
 mod dispatch;
 mod file_chunks;
 mod handlers;
+pub mod job_services;
 mod list;
 mod log;
 mod log_parts;
@@ -25,4 +27,4 @@ mod server;
 mod state;
 
 pub use api::{openapi, routes};
-pub use server::{RunnerServer, ServerOptions};
+pub use server::{RunnerServer, ServerOptions, ServingServices};

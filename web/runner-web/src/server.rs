@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::TcpListener;
+use std::time::Duration;
 
 use actix_web::web;
 use config_core::Secret;
@@ -12,10 +13,12 @@ use edge_web::{
     ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
-use runner_actors::{RunCoordinator, RunnerIntake, RunnerService, RunnerView};
+use runner_actors::{JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView};
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
+use tokio::sync::oneshot;
 
 use crate::api;
+use crate::job_services;
 use crate::metrics::RunnerMetrics;
 use crate::state::RunnerState;
 
@@ -42,6 +45,8 @@ pub struct RunnerServer {
     metrics: Metrics,
     health: Health,
     options: ServerOptions,
+    job_services: JobServices,
+    services_listener: Option<TcpListener>,
 }
 
 impl RunnerServer {
@@ -76,14 +81,15 @@ impl RunnerServer {
             coordinator,
             intake,
             view,
+            job_services,
         } = service;
-        let actors = (coordinator, intake, view);
+        let actors = (coordinator, intake, view, job_services);
         (vec![supervisor], |root| Self::of(root, actors, options))
     }
 
     fn of(
         root: Root,
-        (coordinator, intake, view): (ChildRef<RunCoordinator>, RunnerIntake, RunnerView),
+        (coordinator, intake, view, job_services): Parts,
         options: ServerOptions,
     ) -> Self {
         let metrics = Metrics::new();
@@ -106,7 +112,16 @@ impl RunnerServer {
             metrics,
             health,
             options,
+            job_services,
+            services_listener: None,
         }
+    }
+
+    /// Serves the machines of jobs on this listener as well, where there is one.
+    #[must_use]
+    pub fn services_on(mut self, listener: Option<TcpListener>) -> Self {
+        self.services_listener = listener;
+        self
     }
 
     /// To look at the actors, or to stop them.
@@ -131,7 +146,12 @@ impl RunnerServer {
             metrics,
             health,
             options,
+            job_services,
+            services_listener,
         } = self;
+        // Jobs use them until the actors have ended.
+        let services = services_listener
+            .map(|listener| ServingServices::start(job_services, listener, &options.serve));
         let hosts = options.hosts.iter().map(String::as_str);
         let hosts = HostPolicy::new(listener.local_addr()?, hosts);
         let token = options.token.as_ref();
@@ -164,14 +184,51 @@ impl RunnerServer {
             }
         });
         let coordinator = state.coordinator.clone();
-        server
+        let served = server
             .data(signed)
             .data(state)
             .data(web::Data::new(handle.tree().clone()))
             .serve_actors(listener, (root, &coordinator), shutdown, move || {
                 handle.stop();
             })
-            .await
+            .await;
+        drop(services);
+        served
+    }
+}
+
+/// What the server is put together from.
+type Parts = (
+    ChildRef<RunCoordinator>,
+    RunnerIntake,
+    RunnerView,
+    JobServices,
+);
+
+/// The services of jobs while they are served: until this is dropped.
+pub struct ServingServices {
+    _stop: oneshot::Sender<()>,
+}
+
+impl ServingServices {
+    /// Serves them on `listener`. Needs a running actix system.
+    #[must_use]
+    pub fn start(services: JobServices, listener: TcpListener, options: &ServeOptions) -> Self {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let options = ServeOptions {
+            // All connections are one manager's.
+            max_connections_per_address: Some(options.max_connections),
+            shutdown_timeout: Duration::from_secs(1),
+            ..options.clone()
+        };
+        actix_rt::spawn(async move {
+            let until = async move { drop(stopped.await) };
+            let served = job_services::serve(services, listener, options, until).await;
+            if let Err(error) = served {
+                tracing::error!(event = "run.services_ended", %error, "the services of jobs are not served any more");
+            }
+        });
+        Self { _stop: stop }
     }
 }
 

@@ -11,7 +11,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use search_core::answer::{AnswerStatus, Correction, SearchAnswer, SearchResult, SourceReport};
+use search_core::answer::{
+    AnswerStatus, Correction, QueryFault, SearchAnswer, SearchResult, SourceReport,
+};
 use search_core::facets::Facets;
 use search_engine::answering::SearchParams;
 use serde::Serialize;
@@ -80,6 +82,8 @@ struct CachedParts<'a> {
     facets: &'a Option<Facets>,
     #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
     corrections: &'a [Correction],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query_fault: &'a Option<QueryFault>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
 }
@@ -181,6 +185,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         indexing,
         facets,
         corrections,
+        query_fault,
         notes,
     } = answer;
     let kept = CachedParts {
@@ -193,6 +198,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         indexing: *indexing,
         facets,
         corrections,
+        query_fault,
         notes,
     };
     // Strings, numbers and lists of them: writing into memory cannot fail.
@@ -230,6 +236,7 @@ mod tests {
             indexing: false,
             facets: Some(Facets::default()),
             corrections: Vec::new(),
+            query_fault: None,
             notes: Vec::new(),
         }
     }

@@ -24,7 +24,7 @@ const MAX_LIST: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub struct SearchBody {
     /// What to look for: words, `"phrases"`, `AND`, `OR`, `NOT` or `-`, `(groups)`, `prefix*`, and
-    /// `title:`, `path:`, `tag:` or `source:` in front of a value.
+    /// `title:`, `path:`, `tag:`, `source:` or `kind:` in front of a value.
     pub search_term: String,
     /// Results of a page, 0 to 1000; 10 when absent.
     #[schema(value_type = Option<u64>, maximum = 1000)]
@@ -93,6 +93,7 @@ impl SearchBody {
                 text: self.search_term,
                 terms: self.terms,
                 operator,
+                is_words_alone: false,
             },
             limit,
             skip,

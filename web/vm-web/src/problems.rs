@@ -49,6 +49,7 @@ pub(crate) fn of_create(failure: CreateFailure) -> Problem {
         CreateFailure::Network(unmet) => {
             let field = match unmet {
                 NetworkUnmet::None => "network",
+                NetworkUnmet::Services(_) => "services",
                 NetworkUnmet::Beyond(_) | NetworkUnmet::WithoutNetwork => "allow",
             };
             let field = FieldError::new(field, detail.clone());

@@ -19,6 +19,7 @@ use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
 use super::hash::hash_files;
 use super::node_state::PostStep;
 use super::step_runner::StepRunner;
+use crate::job_services::JobAdmission;
 use crate::log::LineKind;
 use crate::tarball;
 
@@ -261,7 +262,8 @@ impl StepRunner<'_> {
         let state = self.node_actions.state.get(&action.slot);
         let state = state.into_iter().flatten();
         let state = state.map(|(name, value)| (format!("STATE_{name}"), value.clone()));
-        let own = input.own.into_iter().chain(state).collect();
+        let services = self.admission.iter().flat_map(JobAdmission::variables);
+        let own = input.own.into_iter().chain(state).chain(services).collect();
         let path = input.owner.action_path.clone().unwrap_or_default();
         let process = StepProcess {
             argv: vec![program, format!("{path}/{script}")],

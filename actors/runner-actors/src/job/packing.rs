@@ -3,7 +3,8 @@
 
 /// Packs paths and glob patterns below the workspace; exit code 3: nothing found, 4: something that
 /// is not taken. Arguments: tar, `absolute` or `relative`, `hidden` or `visible`, patterns (`!`
-/// takes away, `~` is the home directory).
+/// takes away, `~` is the home directory). Names are relative to what all patterns have in common,
+/// as `actions/upload-artifact` has them.
 pub(super) const PACK: &str = r#"
 import glob, os, stat, sys, tarfile
 out, mode, hidden, patterns = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden", sys.argv[4:]
@@ -32,16 +33,26 @@ files = [f for f in files if not f.startswith("/tmp/.runner")]
 if not files:
     sys.exit(3)
 for f in files:
-    mode = os.lstat(f).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+    kind = os.lstat(f).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
         print(f + " is neither a file nor a link: devices, pipes and sockets are not taken", file=sys.stderr)
         sys.exit(4)
-    if stat.S_ISREG(mode) and mode & (stat.S_ISUID | stat.S_ISGID):
+    if stat.S_ISREG(kind) and kind & (stat.S_ISUID | stat.S_ISGID):
         print(f + " is setuid or setgid: such files are not taken", file=sys.stderr)
         sys.exit(4)
 base = "/"
 if mode == "relative":
-    base = os.path.commonpath([os.path.dirname(f) for f in files])
+    def begin(pattern):
+        plain = []
+        for part in os.path.abspath(os.path.expanduser(pattern)).split("/"):
+            if any(c in part for c in "*?["):
+                break
+            plain.append(part)
+        return "/".join(plain) or "/"
+    begins = {begin(p) for p in patterns if not p.startswith("!")}
+    base = os.path.commonpath(begins)
+    if base in files:
+        base = os.path.dirname(base)
 with tarfile.open(out, "w") as tar:
     for f in files:
         tar.add(f, arcname=os.path.relpath(f, base), recursive=False)

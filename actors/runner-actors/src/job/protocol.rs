@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
+use crate::job_services::JobServices;
 use crate::records::{JobEnd, StepRecord};
 use crate::vmm_status::VmmStatus;
 
@@ -44,6 +45,8 @@ pub(crate) struct JobRequest {
     pub(crate) actions: ActionStore,
     pub(crate) artifacts: ArtifactStore,
     pub(crate) caches: CacheStore,
+    /// What clients in the machine talk to, where it can reach them.
+    pub(crate) services: Option<JobServices>,
     pub(crate) vmm_status: VmmStatus,
 }
 

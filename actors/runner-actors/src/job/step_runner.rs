@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use runner_core::cache_scope::cache_scopes;
 use runner_core::context::WORKSPACE;
 use runner_core::expr::{Context, Contexts, Status, Value};
 use runner_core::mask::Secrets;
@@ -16,6 +17,7 @@ use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
+use crate::job_services::{JobAdmission, JobGrant};
 use crate::tarball;
 
 /// Longest time to put a script's files into the VM.
@@ -41,6 +43,20 @@ pub(crate) struct StepRunner<'a> {
     pub(super) processes: u32,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
+    /// The job's way to its services, until it ends.
+    pub(super) admission: Option<JobAdmission>,
+}
+
+/// Lets the job use the services, as long as it may take.
+fn admit(request: &JobRequest) -> Option<JobAdmission> {
+    let grant = JobGrant {
+        run: request.run.clone(),
+        job: request.vm_key.clone(),
+        scopes: cache_scopes(&request.event, &request.facts.default_branch),
+    };
+    let lifetime = Duration::from_secs_f64(request.instance.timeout_minutes.clamp(1.0, 1e4) * 60.0);
+    let services = request.services.as_ref()?;
+    Some(services.admit(grant, lifetime))
 }
 
 impl<'a> StepRunner<'a> {
@@ -55,6 +71,10 @@ impl<'a> StepRunner<'a> {
         for secret in &request.secrets {
             let _ = secrets.add(secret);
         }
+        let admission = admit(request);
+        if let Some(admission) = &admission {
+            let _ = secrets.add(&admission.token);
+        }
         Self {
             request,
             machine,
@@ -68,6 +88,7 @@ impl<'a> StepRunner<'a> {
             processes: 0,
             caches: Vec::new(),
             node_actions: NodeActions::default(),
+            admission,
         }
     }
 

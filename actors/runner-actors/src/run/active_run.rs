@@ -241,6 +241,7 @@ impl ActiveRun {
         // Taken up again, it asks for another VM.
         let incarnation = ledger.record.incarnation();
         let vm_key = format!("{}-{incarnation}-{index}", ledger.record.id);
+        vm.services.clone_from(&settings.services);
         vm.owner = format!("run-{vm_key}").parse().ok();
         let secrets = settings.secrets.iter().map(|(_, secret)| secret);
         let secrets = secrets.chain(&settings.forge_token);
@@ -260,6 +261,7 @@ impl ActiveRun {
             actions: jobs.actions.clone(),
             artifacts: jobs.artifacts.clone(),
             caches: jobs.caches.clone(),
+            services: settings.services.is_some().then(|| jobs.services.clone()),
             vmm_status: jobs.vmm_status.clone(),
         }
     }

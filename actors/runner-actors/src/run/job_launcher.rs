@@ -13,6 +13,7 @@ use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::groups::ConcurrencyGroups;
 use crate::job::{JobEvents, JobReport, JobRequest};
+use crate::job_services::JobServices;
 use crate::log::Logs;
 use crate::permits::RepositoryPermits;
 use crate::settings::RunnerSettings;
@@ -30,6 +31,7 @@ pub(crate) struct JobLauncher {
     pub(crate) actions: ActionStore,
     pub(crate) artifacts: ArtifactStore,
     pub(crate) caches: CacheStore,
+    pub(crate) services: JobServices,
     pub(crate) vmm_status: VmmStatus,
 }
 

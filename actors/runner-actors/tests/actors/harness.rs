@@ -82,6 +82,7 @@ impl Site {
             vmm_url: self.vmm.url().parse().unwrap(),
             vmm_token: Some(Secret::new("vmm-token-0123456789".to_owned())),
             machines: vec![("default".to_owned(), NewVm::default())],
+            services: None,
             vm_timeout: TIMEOUT,
             max_jobs: 8,
             max_jobs_per_repository: 4,

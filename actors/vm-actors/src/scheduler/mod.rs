@@ -98,7 +98,9 @@ impl VmScheduler {
             .limits
             .check(spec)
             .map_err(CreateFailure::Limits)?;
-        network::check(spec, &self.resources.settings.allow).map_err(CreateFailure::Network)?;
+        let settings = &self.resources.settings;
+        network::check(spec, &settings.allow, &settings.services)
+            .map_err(CreateFailure::Network)?;
         let need = self.need(spec);
         match admission::decide(need, admission::InUse::default(), 0, self.capacity()) {
             Decision::Never => Err(CreateFailure::Never {

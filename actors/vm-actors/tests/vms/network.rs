@@ -104,3 +104,39 @@ fn a_machine_that_cannot_have_one_is_not_given_out() {
         running.stop().await;
     });
 }
+
+#[test]
+fn services_of_an_owner_are_those_that_the_manager_names_or_there_is_no_vm() {
+    run(async {
+        let lab = Lab::new();
+        let settings = VmSettings {
+            services: AllowList(vec!["127.0.0.1:3002".parse().unwrap()]),
+            ..brisk()
+        };
+        let running = Running::start(&lab, settings).await;
+        let other = running
+            .create(request(r#"{"services":"127.0.0.1:22"}"#))
+            .await;
+        let Err(CreateFailure::Network(unmet)) = other else {
+            panic!("{other:?}");
+        };
+        let expected =
+            "this manager's configuration does not name `127.0.0.1:22` in [network] `services`";
+        assert_eq!(unmet.to_string(), expected);
+        assert_eq!(lab.started.load(Ordering::SeqCst), 0);
+        // Without a network nothing but them is reached.
+        let own = running
+            .create(request(r#"{"services":"127.0.0.1:3002"}"#))
+            .await
+            .unwrap();
+        let machine = lab.machine(&own.id);
+        let network = machine.network.lock();
+        let uplink = network.as_ref().unwrap();
+        let services = uplink.services.as_ref().unwrap();
+        assert_eq!(services.target.to_string(), "127.0.0.1:3002");
+        assert!(services.reach.names(&services.target));
+        assert!(!uplink.reach.names(&services.target));
+        drop(network);
+        running.stop().await;
+    });
+}

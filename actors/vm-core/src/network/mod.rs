@@ -6,6 +6,9 @@
 //!                                request::read ─▶ Target ─Reach::names─▶ addresses ─Reach::connects─▶ peer
 //! ```
 //!
+//! What asks the proxy itself for a path (`GET /x` to `127.0.0.1:PROXY_PORT`) gets the services that
+//! the VM's owner named when it was ordered, where the manager's configuration names them too.
+//!
 //! A VM has no network device. What asks for a host is checked by the name it asks for; then the
 //! name is looked up once, and each address is checked before exactly that one is connected to, so
 //! a name cannot lead elsewhere in between.
@@ -15,11 +18,8 @@ pub mod request;
 
 pub use reach::Reach;
 pub use vmm_api_core::network::{
-    AllowList, HostPattern, HostPatternError, Target, TargetError, TargetHost,
+    AllowList, HostPattern, HostPatternError, PROXY_PORT, Target, TargetError, TargetHost,
 };
-
-/// Where the agent takes connections for the proxy, on the VM's own loopback interface.
-pub const PROXY_PORT: u16 = 3128;
 
 #[cfg(test)]
 mod tests;

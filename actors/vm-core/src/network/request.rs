@@ -1,8 +1,9 @@
 //! Requests to the proxy: `CONNECT host:port`, and plain HTTP with the whole URL.
 
 use std::fmt::Write as _;
+use std::net::Ipv4Addr;
 
-use super::{Target, TargetError};
+use super::{PROXY_PORT, Target, TargetError, TargetHost};
 
 /// Most bytes of a request's head.
 pub const MAX_HEAD: usize = 32 * 1024;
@@ -26,6 +27,13 @@ const OWN: [&str; 8] = [
 pub enum Request {
     /// A connection to carry bytes.
     Connect(Target),
+    /// One request for the services of the VM's owner.
+    Services {
+        /// The head for them, as below.
+        head: String,
+        /// What follows it.
+        body: Body,
+    },
     /// One request to be passed on.
     Forward {
         /// To whom.
@@ -101,10 +109,35 @@ pub fn read(head: &[u8]) -> Result<Request, RequestError> {
     if method == "CONNECT" {
         return Ok(Request::Connect(Target::parse(target, None)?));
     }
-    let (target, path) = absolute(target)?;
+    let (target, path) = match target.starts_with('/') {
+        true if target.bytes().all(|byte| byte.is_ascii_graphic()) => (itself(), target),
+        _ => absolute(target)?,
+    };
+    let target = if is_itself(&target) { itself() } else { target };
     let body = body(version, &fields)?;
     let head = rewritten(method, &target, path, &fields);
-    Ok(Request::Forward { target, head, body })
+    Ok(if target == itself() {
+        Request::Services { head, body }
+    } else {
+        Request::Forward { target, head, body }
+    })
+}
+
+/// The proxy's own address, as programs in the VM see it.
+fn itself() -> Target {
+    Target {
+        host: TargetHost::Address(Ipv4Addr::LOCALHOST.into()),
+        port: PROXY_PORT,
+    }
+}
+
+/// Programs that send everything to the proxy name it as well.
+fn is_itself(target: &Target) -> bool {
+    let loopback = match &target.host {
+        TargetHost::Name(name) => name == "localhost",
+        TargetHost::Address(address) => address.is_loopback(),
+    };
+    loopback && target.port == PROXY_PORT
 }
 
 type Field<'a> = (&'a str, &'a str);

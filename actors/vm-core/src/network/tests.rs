@@ -238,10 +238,27 @@ fn a_plain_request_is_passed_on_with_its_path_and_one_host() {
 }
 
 #[test]
+fn what_is_asked_of_the_proxy_itself_is_for_the_services_of_the_owner() {
+    let expected = "POST /twirp/x?y HTTP/1.1\r\nHost: 127.0.0.1:3128\r\nContent-Length: 2\r\nVia: 1.1 vm-manager\r\nConnection: close\r\n\r\n";
+    for asked in ["", "http://127.0.0.1:3128", "http://LOCALHOST:3128"] {
+        let asked = format!(
+            "POST {asked}/twirp/x?y HTTP/1.1\r\nHost: metadata.test\r\nContent-Length: 2\r\n\r\n"
+        );
+        let Ok(Request::Services { head, body }) = read(asked.as_bytes()) else {
+            panic!("{asked}");
+        };
+        assert_eq!((head.as_str(), body), (expected, Body::Length(2)));
+    }
+    let other = read(b"GET http://127.0.0.1:3129/ HTTP/1.1\r\n\r\n");
+    assert!(matches!(other, Ok(Request::Forward { .. })), "{other:?}");
+}
+
+#[test]
 fn what_can_be_read_in_two_ways_is_refused() {
     use RequestError as E;
     let table = [
-        ("GET / HTTP/1.1\r\n\r\n", E::NotForProxies),
+        ("GET * HTTP/1.1\r\n\r\n", E::NotForProxies),
+        ("GET /\u{e4} HTTP/1.1\r\n\r\n", E::NotForProxies),
         ("GET https://a.test/ HTTP/1.1\r\n\r\n", E::NotForProxies),
         ("GET ftp://a.test/ HTTP/1.1\r\n\r\n", E::NotForProxies),
         ("GET http://a.test/ HTTP/2\r\n\r\n", E::Malformed),

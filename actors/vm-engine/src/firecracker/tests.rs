@@ -60,6 +60,7 @@ impl Lab {
             disk_mib: 1,
             network: vm_core::Network::None,
             allow: None,
+            services: None,
             lease: WAIT,
             owner: "test".parse().unwrap(),
             isolation_min: Isolation::HardwareVm,

@@ -346,6 +346,7 @@ fn open_network(lab: &mut Lab, port: u16) {
             manager: AllowList(vec![place]),
             requested: None,
         },
+        services: None,
         limits: Limits::default(),
         traffic: Arc::new(Traffic::default()),
         resolve: crate::network::by_the_system(),

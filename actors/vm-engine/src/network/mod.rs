@@ -49,8 +49,19 @@ pub type Resolve = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 /// Told of what was refused; called from the stream's thread.
 pub type OnRefused = Box<dyn Fn(&str, &Refusal) + Send + Sync>;
 
+/// The services that a VM's owner gives it.
+#[derive(Clone, Debug)]
+pub struct OwnerServices {
+    /// Where they are.
+    pub target: Target,
+    /// What the manager's configuration lets owners name.
+    pub reach: Reach,
+}
+
 /// The way out of one VM.
 pub struct Uplink {
+    /// Where requests to the proxy itself are led.
+    pub services: Option<OwnerServices>,
     /// What may be reached.
     pub reach: Reach,
     /// Its bounds.
@@ -177,10 +188,10 @@ impl Traffic {
 
 impl Uplink {
     /// The addresses that may be connected to for this, looked up once.
-    fn addresses(&self, target: &Target) -> Result<Vec<IpAddr>, Refusal> {
+    fn addresses(&self, reach: &Reach, target: &Target) -> Result<Vec<IpAddr>, Refusal> {
         use vm_core::network::TargetHost;
         let shown = || target.to_string();
-        if !self.reach.names(target) {
+        if !reach.names(target) {
             return Err(Refusal::NotListed(shown()));
         }
         let found = match &target.host {
@@ -194,10 +205,7 @@ impl Uplink {
         }
         let allowed: Vec<IpAddr> = found
             .into_iter()
-            .filter(|address| {
-                self.reach
-                    .connects(*address, target.port, is_foreign(*address))
-            })
+            .filter(|address| reach.connects(*address, target.port, is_foreign(*address)))
             .collect();
         if allowed.is_empty() {
             return Err(Refusal::Address(shown()));

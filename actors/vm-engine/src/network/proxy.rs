@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Instant;
 
-use vm_core::network::Target;
 use vm_core::network::request::{self, Body, MAX_HEAD, Request, RequestError};
+use vm_core::network::{Reach, Target};
 
 use super::relay::relay;
 use super::{Refusal, Traffic, Uplink};
@@ -32,24 +32,39 @@ fn serve(uplink: &Uplink, stream: &GuestStream) {
     };
     let asked = head.and_then(|head| request::read(&head));
     let outcome = match asked.map_err(Refusal::BadRequest) {
-        Ok(Request::Connect(target)) => connect(uplink, &target).map(|peer| {
+        Ok(Request::Connect(target)) => connect(uplink, &uplink.reach, &target).map(|peer| {
             let _ = stream
                 .write(ESTABLISHED, uplink.limits.idle)
                 .and_then(|()| relay(uplink, stream, &peer, &rest, None));
         }),
-        Ok(Request::Forward { target, head, body }) => connect(uplink, &target).map(|peer| {
-            let begin = [head.as_bytes(), &rest].concat();
-            let most = match body {
-                Body::Chunked => None,
-                Body::Length(bytes) => Some(bytes.saturating_add(head.len() as u64)),
-            };
-            let _ = relay(uplink, stream, &peer, &begin, most);
-        }),
+        Ok(Request::Services { head, body }) => match &uplink.services {
+            None => Err(Refusal::BadRequest(RequestError::NotForProxies)),
+            Some(services) => connect(uplink, &services.reach, &services.target)
+                .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
+        },
+        Ok(Request::Forward { target, head, body }) => connect(uplink, &uplink.reach, &target)
+            .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
         Err(refusal) => Err(refusal),
     };
     if let Err(refusal) = outcome {
         refuse(uplink, stream, &refusal);
     }
+}
+
+/// Passes one request on, of which `rest` has come already.
+fn forward(
+    uplink: &Uplink,
+    stream: &GuestStream,
+    peer: &TcpStream,
+    (head, body): (&str, Body),
+    rest: &[u8],
+) {
+    let begin = [head.as_bytes(), rest].concat();
+    let most = match body {
+        Body::Chunked => None,
+        Body::Length(bytes) => Some(bytes.saturating_add(head.len() as u64)),
+    };
+    let _ = relay(uplink, stream, peer, &begin, most);
 }
 
 /// A head, or what is wrong with it, and what came behind it.
@@ -83,8 +98,8 @@ fn read_head(uplink: &Uplink, stream: &GuestStream) -> Result<Head, StreamBroken
 }
 
 /// Connects to the first address that takes it, of those that were checked.
-fn connect(uplink: &Uplink, target: &Target) -> Result<TcpStream, Refusal> {
-    let addresses = uplink.addresses(target)?;
+fn connect(uplink: &Uplink, reach: &Reach, target: &Target) -> Result<TcpStream, Refusal> {
+    let addresses = uplink.addresses(reach, target)?;
     let try_one = |address: IpAddr| {
         let address = SocketAddr::new(address, target.port);
         TcpStream::connect_timeout(&address, uplink.limits.connect).ok()

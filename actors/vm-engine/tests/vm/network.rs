@@ -80,6 +80,7 @@ impl Peers {
                 manager: AllowList(places.collect()),
                 requested: None,
             },
+            services: None,
             limits: Limits::default(),
             traffic: Arc::clone(&self.traffic),
             resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),

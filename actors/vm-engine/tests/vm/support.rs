@@ -159,6 +159,7 @@ impl Lab {
             disk_mib: 1024,
             network: Network::None,
             allow: None,
+            services: None,
             lease: TEST_TIMEOUT,
             owner: "test".parse().unwrap(),
             isolation_min: Default::default(),

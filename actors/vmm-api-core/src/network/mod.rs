@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 pub use host_pattern::{HostPattern, HostPatternError};
 pub use target::{Target, TargetError, TargetHost};
 
+/// Where a VM's programs find the proxy, and the services of the VM's owner, on its own loopback
+/// interface.
+pub const PROXY_PORT: u16 = 3128;
+
 /// Hosts that may be reached; nothing but them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -2,11 +2,15 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 use super::name::{host_name, port_number};
 
-/// A host and port that a program in a VM asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A host and port that a program in a VM asks for. Text form: `host:port`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Target {
     /// The host.
     pub host: TargetHost,
@@ -54,6 +58,28 @@ impl Target {
         };
         let host = host.ok_or(TargetError)?;
         Ok(Self { host, port })
+    }
+}
+
+impl FromStr for Target {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        Self::parse(text, None)
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = TargetError;
+
+    fn try_from(text: String) -> Result<Self, TargetError> {
+        text.parse()
+    }
+}
+
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        target.to_string()
     }
 }
 

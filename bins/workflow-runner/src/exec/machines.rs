@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use config_core::{Environment, Secret};
 use daemon::settings::ConfigText;
 use edge_web::ServeOptions;
+use http_clients::vmm::Target;
 use tokio::sync::oneshot;
 use url::Url;
 use vm_actors::VmManagerView;
@@ -58,6 +59,25 @@ impl ManagerChoice {
         };
         let config = own_config(&flags, environment)?;
         Ok(Self::Own(Box::new(config)))
+    }
+
+    /// Where the services of jobs are served: for a manager of this process on any port, which is
+    /// named to it; else as configured.
+    pub(crate) fn services(
+        &mut self,
+        configured: Option<&Target>,
+    ) -> anyhow::Result<Option<TcpListener>> {
+        let address = match (&self, configured) {
+            (Self::Own(_), _) => "127.0.0.1:0".to_owned(),
+            (Self::Remote(..), Some(configured)) => configured.to_string(),
+            (Self::Remote(..), None) => return Ok(None),
+        };
+        let listener = TcpListener::bind(address).context("where the services of jobs listen")?;
+        if let Self::Own(config) = self {
+            let own = listener.local_addr()?.to_string().parse()?;
+            config.settings.services.0.push(own);
+        }
+        Ok(Some(listener))
     }
 
     /// Starts it, when it is one of this process.

@@ -9,17 +9,20 @@ mod machines;
 mod output;
 mod tree;
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use config_core::{Environment, Secret};
+use edge_web::ServeOptions;
 use forge_core::RepoName;
 use runner_actors::messages::{CancelRun, StartEvent};
 use runner_actors::{RunRecord, RunnerService, StoredEvent};
 use runner_core::event::EventKind;
 use runner_core::state::RunState;
-use runner_web::config::{Flags, RunnerConfig};
+use runner_web::ServingServices;
+use runner_web::config::{Flags, RunnerConfig, services_at};
 use store::{Options, Store};
 use supervision::{Root, SupervisorSpec};
 
@@ -79,13 +82,17 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     settings.repositories = directory.path().join("mirrors");
     settings.transports.file = true;
     settings.forge_token = None;
-    let machines = ManagerChoice::of(options, &environment)?;
+    let mut machines = ManagerChoice::of(options, &environment)?;
+    let services = machines.services(settings.services.as_ref())?;
+    if let Some(listener) = &services {
+        settings.services = Some(services_at(listener.local_addr()?));
+    }
     actix_rt::System::new().block_on(async move {
         let machines = machines.start().await?;
         (settings.vmm_url, settings.vmm_token) = machines.access()?;
         let store = Store::open(&settings.data, &Options::new("workflow-runner"))?;
         let service = RunnerService::new(settings, store.clone())?;
-        let ended = follow(service, request).await;
+        let ended = follow(service, request, services).await;
         machines.stop().await;
         store.close();
         ended
@@ -93,13 +100,21 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
 }
 
 /// Starts the run and prints it until it has ended.
-async fn follow(service: RunnerService, request: StartEvent) -> anyhow::Result<RunRecord> {
+async fn follow(
+    service: RunnerService,
+    request: StartEvent,
+    services: Option<TcpListener>,
+) -> anyhow::Result<RunRecord> {
     let RunnerService {
         supervisor,
         coordinator,
         view,
+        job_services,
         ..
     } = service;
+    let options = ServeOptions::default();
+    let services =
+        services.map(|listener| ServingServices::start(job_services, listener, &options));
     let root = Root::start(SupervisorSpec::root("orrery").supervisor(supervisor));
     coordinator.ready().await;
     let run = coordinator.ask(request).await??;
@@ -117,6 +132,7 @@ async fn follow(service: RunnerService, request: StartEvent) -> anyhow::Result<R
     };
     root.handle().stop();
     root.verdict().await;
+    drop(services);
     output::summary(&record);
     Ok(record)
 }

@@ -69,6 +69,7 @@ const ALLOWED: Plain<AllowList> = Plain {
 pub struct File {
     pub(super) data: Option<PathBuf>,
     pub(super) listen: Option<SocketAddr>,
+    pub(super) services_listen: Option<SocketAddr>,
     pub(super) log_level: &'static str,
     pub(super) hosts: Vec<String>,
     pub(super) public_url: Option<Url>,
@@ -118,6 +119,7 @@ impl Default for File {
         Self {
             data: None,
             listen: None,
+            services_listen: None,
             log_level: "info",
             hosts: Vec::new(),
             public_url: None,
@@ -172,6 +174,10 @@ table! {
         "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", shown "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
         /// listen address; `HOST` and `PORT` win over it
         "listen" (flag "--listen", shown "127.0.0.1:3000") = opt(ADDRESS) => listen;
+        /// where artifacts and caches are for programs in the VMs of jobs, as `127.0.0.1:3002`: the VM
+        /// manager connects to it, and names it in [network] `services`; without it JavaScript
+        /// actions have no such services, unless runner and manager are one process
+        "services_listen" = opt(ADDRESS) => services_listen;
         /// how much is logged
         "log_level" (variable "LOG_LEVEL") = choice("log level", LOG_LEVELS) => log_level;
         /// further names it answers for

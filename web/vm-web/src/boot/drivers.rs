@@ -160,6 +160,7 @@ fn canary(image: Arc<Image>) -> StartRequest {
             disk_mib: 1024,
             network: Network::None,
             allow: None,
+            services: None,
             lease: CANARY_TIMEOUT,
             owner,
             isolation_min: Isolation::HardwareVm,

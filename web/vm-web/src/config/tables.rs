@@ -125,6 +125,8 @@ table! {
     static NETWORK: VmSettings = "[network]" {
         /// what VMs may reach ([OPERATIONS.md](OPERATIONS.md#network-of-vms))
         "allow" = list(REACHABLE) => allow.0;
+        /// where a workflow runner may give its VMs services, as `127.0.0.1:3002`
+        "services" = list(REACHABLE) => services.0;
         /// connections of one VM at once
         "streams" = whole(1..=1024) => network.streams;
         /// how long nothing may move on a connection, a day at most

@@ -111,6 +111,10 @@ fn looked_up(name: &str) -> io::Result<Vec<IpAddr>> {
 }
 
 fn world(allow: &[String], limits: Limits) -> World {
+    world_with(allow, limits, None)
+}
+
+fn world_with(allow: &[String], limits: Limits, services: Option<OwnerServices>) -> World {
     let (host, guest) = UnixStream::pair().unwrap();
     guest.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let (sender, gone) = channel();
@@ -126,6 +130,7 @@ fn world(allow: &[String], limits: Limits) -> World {
     let (refused, refusals) = channel();
     let count = Arc::clone(&lookups);
     let uplink = Uplink {
+        services,
         reach: Reach {
             manager: AllowList(allow.iter().map(|text| text.parse().unwrap()).collect()),
             requested: None,

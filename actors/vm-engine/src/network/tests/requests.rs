@@ -38,6 +38,51 @@ fn a_plain_request_reaches_the_host_that_is_named() {
     assert_eq!(world.lookups.load(Ordering::SeqCst), 1, "looked up once");
 }
 
+#[test]
+fn the_services_of_the_owner_are_reached_without_a_network_and_nothing_else_is() {
+    let (port, served) = server(|mut peer| {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") {
+            peer.read_exact(&mut byte).unwrap();
+            head.extend_from_slice(&byte);
+        }
+        peer.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nyours")
+            .unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    let target = Target::parse(&format!("127.0.0.1:{port}"), None).unwrap();
+    let reach = |named: &str| Reach {
+        manager: AllowList(vec![named.parse().unwrap()]),
+        requested: None,
+    };
+    let services = |named: &str| OwnerServices {
+        target: target.clone(),
+        reach: reach(named),
+    };
+    // The configuration names another place: nobody's order changes that.
+    let other = services("127.0.0.1:9");
+    let mut world = world_with(&[], Limits::default(), Some(other));
+    world.agent.open(S, "GET /x HTTP/1.1\r\n\r\n");
+    assert!(world.agent.text(S).starts_with("HTTP/1.1 403 "));
+    let own = services(&format!("127.0.0.1:{port}"));
+    let mut world = world_with(&[], Limits::default(), Some(own));
+    // Its address is no host that a program may name.
+    world
+        .agent
+        .open(S, &format!("GET http://127.0.0.1:{port}/ HTTP/1.1\r\n\r\n"));
+    assert!(world.agent.text(S).starts_with("HTTP/1.1 403 "));
+    world
+        .agent
+        .open(S + 1, "GET /x HTTP/1.1\r\nHost: evil.test\r\n\r\n");
+    assert!(world.agent.text(S + 1).ends_with("\r\n\r\nyours"));
+    let head = served.join().unwrap();
+    assert!(
+        head.starts_with("GET /x HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n"),
+        "{head}"
+    );
+}
+
 /// Requests, and the status and reason that each is refused with.
 fn refused(port: u16, other: u16) -> Vec<(String, &'static str, &'static str)> {
     vec![

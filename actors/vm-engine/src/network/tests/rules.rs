@@ -70,6 +70,7 @@ fn a_vm_without_network_opens_no_stream_and_none_has_two() {
     let world = world(&[], Limits::default());
     let uplink = Uplink {
         reach: Reach::default(),
+        services: None,
         limits: Limits::default(),
         traffic: Arc::default(),
         resolve: by_the_system(),

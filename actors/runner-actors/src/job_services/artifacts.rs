@@ -1,0 +1,235 @@
+//! Artifacts as `ArtifactService` has them: a zip comes, and the store keeps what it holds as a tar,
+//! as the native actions read and write it.
+
+use std::fs::File;
+use std::io::{Read as _, Write};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use super::blob::{Blob, Content, Download, Purpose, Upload};
+use super::zip_files::{tar_of_zip, zip_of_tar};
+use super::{JobSession, ServiceFault};
+use crate::artifacts::Artifact;
+use crate::stored_tar::PendingTar;
+
+/// The longest name.
+const MAX_NAME: usize = 512;
+/// Types that say a zip.
+const ZIPS: [&str; 3] = [
+    "application/zip",
+    "application/x-zip-compressed",
+    "application/zip-compressed",
+];
+
+/// An artifact, as clients are told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedArtifact {
+    /// Its number.
+    pub id: u64,
+    /// As the workflow calls it.
+    pub name: String,
+    /// Bytes in the store.
+    pub bytes: u64,
+    /// When it was stored, in milliseconds since the Unix epoch.
+    pub at: u64,
+}
+
+impl From<Artifact> for ListedArtifact {
+    fn from(artifact: Artifact) -> Self {
+        Self {
+            id: artifact.id(),
+            name: artifact.name,
+            bytes: artifact.bytes,
+            at: artifact.at,
+        }
+    }
+}
+
+impl JobSession {
+    /// A request that names a run names its own.
+    ///
+    /// # Errors
+    /// [`ServiceFault::OtherRun`].
+    pub fn own_run(&self, named: &str) -> Result<(), ServiceFault> {
+        if named.is_empty() || named == self.grant.run {
+            Ok(())
+        } else {
+            Err(ServiceFault::OtherRun)
+        }
+    }
+
+    /// Where a new artifact is uploaded to. Blocks.
+    ///
+    /// # Errors
+    /// When there is one of this name, or the name is none.
+    pub fn create_artifact(&self, name: &str, content_type: &str) -> Result<String, ServiceFault> {
+        if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
+            let text =
+                format!("an artifact's name has 1 to {MAX_NAME} bytes, and no control bytes");
+            return Err(ServiceFault::Wrong(text));
+        }
+        self.absent(name)?;
+        let is_zip = content_type.is_empty() || ZIPS.contains(&content_type);
+        let purpose = Purpose::Artifact {
+            name: name.to_owned(),
+            raw: (!is_zip).then(|| content_type.to_owned()),
+        };
+        let upload = Upload::new(purpose, self.folder());
+        self.open(Blob::new(Content::Upload(upload)))
+    }
+
+    fn absent(&self, name: &str) -> Result<(), ServiceFault> {
+        match self.artifacts().find(&self.grant.run, name) {
+            None => Ok(()),
+            Some(_) => Err(ServiceFault::Exists(format!(
+                "an artifact with this name already exists on the workflow run: {name}"
+            ))),
+        }
+    }
+
+    /// Makes an uploaded artifact count; gives its number. Blocks.
+    ///
+    /// # Errors
+    /// When it is not what it was said to be.
+    pub fn finalize_artifact(
+        &self,
+        name: &str,
+        size: u64,
+        digest: Option<&str>,
+    ) -> Result<u64, ServiceFault> {
+        let wanted = |blob: &Blob| {
+            let purpose = blob.upload().map(|upload| &upload.purpose);
+            matches!(purpose, Ok(Purpose::Artifact { name: own, .. }) if own == name)
+        };
+        // Looked at first: what is not complete may still come.
+        self.look(wanted)?.upload()?.whole()?;
+        let blob = self.take(wanted)?;
+        let upload = blob.upload()?;
+        let (path, bytes) = upload.whole()?;
+        if size != 0 && size != bytes {
+            let text = format!("{bytes} bytes were uploaded, and not {size}");
+            return Err(ServiceFault::Wrong(text));
+        }
+        if let Some(expected) = digest.and_then(|digest| digest.strip_prefix("sha256:"))
+            && !sha256(&path)?.eq_ignore_ascii_case(expected)
+        {
+            let text = "what was uploaded has another SHA-256 than it was said to have";
+            return Err(ServiceFault::Wrong(text.to_owned()));
+        }
+        self.absent(name)?;
+        let Purpose::Artifact { raw, .. } = &upload.purpose else {
+            return Err(ServiceFault::NotFound("it is no artifact".to_owned()));
+        };
+        let mut pending = self.artifacts().create(&self.grant.run, name)?;
+        let unpacked = match raw {
+            None => tar_of_zip(File::open(&path)?, TarWriter(&mut pending)),
+            Some(_) => tar_of_file(&path, name, TarWriter(&mut pending)),
+        };
+        unpacked.map_err(|error| ServiceFault::Wrong(error.to_string()))?;
+        self.artifacts().keep_typed(pending, raw.clone())?;
+        let stored = self.artifacts().listed(&self.grant.run, name);
+        let stored = stored.ok_or_else(|| ServiceFault::NotFound("it is gone".to_owned()))?;
+        Ok(stored.id())
+    }
+
+    /// The run's artifacts, or those of this name or number.
+    #[must_use]
+    pub fn list_artifacts(&self, name: Option<&str>, id: Option<u64>) -> Vec<ListedArtifact> {
+        let all = self.artifacts().list(&self.grant.run).into_iter();
+        all.filter(|artifact| name.is_none_or(|name| name == artifact.name))
+            .map(ListedArtifact::from)
+            .filter(|artifact| id.is_none_or(|id| id == artifact.id))
+            .collect()
+    }
+
+    /// Where an artifact is read: as a zip, or as the one file that was uploaded. Blocks.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn artifact_address(&self, name: &str) -> Result<String, ServiceFault> {
+        let stored = self.artifacts().listed(&self.grant.run, name);
+        let file = self.artifacts().find(&self.grant.run, name);
+        let (Some(stored), Some(tar)) = (stored, file) else {
+            return Err(ServiceFault::NotFound(format!(
+                "the run has no artifact {name}"
+            )));
+        };
+        let folder = self.folder();
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join("file");
+        let (tar, to) = (File::open(tar)?, File::create_new(&path)?);
+        // The folder goes with the address from here on.
+        let mut download = Download {
+            path,
+            bytes: 0,
+            content_type: stored.raw.clone().unwrap_or_else(|| ZIPS[0].to_owned()),
+            name: match &stored.raw {
+                Some(_) => stored.name,
+                None => format!("{}.zip", stored.name),
+            },
+            folder: Some(folder),
+        };
+        match stored.raw {
+            None => zip_of_tar(tar, std::io::BufWriter::new(to))?,
+            Some(_) => file_of_tar(tar, to)?,
+        }
+        download.bytes = std::fs::metadata(&download.path)?.len();
+        self.open(Blob::new(Content::Download(download)))
+    }
+
+    /// Removes an artifact; gives its number. Blocks.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn delete_artifact(&self, name: &str) -> Result<u64, ServiceFault> {
+        let stored = self.artifacts().listed(&self.grant.run, name);
+        let stored = stored
+            .ok_or_else(|| ServiceFault::NotFound(format!("the run has no artifact {name}")))?;
+        self.artifacts().remove(&self.grant.run, name)?;
+        Ok(stored.id())
+    }
+}
+
+/// A tar on its way into the store, which looks at it and bounds it.
+struct TarWriter<'a>(&'a mut PendingTar);
+
+impl Write for TarWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn tar_of_file(path: &Path, name: &str, tar: impl Write) -> std::io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut header = tar::Header::new_gnu();
+    header.set_mode(0o644);
+    header.set_size(file.metadata()?.len());
+    let mut tar = tar::Builder::new(tar);
+    tar.append_data(&mut header, name, &mut file)?;
+    tar.finish()
+}
+
+fn file_of_tar(tar: File, mut to: File) -> std::io::Result<()> {
+    let mut archive = tar::Archive::new(tar);
+    let first = archive.entries()?.next();
+    let mut entry = first.ok_or_else(|| std::io::Error::other("the artifact is empty"))??;
+    std::io::copy(&mut entry, &mut to)?;
+    Ok(())
+}
+
+fn sha256(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex::encode(hash.finalize())),
+            count => hash.update(&buffer[..count]),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The services that clients in a job's machine talk to: artifacts and caches as GitHub's runners
+//! offer them.
+//!
+//! ```text
+//! @actions/artifact, @actions/cache ─▶ 127.0.0.1:3128 in the VM ─▶ VM manager ─▶ runner-web
+//!      token of the job ─▶ JobServices ─▶ JobGrant ─▶ ArtifactStore, CacheStore
+//!      signed address ───▶ JobServices ─▶ Blob (what is uploaded or downloaded)
+//! ```
+//! A token is of one job of one run, and nothing after the job's end. What is asked for is the run's
+//! own whatever a request names, and lies where the native actions have it.
+
+mod artifacts;
+mod blob;
+mod caches;
+mod fault;
+mod zip_files;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use runner_core::cache_scope::CacheScope;
+
+use crate::artifacts::ArtifactStore;
+use crate::caches::CacheStore;
+use crate::clock::now_ms;
+
+pub use artifacts::ListedArtifact;
+pub use blob::{Blob, BlockWriter, Download};
+pub use fault::ServiceFault;
+
+/// Where programs in a VM find the services.
+const BASE: &str = "http://127.0.0.1:3128/";
+/// Uploads and downloads of one job that are open at once.
+const MAX_BLOBS: usize = 512;
+/// A signed address says when it ends; it ends with its job as well.
+const ADDRESS_LIFETIME: Duration = Duration::from_secs(3600);
+
+/// The services of all jobs; clones share them.
+#[derive(Clone)]
+pub struct JobServices {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    artifacts: ArtifactStore,
+    caches: CacheStore,
+    /// What is on its way.
+    folder: PathBuf,
+    /// By what their tokens hash to.
+    jobs: Mutex<HashMap<blake3::Hash, Arc<JobGrant>>>,
+    blobs: Mutex<HashMap<String, (blake3::Hash, Arc<Blob>)>>,
+    next: AtomicU64,
+}
+
+/// What a token stands for.
+#[derive(Debug)]
+pub struct JobGrant {
+    /// The run's id.
+    pub run: String,
+    /// The copy of the job, within the run.
+    pub job: String,
+    /// Where it reads caches; the first one is where it writes.
+    pub(crate) scopes: Vec<CacheScope>,
+}
+
+/// A job that may use the services, until this is dropped.
+pub(crate) struct JobAdmission {
+    services: JobServices,
+    key: blake3::Hash,
+    /// What the job's programs show.
+    pub(crate) token: String,
+}
+
+impl JobServices {
+    /// Services over these stores; what was on its way when the runner ended before is removed.
+    pub(crate) fn open(data: &Path, artifacts: ArtifactStore, caches: CacheStore) -> Self {
+        let folder = data.join("transfers");
+        // Nothing is there at the first start.
+        let _ = std::fs::remove_dir_all(&folder);
+        Self {
+            shared: Arc::new(Shared {
+                artifacts,
+                caches,
+                folder,
+                jobs: Mutex::default(),
+                blobs: Mutex::default(),
+                next: AtomicU64::new(1),
+            }),
+        }
+    }
+
+    /// Lets a job use them for so long, or until the admission is dropped.
+    pub(crate) fn admit(&self, grant: JobGrant, lifetime: Duration) -> JobAdmission {
+        let token = token(&grant, lifetime);
+        let key = blake3::hash(token.as_bytes());
+        self.shared.jobs.lock().insert(key, Arc::new(grant));
+        JobAdmission {
+            services: self.clone(),
+            key,
+            token,
+        }
+    }
+
+    /// The job whose token this is, while it runs.
+    ///
+    /// # Errors
+    /// [`ServiceFault::NoJob`] for every other.
+    pub fn job(&self, token: &str) -> Result<JobSession, ServiceFault> {
+        let key = blake3::hash(token.as_bytes());
+        let grant = self.shared.jobs.lock().get(&key).cloned();
+        let grant = grant.ok_or(ServiceFault::NoJob)?;
+        Ok(JobSession {
+            services: self.clone(),
+            key,
+            grant,
+        })
+    }
+
+    /// What lies at a signed address, while its job runs.
+    ///
+    /// # Errors
+    /// [`ServiceFault::NoJob`] when there is none, or the signature is another.
+    pub fn blob(&self, id: &str, signature: &str) -> Result<Arc<Blob>, ServiceFault> {
+        let found = self.shared.blobs.lock().get(id).cloned();
+        let found = found.filter(|(_, blob)| blob.is_signed(signature));
+        found.map(|(_, blob)| blob).ok_or(ServiceFault::NoJob)
+    }
+}
+
+/// One job's view of the services.
+pub struct JobSession {
+    services: JobServices,
+    key: blake3::Hash,
+    grant: Arc<JobGrant>,
+}
+
+impl JobSession {
+    /// Whose they are.
+    #[must_use]
+    pub fn grant(&self) -> &JobGrant {
+        &self.grant
+    }
+
+    fn artifacts(&self) -> &ArtifactStore {
+        &self.services.shared.artifacts
+    }
+
+    fn caches(&self) -> &CacheStore {
+        &self.services.shared.caches
+    }
+
+    /// Opens a blob, and says where; a job has so many at once.
+    fn open(&self, blob: Blob) -> Result<String, ServiceFault> {
+        let mut blobs = self.services.shared.blobs.lock();
+        let own = blobs.values().filter(|(key, _)| *key == self.key).count();
+        if own >= MAX_BLOBS {
+            return Err(ServiceFault::Full(format!(
+                "the job has {MAX_BLOBS} transfers open already"
+            )));
+        }
+        let ends = now_ms() / 1000 + ADDRESS_LIFETIME.as_secs();
+        let (id, address) = (blob.id().to_owned(), blob.address(BASE, ends));
+        blobs.insert(id, (self.key, Arc::new(blob)));
+        Ok(address)
+    }
+
+    /// The job's upload that `wanted` says; it is closed, so that nothing is added to it.
+    fn take(&self, wanted: impl Fn(&Blob) -> bool) -> Result<Arc<Blob>, ServiceFault> {
+        let mut blobs = self.services.shared.blobs.lock();
+        let found = blobs
+            .iter()
+            .find(|(_, (key, blob))| *key == self.key && wanted(blob))
+            .map(|(id, _)| id.clone());
+        let taken = found.and_then(|id| blobs.remove(&id));
+        let (_, blob) = taken.ok_or_else(|| {
+            ServiceFault::NotFound("there is no such upload of this job".to_owned())
+        })?;
+        Ok(blob)
+    }
+
+    /// The job's upload that `wanted` says, which stays open.
+    fn look(&self, wanted: impl Fn(&Blob) -> bool) -> Result<Arc<Blob>, ServiceFault> {
+        let blobs = self.services.shared.blobs.lock();
+        let mut own = blobs.values().filter(|(key, _)| *key == self.key);
+        let found = own.find(|(_, blob)| wanted(blob));
+        found
+            .map(|(_, blob)| Arc::clone(blob))
+            .ok_or_else(|| ServiceFault::NotFound("there is no such upload of this job".to_owned()))
+    }
+
+    /// A folder for something on its way.
+    fn folder(&self) -> PathBuf {
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        self.services.shared.folder.join(name)
+    }
+
+    /// A number that no other has.
+    fn number(&self) -> u64 {
+        self.services.shared.next.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl JobAdmission {
+    /// The variables by which the clients of actions find the services.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        [
+            ("ACTIONS_RUNTIME_URL", BASE),
+            ("ACTIONS_RESULTS_URL", BASE),
+            ("ACTIONS_CACHE_URL", BASE),
+            ("ACTIONS_CACHE_SERVICE_V2", "True"),
+            ("ACTIONS_RUNTIME_TOKEN", &self.token),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec()
+    }
+}
+
+impl Drop for JobAdmission {
+    fn drop(&mut self) {
+        let shared = &self.services.shared;
+        shared.jobs.lock().remove(&self.key);
+        shared.blobs.lock().retain(|_, (key, _)| *key != self.key);
+    }
+}
+
+/// As clients take it apart: a JSON web token whose `scp` names run and job. Nobody but the runner
+/// checks it, and the runner looks it up as a whole: what stands for the signature is random.
+fn token(grant: &JobGrant, lifetime: Duration) -> String {
+    let now = now_ms() / 1000;
+    let header = serde_json::json!({"alg": "HS256", "typ": "JWT"});
+    let claims = serde_json::json!({
+        "iss": "orrery",
+        "scp": format!("Actions.Results:{}:{}", grant.run, grant.job),
+        "nbf": now,
+        "iat": now,
+        "exp": now + lifetime.as_secs(),
+    });
+    let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(uuid::Uuid::into_bytes);
+    let encode = |bytes: &[u8]| {
+        use base64::Engine as _;
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
+    };
+    let (header, claims) = (header.to_string(), claims.to_string());
+    format!(
+        "{}.{}.{}",
+        encode(header.as_bytes()),
+        encode(claims.as_bytes()),
+        encode(random.as_flattened())
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Zips, as clients pack artifacts, and tars, as the store has them.
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+/// Entries of one archive.
+const MAX_ENTRIES: usize = 1_000_000;
+/// The longest target of a link.
+const MAX_LINK: u64 = 4096;
+
+/// Writes what a zip holds as a tar. The zip is a stranger's: names that lead out are refused, and
+/// what it unpacks to is bounded by who takes the tar.
+pub(super) fn tar_of_zip(zip: File, tar: impl Write) -> std::io::Result<()> {
+    let mut zip = ZipArchive::new(zip).map_err(std::io::Error::other)?;
+    if zip.len() > MAX_ENTRIES {
+        let text = format!("the zip has more than {MAX_ENTRIES} entries");
+        return Err(std::io::Error::other(text));
+    }
+    let mut tar = tar::Builder::new(tar);
+    for index in 0..zip.len() {
+        let mut entry = zip.by_index(index).map_err(std::io::Error::other)?;
+        let Some(name) = entry.enclosed_name() else {
+            let text = "an entry of the zip leads out of it";
+            return Err(std::io::Error::other(text));
+        };
+        let mut header = tar::Header::new_gnu();
+        let mode = entry.unix_mode().unwrap_or(0o644) & 0o777;
+        let executable = mode & 0o111 != 0;
+        header.set_mode(if executable { 0o755 } else { 0o644 });
+        header.set_size(0);
+        if entry.is_dir() {
+            header.set_mode(0o755);
+            header.set_entry_type(tar::EntryType::Directory);
+            tar.append_data(&mut header, &name, std::io::empty())?;
+        } else if entry.is_symlink() {
+            let mut target = String::new();
+            (&mut entry).take(MAX_LINK).read_to_string(&mut target)?;
+            header.set_entry_type(tar::EntryType::Symlink);
+            tar.append_link(&mut header, &name, target)?;
+        } else {
+            // What the zip says of its sizes is looked at when it is read.
+            header.set_size(entry.size());
+            let size = entry.size();
+            let mut exact = (&mut entry).take(size);
+            tar.append_data(&mut header, &name, &mut exact)?;
+            if exact.limit() != 0 {
+                return Err(std::io::Error::other("the zip is not whole"));
+            }
+        }
+    }
+    tar.finish()
+}
+
+/// Writes what a tar holds as a zip, uncompressed: it goes no further than the VM.
+pub(super) fn zip_of_tar(tar: File, zip: impl Write + Seek) -> std::io::Result<()> {
+    let mut zip = ZipWriter::new(zip);
+    let mut archive = tar::Archive::new(tar);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.to_string_lossy().into_owned();
+        let mode = entry.header().mode()? & 0o777;
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .large_file(entry.size() > u64::from(u32::MAX))
+            .unix_permissions(mode);
+        match entry.header().entry_type() {
+            tar::EntryType::Directory => {
+                zip.add_directory(name, options)
+                    .map_err(std::io::Error::other)?;
+            }
+            tar::EntryType::Symlink => {
+                let target = entry.link_name()?.unwrap_or_default();
+                let target = target.to_string_lossy().into_owned();
+                zip.add_symlink(name, target, options)
+                    .map_err(std::io::Error::other)?;
+            }
+            _ => {
+                zip.start_file(name, options)
+                    .map_err(std::io::Error::other)?;
+                std::io::copy(&mut entry, &mut zip)?;
+            }
+        }
+    }
+    zip.finish().map_err(std::io::Error::other)?;
+    Ok(())
+}

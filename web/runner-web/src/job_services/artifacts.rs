@@ -1,0 +1,89 @@
+//! `ArtifactService`.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use runner_actors::{JobServices, JobSession, ServiceFault};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::twirp::{Number, Refused, on_disk, read, session};
+
+/// What calls say; each has a part of it.
+#[derive(Debug, Deserialize)]
+struct Asked {
+    #[serde(default)]
+    workflow_run_backend_id: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    mime_type: Option<String>,
+    #[serde(default)]
+    size: Number,
+    #[serde(default)]
+    hash: Option<String>,
+    #[serde(default)]
+    name_filter: Option<String>,
+    #[serde(default)]
+    id_filter: Option<Number>,
+}
+
+/// One call of the service.
+pub(super) async fn call(
+    request: HttpRequest,
+    services: web::Data<JobServices>,
+    method: web::Path<String>,
+    body: web::Bytes,
+) -> Result<HttpResponse, Refused> {
+    let session = session(&request, &services)?;
+    let asked: Asked = read(&body)?;
+    session.own_run(&asked.workflow_run_backend_id)?;
+    let answer = on_disk(move || answer(&session, &method, asked)).await?;
+    Ok(HttpResponse::Ok().json(answer))
+}
+
+fn answer(session: &JobSession, method: &str, asked: Asked) -> Result<Value, ServiceFault> {
+    let name = &asked.name;
+    Ok(match method {
+        "CreateArtifact" => {
+            let content_type = asked.mime_type.unwrap_or_default();
+            let address = session.create_artifact(name, &content_type)?;
+            json!({"ok": true, "signed_upload_url": address})
+        }
+        "FinalizeArtifact" => {
+            let id = session.finalize_artifact(name, asked.size.0, asked.hash.as_deref())?;
+            json!({"ok": true, "artifact_id": id.to_string()})
+        }
+        "ListArtifacts" => {
+            let id = asked.id_filter.map(|number| number.0);
+            let found = session.list_artifacts(asked.name_filter.as_deref(), id);
+            let grant = session.grant();
+            let shown = found.into_iter().map(|artifact| {
+                json!({
+                    "workflow_run_backend_id": grant.run,
+                    "workflow_job_run_backend_id": grant.job,
+                    "database_id": artifact.id.to_string(),
+                    "name": artifact.name,
+                    "size": artifact.bytes.to_string(),
+                    "created_at": time(artifact.at),
+                })
+            });
+            json!({"artifacts": shown.collect::<Vec<_>>()})
+        }
+        "GetSignedArtifactURL" => json!({"signed_url": session.artifact_address(name)?}),
+        "DeleteArtifact" => {
+            let id = session.delete_artifact(name)?;
+            json!({"ok": true, "artifact_id": id.to_string()})
+        }
+        other => {
+            let other = config_core::quoted(other);
+            return Err(ServiceFault::NotFound(format!(
+                "there is no method {other}"
+            )));
+        }
+    })
+}
+
+fn time(ms: u64) -> Option<String> {
+    let ms = i64::try_from(ms).ok()?;
+    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
+    Some(time.to_string())
+}
