@@ -1,14 +1,25 @@
-//! Lists the built files of the web application, so that they are embedded: `dist/`, or the page
-//! that says how it is built where it was not.
+//! Lists the built files of the web application, so that they are embedded, each as it is and
+//! compressed where that makes it smaller: `dist/`, or the page that says how it is built where it
+//! was not.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use brotli::CompressorWriter;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// Smaller files fit into one packet as they are.
+const MIN_COMPRESSED_BYTES: usize = 512;
+
 fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=dist");
     println!("cargo::rerun-if-changed=fallback");
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where"));
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo says where"));
     let built = root.join("dist");
     let folder = if built.join("index.html").is_file() {
         built
@@ -19,14 +30,44 @@ fn main() -> io::Result<()> {
     list(&folder, &folder, &mut names)?;
     names.sort();
     let mut code = String::from("&[\n");
-    for name in names {
-        let path = folder.join(&name);
+    for (nth, name) in names.iter().enumerate() {
+        let path = folder.join(name);
+        let bytes = fs::read(&path)?;
+        let gzip = embedded(&out, &bytes, gzip(&bytes)?, &format!("{nth}.gz"))?;
+        let brotli = embedded(&out, &bytes, brotli(&bytes)?, &format!("{nth}.br"))?;
         let path = path.to_str().expect("a path in Unicode");
-        writeln!(code, "    ({name:?}, include_bytes!({path:?})),").expect("text can be written");
+        writeln!(
+            code,
+            "    ({name:?}, include_bytes!({path:?}), {gzip}, {brotli}),"
+        )
+        .expect("text can be written");
     }
     code.push(']');
-    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo says where"));
     fs::write(out.join("files.rs"), code)
+}
+
+/// The expression that embeds the compressed bytes: none where they are hardly fewer.
+fn embedded(out: &Path, bytes: &[u8], packed: Vec<u8>, name: &str) -> io::Result<String> {
+    if bytes.len() < MIN_COMPRESSED_BYTES || packed.len() > bytes.len() / 10 * 9 {
+        return Ok("None".to_owned());
+    }
+    let path = out.join(name);
+    fs::write(&path, packed)?;
+    let path = path.to_str().expect("a path in Unicode");
+    Ok(format!("Some(include_bytes!({path:?}))"))
+}
+
+fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+/// At the best quality; the window holds the longest file.
+fn brotli(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = CompressorWriter::new(Vec::new(), 1 << 16, 11, 20);
+    encoder.write_all(bytes)?;
+    Ok(encoder.into_inner())
 }
 
 fn list(root: &Path, folder: &Path, names: &mut Vec<String>) -> io::Result<()> {

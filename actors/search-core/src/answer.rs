@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::definitions::DefinitionKind;
 use crate::facets::Facets;
 
 /// Whether every source of the role answered.
@@ -57,9 +58,21 @@ pub struct SearchAnswer {
     /// not their text was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facets: Option<Facets>,
+    /// Why the text was searched for as words alone, where it broke the query language.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_fault: Option<QueryFault>,
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What of a text is not the query language.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueryFault {
+    /// The character at fault, counted from 0 in Unicode scalar values.
+    pub position: usize,
+    /// What is wrong there and what to do.
+    pub detail: String,
 }
 
 /// A word that was taken for a typing mistake.
@@ -83,7 +96,7 @@ pub struct Explanation {
 /// What one word, beginning, title, concept or name adds to a score, or a role takes away.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScorePart {
-    /// `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `path` or `role` for what a
+    /// `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `definition`, `path` or `role` for what a
     /// document is beside its words.
     pub kind: String,
     /// What was looked up, as the index holds it.
@@ -146,6 +159,10 @@ pub struct SearchResult {
     /// 1-based line of the excerpt in the file, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
+    /// The lines that hold words of the query, where `matches` asks for them and the document has
+    /// lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches: Option<MatchedLines>,
     /// Tags of the document.
     pub tags: Vec<String>,
     /// Last modification, RFC 3339 in UTC.
@@ -159,6 +176,29 @@ pub struct SearchResult {
     /// What the score is made of, with `explain` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+}
+
+/// The lines of a document that hold words of the query.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MatchedLines {
+    /// As many as were asked for in ascending order: those with most of the words, then the first.
+    pub lines: Vec<MatchedLine>,
+    /// All such lines in the part of the document that is looked at, its first 256 KiB.
+    pub total: usize,
+    /// Whether the document goes on behind that part.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
+}
+
+/// One line of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MatchedLine {
+    /// Its number from 1 on: in the file, or in the text of a document that is none.
+    pub line: usize,
+    /// The line as plain text; a piece of it where it is long. Escape it before showing it as HTML.
+    pub text: String,
+    /// Matches in `text`, as in `SearchResult::highlights`.
+    pub highlights: Vec<[usize; 2]>,
 }
 
 /// How one source fared in a search.
@@ -178,6 +218,18 @@ pub struct SourceReport {
     /// Why the source did not answer, or not completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// Something that a document defines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DefinitionView {
+    /// Its name as written; the text of a heading.
+    pub name: String,
+    /// What it is.
+    pub kind: DefinitionKind,
+    /// Its line in the file, from 1, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
 }
 
 /// The answer of `GET /api/documents/{id}`.
@@ -200,6 +252,12 @@ pub struct DocumentView {
     /// beginning where it is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
+    /// Matches of the query in `original`, as in `SearchResult::highlights`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub original_highlights: Vec<[usize; 2]>,
+    /// What the document defines, in the order of its text: functions, types, headings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub definitions: Vec<DefinitionView>,
     /// Whether `body` holds only the beginning.
     pub truncated: bool,
     /// Matches of the query in `body`, as in `SearchResult::highlights`.

@@ -87,11 +87,13 @@ pub struct DeclaredConcept {
 pub struct GraphAnswer {
     /// The role asked for.
     pub role: String,
-    /// Concepts, the one asked for first, else those that most documents hold.
+    /// Concepts, the one asked for first, else those that most documents hold; of a document those
+    /// that others hold too, the rarest first.
     pub concepts: Vec<GraphConcept>,
     /// What joins them, the heaviest first.
     pub edges: Vec<GraphEdge>,
-    /// Ids of documents that hold the concept asked for.
+    /// Ids of documents that hold the concept asked for; around a document those of its source that
+    /// share most with it, the nearest first.
     pub documents: Vec<String>,
 }
 

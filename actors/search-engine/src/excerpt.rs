@@ -5,6 +5,7 @@
 //! together becomes the snippet. A file that is gone or unreadable gives its title instead.
 
 mod pieces;
+mod places;
 
 use std::cell::RefCell;
 use std::fs::File;

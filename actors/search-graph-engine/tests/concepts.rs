@@ -203,6 +203,19 @@ fn neighbours_are_what_documents_hold_together() {
         ]
     );
     assert_eq!(view.documents, ["a", "b"]);
+    put("d", &["rust"], "");
+    put("e", &["alone"], "");
+    let around = |key: &str| {
+        let view = index.read(|graph| graph.around(key, 10))?;
+        let names = view.concepts.into_iter().map(|concept| concept.name);
+        Some((names.collect::<Vec<_>>(), view.documents))
+    };
+    let (names, near) = around("b").expect("a document");
+    assert_eq!(names, ["actor", "restart", "rust"], "the rarest first");
+    assert_eq!(near, ["a", "c", "d"], "two in common before one");
+    assert_eq!(around("e"), Some((vec![], vec![])));
+    assert_eq!(around("nobody"), None);
+    assert!(index.remove("d") && index.remove("e"));
     assert!(
         view.edges
             .iter()

@@ -177,9 +177,20 @@ fn against_a_server_it_asks_the_server_with_its_token() {
         "{}",
         text(&refused)
     );
-    let wrong = ask("s3cret", &["search", "(tides"]);
+    let pasted = ask("s3cret", &["search", "(tides"]);
+    assert!(
+        text(&pasted).contains("1. moon.txt")
+            && text(&pasted).contains("! searched for the words alone: this bracket is not closed"),
+        "{}",
+        text(&pasted)
+    );
+    let wrong = ask("s3cret", &["search", "NOT tides"]);
     assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
-    assert!(text(&wrong).contains("\n  (tides\n  ^"), "{}", text(&wrong));
+    assert!(
+        text(&wrong).contains("\n  NOT tides\n  ^"),
+        "{}",
+        text(&wrong)
+    );
     let chat = ask("s3cret", &["chat", "What do tides follow?"]);
     assert!(
         text(&chat).contains("Tides follow the moon") && text(&chat).contains("[1] moon.txt"),

@@ -203,7 +203,7 @@ fn each_way_to_fail_has_its_exit_code() {
         )
     };
     for (token, arguments, code, kind) in [
-        ("s3cret", &["search", "(tides"][..], 2, "refused"),
+        ("s3cret", &["search", "NOT tides"][..], 2, "refused"),
         ("s3cret", &["search", "x", "--role", "Sly"], 2, "refused"),
         ("s3cret", &["search"], 2, "usage"),
         ("s3cret", &["graph", "no such concept"], 4, "not_found"),

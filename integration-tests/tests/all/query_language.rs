@@ -154,6 +154,7 @@ fn a_typing_mistake_is_put_right_and_told() {
         ("kernal", "kernel", "notes.txt"),
         ("memroy", "memory", "notes.txt"),
         ("haendling", "handling", "guide/swapped.md"),
+        ("kernle_page", "kernel_page", "src/parse.rs"),
     ] {
         let answer = server.search(&json!({"search_term": typed}));
         assert_eq!(
@@ -193,27 +194,39 @@ fn a_typing_mistake_is_put_right_and_told() {
     }
 }
 
+/// Pasted text with signs in it finds something, and says how it was taken.
 #[test]
-fn faults_are_refused_with_the_character() {
+fn what_breaks_the_language_is_searched_as_words() {
     let home = library();
     let server = home.start();
     for (query, position) in [
-        ("rust (guide", 5),
-        ("\"error handling", 0),
-        ("naïve AND", 6),
-        ("AND", 0),
-        ("tag:", 0),
-        ("-rust", 0),
-        ("x y*", 2),
+        ("comet (guide", 6),
+        ("\"comet at work", 0),
+        ("naïve comet AND", 12),
+        ("comet x*", 6),
+        ("comet tag:", 6),
+        ("-comet", 0),
     ] {
+        let answer = server.search(&json!({"search_term": query}));
+        assert_eq!(
+            answer["query_fault"]["position"], position,
+            "{query}: {answer}"
+        );
+        let note = answer["notes"][0].as_str().expect("a note");
+        assert!(note.starts_with("searched for the words alone: "), "{note}");
+        assert!(
+            keys(&answer).contains(&keys(&server.search(&json!({"search_term": "comet"})))[0]),
+            "{query}: {answer}"
+        );
+    }
+    let fine = server.search(&json!({"search_term": "comet AND comet"}));
+    assert!(fine.get("query_fault").is_none(), "{fine}");
+    for (query, position) in [("NOT rust", 0), ("  NOT rust -x1", 2)] {
         let problem = server
             .post("/api/documents/search", &json!({"search_term": query}))
             .problem(422);
         assert_eq!(problem["errors"][0]["field"], "search_term", "{query}");
-        assert_eq!(
-            problem["errors"][0]["position"], position,
-            "{query}: {problem}"
-        );
+        assert_eq!(problem["errors"][0]["position"], position, "{problem}");
     }
     // Terms are text and have no faults.
     let answer = server.search(&json!({"search_term": "comet", "terms": ["(ion", "\"x"]}));

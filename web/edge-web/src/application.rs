@@ -50,7 +50,11 @@ impl ApplicationParts {
 pub fn application_shell() -> Asset {
     let shell = ui::files().find(|file| file.path == ui::SHELL);
     let shell = shell.expect("the application has a page");
-    Asset::new(shell.bytes, shell.content_type)
+    of_file(&shell)
+}
+
+fn of_file(file: &ui::File) -> Asset {
+    Asset::new(file.bytes, file.content_type).compressed(file.gzip, file.brotli)
 }
 
 impl Routes {
@@ -64,7 +68,7 @@ impl Routes {
         let routes = self.asset("/ui/parts.json", Asset::new(parts, "application/json"));
         let files = ui::files().filter(|file| file.path != ui::SHELL);
         let routes = files.fold(routes, |routes, file| {
-            let asset = Asset::new(file.bytes, file.content_type);
+            let asset = of_file(&file);
             let asset = if file.is_immutable() {
                 asset.immutable()
             } else {

@@ -1,4 +1,5 @@
-//! Files embedded in the program: strong ETag, conditional and range requests.
+//! Files embedded in the program: strong ETag, conditional and range requests, compressed where the
+//! client takes that.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,6 +9,7 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use bytes::Bytes;
 
+use crate::coding::Coding;
 use crate::range::{ByteRange, byte_range};
 
 /// One static file, kept in memory.
@@ -17,6 +19,16 @@ pub struct Asset {
     content_type: &'static str,
     cache_control: &'static str,
     etag: HeaderValue,
+    /// The same content packed, what is preferred first.
+    packed: Vec<Packed>,
+}
+
+/// The content in one coding: another representation, with a validator of its own.
+#[derive(Debug, Clone)]
+struct Packed {
+    coding: Coding,
+    bytes: Bytes,
+    etag: HeaderValue,
 }
 
 impl Asset {
@@ -24,15 +36,37 @@ impl Asset {
     /// bytes.
     pub fn new(bytes: impl Into<Bytes>, content_type: &'static str) -> Self {
         let bytes = bytes.into();
-        let hash = blake3::hash(&bytes).to_hex();
-        let etag = HeaderValue::from_str(&format!("\"{}\"", &hash[..32]));
-        let etag = etag.expect("hexadecimal digits in quotes are a valid header value");
+        let etag = etag_of(&bytes);
         Self {
             bytes,
             content_type,
             cache_control: "no-cache",
             etag,
+            packed: Vec::new(),
         }
+    }
+
+    /// The same with its content compressed by gzip and by Brotli, for clients that take it.
+    #[must_use]
+    pub fn compressed(
+        mut self,
+        gzip: Option<&'static [u8]>,
+        brotli: Option<&'static [u8]>,
+    ) -> Self {
+        let packed = [(Coding::Brotli, brotli), (Coding::Gzip, gzip)];
+        self.packed = packed
+            .into_iter()
+            .filter_map(|(coding, bytes)| {
+                let bytes = Bytes::from_static(bytes?);
+                let etag = etag_of(&bytes);
+                Some(Packed {
+                    coding,
+                    bytes,
+                    etag,
+                })
+            })
+            .collect();
+        self
     }
 
     /// A file whose name changes with its content: browsers keep it for a year.
@@ -42,14 +76,17 @@ impl Asset {
         self
     }
 
-    /// The strong validator.
+    /// The strong validator of the content as it is.
     pub fn etag(&self) -> &HeaderValue {
         &self.etag
     }
 
     /// Answers GET and HEAD: 200, 206, 304 or 416.
     pub fn respond(&self, request: &HttpRequest) -> HttpResponse {
-        if self.is_known(request) {
+        if let Some(packed) = self.packed(request) {
+            return self.packed_answer(request, packed);
+        }
+        if is_known(request, &self.etag) {
             return self.answer(HttpResponse::NotModified()).finish();
         }
         match self.wanted(request) {
@@ -59,21 +96,29 @@ impl Asset {
         }
     }
 
-    /// Whether the client has these bytes already (`If-None-Match`, weak comparison).
-    fn is_known(&self, request: &HttpRequest) -> bool {
-        request
-            .headers()
-            .get_all(header::IF_NONE_MATCH)
-            .any(|value| {
-                value
-                    .as_bytes()
-                    .split(|byte| *byte == b',')
-                    .map(<[u8]>::trim_ascii)
-                    .any(|tag| {
-                        tag == b"*"
-                            || tag.strip_prefix(b"W/").unwrap_or(tag) == self.etag.as_bytes()
-                    })
-            })
+    /// The content in the best coding that the client takes. A range is one of the content itself.
+    fn packed(&self, request: &HttpRequest) -> Option<&Packed> {
+        if request.headers().contains_key(header::RANGE) {
+            return None;
+        }
+        self.packed
+            .iter()
+            .find(|packed| packed.coding.is_taken(request))
+    }
+
+    fn packed_answer(&self, request: &HttpRequest, packed: &Packed) -> HttpResponse {
+        let known = is_known(request, &packed.etag);
+        let mut answer = if known {
+            self.answer(HttpResponse::NotModified())
+        } else {
+            self.answer(HttpResponse::Ok())
+        };
+        answer.insert_header((header::ETAG, packed.etag.clone()));
+        if known {
+            return answer.finish();
+        }
+        answer.insert_header((header::CONTENT_ENCODING, packed.coding.name()));
+        answer.body(packed.bytes.clone())
     }
 
     /// The range asked for; everything when `If-Range` names another version (strong comparison).
@@ -119,8 +164,25 @@ impl Asset {
             .insert_header((header::CACHE_CONTROL, self.cache_control))
             .insert_header((header::ETAG, self.etag.clone()))
             .insert_header((header::ACCEPT_RANGES, "bytes"));
+        if !self.packed.is_empty() {
+            answer.insert_header((header::VARY, "Accept-Encoding"));
+        }
         answer
     }
+}
+
+fn etag_of(bytes: &[u8]) -> HeaderValue {
+    let hash = blake3::hash(bytes).to_hex();
+    let etag = HeaderValue::from_str(&format!("\"{}\"", &hash[..32]));
+    etag.expect("hexadecimal digits in quotes are a valid header value")
+}
+
+/// Whether the client has these bytes already (`If-None-Match`, weak comparison).
+fn is_known(request: &HttpRequest, etag: &HeaderValue) -> bool {
+    let tags = request.headers().get_all(header::IF_NONE_MATCH);
+    tags.flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .any(|tag| tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == etag.as_bytes())
 }
 
 /// Embedded text, without a copy.

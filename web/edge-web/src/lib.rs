@@ -15,6 +15,7 @@ mod admin;
 mod application;
 mod assets;
 mod body;
+mod coding;
 mod connections;
 mod edge;
 mod escape;

@@ -11,7 +11,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use search_core::answer::{AnswerStatus, Correction, SearchAnswer, SearchResult, SourceReport};
+use search_core::answer::{
+    AnswerStatus, Correction, QueryFault, SearchAnswer, SearchResult, SourceReport,
+};
 use search_core::facets::Facets;
 use search_engine::answering::SearchParams;
 use serde::Serialize;
@@ -80,6 +82,8 @@ struct CachedParts<'a> {
     facets: &'a Option<Facets>,
     #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
     corrections: &'a [Correction],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query_fault: &'a Option<QueryFault>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
 }
@@ -112,7 +116,7 @@ impl AnswerCache {
         let mut text = String::new();
         if self.entries.is_some() {
             text = format!(
-                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {} {:?} {}",
+                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {} {:?} {} {}",
                 params.request.text,
                 params.request.terms,
                 params.request.operator,
@@ -123,6 +127,7 @@ impl AnswerCache {
                 params.explain,
                 params.sort,
                 params.facets,
+                params.matches,
             );
         }
         AnswerKey {
@@ -180,6 +185,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         indexing,
         facets,
         corrections,
+        query_fault,
         notes,
     } = answer;
     let kept = CachedParts {
@@ -192,6 +198,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         indexing: *indexing,
         facets,
         corrections,
+        query_fault,
         notes,
     };
     // Strings, numbers and lists of them: writing into memory cannot fail.
@@ -229,6 +236,7 @@ mod tests {
             indexing: false,
             facets: Some(Facets::default()),
             corrections: Vec::new(),
+            query_fault: None,
             notes: Vec::new(),
         }
     }
@@ -288,6 +296,14 @@ mod tests {
             cache.key(
                 &SearchParams {
                     facets: true,
+                    ..params("x")
+                },
+                "R",
+                1,
+            ),
+            cache.key(
+                &SearchParams {
+                    matches: 3,
                     ..params("x")
                 },
                 "R",

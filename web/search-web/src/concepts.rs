@@ -63,6 +63,8 @@ pub(crate) struct GraphQuery {
     role: Option<String>,
     /// A concept whose neighbours and documents are asked for; an overview when absent.
     concept: Option<String>,
+    /// The id of a document whose concepts and neighbours are asked for, instead of a concept.
+    document: Option<String>,
     /// Neighbours or concepts to give, 1 to 500; 30 when absent.
     limit: Option<usize>,
 }
@@ -72,7 +74,7 @@ pub(crate) struct GraphQuery {
     get, path = "/api/graph", tag = "concepts", params(GraphQuery),
     responses(
         (status = 200, description = "Concepts, and what joins them.", body = GraphAnswer),
-        (status = 404, description = "No document holds the concept."),
+        (status = 404, description = "No document holds the concept, or there is no such document."),
     )
 )]
 pub(crate) async fn graph(
@@ -82,10 +84,24 @@ pub(crate) async fn graph(
     let GraphQuery {
         role,
         concept,
+        document,
         limit,
     } = query.into_inner();
     let limit = within("limit", limit, GRAPH_LIMITS)?;
     check_text("concept", concept.as_deref())?;
+    if let Some(id) = document {
+        check_text("document", Some(&id))?;
+        if concept.is_some() {
+            let both = FieldError::new("document", "give a concept or a document, not both");
+            return Err(unprocessable(vec![both]));
+        }
+        let wanted = id.clone();
+        let found = look(&state, role, move |entry| {
+            entry.document_neighbours(&wanted, limit)
+        });
+        let unknown = || Problem::not_found(format!("the graph holds no document {id:?}"));
+        return Ok(answer(&found.await?.ok_or_else(unknown)?));
+    }
     let wanted = concept.clone();
     let found = look(&state, role, move |entry| {
         entry.graph_answer(wanted.as_deref(), limit)

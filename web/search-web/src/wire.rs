@@ -14,6 +14,8 @@ pub const DEFAULT_LIMIT: usize = 10;
 pub const MAX_LIMIT: usize = 1000;
 /// The furthest result that can be paged to; whoever wants more refines the query.
 pub const MAX_SKIP: usize = 100_000;
+/// The most lines of one document.
+pub const MAX_MATCHES: usize = 100;
 /// The most entries of `terms` or `sources`.
 const MAX_LIST: usize = 1000;
 
@@ -22,7 +24,7 @@ const MAX_LIST: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub struct SearchBody {
     /// What to look for: words, `"phrases"`, `AND`, `OR`, `NOT` or `-`, `(groups)`, `prefix*`, and
-    /// `title:`, `path:`, `tag:` or `source:` in front of a value.
+    /// `title:`, `path:`, `tag:`, `source:` or `kind:` in front of a value.
     pub search_term: String,
     /// Results of a page, 0 to 1000; 10 when absent.
     #[schema(value_type = Option<u64>, maximum = 1000)]
@@ -55,6 +57,9 @@ pub struct SearchBody {
     /// counts.
     #[serde(default)]
     pub facets: bool,
+    /// Lines with matches to give of each document, 0 to 100; none when absent.
+    #[schema(value_type = Option<u64>, maximum = 100)]
+    pub matches: Option<Number>,
 }
 
 impl SearchBody {
@@ -72,6 +77,8 @@ impl SearchBody {
             &mut errors,
         );
         let skip = number("skip", self.skip.as_ref(), 0, MAX_SKIP, &mut errors);
+        let matches = self.matches.as_ref();
+        let matches = number("matches", matches, 0, MAX_MATCHES, &mut errors);
         let operator = operator(self.operator.as_deref(), &mut errors);
         let sort = sort(self.sort.as_deref(), &mut errors);
         list("terms", &self.terms, &mut errors);
@@ -86,6 +93,7 @@ impl SearchBody {
                 text: self.search_term,
                 terms: self.terms,
                 operator,
+                is_words_alone: false,
             },
             limit,
             skip,
@@ -94,6 +102,7 @@ impl SearchBody {
             explain: self.explain,
             sort,
             facets: self.facets,
+            matches,
         })
     }
 }

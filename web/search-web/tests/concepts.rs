@@ -193,7 +193,23 @@ fn the_graph_shows_a_concept_and_its_neighbours() {
         );
         assert!(near["edges"].to_string().contains("together"), "{near}");
     }
+    let crash = server.get("/api/graph?concept=fault%20tolerance");
+    let crash = crash["documents"][0].as_str().expect("an id");
+    let around = server.get(&format!("/api/graph?document={crash}"));
+    let shared = around["concepts"].as_array().expect("concepts");
+    let counts: Vec<u64> = shared
+        .iter()
+        .filter_map(|one| one["documents"].as_u64())
+        .collect();
+    assert!(counts.iter().all(|count| *count > 1), "{around}");
+    assert!(counts.is_sorted(), "the rarest first: {around}");
+    let near = around["documents"].as_array().expect("documents");
+    assert!(near.iter().all(|id| id != crash), "{around}");
+    assert_eq!(near.is_empty(), counts.is_empty(), "{around}");
     let wrong = [
+        ("/api/graph?document=nothing/of-it.md", 404),
+        ("/api/graph?document=nothing", 404),
+        ("/api/graph?document=a/b&concept=c", 422),
         ("/api/graph?concept=nothing%20of%20it", 404),
         ("/api/graph?limit=501", 422),
         ("/api/graph?role=Nobody", 422),

@@ -11,6 +11,10 @@ pub struct File {
     pub content_type: &'static str,
     /// Its content.
     pub bytes: &'static [u8],
+    /// Its content compressed for `Content-Encoding: gzip`, where that is smaller.
+    pub gzip: Option<&'static [u8]>,
+    /// Its content compressed for `Content-Encoding: br`, where that is smaller.
+    pub brotli: Option<&'static [u8]>,
 }
 
 impl File {
@@ -24,15 +28,24 @@ impl File {
 /// The page that every address of the application is answered with.
 pub const SHELL: &str = "index.html";
 
-/// Path and content of each file.
-const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+/// Path and content of each file, the content also compressed by gzip and by Brotli.
+type Embedded = (
+    &'static str,
+    &'static [u8],
+    Option<&'static [u8]>,
+    Option<&'static [u8]>,
+);
+
+const FILES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 /// Every file of the application.
 pub fn files() -> impl Iterator<Item = File> {
-    FILES.iter().map(|&(path, bytes)| File {
+    FILES.iter().map(|&(path, bytes, gzip, brotli)| File {
         path,
         content_type: content_type(path),
         bytes,
+        gzip,
+        brotli,
     })
 }
 
@@ -51,6 +64,8 @@ fn content_type(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::{SHELL, files};
 
     /// Everything the page names is embedded, and nothing is loaded from elsewhere.
@@ -66,6 +81,35 @@ mod tests {
                     continue;
                 };
                 assert!(files().any(|file| file.path == name), "no file {name}");
+            }
+        }
+    }
+
+    /// What the browser unpacks is the file; and scripts are worth it.
+    #[test]
+    fn compressed_files_are_the_same_files() {
+        for file in files() {
+            if let Some(gzip) = file.gzip {
+                let mut plain = Vec::new();
+                flate2::read::GzDecoder::new(gzip)
+                    .read_to_end(&mut plain)
+                    .unwrap();
+                assert!(plain == file.bytes, "{}", file.path);
+            }
+            if let Some(brotli) = file.brotli {
+                let mut plain = Vec::new();
+                brotli::Decompressor::new(brotli, 4096)
+                    .read_to_end(&mut plain)
+                    .unwrap();
+                assert!(plain == file.bytes, "{}", file.path);
+            }
+            let is_script = file.content_type.starts_with("text/javascript");
+            if is_script && file.bytes.len() > 2000 {
+                assert!(
+                    file.gzip.is_some() && file.brotli.is_some(),
+                    "{}",
+                    file.path
+                );
             }
         }
     }

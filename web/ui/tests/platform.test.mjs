@@ -12,11 +12,12 @@ import { tmpdir } from "node:os";
 import { dirname, extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test as plain } from "node:test";
+import { webp } from "../bench/webp.mjs";
 
 // NODE_PATH is honoured by require, not by import.
 const { chromium } = createRequire(import.meta.url)("playwright-core");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const { PLATFORM, SCREENSHOTS, UI_DIST } = process.env;
+const { PICTURES, PLATFORM, SCREENSHOTS, UI_DIST } = process.env;
 const TOKEN = "the-platform-s-token-of-the-tests", SECRET = "a-secret-of-the-tests-0123456789";
 const HOSTILE = "<img src=x onerror=window.stolen=1><script>window.stolen=1</script>\u202egnp";
 
@@ -242,6 +243,7 @@ test("agents: runs come by themselves, end well or badly, and are refused with t
   await page.waitForFunction((rows) => [...document.querySelectorAll(rows)].some((row) => /success/.test(row.textContent)) && document.querySelectorAll(rows).length === 3, rows, { timeout: 30_000 });
   await page.locator(rows, { hasText: "sleeper" }).getByText("running").waitFor({ timeout: 30_000 });
   await looks("agents-runs");
+  if (PICTURES) await webp(page, join(PICTURES, "agents.webp"));
   await page.getByLabel("State").selectOption("running");
   await page.waitForFunction((rows) => document.querySelectorAll(rows).length === 1, rows);
   assert.equal(new URL(page.url()).searchParams.get("state"), "running");
@@ -350,6 +352,7 @@ test("actors: the tree is live, found in and walked by keyboard", async () => {
   const items = page.getByRole("treeitem");
   await items.nth(5).waitFor();
   const names = await page.getByRole("tree").innerText();
+  if (PICTURES) await webp(page, join(PICTURES, "actors.webp"));
   for (const part of ["search", "runner", "orchestrator", "vms"]) assert.ok(names.includes(part), names);
   await looks("actors");
   await page.locator("h1").click();
@@ -460,4 +463,33 @@ test("the palette finds agents by name and the page of the API", async () => {
   await page.getByRole("option", { name: "API of the servers" }).waitFor();
   await page.keyboard.press("Enter");
   await page.waitForURL("**/ui/api");
+});
+
+test("the palette finds actors, sources and settings, in one order", async () => {
+  await page.goto(`${base}/ui/actors`);
+  await page.getByRole("treeitem").first().waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("orchestrator");
+  const actor = page.getByRole("option", { name: /^\S+\/orchestrator / }).first();
+  await actor.waitFor();
+  await looks("palette-actors");
+  await actor.click();
+  await page.waitForURL((url) => url.pathname === "/ui/actors" && url.searchParams.get("q").includes("orchestrator"));
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("notes");
+  await page.getByRole("option", { name: /LocalFiles of Reader/ }).waitFor();
+  await page.getByRole("combobox", { name: "Go to" }).fill("theme darkly");
+  await page.getByRole("option", { name: "Theme darkly" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "darkly");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("theme of the role");
+  await page.getByRole("option", { name: "Theme of the role" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "spacelab");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("editor");
+  await page.getByRole("option", { name: "Editor that opens files" }).click();
+  await page.getByRole("heading", { name: "Open files in" }).waitFor();
+  await looks("settings-editor");
 });

@@ -267,6 +267,90 @@ test("a new file is found without a reload", async () => {
   });
 });
 
+test("results show their lines with matches, coloured, and each opens the document or the editor at it", async () => {
+  const path = join(folder, "code", "moons.rs");
+  const hostile = "// lunarTide <img src=x onerror=window.stolen=1> \u202egnp";
+  const lines = ["/// The tide.", "pub fn lunarTide(mass: f64) -> f64 {", "    let start = 1.0;", "    start * mass", "}", "", hostile, "fn a() { lunarTide(1.0); }", "fn b() { lunarTide(2.0); }", "fn c() { lunarTide(3.0); }"];
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  await page.goto(`${base}/ui/search?role=Everything`);
+  await until("the new file", async () => {
+    await type("lunarTide");
+    await page.waitForTimeout(300);
+    return (await page.$$(hits)).length === 1;
+  });
+  const numbers = () => page.$$eval(`${hits} .lines .number`, (nodes) => nodes.map((node) => Number(node.textContent)));
+  assert.deepEqual(await numbers(), [2, 7, 8]);
+  await page.waitForSelector(`${hits} .lines .hljs-keyword`);
+  assert.ok((await page.$$eval(`${hits} .lines mark`, (nodes) => nodes.map((node) => node.textContent))).every((text) => text === "lunarTide"));
+  assert.ok((await page.innerText(`${hits} .lines`)).includes("<img src=x onerror=window.stolen=1> \\u{202e}gnp"));
+  assert.equal(await page.locator(`${hits} img`).count(), 0);
+  await picture("lines");
+  await page.focus("#hit-0");
+  await page.keyboard.press("e");
+  await page.waitForFunction((selector) => document.querySelectorAll(selector).length === 5, `${hits} .lines li`);
+  await page.getByRole("button", { name: "Fewer lines" }).click();
+  assert.deepEqual(await numbers(), [2, 7, 8]);
+  assert.equal(await page.getAttribute(`${hits} .lines .number`, "href"), `vscode://file${path}:2`);
+  await page.goto(`${base}/ui/settings`);
+  await page.getByLabel("Editor", { exact: true }).selectOption("Zed");
+  await page.getByLabel("Link with").fill("javascript:alert({line})");
+  await page.getByText("This is no link that opens an editor").waitFor();
+  await page.getByLabel("Link with").fill("zed://file{path}:{line}");
+  assert.equal(await page.getByLabel("Editor", { exact: true }).inputValue(), "Zed");
+  await page.goto(`${base}/ui/search?q=lunarTide&role=Everything`);
+  await count(1);
+  assert.equal(await page.getAttribute(`${hits} .lines .number`, "href"), `zed://file${path}:2`);
+  await page.locator(`${hits} .lines .text`).nth(2).click();
+  await page.waitForSelector("main .code .line.wanted#L8");
+  assert.equal(new URL(page.url()).hash, "#L8");
+  await page.waitForSelector("main .code .line.wanted .hljs-keyword");
+  assert.equal(await page.innerText("main .code .line.wanted mark"), "lunarTide");
+  assert.equal(await page.evaluate(() => window.stolen), undefined);
+  await page.evaluate(() => localStorage.removeItem("orrery-editor"));
+});
+
+test("a document shows its neighbours in the graph", async () => {
+  const notes = join(folder, "notes");
+  writeFileSync(join(notes, "saturn.md"), "---\ntags: [ring systems]\n---\n# Saturn\n\nIt has rings.\n");
+  writeFileSync(join(notes, "uranus.md"), "---\ntags: [ring systems]\n---\n# Uranus\n\nIt has rings as well.\n");
+  let id;
+  await until("the graph knows both", async () => {
+    const found = await (await fetch(`${base}/api/graph?role=Concepts&concept=ring%20systems`)).json();
+    id = found.documents.find((one) => one.endsWith("saturn.md"));
+    return found.documents.length === 2;
+  });
+  await page.goto(`${base}/ui/documents/${id}?role=Concepts`);
+  const around = page.getByRole("region", { name: "Neighbours in the graph" });
+  await around.getByRole("link", { name: "uranus.md" }).waitFor();
+  await picture("neighbours");
+  await around.getByRole("link", { name: "ring systems" }).click();
+  await page.getByRole("region", { name: "Concept" }).getByRole("link", { name: "saturn.md" }).waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("concept"), "ring systems");
+  await page.goBack();
+  await around.getByRole("link", { name: "uranus.md" }).click();
+  await page.getByRole("heading", { name: "Uranus", level: 1 }).first().waitFor();
+  for (const name of ["saturn.md", "uranus.md"]) rmSync(join(notes, name));
+  await until("both are gone", async () => (await (await fetch(`${base}/api/graph?role=Concepts&concept=ring%20systems`)).status) === 404);
+});
+
+test("what the page loads is compressed, and little", async () => {
+  const fresh = await browser.newPage();
+  const sizes = [];
+  fresh.on("response", (response) => { if (/\.(js|css)$/.test(new URL(response.url()).pathname)) sizes.push(response); });
+  await fresh.goto(`${base}/ui/search?q=orbit`);
+  await fresh.waitForSelector(`${hits} .lines .hljs-keyword`);
+  assert.ok(sizes.length > 5);
+  let sent = 0;
+  for (const response of sizes) {
+    const plain = (await response.body()).length, { "content-encoding": coding, vary } = await response.allHeaders();
+    const { responseBodySize } = await response.request().sizes();
+    if (plain > 2000) assert.ok(coding && vary === "Accept-Encoding" && responseBodySize < plain, `${response.url()}: ${coding}, ${responseBodySize} of ${plain}`);
+    sent += responseBodySize;
+  }
+  assert.ok(sent <= 200_000, `${sent} bytes`);
+  await fresh.close();
+});
+
 test("t1 the configuration is changed with its token only, which is asked for and kept for this tab", async () => {
   const saved = async () => (await (await fetch(`${base}/api/config`)).json()).default_role;
   await page.goto(`${base}/ui/settings`);

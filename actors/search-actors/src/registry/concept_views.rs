@@ -53,6 +53,20 @@ impl RoleEntry {
         (!nothing).then(|| merged.answer(&self.role.name, concept.is_some(), limit))
     }
 
+    /// What is around a document of the role's sources: its concepts that others hold too, the
+    /// rarest first, and the documents that share most of them. `None` for an unknown document.
+    #[must_use]
+    pub fn document_neighbours(&self, id: &str, limit: usize) -> Option<GraphAnswer> {
+        let limit = limit.min(MAX_VIEW);
+        let (source_id, key) = id.split_once('/')?;
+        let mut sources = self.sources.iter();
+        let source = sources.find(|source| source.handle.id == source_id)?;
+        let view = source.handle.graph.read(|graph| graph.around(key, limit))?;
+        let mut merged = MergedView::default();
+        merged.add(source_id, view);
+        Some(merged.answer(&self.role.name, true, limit))
+    }
+
     /// The name of the declared concept that `name` is a word for, or the name itself.
     fn declared_name(&self, name: &str) -> String {
         let found = self.thesaurus.find(name);

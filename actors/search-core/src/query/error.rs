@@ -19,6 +19,12 @@ pub enum QueryError {
         /// Most words allowed.
         limit: usize,
     },
+    /// There is nothing to look for, only something to leave out.
+    #[error("the query only excludes; add something to look for")]
+    OnlyExcludes {
+        /// Where the first exclusion stands, in characters from the start of the text, from 0.
+        position: usize,
+    },
     /// The text breaks the language.
     #[error("{message}")]
     Syntax {
@@ -34,7 +40,7 @@ impl QueryError {
     #[must_use]
     pub const fn position(&self) -> Option<usize> {
         match self {
-            Self::Syntax { position, .. } => Some(*position),
+            Self::Syntax { position, .. } | Self::OnlyExcludes { position } => Some(*position),
             Self::TooLong { .. } | Self::TooManyWords { .. } => None,
         }
     }

@@ -7,10 +7,11 @@
 //! ```
 //!
 //! The language, strongest first: `word`, `"a phrase"`, `prefix*`, `field:value` (title, path, tag,
-//! source) and `(groups)`; `-x` or `NOT x`; `AND`; `OR`; things beside one another, which are
+//! source, kind) and `(groups)`; `-x` or `NOT x`; `AND`; `OR`; things beside one another, which are
 //! joined by the request's operator. Operators are capitals; everything else is text.
 
 mod condition;
+mod correction;
 mod error;
 mod grammar;
 mod lexer;
@@ -20,14 +21,16 @@ mod parse;
 mod parsed;
 mod phrase;
 mod plan;
+mod reading;
 mod request;
 mod terms;
 
 pub use condition::{Condition, MatchState};
+pub use correction::in_case_of;
 pub use error::QueryError;
 pub use limits::{MAX_DEPTH, MAX_QUERY_BYTES, MAX_QUERY_WORDS};
 pub use matcher::TermMatcher;
-pub use parse::parse;
+pub use parse::{UnderstoodRequest, parse, understand};
 pub use parsed::ParsedQuery;
 pub use phrase::{MAX_PHRASE_WORDS, PhraseFinder};
 pub use request::{Operator, SearchRequest};

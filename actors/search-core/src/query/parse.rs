@@ -1,7 +1,7 @@
 //! Parsing a request into words, terms and a condition.
 
 use super::error::QueryError;
-use super::grammar::clauses;
+use super::grammar::{Clause, clauses};
 use super::limits::{MAX_QUERY_BYTES, MAX_QUERY_WORDS};
 use super::parsed::ParsedQuery;
 use super::plan::Planner;
@@ -14,7 +14,11 @@ use super::request::{Operator, SearchRequest};
 /// breaks the language; then the error has the place.
 pub fn parse(request: &SearchRequest) -> Result<ParsedQuery, QueryError> {
     check_length(request)?;
-    let clauses = clauses(&request.text)?;
+    let clauses = if request.is_words_alone {
+        Clause::List(vec![Clause::Text(&request.text)])
+    } else {
+        clauses(&request.text)?
+    };
     let operator = request.operator.unwrap_or(Operator::Or);
     let plan = |keeps_stop_words| {
         let mut planner = Planner::new(&request.text, operator, keeps_stop_words);
@@ -25,6 +29,40 @@ pub fn parse(request: &SearchRequest) -> Result<ParsedQuery, QueryError> {
         return plan(true);
     }
     Ok(query)
+}
+
+/// A request that is understood one way or another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnderstoodRequest {
+    /// The request as it was taken: as typed, or as words alone.
+    pub request: SearchRequest,
+    /// What it asks for.
+    pub query: ParsedQuery,
+    /// Why the text was taken as words alone, where it was.
+    pub fault: Option<QueryError>,
+}
+
+/// Understands a request; what breaks the language (a pasted sentence with an open quote, a line of
+/// a stack trace) is words alone.
+///
+/// # Errors
+/// The request is too long, or asks for nothing but that something is left out (`NOT x`): its words
+/// would find the opposite.
+pub fn understand(request: &SearchRequest) -> Result<UnderstoodRequest, QueryError> {
+    let understood = |request: SearchRequest, query, fault| UnderstoodRequest {
+        request,
+        query,
+        fault,
+    };
+    match parse(request) {
+        Ok(query) => Ok(understood(request.clone(), query, None)),
+        Err(fault @ QueryError::Syntax { .. }) => {
+            let words = request.as_words();
+            let query = parse(&words)?;
+            Ok(understood(words, query, Some(fault)))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn check_length(request: &SearchRequest) -> Result<(), QueryError> {

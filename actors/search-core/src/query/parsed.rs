@@ -17,6 +17,7 @@ pub struct ParsedQuery {
     pub(super) title_line: String,
     pub(super) names: Vec<WantedName>,
     pub(super) asks_how: bool,
+    pub(super) literals: Vec<String>,
 }
 
 impl ParsedQuery {
@@ -74,6 +75,12 @@ impl ParsedQuery {
     #[must_use]
     pub fn asks_how(&self) -> bool {
         self.asks_how
+    }
+
+    /// Words with signs that are part of them (`--json`, `.env`), which are looked for as they stand.
+    #[must_use]
+    pub fn literals(&self) -> &[String] {
+        &self.literals
     }
 
     /// Whether there is nothing to look for; such a query matches no document.

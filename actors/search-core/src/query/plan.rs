@@ -13,9 +13,12 @@ use super::limits::MAX_QUERY_WORDS;
 use super::matcher::folded;
 use super::parsed::ParsedQuery;
 use super::phrase::MAX_PHRASE_WORDS;
+use super::reading::{asks_how, plain_text};
 use super::request::Operator;
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
+use crate::definitions::DefinitionKind;
+use crate::literals::literals;
 use crate::names::WantedName;
 
 /// Fewest letters of a beginning: fewer would be half the vocabulary.
@@ -56,6 +59,8 @@ struct ClauseList {
     excluded: Vec<Condition>,
     /// Where the first exclusion stands.
     excluded_at: Option<usize>,
+    /// Whether an exclusion is written as `NOT`.
+    excludes_by_word: bool,
 }
 
 impl ClauseList {
@@ -97,8 +102,15 @@ impl<'q> Planner<'q> {
         } else {
             folded_line(&self.line.join(" "))
         };
-        if is_text_alone && self.line.len() <= MAX_NAME_WORDS {
+        let filters = &self.query.filters;
+        let is_short = self.line.len() <= MAX_NAME_WORDS;
+        if is_short && is_text_alone {
             self.query.names = WantedName::of_query(self.text);
+        } else if is_short
+            && !filters.is_empty()
+            && filters.iter().all(|filter| filter.field == Field::Kind)
+        {
+            self.query.names = WantedName::of_query(&plain_text(clauses));
         }
         self.query.asks_how = asks_how(&self.line);
         for term in terms {
@@ -118,13 +130,24 @@ impl<'q> Planner<'q> {
             if list.excluded.is_empty() {
                 return Ok(None);
             }
-            return Err(QueryError::at(
-                self.text,
-                list.excluded_at.unwrap_or_default(),
-                "the query only excludes; add something to look for",
-            ));
+            return Err(self.only_excludes(&list));
         }
         Ok(self.condition(list))
+    }
+
+    /// `NOT x` says what it means; of `-Wall` the minus may be part of the word.
+    fn only_excludes(&self, list: &ClauseList) -> QueryError {
+        let at = list.excluded_at.unwrap_or_default();
+        let before = self.text.get(..at).unwrap_or(self.text);
+        if list.excludes_by_word {
+            let position = before.chars().count();
+            return QueryError::OnlyExcludes { position };
+        }
+        QueryError::at(
+            self.text,
+            at,
+            "the query only excludes; add something to look for",
+        )
     }
 
     fn condition(&self, list: ClauseList) -> Option<Condition> {
@@ -135,6 +158,7 @@ impl<'q> Planner<'q> {
             filters,
             excluded,
             excluded_at: _,
+            excludes_by_word: _,
         } = list;
         let has_phrase = !required.is_empty();
         let mut all: Vec<Condition> = filters.into_iter().chain(required).collect();
@@ -161,6 +185,7 @@ impl<'q> Planner<'q> {
     fn add(&mut self, clause: &Clause<'_>, list: &mut ClauseList) -> Result<(), QueryError> {
         match clause {
             Clause::Text(text) => {
+                self.note_literals(text);
                 for word in words(text) {
                     list.words
                         .extend(self.word(word.text, true)?.map(Condition::Word));
@@ -171,6 +196,7 @@ impl<'q> Planner<'q> {
             Clause::Not { clause, at } => {
                 list.excluded.extend(self.excluded(clause)?);
                 list.excluded_at.get_or_insert(*at);
+                list.excludes_by_word |= self.text[*at..].starts_with("NOT");
             }
             Clause::Starred { .. } | Clause::And(_) | Clause::Or(_) | Clause::List(_) => {
                 list.choices.extend(self.expression(clause)?);
@@ -197,6 +223,7 @@ impl<'q> Planner<'q> {
     fn expression(&mut self, clause: &Clause<'_>) -> Result<Option<Condition>, QueryError> {
         match clause {
             Clause::Text(text) => {
+                self.note_literals(text);
                 let mut all = Vec::new();
                 for word in words(text) {
                     all.extend(self.word(word.text, true)?.map(Condition::Word));
@@ -268,7 +295,18 @@ impl<'q> Planner<'q> {
         Ok(join(all, Condition::All))
     }
 
+    /// Keeps what is looked for with its signs.
+    fn note_literals(&mut self, text: &str) {
+        let known = &mut self.query.literals;
+        for literal in literals(text).filter(|_| self.scores) {
+            if !known.iter().any(|one| one == literal) {
+                known.push(literal.to_owned());
+            }
+        }
+    }
+
     fn phrase(&mut self, text: &str, at: usize) -> Result<Option<Condition>, QueryError> {
+        self.note_literals(text);
         let found: Vec<_> = words(text).collect();
         let has_subject = found.iter().any(|word| !is_stop_word(&folded(word.text)));
         let mut terms = Vec::new();
@@ -335,14 +373,27 @@ impl<'q> Planner<'q> {
                 format!("the value of `{name}:` holds no word"),
             ));
         }
+        let value_text = match field {
+            Field::Kind => self.kind_name(&line, at)?,
+            _ => value.text.trim().to_owned(),
+        };
         self.query.filters.push(Filter {
             field,
-            value: value.text.trim().to_owned(),
+            value: value_text,
             line,
             is_phrase: value.is_quoted && indices.len() > 1,
             words: indices,
         });
         Ok(Condition::Filter(self.query.filters.len() - 1))
+    }
+
+    /// The name of the kind that is called `line`.
+    fn kind_name(&self, line: &str, at: usize) -> Result<String, QueryError> {
+        let kind = DefinitionKind::of_name(line).ok_or_else(|| {
+            let all = DefinitionKind::all_names();
+            QueryError::at(self.text, at, format!("`kind:` is one of {all}"))
+        })?;
+        Ok(kind.as_str().to_owned())
     }
 
     fn count_word(&mut self) -> Result<(), QueryError> {
@@ -427,23 +478,6 @@ impl<'q> Planner<'q> {
     }
 }
 
-/// Whether a query begins like the question of somebody who wants to do something: `how do I`,
-/// `how to`, `where can we`. How something works (`how is`, `how does`) is another question.
-fn asks_how(line: &[String]) -> bool {
-    let line: Vec<&str> = line.iter().take(3).map(String::as_str).collect();
-    match line.as_slice() {
-        ["how", "to", ..] | ["can" | "may", "i" | "we", ..] => true,
-        [
-            "how" | "where" | "when",
-            "do" | "can" | "should" | "must" | "may",
-            who,
-        ] => {
-            matches!(*who, "i" | "we" | "you" | "one")
-        }
-        _ => false,
-    }
-}
-
 /// The one condition, or several joined; none without any.
 fn join(mut conditions: Vec<Condition>, by: fn(Vec<Condition>) -> Condition) -> Option<Condition> {
     match conditions.len() {
@@ -451,38 +485,4 @@ fn join(mut conditions: Vec<Condition>, by: fn(Vec<Condition>) -> Condition) -> 
         1 => conditions.pop(),
         _ => Some(by(conditions)),
     }
-}
-
-impl ParsedQuery {
-    /// The query with another word in the place of `words[index]`: a typing mistake put right.
-    #[must_use]
-    pub fn with_word(&self, index: usize, word: &str) -> Self {
-        replace_word(self, index, word)
-    }
-}
-
-/// The query with `word` in the place of the plain word at `index`.
-fn replace_word(query: &ParsedQuery, index: usize, word: &str) -> ParsedQuery {
-    let mut query = query.clone();
-    let mut terms = WordTerms::default();
-    WordAnalyzer::default().analyze(word, &mut terms);
-    let Some((term, _)) = terms.iter().next() else {
-        return query;
-    };
-    let count = query.terms[query.words[index].whole].count;
-    let former = query.words[index].whole;
-    let known = query.terms.iter().position(|one| one.text == term);
-    let whole = known.unwrap_or(former);
-    if known.is_some() {
-        query.terms[whole].count += count;
-        query.terms[former].count = 0;
-    } else {
-        term.clone_into(&mut query.terms[former].text);
-    }
-    let place = &mut query.words[index];
-    place.surface = word.to_owned();
-    place.folded = folded(word);
-    place.whole = whole;
-    place.parts.clear();
-    query
 }

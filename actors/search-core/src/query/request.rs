@@ -23,6 +23,8 @@ pub struct SearchRequest {
     pub terms: Vec<String>,
     /// How words are joined; [`Operator::Or`] when absent.
     pub operator: Option<Operator>,
+    /// Whether the text is words and nothing else, whatever signs it holds.
+    pub is_words_alone: bool,
 }
 
 impl SearchRequest {
@@ -32,6 +34,15 @@ impl SearchRequest {
         Self {
             text: text.into(),
             ..Self::default()
+        }
+    }
+
+    /// The same words, where no sign means anything.
+    #[must_use]
+    pub fn as_words(&self) -> Self {
+        Self {
+            is_words_alone: true,
+            ..self.clone()
         }
     }
 }

@@ -100,11 +100,13 @@ pub enum Field {
     Tag,
     /// The display name of the source.
     Source,
+    /// The kind of what it defines.
+    Kind,
 }
 
 impl Field {
     /// All fields.
-    pub const ALL: [Self; 4] = [Self::Title, Self::Path, Self::Tag, Self::Source];
+    pub const ALL: [Self; 5] = [Self::Title, Self::Path, Self::Tag, Self::Source, Self::Kind];
 
     /// The name in a query.
     #[must_use]
@@ -114,6 +116,7 @@ impl Field {
             Self::Path => "path",
             Self::Tag => "tag",
             Self::Source => "source",
+            Self::Kind => "kind",
         }
     }
 }

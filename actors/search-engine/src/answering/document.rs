@@ -1,8 +1,9 @@
 //! One document read again from its source.
 
-use search_core::answer::DocumentView;
+use search_core::answer::{DefinitionView, DocumentView};
+use search_core::definitions::{DefinitionKind, definitions};
 use search_core::document::ExtractedDocument;
-use search_core::query::{self, QueryError, SearchRequest};
+use search_core::query::{self, SearchRequest};
 
 use super::failure::SearchFailure;
 use super::params::DocumentRequest;
@@ -44,7 +45,11 @@ pub fn read_document(
         })?;
     let record = record.ok_or_else(unknown)?;
     let read = read(source, &record, request.original);
-    let (document, original) = read.map_err(|reason| SearchFailure::GoneDocument {
+    let DocumentText {
+        document,
+        original,
+        definitions,
+    } = read.map_err(|reason| SearchFailure::GoneDocument {
         id: request.id.clone(),
         reason,
     })?;
@@ -58,11 +63,25 @@ pub fn read_document(
         path: place.path,
         source: source.name.clone(),
         highlights: highlights(&request.query, &body)?,
+        original_highlights: match &original {
+            Some(original) => highlights(&request.query, original)?,
+            None => Vec::new(),
+        },
         body,
         original,
+        definitions,
         truncated,
         modified: document.modified.map(rfc3339),
     })
+}
+
+/// A document that was read.
+#[derive(Default)]
+struct DocumentText {
+    document: ExtractedDocument,
+    /// Its file's own text, where it is wanted.
+    original: Option<String>,
+    definitions: Vec<DefinitionView>,
 }
 
 /// The document, and its file's own text where that is `wanted` and text.
@@ -70,43 +89,71 @@ fn read(
     source: &SearchableSource,
     record: &DocumentRecord,
     wanted: bool,
-) -> Result<(ExtractedDocument, Option<String>), String> {
+) -> Result<DocumentText, String> {
     if let Some(body) = source.kept_text(record) {
         let document = ExtractedDocument {
             body,
             modified: record.modified,
             ..ExtractedDocument::default()
         };
-        return Ok((document, None));
+        return Ok(DocumentText {
+            document,
+            ..DocumentText::default()
+        });
     }
     let key = record.key.as_str();
     let root = source.root.as_ref().ok_or("its folder is not open")?;
     let content = root
         .read(key, MAX_BODY_BYTES, |_| false)
         .map_err(|reason| reason.to_string())?;
-    let original = if wanted {
-        let text = std::str::from_utf8(&content.bytes).ok();
-        text.map(|text| beginning(text.to_owned(), MAX_VIEW_BYTES))
-    } else {
-        None
-    };
+    let text = std::str::from_utf8(&content.bytes).ok();
+    let original = text
+        .filter(|_| wanted)
+        .map(|text| beginning(text.to_owned(), MAX_VIEW_BYTES));
+    // The lines of a Markdown file are those of the file, not of the text without its markup.
+    let defined = text.map(|text| defined_in(key, text)).unwrap_or_default();
     let document = extract::extract(key, content.bytes, content.mtime_ns);
-    Ok((document.map_err(|reason| reason.to_string())?, original))
+    let document = document.map_err(|reason| reason.to_string())?;
+    let definitions = if defined.is_empty() {
+        headings_of(&document)
+    } else {
+        defined
+    };
+    Ok(DocumentText {
+        document,
+        original,
+        definitions,
+    })
+}
+
+fn defined_in(key: &str, text: &str) -> Vec<DefinitionView> {
+    let found = definitions(key, text);
+    found
+        .map(|one| DefinitionView {
+            name: one.name.to_owned(),
+            kind: one.kind,
+            line: Some(one.line),
+        })
+        .collect()
+}
+
+fn headings_of(document: &ExtractedDocument) -> Vec<DefinitionView> {
+    let headings = document.headings.iter();
+    headings
+        .map(|heading| DefinitionView {
+            name: heading.clone(),
+            kind: DefinitionKind::Heading,
+            line: None,
+        })
+        .collect()
 }
 
 fn highlights(words: &str, body: &str) -> Result<Vec<[usize; 2]>, SearchFailure> {
     if words.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let query = query::parse(&SearchRequest::for_text(words));
     // Half an expression still has words to mark.
-    let query = query.or_else(|error| match error {
-        QueryError::Syntax { .. } => query::parse(&SearchRequest {
-            terms: vec![words.to_owned()],
-            ..SearchRequest::default()
-        }),
-        other => Err(other),
-    })?;
+    let query = query::understand(&SearchRequest::for_text(words))?.query;
     Ok(Excerpter::new(&query, 0).highlights(body))
 }
 

@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
-use search_core::answer::{AnswerStatus, Correction, SearchAnswer, SearchResult, SourceReport};
-use search_core::query::{self, ParsedQuery};
+use search_core::answer::{
+    AnswerStatus, Correction, QueryFault, SearchAnswer, SearchResult, SourceReport,
+};
+use search_core::query::{self, ParsedQuery, UnderstoodRequest};
 use search_core::role::RelevanceFunction;
 
 use super::concepts::ConceptRanker;
@@ -12,7 +14,7 @@ use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
 use super::params::SearchParams;
 use super::source::{SearchableRole, SearchableSource};
-use super::texts::{Texts, corrected, notes, phrases};
+use super::texts::{Texts, corrected, notes, phrases, taken_as_words};
 use crate::excerpt::{Excerpt, Excerpter};
 use crate::index::{self, Hit, Hits, IndexError, IndexSnapshot, Reranker, Scope, search_in};
 use crate::times::rfc3339;
@@ -28,12 +30,16 @@ const EXCERPT_CHARS: usize = 240;
 pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnswer, SearchFailure> {
     let began = Instant::now();
     let sources = role.chosen(&params.sources)?;
-    let typed = query::parse(&params.request)?;
+    let UnderstoodRequest {
+        request,
+        query: typed,
+        fault,
+    } = query::understand(&params.request)?;
     let ExpandedQuery {
         query,
         concepts,
         added,
-    } = expanded(role, &params.request, typed.clone());
+    } = expanded(role, &request, typed.clone());
     let open: Vec<&SearchableSource> = sources
         .iter()
         .copied()
@@ -83,7 +89,8 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         .iter()
         .map(|source| report(source, &open, &hits, took_ms))
         .collect();
-    let mut noted = notes(&hits, &corrections, &added);
+    let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
+    noted.extend(notes(&hits, &corrections, &added));
     noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
     Ok(SearchAnswer {
         status: status(&reports),
@@ -97,6 +104,10 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         facets: hits.facets,
         notes: noted,
         corrections,
+        query_fault: fault.map(|fault| QueryFault {
+            position: fault.position().unwrap_or_default(),
+            detail: fault.to_string(),
+        }),
     })
 }
 
@@ -205,6 +216,12 @@ impl Page<'_> {
             (None, Some(root)) => excerpter.excerpt(root, &record.key, &record.title),
             _ => excerpter.of_text(&record.title),
         };
+        let most = self.params.matches;
+        let matches = (most > 0).then(|| match (&kept, &source.root) {
+            (Some(text), _) => Some(excerpter.lines_of_text(text, most)),
+            (None, Some(root)) => excerpter.lines(root, &record.key, most),
+            (None, None) => None,
+        });
         let Excerpt {
             snippet,
             highlights,
@@ -222,6 +239,7 @@ impl Page<'_> {
             snippet,
             highlights,
             line,
+            matches: matches.flatten(),
             tags: record.tags.clone(),
             modified: record.modified.map(rfc3339),
             concepts: hit.concepts.clone(),

@@ -24,6 +24,8 @@ pub struct SearchParams {
     pub sort: SortOrder,
     /// Whether to say what the matches have in common.
     pub facets: bool,
+    /// Lines with matches to give of each document.
+    pub matches: usize,
 }
 
 /// A document to read again.

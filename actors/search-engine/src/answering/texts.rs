@@ -1,10 +1,12 @@
 //! The texts of documents, for phrases, and what a person is told about a query.
 
 use search_core::answer::Correction;
-use search_core::query::{ParsedQuery, PhraseFinder};
+use search_core::query::{ParsedQuery, PhraseFinder, QueryError, in_case_of};
 
 use super::source::SearchableSource;
-use crate::index::{DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_word};
+use crate::index::{
+    DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_identifier, closest_word,
+};
 
 /// Reads the texts of the sources of one search.
 pub(super) struct Texts<'t>(pub(super) &'t [&'t SearchableSource]);
@@ -29,10 +31,20 @@ pub(super) fn corrected(
     let mut corrections = Vec::new();
     for &index in missing.iter().take(MAX_CORRECTIONS) {
         let word = &query.words()[index];
-        if !word.is_plain || !word.parts.is_empty() {
+        if !word.is_plain || word.is_numbered() {
             continue;
         }
-        if let Some(found) = closest_word(snapshots, &word.folded)? {
+        let found = if word.is_identifier() {
+            closest_identifier(snapshots, &word.folded)?
+        } else {
+            closest_word(snapshots, &word.folded)?
+        };
+        if let Some(found) = found {
+            let found = if word.is_identifier() {
+                in_case_of(&found, &word.surface)
+            } else {
+                found
+            };
             right = right.with_word(index, &found);
             corrections.push(Correction {
                 word: word.surface.clone(),
@@ -45,6 +57,12 @@ pub(super) fn corrected(
 
 /// Words of one query that are put right; a page of gibberish is not a page of typing mistakes.
 const MAX_CORRECTIONS: usize = 4;
+
+/// What a person is told where the text was taken as words alone.
+pub(super) fn taken_as_words(fault: &QueryError) -> String {
+    let place = fault.position().map_or(0, |position| position + 1);
+    format!("searched for the words alone: {fault} (character {place})")
+}
 
 /// What a person is told about how the query was taken.
 pub(super) fn notes(hits: &Hits, corrections: &[Correction], added: &[String]) -> Vec<String> {

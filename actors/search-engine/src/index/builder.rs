@@ -8,8 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use search_core::analysis::{Word, folded_line};
+use search_core::definitions::{DefinitionKind, definitions};
 use search_core::document::{ContentKind, ExtractedDocument};
+use search_core::literals::literals;
+use search_core::names::squeezed;
 
+use super::definition_terms::{definition_term, heading_term, kind_term, kind_word_term};
 use super::documents::Documents;
 use super::gathered::PendingPostings;
 use super::record::{self, FileState};
@@ -101,6 +105,8 @@ impl SegmentBuilder {
             ContentKind::Prose | ContentKind::Data => count.text(&document.body, 1, 0),
         }
         count.text(&document.key, 1, 0);
+        count.literals(&document.body);
+        count.definitions(document);
         for tag in &document.tags {
             count.text(tag, TAG, TAG - 1);
         }
@@ -148,6 +154,50 @@ impl Count<'_> {
             self.length += ids.len() as u32 * weight;
             defining_end = Vocabulary::is_defining(list).then_some(word.end());
         });
+    }
+
+    /// Notes words with signs that are part of them.
+    fn literals(&mut self, text: &str) {
+        for literal in literals(text) {
+            self.sign_term(literal);
+        }
+    }
+
+    /// Notes what source code defines, and the headings of texts.
+    fn definitions(&mut self, document: &ExtractedDocument) {
+        if document.kind == ContentKind::Code {
+            for found in definitions(&document.key, &document.body) {
+                self.sign_term(&definition_term(&squeezed(found.name)));
+                self.kind_terms(found.kind, found.name);
+            }
+        }
+        for heading in &document.headings {
+            self.sign_term(&heading_term(&squeezed(heading)));
+            self.kind_terms(DefinitionKind::Heading, heading);
+        }
+    }
+
+    /// Notes that something of a kind with this name is defined.
+    fn kind_terms(&mut self, kind: DefinitionKind, name: &str) {
+        self.sign_term(&kind_term(kind));
+        let vocabulary = &mut self.gathered.vocabulary;
+        let mut terms: Vec<String> = Vec::new();
+        vocabulary.for_each_word(name, |vocabulary, _, list| {
+            for &id in vocabulary.ids(&list).0 {
+                let term = String::from_utf8_lossy(vocabulary.term(id));
+                terms.push(kind_word_term(kind, &term));
+            }
+        });
+        for term in terms {
+            self.sign_term(&term);
+        }
+    }
+
+    /// Notes a term that stands among the exact forms as it is.
+    fn sign_term(&mut self, term: &str) {
+        let PendingPostings { vocabulary, lists } = &mut *self.gathered;
+        let id = vocabulary.sign_term(term);
+        lists.count(vocabulary.len(), self.document, &[], Some(id), 0);
     }
 
     /// Headings are part of the body already: all of what they count here is surplus.

@@ -1,10 +1,12 @@
 //! The documents behind the leaves of a condition: fields, beginnings, words of titles.
 
+use search_core::definitions::DefinitionKind;
 use search_core::query::{Field, Filter, ParsedQuery};
 use tantivy::{DocId, InvertedIndexReader, TantivyError};
 
 use super::bitmap::Bitmap;
 use super::conditions::Bounds;
+use super::definition_terms::{kind_term, kind_word_term};
 use super::error::IndexError;
 use super::schema::KEY;
 use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
@@ -68,6 +70,7 @@ pub(super) fn filter_documents(
             })
         }
         Field::Path => Bounds::known(path_documents(view, &filter.value)?),
+        Field::Kind => Bounds::known(kind_documents(snapshot, view, query, filter)?),
         Field::Source => {
             let is_it = source.is_some_and(|name| {
                 name.eq_ignore_ascii_case(&filter.value)
@@ -80,6 +83,44 @@ pub(super) fn filter_documents(
             })
         }
     })
+}
+
+/// Documents that define something of a kind: called by any of the query's words, or anything where
+/// the query has no others.
+fn kind_documents(
+    snapshot: &IndexSnapshot,
+    view: &SegmentView,
+    query: &ParsedQuery,
+    filter: &Filter,
+) -> Result<Bitmap, IndexError> {
+    let field = snapshot.fields().exact;
+    let inverted = view.reader.inverted_index(field)?;
+    let max_doc = view.reader.max_doc();
+    let with = |term: &str| match find_term(&inverted, field, term)? {
+        Some(info) => documents_of(&inverted, &info, max_doc),
+        None => Ok(Bitmap::new(max_doc)),
+    };
+    let Some(kind) = DefinitionKind::of_name(&filter.value) else {
+        return Ok(Bitmap::new(max_doc));
+    };
+    let words = query.words().iter();
+    let mut words = words.filter(|word| query.is_looked_for(word)).peekable();
+    if words.peek().is_none() {
+        return with(&kind_term(kind));
+    }
+    let of_term = |term: usize| with(&kind_word_term(kind, &query.terms()[term].text));
+    let mut set = Bitmap::new(max_doc);
+    for word in words {
+        set.unite(&of_term(word.whole)?);
+        if let Some((&first, rest)) = word.parts.split_first() {
+            let mut all = of_term(first)?;
+            for &part in rest {
+                all.intersect(&of_term(part)?);
+            }
+            set.unite(&all);
+        }
+    }
+    Ok(set)
 }
 
 /// Documents whose title has a word: the whole of it, or all of its parts.

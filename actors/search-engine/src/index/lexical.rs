@@ -6,6 +6,7 @@
 //! passes the threshold is scored again without the surplus.
 
 mod conditional;
+mod definers;
 mod disjunction;
 mod holders;
 mod named;
@@ -19,6 +20,7 @@ use super::error::IndexError;
 use super::pool::Pool;
 use super::scope::Scope;
 use conditional::Conditional;
+pub(super) use definers::Definers;
 use disjunction::Disjunction;
 pub(super) use holders::IdentifierHolders;
 pub(super) use outcome::{LexicalMatches, NO_WORD};
@@ -36,11 +38,12 @@ pub(super) fn search(
     let mut outcome = LexicalMatches {
         certain: vec![0; sources.len()],
         open: vec![0; sources.len()],
-        missing: terms.missing(),
+        missing: terms.missing(sources)?,
         ..LexicalMatches::default()
     };
     if scoring == Scoring::Weighted {
         outcome.holders = IdentifierHolders::find(sources, &terms, scoring)?;
+        outcome.definers = Definers::find(sources, &terms, scoring)?;
         outcome.named = named::named_documents(sources, &terms, scoring)?;
         outcome.term_weights = terms.weights();
     }

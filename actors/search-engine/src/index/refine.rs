@@ -38,6 +38,12 @@ const fn name_bonus(kind: NameKind) -> f32 {
     }
 }
 
+/// What defining what the query names adds; a file that is called so as well has both.
+const DEFINITION: f32 = 1.6;
+
+/// What is left of that in files that the query does not ask for.
+const DEFINED_ASIDE: f32 = 0.5;
+
 /// What a name adds that is written just as it was typed, case and all.
 const SAME_SPELLING: f32 = 0.4;
 
@@ -184,7 +190,9 @@ impl<'r> Refiner<'r> {
     fn look_at(&mut self, one: &mut RankedCandidate, record: &DocumentRecord, scale: &Scale) {
         let held = self.outcome.holders.count(&one.candidate);
         let name = self.name_bonus(record);
-        if let Some(fusion) = one.fusion.as_mut().filter(|_| held > 0 || name > 0.0) {
+        let defined = self.outcome.definers.weight(&one.candidate);
+        let decides = held > 0 || name > 0.0 || defined > 0.0;
+        if let Some(fusion) = one.fusion.as_mut().filter(|_| decides) {
             fusion.lexical_part = fusion.lexical_score / scale.lexical.max(f32::MIN_POSITIVE);
             fusion.concept_part = 0.0;
             one.candidate.score = fusion.lexical_part;
@@ -193,14 +201,21 @@ impl<'r> Refiner<'r> {
         let path = PATH * self.path_share(&record.key) * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
+        let role = self.role_factor(record.role);
+        let aside = if role < DEFINED_ASIDE {
+            DEFINED_ASIDE
+        } else {
+            1.0
+        };
         one.refinement = Refinement {
+            definition: DEFINITION * defined * aside * scale.unit,
             identifiers: IDENTIFIER * held as f32 * scale.unit,
             name: match name {
                 0.0 => 0.0,
                 name => name * scale.unit - (1.0 - WORDS_OF_NAMED) * of_words,
             },
             path,
-            role: (self.role_factor(record.role) - 1.0) * of_words_and_path,
+            role: (role - 1.0) * of_words_and_path,
             role_of: record.role,
         };
         one.candidate.score += one.refinement.sum();

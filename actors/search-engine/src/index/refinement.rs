@@ -10,6 +10,8 @@ pub(super) struct Refinement {
     pub(super) identifiers: f32,
     /// For being called like the query.
     pub(super) name: f32,
+    /// For defining what the query names.
+    pub(super) definition: f32,
     /// For words of the query in its path.
     pub(super) path: f32,
     /// What the file's role takes away, or adds.
@@ -21,7 +23,7 @@ pub(super) struct Refinement {
 impl Refinement {
     /// All that is added.
     pub(super) fn sum(&self) -> f32 {
-        self.identifiers + self.name + self.path + self.role
+        self.identifiers + self.name + self.definition + self.path + self.role
     }
 
     /// The parts of the score, for people.
@@ -33,6 +35,11 @@ impl Refinement {
                 self.identifiers,
             ),
             ("name", "the document is called like the query", self.name),
+            (
+                "definition",
+                "the document defines what the query names",
+                self.definition,
+            ),
             (
                 "path",
                 "words of the query in the name of the file or its folder",

@@ -6,7 +6,7 @@ use tantivy::store::Compressor;
 
 /// Grows whenever the fields, their weights or the analysis change: an index of another format is
 /// built anew.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 
 /// Name of the key field, by which every segment is sorted.
 pub(super) const KEY: &str = "key";
@@ -23,7 +23,8 @@ pub(super) struct Fields {
     /// How much of a term frequency in `text` is weight beyond the first: `text` minus `surplus`
     /// is the plain term frequency (BM25).
     pub(super) surplus: Field,
-    /// Exact forms of words whose stem differs; documents alone, no frequencies.
+    /// Exact forms of words whose stem differs, and literals (`--json`), which no word is;
+    /// documents alone, no frequencies.
     pub(super) exact: Field,
     /// Terms of the title.
     pub(super) title: Field,

@@ -25,8 +25,41 @@ const MAX_CANDIDATES: usize = 4_096;
 /// # Errors
 /// An index cannot be read.
 pub fn closest_word(sources: &[IndexSnapshot], folded: &str) -> Result<Option<String>, IndexError> {
+    if !folded.chars().all(char::is_alphabetic) {
+        return Ok(None);
+    }
+    let is_like = |word: &str| word.chars().all(char::is_alphabetic);
+    match closest(sources, folded, &is_like)? {
+        Some(word) => written(sources, word).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The most likely identifier meant by `folded`, which no document holds: as [`closest_word`], with
+/// the same digits and as many underscores. A number is no typing mistake.
+///
+/// # Errors
+/// An index cannot be read.
+pub fn closest_identifier(
+    sources: &[IndexSnapshot],
+    folded: &str,
+) -> Result<Option<String>, IndexError> {
+    let signs = |word: &str| -> Vec<char> {
+        let signs = word.chars().filter(|letter| !letter.is_alphabetic());
+        signs.collect()
+    };
+    let wanted = signs(folded);
+    closest(sources, folded, &|word| signs(word) == wanted)
+}
+
+/// The closest of the words that `is_like` lets pass.
+fn closest(
+    sources: &[IndexSnapshot],
+    folded: &str,
+    is_like: &dyn Fn(&str) -> bool,
+) -> Result<Option<String>, IndexError> {
     let letters: Vec<char> = folded.chars().collect();
-    if letters.len() < MIN_TYPO_LETTERS || !letters.iter().all(|letter| letter.is_alphabetic()) {
+    if letters.len() < MIN_TYPO_LETTERS {
         return Ok(None);
     }
     let most = if letters.len() < TWO_TYPOS_LETTERS {
@@ -41,14 +74,20 @@ pub fn closest_word(sources: &[IndexSnapshot], folded: &str) -> Result<Option<St
             if wrong == 2 && !same_start {
                 continue;
             }
-            let found = similar(sources, folded, wrong, same_start.then_some(letters[0]))?;
+            let found = similar(
+                sources,
+                folded,
+                wrong,
+                same_start.then_some(letters[0]),
+                is_like,
+            )?;
             let ranked = found.into_iter().filter_map(|(word, documents)| {
                 let word_letters: Vec<char> = word.chars().collect();
                 let is_it = distance_of(&letters, &word_letters) == usize::from(wrong);
                 is_it.then_some((std::cmp::Reverse(documents), word))
             });
             if let Some((_, word)) = ranked.min() {
-                return written(sources, word).map(Some);
+                return Ok(Some(word));
             }
         }
     }
@@ -107,12 +146,19 @@ fn similar(
     folded: &str,
     wrong: u8,
     start: Option<char>,
+    is_like: &dyn Fn(&str) -> bool,
 ) -> Result<FxHashMap<String, u64>, IndexError> {
     let mut found = FxHashMap::default();
     for snapshot in sources {
         let fields = snapshot.fields();
         for field in [fields.text, fields.exact] {
-            collect(snapshot, field, folded, wrong, start, &mut found)?;
+            let mut of_field = FxHashMap::default();
+            collect(snapshot, field, folded, wrong, start, &mut of_field)?;
+            for (word, documents) in of_field {
+                if is_like(&word) {
+                    *found.entry(word).or_default() += documents;
+                }
+            }
         }
     }
     Ok(found)
@@ -144,9 +190,7 @@ fn collect(
         let mut seen = 0;
         while seen < MAX_CANDIDATES && stream.advance() {
             seen += 1;
-            if let Ok(word) = std::str::from_utf8(stream.key())
-                && word.chars().all(char::is_alphabetic)
-            {
+            if let Ok(word) = std::str::from_utf8(stream.key()) {
                 let info = stream.value();
                 let documents = match &view.deleted {
                     None => u64::from(info.doc_freq),

@@ -173,6 +173,13 @@ impl Vocabulary {
         }
     }
 
+    /// The number of a term that stands as it is among the exact forms. No word is such a term: it
+    /// begins with a sign.
+    pub(super) fn sign_term(&mut self, term: &str) -> TermId {
+        debug_assert!(!term.starts_with(|c: char| c.is_alphanumeric() && !c.is_ascii_digit()));
+        self.terms.intern(Namespace::Exact, term)
+    }
+
     fn long_key(&self, word: &str) -> u128 {
         let [low, high] = &self.long;
         u128::from(low.hash_one(word)) | (u128::from(high.hash_one(word)) << 64) | (0xff << 120)

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use search_engine::index::{
     DocumentRecord, ENOUGH_VERIFIED, LexicalResult, MAX_VERIFIED, Page, RerankedDocument, Reranker,
-    Scope, TextSource, closest_word, search_in,
+    Scope, TextSource, closest_identifier, closest_word, search_in,
 };
 
 use super::*;
@@ -248,6 +248,43 @@ fn words_that_are_nearly_right_are_told_apart_by_distance_then_frequency() {
     ] {
         let found = closest_word(&sources, typed).expect("the index can be read");
         assert_eq!(found.as_deref(), expected, "{typed}");
+    }
+}
+
+/// An identifier is missing where no document has it, nor all of its parts; what is put right has
+/// the same numbers and underscores.
+#[test]
+fn mistyped_identifiers_are_put_right() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for (key, text) in [
+        ("a", "let map = HashMap::new(); a hash of 5 MPa"),
+        ("b", "pressure in mpa"),
+        ("c", "read_exact_at(offset) and utf8 topic5"),
+        ("d", "user names of people"),
+    ] {
+        put(&mut index, key, "", text);
+    }
+    let sources = [commit(&mut index)];
+    for (typed, is_missing, expected) in [
+        ("HashMpa", false, Some("hashmap")),
+        ("HashMqp", true, Some("hashmap")),
+        ("HashMap", false, None),
+        ("hasMap", true, Some("hashmap")),
+        ("read_exat_at", true, Some("read_exact_at")),
+        ("readExactAt", false, None),
+        ("userNames", false, None),
+        ("topic7x", true, None),
+    ] {
+        let query = parse(&SearchRequest::for_text(typed)).expect("an identifier");
+        let found = search_across(&sources, &query, RelevanceFunction::BM25F, 0, 10);
+        let found = found.expect("the index can be read");
+        assert_eq!(!found.missing.is_empty(), is_missing, "{typed}");
+        let folded = &query.words()[0].folded;
+        let close = closest_identifier(&sources, folded).expect("the index can be read");
+        if expected.is_some() {
+            assert_eq!(close.as_deref(), expected, "{typed}");
+        }
     }
 }
 

@@ -30,7 +30,12 @@ impl Reranker for Upside {
     }
 }
 
-fn ask(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction, skip: usize) -> Hits {
+pub(super) fn ask(
+    snapshot: &IndexSnapshot,
+    text: &str,
+    function: RelevanceFunction,
+    skip: usize,
+) -> Hits {
     let scope = Scope {
         snapshots: std::slice::from_ref(snapshot),
         names: &[],
@@ -47,11 +52,12 @@ fn ask(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction, skip: 
     search_in(&scope, &query, function, page).expect("searches")
 }
 
-fn first(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) -> String {
+pub(super) fn first(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) -> String {
     ask(snapshot, text, function, 0).hits[0].record.key.clone()
 }
 
-const BOTH: [RelevanceFunction; 2] = [RelevanceFunction::BM25F, RelevanceFunction::ServiceGraph];
+pub(super) const BOTH: [RelevanceFunction; 2] =
+    [RelevanceFunction::BM25F, RelevanceFunction::ServiceGraph];
 
 /// Documents that are full of the parts of a name, and three that hold it whole.
 fn names_and_parts(folder: &Path) -> IndexSnapshot {
@@ -354,4 +360,54 @@ fn files_count_for_what_they_are_unless_the_query_asks_for_them() {
     assert!((sum - explanation.score).abs() < 1e-4, "{explanation:?}");
     let role = explanation.parts.iter().find(|part| part.kind == "role");
     assert!(role.is_some_and(|part| part.score < 0.0));
+}
+
+/// What is typed with its signs is meant with them: documents with `--json` come before those with
+/// more of `json`, a file that is called `.env` before what speaks of an environment.
+#[test]
+fn signs_that_are_part_of_a_word_decide() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for number in 0..300 {
+        let key = format!("data/{number}.txt");
+        put(
+            &mut index,
+            &key,
+            "",
+            &"json env 95 1 0 wall ".repeat(number % 7 + 1),
+        );
+    }
+    let padding = "other words that make this text long ".repeat(20);
+    for (key, body) in [
+        ("guide/output.txt", "the option --json of every command"),
+        ("guide/versions.txt", "since rust 1.95.0 of April"),
+        ("guide/flags.txt", "compile with -Wall and -Werror"),
+        (
+            "guide/secrets.txt",
+            "never put `.env` under version control",
+        ),
+        ("app/.env", "KEY=value"),
+        ("src/env.rs", "fn env() {}"),
+    ] {
+        put(&mut index, key, "", &format!("{body} {padding}"));
+    }
+    let snapshot = commit(&mut index);
+    for function in BOTH {
+        for (query, key) in [
+            ("--json", "guide/output.txt"),
+            ("json --json output", "guide/output.txt"),
+            ("1.95.0", "guide/versions.txt"),
+        ] {
+            assert_eq!(first(&snapshot, query, function), key, "{query}");
+        }
+        let hits = ask(&snapshot, ".env", function, 0).hits;
+        let keys: Vec<&str> = hits
+            .iter()
+            .take(2)
+            .map(|hit| hit.record.key.as_str())
+            .collect();
+        assert_eq!(keys, ["app/.env", "guide/secrets.txt"], "{function:?}");
+        // Without its signs a word is a word.
+        assert!(first(&snapshot, "json", function).starts_with("data/"));
+    }
 }

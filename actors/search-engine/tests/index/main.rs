@@ -5,6 +5,7 @@ mod conditions;
 mod corpus;
 mod damage;
 mod deciding;
+mod defining;
 mod facets;
 mod histories;
 
@@ -314,6 +315,7 @@ fn operators_and_quotes_leave_documents_out() {
             text: text.to_owned(),
             terms,
             operator,
+            is_words_alone: false,
         };
         let query = parse(&request).expect("a short query parses");
         let hits =

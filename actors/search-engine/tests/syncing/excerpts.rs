@@ -261,3 +261,65 @@ fn every_encoding_becomes_the_same_text() {
         assert_eq!(excerpt.highlights, [[10, 19]], "{key}");
     }
 }
+
+fn lines(folder: &Path, key: &str, query: &str, most: usize) -> Option<MatchedLines> {
+    let query = parse(&SearchRequest::for_text(query)).unwrap();
+    let root = RootDirectory::open(folder).unwrap();
+    Excerpter::new(&query, 120).lines(&root, key, most)
+}
+
+#[test]
+fn the_lines_with_matches_are_listed_the_fullest_first_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let code =
+        "fn orbit() {}\n\tlet x = 1;\r\n\tlet orbitPeriod = period(orbit);\nperiod\norbit orbit\n";
+    write(folder.path(), "a.rs", code);
+    let all = lines(folder.path(), "a.rs", "orbit period", 100).unwrap();
+    let numbers = |found: &MatchedLines| {
+        let lines = found.lines.iter();
+        lines.map(|line| line.line).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (numbers(&all), all.total, all.more),
+        (vec![1, 3, 4, 5], 4, false)
+    );
+    let third = &all.lines[1];
+    assert_eq!(third.text, "let orbitPeriod = period(orbit);");
+    assert_eq!(third.highlights, [[4, 15], [18, 24], [25, 30]]);
+    let two = lines(folder.path(), "a.rs", "orbit period", 2).unwrap();
+    assert_eq!((numbers(&two), two.total), (vec![1, 3], 4));
+    assert_eq!(lines(folder.path(), "gone.rs", "orbit", 2), None);
+    write(folder.path(), "a.html", "<p>orbit</p>");
+    assert_eq!(lines(folder.path(), "a.html", "orbit", 2), None);
+}
+
+#[test]
+fn lines_of_odd_files_are_cut_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "empty.txt", "");
+    let empty = lines(folder.path(), "empty.txt", "orbit", 3);
+    assert!(empty.is_none_or(|found| found == MatchedLines::default()));
+    let long = format!(
+        "{} n\u{e4}hrung orbit {}",
+        "x".repeat(5000),
+        "y ".repeat(5000)
+    );
+    write(folder.path(), "long.txt", &long);
+    let found = lines(folder.path(), "long.txt", "orbit", 3).unwrap();
+    let line = &found.lines[0];
+    assert!(line.text.chars().count() <= 200, "{}", line.text);
+    let text: Vec<char> = line.text.chars().collect();
+    let [start, end] = line.highlights[0];
+    assert_eq!(text[start..end].iter().collect::<String>(), "orbit");
+    write(folder.path(), "many.txt", "orbit\n".repeat(60_000));
+    let many = lines(folder.path(), "many.txt", "orbit", 3).unwrap();
+    assert_eq!((many.lines.len(), many.more), (3, true));
+    assert_eq!((many.total, many.lines[2].line), (4096, 3));
+    let front = "---\ntitle: orbit\n---\n# Orbit\n\nan *orbit*\n";
+    write(folder.path(), "front.md", front);
+    let found = lines(folder.path(), "front.md", "orbit", 9).unwrap();
+    assert_eq!(
+        found.lines.iter().map(|line| line.line).collect::<Vec<_>>(),
+        [4, 6]
+    );
+}

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
+use search_core::answer::MatchedLines;
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::query::{SearchRequest, parse};
 use search_core::role::FileFilter;

@@ -150,7 +150,7 @@ impl GraphIndex {
                         from: id,
                         to: other,
                         weight,
-                        kind: EdgeKind::LevenshteinAutomaton,
+                        kind: EdgeKind::Near,
                     });
                 }
             }

@@ -295,7 +295,7 @@ impl ConceptGraph {
         kinds.min().unwrap_or(ConceptKind::Keyphrase)
     }
 
-    fn document(&self, hash: u64) -> Option<usize> {
+    pub(super) fn document(&self, hash: u64) -> Option<usize> {
         if let Some(place) = self.by_hash.get(&hash) {
             return Some(self.kept.documents() + *place as usize);
         }

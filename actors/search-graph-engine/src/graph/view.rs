@@ -30,7 +30,7 @@ pub enum EdgeKind {
     /// The same documents hold both.
     Together,
     /// They stand for nearly the same, by the vectors learnt from the corpus.
-    LevenshteinAutomaton,
+    Near,
 }
 
 /// Two concepts that belong together.
@@ -53,7 +53,8 @@ pub struct GraphView {
     pub concepts: Vec<ConceptView>,
     /// Edges, heaviest first.
     pub edges: Vec<EdgeView>,
-    /// Keys of documents that hold the concept asked for, ascending.
+    /// Keys of documents that hold the concept asked for, ascending; around a document those that
+    /// share most with it, the nearest first.
     pub documents: Vec<String>,
 }
 
@@ -64,7 +65,7 @@ impl ConceptGraph {
         Some(self.view(self.handle(id)?))
     }
 
-    fn view(&self, concept: u32) -> ConceptView {
+    pub(super) fn view(&self, concept: u32) -> ConceptView {
         ConceptView {
             id: self.id(concept),
             name: self.line(concept).to_owned(),

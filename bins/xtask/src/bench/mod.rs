@@ -2,9 +2,11 @@
 
 mod machine;
 pub(crate) mod record;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
@@ -12,7 +14,10 @@ use clap::{Args, Subcommand};
 use self::machine::Machine;
 use self::record::Record;
 use crate::project::Project;
-use crate::{docs, prerequisites, shell, terminal};
+use crate::{docs, install, prerequisites, shell, terminal};
+
+/// Lines of the log that the application is measured with.
+const LOG_LINES: &str = "1000000";
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -72,6 +77,12 @@ enum Which {
         #[arg(long)]
         concepts: bool,
     },
+    /// What people wait for in the web application, in a real Chromium: keys, pages, graph, log
+    Faces {
+        /// Folders with files; each is a source of its own
+        #[arg(required = true, value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
+    },
     /// All that need no folder, and those whose folder is given
     All {
         /// Folder with files for `index` and `search`
@@ -83,11 +94,23 @@ enum Which {
     },
 }
 
+/// What a benchmark is run by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    /// `cargo bench`: a benchmark of the package.
+    Bench,
+    /// `cargo test --release`: a test of the package that says what it measured.
+    Test,
+    /// `node`: a script below web/ui/bench.
+    Page,
+}
+
 /// One benchmark to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Job {
     name: String,
     title: String,
+    tool: Tool,
     package: &'static str,
     bench: &'static str,
     folder: Option<PathBuf>,
@@ -154,6 +177,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         Which::Identifiers { folders, misses } => {
             vec![identifiers(folders)?.with(misses.then_some("--misses"))]
         }
+        Which::Faces { folders } => faces(folders)?,
         Which::Relevance { folder, minilm } => {
             let option = minilm.then_some("--minilm");
             let all = collections(folder)?
@@ -198,6 +222,7 @@ fn job(name: &str, title: &str, package: &'static str, bench: &'static str) -> J
     Job {
         name: name.to_owned(),
         title: title.to_owned(),
+        tool: Tool::Bench,
         package,
         bench,
         folder: None,
@@ -226,6 +251,19 @@ fn identifiers(folders: &[PathBuf]) -> Result<Job> {
     Ok(job)
 }
 
+/// The application over a search server, and its page of a run with a long log.
+fn faces(folders: &[PathBuf]) -> Result<Vec<Job>> {
+    let mut page = job("faces", "The web application", "ui", "faces");
+    page.tool = Tool::Page;
+    for folder in folders {
+        page = page.on(folder)?;
+    }
+    let title = "The log of a run in the web application";
+    let mut log = job("faces-log", title, "runner-web", "runner");
+    log.tool = Tool::Test;
+    Ok(vec![page, log])
+}
+
 impl Job {
     /// The benchmark on a folder, or on one more.
     fn on(mut self, folder: &Path) -> Result<Self> {
@@ -246,15 +284,32 @@ impl Job {
 
     /// The arguments of cargo, with the folders as `name` writes them.
     fn arguments(&self, name: impl Fn(&Path) -> String) -> Vec<String> {
-        let arguments = ["bench", "-p", self.package, "--bench", self.bench];
+        let script = format!("web/ui/bench/{}.mjs", self.bench);
+        let (package, bench) = (self.package, self.bench);
+        let arguments = match self.tool {
+            Tool::Bench => vec!["bench", "-p", package, "--bench", bench],
+            Tool::Test => {
+                let mut test = vec!["test", "--release", "-p", package, "--test", bench];
+                test.extend(["application::", "--", "--nocapture"]);
+                test
+            }
+            Tool::Page => vec![script.as_str()],
+        };
         let mut arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
         if let Some(folder) = &self.folder {
-            arguments.push("--".to_owned());
+            arguments.extend((self.tool == Tool::Bench).then(|| "--".to_owned()));
             arguments.push(name(folder));
             arguments.extend(self.others.iter().map(|other| name(other)));
             arguments.extend(self.option.map(str::to_owned));
         }
         arguments
+    }
+
+    const fn program(&self) -> &'static str {
+        match self.tool {
+            Tool::Bench | Tool::Test => "cargo",
+            Tool::Page => "node",
+        }
     }
 
     fn folders(&self) -> impl Iterator<Item = &Path> {
@@ -287,8 +342,8 @@ fn collections(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
-    if job.bench == "search" {
-        // It starts the real server, and looks for it beside itself.
+    if job.bench == "search" || job.tool == Tool::Page {
+        // It starts the real server.
         shell::run(&mut shell::cargo(
             &project.root,
             &["build", "--release", "-p", "search-server"],
@@ -297,8 +352,19 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
     let arguments = job.arguments(|folder| folder.to_string_lossy().into_owned());
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let load_before = machine::load();
-    let mut command = shell::cargo(&project.root, &arguments);
+    let mut command = match job.tool {
+        Tool::Page => {
+            let node = install::program(&["node"], "nodejs")?;
+            let mut command = shell::command(&node.to_string_lossy(), &project.root);
+            command.args(&arguments);
+            command
+        }
+        Tool::Bench | Tool::Test => shell::cargo(&project.root, &arguments),
+    };
     command.env_remove("CARGO_TERM_COLOR");
+    if job.tool != Tool::Bench {
+        browser(project, &mut command)?;
+    }
     if job.bench == "vm" {
         prerequisites::prepare_machines()?;
         command.env("ORRERY_CACHE", &project.cache);
@@ -318,13 +384,28 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
     Ok(Record {
         name: job.name.clone(),
         title: job.title.clone(),
-        command: format!("cargo {}", job.arguments(label).join(" ")),
+        command: format!("{} {}", job.program(), job.arguments(label).join(" ")),
         date: shell::first_line("date", &["-u", "+%Y-%m-%d"]).unwrap_or_default(),
         machine: machine.lines(),
         load_before,
         load_after,
         output: without_places(&finished.out, project, job.folders()),
     })
+}
+
+/// What tests and measurements in a browser want to know.
+fn browser(project: &Project, command: &mut Command) -> Result<()> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    command.env("CHROMIUM", install::program(&names, "chromium")?);
+    let (package, version) = prerequisites::PLAYWRIGHT;
+    command.env(
+        "NODE_PATH",
+        install::node_package(project, package, version)?,
+    );
+    let server = project.target()?.join("release/search-server");
+    command.env("SEARCH_SERVER", server);
+    command.env("ORRERY_LOG_LINES", LOG_LINES);
+    Ok(())
 }
 
 /// The folder's own name: what a published record says instead of its path.
@@ -353,98 +434,4 @@ fn without_places<'f>(
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn collections_are_found_alone_and_together() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        assert!(
-            collections(folder.path()).is_err(),
-            "an empty folder holds none"
-        );
-        for name in ["b", "a"] {
-            std::fs::create_dir(folder.path().join(name)).expect("own folder");
-            std::fs::write(folder.path().join(name).join("corpus.jsonl.gz"), "").expect("own file");
-        }
-        let names = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.name).collect::<Vec<_>>();
-        let all = jobs(&Which::Relevance {
-            folder: folder.path().to_owned(),
-            minilm: false,
-        })
-        .expect("two");
-        assert_eq!(names(all), ["relevance-a", "relevance-b"]);
-        let one = jobs(&Which::Relevance {
-            folder: folder.path().join("b"),
-            minilm: true,
-        })
-        .expect("one");
-        assert_eq!(names(one), ["relevance-b"]);
-    }
-
-    #[test]
-    fn all_runs_what_it_can() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let without = jobs(&Which::All {
-            files: None,
-            collections: None,
-        })
-        .expect("no folder needed");
-        assert_eq!(without.len(), 7);
-        let with = Which::All {
-            files: Some(folder.path().to_owned()),
-            collections: None,
-        };
-        let with = jobs(&with).expect("the folder is there");
-        let benches: Vec<_> = with.iter().map(|job| job.bench).collect();
-        let expected = "messages appends edge vm intake speed orchestrator index search";
-        assert_eq!(benches.join(" "), expected);
-        assert_eq!(
-            with[7].arguments(|_| "files".to_owned()).join(" "),
-            "bench -p search-engine --bench index -- files"
-        );
-        let missing = Which::Index {
-            folder: folder.path().join("nowhere"),
-        };
-        assert!(jobs(&missing).is_err());
-    }
-
-    #[test]
-    fn identifiers_are_drawn_from_several_folders() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let [first, second] = ["a", "b"].map(|name| folder.path().join(name));
-        std::fs::create_dir(&first).expect("own folder");
-        let missing = Which::Identifiers {
-            folders: vec![first.clone(), second.clone()],
-            misses: false,
-        };
-        assert!(jobs(&missing).is_err(), "the second is missing");
-        std::fs::create_dir(&second).expect("own folder");
-        let both = Which::Identifiers {
-            folders: vec![first, second],
-            misses: true,
-        };
-        let both = jobs(&both).expect("both are there");
-        assert_eq!(
-            both[0].arguments(label).join(" "),
-            "bench -p search-actors --bench identifiers -- a b --misses"
-        );
-    }
-
-    #[test]
-    fn a_record_names_no_place_of_this_machine() {
-        let project = Project {
-            root: PathBuf::from("/a/checkout"),
-            cache: PathBuf::from("/a/cache"),
-        };
-        let text = without_places(
-            "/a/checkout/x of /data/linux/fs",
-            &project,
-            [Path::new("/data/linux"), Path::new("/a/cache")].into_iter(),
-        );
-        assert_eq!(text, "./x of linux/fs");
-    }
 }

@@ -211,6 +211,41 @@ fn static_files_are_revalidated_by_a_strong_etag() {
 }
 
 #[test]
+fn a_compressed_file_is_given_to_who_takes_it() {
+    let server = TestServer::start();
+    let mut etags = Vec::new();
+    for (accepted, coding, body) in [
+        ("gzip, deflate, br", Some("br"), "by brotli"),
+        ("gzip", Some("gzip"), "by gzip"),
+        ("br;q=0, gzip;q=0.1", Some("gzip"), "by gzip"),
+        ("identity", None, ASSET),
+    ] {
+        let accept = format!("Accept-Encoding: {accepted}\r\n");
+        let answer = server.get_with("/packed", &accept);
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.header("content-encoding"), coding, "{accepted}");
+        assert_eq!(answer.header("vary"), Some("Accept-Encoding"));
+        assert_eq!(answer.body, body.as_bytes(), "{accepted}");
+        let etag = answer.header("etag").unwrap().to_owned();
+        let known = server.get_with("/packed", &format!("{accept}If-None-Match: {etag}\r\n"));
+        assert_eq!(
+            (known.status, known.header("etag")),
+            (304, Some(etag.as_str())),
+            "{accepted}"
+        );
+        assert_eq!(known.header("vary"), Some("Accept-Encoding"));
+        etags.push(etag);
+    }
+    etags.dedup();
+    assert_eq!(etags.len(), 3, "each coding has its own validator");
+    let part = "Accept-Encoding: br\r\nRange: bytes=2-3\r\n";
+    let part = server.get_with("/packed", part);
+    assert_eq!((part.status, part.body.as_slice()), (206, &b"23"[..]));
+    assert_eq!(part.header("content-encoding"), None);
+    assert_eq!(server.get("/asset").header("vary"), None);
+}
+
+#[test]
 fn s14_ranges_right_odd_and_empty() {
     let server = TestServer::start();
     for (range, body, place) in [

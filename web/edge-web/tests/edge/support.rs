@@ -318,6 +318,7 @@ pub(crate) fn routes(metrics: &Metrics) -> Routes {
         .get("/ws", || async { "upgraded" })
         .get("/asset", asset)
         .get("/empty", empty_asset)
+        .get("/packed", packed_asset)
         .get("/large", || async { vec![b'x'; 64 * 1024 * 1024] })
         .get("/admin/actors", || {
             edge_web::actor_tree(async { Ok(serde_json::json!({"name": "root", "children": []})) })
@@ -428,6 +429,12 @@ pub(crate) const ASSET: &str = "0123456789";
 
 async fn asset(request: actix_web::HttpRequest) -> HttpResponse {
     Asset::from((ASSET, "text/plain")).respond(&request)
+}
+
+async fn packed_asset(request: actix_web::HttpRequest) -> HttpResponse {
+    Asset::from((ASSET, "text/plain"))
+        .compressed(Some(b"by gzip"), Some(b"by brotli"))
+        .respond(&request)
 }
 
 async fn empty_asset(request: actix_web::HttpRequest) -> HttpResponse {

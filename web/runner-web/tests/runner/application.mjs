@@ -5,10 +5,11 @@ import { readFileSync } from "node:fs";
 import { createServer, request as ask } from "node:http";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
+import { webp } from "../../../ui/bench/webp.mjs";
 
 const require = createRequire(import.meta.url);
 const { chromium } = require("playwright-core");
-const { BASE, GREEN, FAILED, HOSTILE, LIVE, TOKEN, SCREENSHOTS, UI_DIST } = process.env;
+const { BASE, GREEN, FAILED, HOSTILE, LIVE, TOKEN, PICTURES, SCREENSHOTS, UI_DIST } = process.env;
 let axe = "";
 try {
   axe = readFileSync(process.env.AXE || createRequire(new URL("../../../ui/package.json", import.meta.url)).resolve("axe-core/axe.min.js"), "utf8");
@@ -68,6 +69,46 @@ async function looks(name) {
   }
   assert.equal(await page.evaluate(() => window.stolen), undefined, name);
 }
+/** From a click or a key to the painted answer, in ms. */
+async function waits(act, wanted) {
+  const waited = page.evaluate(({ rows, text, found }) => new Promise((done) => {
+    const look = (began) => {
+      const said = document.querySelector(".log-found")?.textContent ?? "";
+      const there = [...document.querySelectorAll(`${rows} .log-text`)].some((one) => one.textContent.includes(text)) && (!found || (!said.includes("searching") && said.endsWith(found)));
+      if (!there) return requestAnimationFrame(() => look(began));
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => done(performance.now() - began);
+      channel.port2.postMessage(null);
+    };
+    for (const type of ["click", "keydown"]) addEventListener(type, (event) => look(event.timeStamp), { capture: true, once: true });
+  }), wanted);
+  await page.waitForTimeout(30);
+  await act();
+  return waited;
+}
+
+/** How long a person waits for a long log, and for a search in it. */
+async function measureLog(lines) {
+  const opened = [], found = [];
+  for (let n = 0; n < 11; n++) {
+    await page.locator(".run-jobs a").first().click();
+    await page.waitForFunction(() => !document.querySelector(".log-box")?.textContent.includes("crate-"));
+    opened.push(await waits(() => page.locator(".run-jobs .steps a").first().click(), { rows: ".log-row", text: "crate-" }));
+  }
+  const field = page.getByRole("searchbox", { name: "Search in the log" });
+  for (let n = 1; n <= 11; n++) {
+    const wanted = String(Math.floor((lines * n) / 12));
+    await field.fill("");
+    await page.waitForFunction(() => !document.querySelector(".log-row.current"));
+    await field.fill(`crate-${wanted}`);
+    await page.waitForTimeout(600);
+    found.push(await waits(() => page.keyboard.press("Space"), { rows: ".log-row.current", text: `crate-${wanted} `, found: "of 1" }));
+  }
+  const line = (name, all) => { all.sort((a, b) => a - b); console.log(`${name.padEnd(48)} p50 ${all[5].toFixed(0).padStart(5)} ms   most ${all[10].toFixed(0).padStart(5)} ms   (${all.length} times)`); };
+  console.log(`\na log of ${lines} lines in the application`);
+  line("opened: from the click to its painted lines", opened);
+  line("searched: from a key to the painted line found", found);
+}
 const state = () => page.locator(".badge-state").innerText();
 
 try {
@@ -105,6 +146,7 @@ try {
   assert.match(await state(), /failed/);
   assert.equal(await page.locator(".graph-node").count(), 3);
   await looks("run-failed");
+  if (PICTURES) await webp(page, join(PICTURES, "run.webp"));
   const search = page.getByRole("searchbox", { name: "Search in the log" });
   await search.fill("FATAL");
   await page.locator(".log-row.current", { hasText: "window.stolen" }).waitFor();
@@ -162,6 +204,7 @@ try {
   await page.locator(".log-row.current").waitFor();
   await page.goto(`${base}/ui/runs/${GREEN}#build:1:L30000`);
   await page.locator(".log-row.picked").waitFor();
+  if (process.env.ORRERY_LOG_LINES) await measureLog(lines);
 
   // A live run, and its end: first undone.
   await page.goto(`${base}/ui/runs/${LIVE}`);

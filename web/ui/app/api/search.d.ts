@@ -450,6 +450,8 @@ export interface components {
              *     beginning where it is long.
              */
             original?: string | null;
+            /** @description Matches of the query in `original`, as in `SearchResult::highlights`. */
+            original_highlights?: number[][];
             /** @description Path of a local file. */
             path?: string | null;
             /** @description Name of its source. */
@@ -510,9 +512,15 @@ export interface components {
         };
         /** @description The answer of `GET /api/graph`. */
         GraphAnswer: {
-            /** @description Concepts, the one asked for first, else those that most documents hold. */
+            /**
+             * @description Concepts, the one asked for first, else those that most documents hold; of a document those
+             *     that others hold too, the rarest first.
+             */
             concepts: components["schemas"]["GraphConcept"][];
-            /** @description Ids of documents that hold the concept asked for. */
+            /**
+             * @description Ids of documents that hold the concept asked for; around a document those of its source that
+             *     share most with it, the nearest first.
+             */
             documents: string[];
             /** @description What joins them, the heaviest first. */
             edges: components["schemas"]["GraphEdge"][];
@@ -590,6 +598,24 @@ export interface components {
              * Format: int64
              * @description Files to look at.
              */
+            total: number;
+        };
+        /** @description One line of a document. */
+        MatchedLine: {
+            /** @description Matches in `text`, as in `SearchResult::highlights`. */
+            highlights: number[][];
+            /** @description Its number from 1 on: in the file, or in the text of a document that is none. */
+            line: number;
+            /** @description The line as plain text; a piece of it where it is long. Escape it before showing it as HTML. */
+            text: string;
+        };
+        /** @description The lines of a document that hold words of the query. */
+        MatchedLines: {
+            /** @description As many as were asked for in ascending order: those with most of the words, then the first. */
+            lines: components["schemas"]["MatchedLine"][];
+            /** @description Whether the document goes on behind that part. */
+            more?: boolean;
+            /** @description All such lines in the part of the document that is looked at, its first 256 KiB. */
             total: number;
         };
         /** @description The JSON form of a [`Problem`], for clients that read it back and for the API document. */
@@ -737,6 +763,11 @@ export interface components {
              */
             limit?: number | null;
             /**
+             * Format: int64
+             * @description Lines with matches to give of each document, 0 to 100; none when absent.
+             */
+            matches?: number | null;
+            /**
              * @description Whether every word has to occur (`and`) or any may (`or`, the default).
              * @example and
              */
@@ -772,6 +803,7 @@ export interface components {
             id: string;
             /** @description 1-based line of the excerpt in the file, where it is known. */
             line?: number | null;
+            matches?: components["schemas"]["MatchedLines"] | null;
             /** @description Last modification, RFC 3339 in UTC. */
             modified?: string | null;
             /** @description Path of a local file. */
@@ -1253,6 +1285,8 @@ export interface operations {
                 role?: string;
                 /** @description A concept whose neighbours and documents are asked for; an overview when absent. */
                 concept?: string;
+                /** @description The id of a document whose concepts and neighbours are asked for, instead of a concept. */
+                document?: string;
                 /** @description Neighbours or concepts to give, 1 to 500; 30 when absent. */
                 limit?: number;
             };
@@ -1271,7 +1305,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraphAnswer"];
                 };
             };
-            /** @description No document holds the concept. */
+            /** @description No document holds the concept, or there is no such document. */
             404: {
                 headers: {
                     [name: string]: unknown;

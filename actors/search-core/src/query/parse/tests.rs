@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::parse;
+use super::{parse, understand};
 use crate::query::limits::{MAX_DEPTH, MAX_QUERY_BYTES, MAX_QUERY_WORDS};
 use crate::query::{Condition, Operator, ParsedQuery, QueryError, SearchRequest};
 
@@ -96,6 +96,8 @@ fn the_language_means_what_the_table_says() {
         ("title:orbit -tag:old", "(title:orbit & !tag:old)"),
         ("source:Files x1", "(source:Files & x1)"),
         ("(source:Files)", "source:Files"),
+        ("kind:fn parse", "(kind:function & parse)"),
+        ("kind:Heading", "kind:heading"),
         ("e-mail AND x1", "((e & mail) & x1)"),
         ("kmalloc(size) std::vector 5\" C++ a:b", "-"),
         ("the AND rust", "rust"),
@@ -130,6 +132,7 @@ fn the_operator_joins_text_and_terms() {
         text: "memory".to_owned(),
         terms: vec!["page fault".to_owned(), "the".to_owned()],
         operator: Some(Operator::And),
+        is_words_alone: false,
     };
     let query = parse(&request).expect("parses");
     assert_eq!(shown(&query), "(memory & page & fault)");
@@ -211,6 +214,7 @@ fn faults_have_a_place_and_say_what_to_do() {
             "a beginning cannot be looked for in `title:`",
         ),
         ("x1 m*", 3, "a beginning needs at least 2 letters"),
+        ("x1 kind:weather", 3, "`kind:` is one of function, struct"),
         ("-rust", 0, "the query only excludes"),
         ("  NOT rust -x1", 2, "the query only excludes"),
     ] {
@@ -220,11 +224,47 @@ fn faults_have_a_place_and_say_what_to_do() {
     }
 }
 
+/// Pasted text: signs mean nothing, no word is lost, and the fault has its place.
+#[test]
+fn what_breaks_the_language_is_words() {
+    for (text, expected, position) in [
+        ("he said \"no way", "said no way", 8),
+        (
+            "thread 'main' panicked at src/a.rs (line 3",
+            "thread main panicked src rs line 3",
+            35,
+        ),
+        ("at foo(Bar.java:12)) AND", "foo Bar java 12", 21),
+        ("-Wall", "Wall", 0),
+        ("see title: parser", "see title parser", 4),
+    ] {
+        let found = understand(&SearchRequest::for_text(text)).expect("words");
+        let words = found.query.words().iter().map(|word| word.surface.as_str());
+        assert_eq!(words.collect::<Vec<_>>().join(" "), expected, "{text}");
+        assert_eq!(found.query.condition(), None, "{text}");
+        let fault = found.fault.expect("a fault");
+        assert_eq!(fault.position(), Some(position), "{text}: {fault}");
+    }
+    let fine = understand(&SearchRequest::for_text("rust AND guide")).expect("a query");
+    assert!(fine.fault.is_none() && fine.query.condition().is_some());
+}
+
+/// The words of what is only left out would find the opposite; sizes are bounded either way.
+#[test]
+fn what_asks_for_nothing_is_refused_all_the_same() {
+    let refused = understand(&SearchRequest::for_text("NOT rust"));
+    assert_eq!(refused, Err(QueryError::OnlyExcludes { position: 0 }));
+    let long = understand(&SearchRequest::for_text("\"".repeat(MAX_QUERY_BYTES + 1)));
+    assert!(matches!(long, Err(QueryError::TooLong { .. })));
+    let deep = understand(&SearchRequest::for_text("(".repeat(10_000))).expect("no words");
+    assert!(deep.query.is_empty());
+}
+
 #[test]
 fn a_corrected_word_takes_the_place_of_the_mistyped_one() {
     let query = parsed("kernal panic");
     let right = query.with_word(0, "kernels");
-    assert_eq!(terms(&right), [("kernel", 1), ("panic", 1)]);
+    assert_eq!(terms(&right), [("kernal", 0), ("panic", 1), ("kernel", 1)]);
     let merged = parsed("panik panic").with_word(0, "panics");
     assert_eq!(terms(&merged), [("panik", 0), ("panic", 2)]);
 }

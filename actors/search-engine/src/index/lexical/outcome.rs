@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::definers::Definers;
 use super::holders::IdentifierHolders;
 use crate::index::bitmap::Bitmap;
 use crate::index::conditions::Matching;
@@ -30,6 +31,8 @@ pub(in crate::index) struct LexicalMatches {
     pub(in crate::index) unheld: Vec<usize>,
     /// The documents that hold rare identifiers of the query whole; none where weights are off.
     pub(in crate::index) holders: IdentifierHolders,
+    /// The documents that define what the query names.
+    pub(in crate::index) definers: Definers,
     /// Documents with a name of the query, best words first.
     pub(in crate::index) named: Vec<Candidate>,
     /// What each term of the query is worth: its rarity, times how often it was typed.
@@ -43,7 +46,8 @@ impl LexicalMatches {
         let first = &candidates[..depth.min(candidates.len())];
         let known: FxHashSet<_> = first.iter().map(Candidate::place).collect();
         let mut missing: Vec<Candidate> = Vec::new();
-        for &one in self.holders.documents().iter().chain(&self.named) {
+        let named = self.named.iter().chain(self.definers.documents());
+        for &one in self.holders.documents().iter().chain(named) {
             let is_new = missing.iter().all(|other| other.place() != one.place());
             if is_new && !known.contains(&one.place()) {
                 missing.push(one);

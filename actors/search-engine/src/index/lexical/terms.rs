@@ -1,7 +1,7 @@
 //! The terms of a query in the indexes that are searched, and their statistics.
 
 use rustc_hash::FxHashMap;
-use search_core::query::{ParsedQuery, QueryTerm, QueryWord};
+use search_core::query::{ParsedQuery, QueryTerm};
 use tantivy::Term;
 use tantivy::postings::TermInfo;
 use tantivy::query::{
@@ -10,9 +10,10 @@ use tantivy::query::{
 };
 use tantivy::schema::{Field, IndexRecordOption};
 
+use crate::index::bitmap::Bitmap;
 use crate::index::error::IndexError;
 use crate::index::living::LiveStatistics;
-use crate::index::snapshot::{IndexSnapshot, SegmentView, find_term};
+use crate::index::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
 
 /// Which term frequencies count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,21 +94,60 @@ impl<'q> Terms<'q> {
         })
     }
 
-    /// Words looked for, without any of their terms in the sources.
-    pub(in crate::index) fn missing(&self) -> Vec<usize> {
-        let words = self.query.words().iter().enumerate();
-        let is_missing = |word: &QueryWord| {
-            self.query.is_looked_for(word)
-                && word
-                    .parts
-                    .iter()
-                    .chain([&word.whole])
-                    .all(|&term| self.frequencies[term] == 0)
+    /// Words looked for, without any of their terms in the sources; and identifiers that no
+    /// document holds, neither whole nor all of their parts.
+    pub(in crate::index) fn missing(
+        &self,
+        sources: &[IndexSnapshot],
+    ) -> Result<Vec<usize>, IndexError> {
+        let mut missing = Vec::new();
+        for (index, word) in self.query.words().iter().enumerate() {
+            if self.query.is_looked_for(word)
+                && self.frequencies[word.whole] == 0
+                && !self.is_any_with_all(sources, &word.parts)?
+            {
+                missing.push(index);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Whether any document holds all of `parts`; of none there is none.
+    fn is_any_with_all(
+        &self,
+        sources: &[IndexSnapshot],
+        parts: &[usize],
+    ) -> Result<bool, IndexError> {
+        if parts.iter().any(|&part| self.frequencies[part] == 0) {
+            return Ok(false);
+        }
+        let Some((&first, rest)) = parts.split_first() else {
+            return Ok(false);
         };
-        words
-            .filter(|(_, word)| is_missing(word))
-            .map(|(index, _)| index)
-            .collect()
+        for ((_, _, view), infos) in segments_of(sources).zip(&self.infos) {
+            let max_doc = view.reader.max_doc();
+            let holders = |term: usize| {
+                let info = infos[term].as_ref();
+                info.map(|info| documents_of(&view.text, info, max_doc))
+                    .transpose()
+            };
+            let Some(mut all) = holders(first)? else {
+                continue;
+            };
+            for &part in rest {
+                match holders(part)? {
+                    Some(with) => all.intersect(&with),
+                    None => all = Bitmap::new(max_doc),
+                }
+            }
+            if let Some(deleted) = &view.deleted {
+                all.subtract(deleted);
+            }
+            if !all.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Where a segment stands among those of all sources.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lines } from "./lines";
+import { lines, marked } from "./lines";
 
 test("matches stand in their lines", () => {
   // "ab\r\ncd😀\nef": matches "b", and "😀" to "e".
@@ -7,4 +7,10 @@ test("matches stand in their lines", () => {
   expect(found.map((line) => line.number)).toEqual([1, 2, 3]);
   expect(found.map((line) => line.pieces.filter((piece) => piece.marked).map((piece) => piece.text).join(""))).toEqual(["b", "😀", "e"]);
   expect(found.map((line) => line.pieces.map((piece) => piece.text).join(""))).toEqual(["ab", "cd😀", "ef"]);
+});
+
+test("marks count the characters that are shown", () => {
+  const [line] = lines("a\u202eb😀c", [[1, 2], [3, 4]]);
+  expect(line!.pieces.map((piece) => piece.text).join("")).toBe("a\\u{202e}b😀c");
+  expect(marked(line!)).toEqual([[1, 9], [10, 11]]);
 });

@@ -22,3 +22,15 @@ export function lines(text: string, ranges: readonly (readonly number[])[]): Lin
     return { number: at + 1, pieces: pieces(clean, here) };
   });
 }
+
+/** The matches in a line, in characters of the text that is shown. */
+export function marked(line: Line): [number, number][] {
+  const found: [number, number][] = [];
+  let at = 0;
+  for (const piece of line.pieces) {
+    const end = at + Array.from(piece.text).length;
+    if (piece.marked) found.push([at, end]);
+    at = end;
+  }
+  return found;
+}

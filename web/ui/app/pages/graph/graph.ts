@@ -1,5 +1,4 @@
 // Concepts and what joins them.
-import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation, type Simulation } from "d3-force";
 import { api } from "../../lib/api";
 
 export interface Concept {
@@ -24,13 +23,8 @@ interface Answer {
 }
 
 export interface Node extends Concept {
-  index?: number;
   x?: number;
   y?: number;
-  vx?: number;
-  vy?: number;
-  fx?: number | null;
-  fy?: number | null;
 }
 
 export interface Link {
@@ -74,17 +68,4 @@ export class Graph {
     });
     return found.sort((a, b) => b.weight - a.weight);
   }
-}
-
-/** The radius of a node: its area grows with the documents that hold it. */
-export const radius = (node: Concept): number => 3 + Math.min(14, Math.sqrt(node.documents));
-
-export function layout(graph: Graph, draw: () => void): Simulation<Node, undefined> {
-  const links = forceLink<Node, Link>([...graph.links.values()]).distance((link) => 40 + 60 * (1 - link.weight));
-  return forceSimulation<Node>([...graph.nodes.values()])
-    .force("links", links.strength((link) => 0.1 + 0.5 * link.weight))
-    .force("apart", forceManyBody<Node>().strength(-40).distanceMax(250))
-    .force("room", forceCollide<Node>((node) => radius(node) + 2))
-    .force("middle", forceCenter(0, 0))
-    .on("tick", draw);
 }

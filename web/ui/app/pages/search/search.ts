@@ -13,9 +13,23 @@ export interface Hit {
   snippet: string;
   highlights: [number, number][];
   line?: number;
+  matches?: Matches;
   tags: string[];
   modified?: string;
   concepts: string[];
+}
+
+export interface MatchedLine {
+  line: number;
+  text: string;
+  highlights: [number, number][];
+}
+
+/** Lines of a document that hold words of the query: those shown, and how many there are. */
+export interface Matches {
+  lines: MatchedLine[];
+  total: number;
+  more?: boolean;
 }
 
 export interface Progress {
@@ -78,6 +92,8 @@ export interface SourceHealth {
 }
 
 export const PAGE = 20;
+/** Lines with matches that are asked for of each result. */
+const LINES = 20;
 
 export interface Asked {
   text: string;
@@ -89,7 +105,7 @@ export interface Asked {
 }
 
 export function search(asked: Asked, signal: AbortSignal): Promise<Answer> {
-  const json: Record<string, unknown> = { search_term: asked.text, skip: asked.skip, limit: PAGE };
+  const json: Record<string, unknown> = { search_term: asked.text, skip: asked.skip, limit: PAGE, matches: LINES };
   if (asked.role) json.role = asked.role;
   if (asked.sort !== "relevance") json.sort = asked.sort;
   // Further pages have the facets of the first.
@@ -151,6 +167,23 @@ export function editorLink(template: string, path: string, line = 1): string | n
   const link = template.replace("{path}", () => encoded).replace("{line}", String(line));
   return /^[a-z][a-z0-9+.-]*:/i.test(link) && !/^(javascript|data|vbscript|file):/i.test(link) ? link : null;
 }
+
+/** Editors whose links are known; any other is written by hand. */
+export const EDITORS: [string, string][] = [
+  ["Visual Studio Code", "vscode://file{path}:{line}"],
+  ["VSCodium", "vscodium://file{path}:{line}"],
+  ["Zed", "zed://file{path}:{line}"],
+  ["JetBrains IDEs", "idea://open?file={path}&line={line}"],
+  ["Sublime Text", "subl://open?url=file://{path}&line={line}"],
+  ["TextMate", "txmt://open?url=file://{path}&line={line}"],
+  ["Emacs", "emacs://open?url=file://{path}&line={line}"],
+];
+
+/** Whether a text is read in paragraphs, not in lines. */
+export const isProse = (path: string): boolean => !/\.[a-z0-9]+$/i.test(path) || /\.(md|markdown|mdx|txt|text|rst|adoc|org|tex|html?|pdf|docx?|odt|eml|mbox|ipynb|epub)$/i.test(path);
+
+/** Whether a file is Markdown, which is shown rendered. */
+export const isMarkdown = (path: string): boolean => /\.(md|markdown|mdx)$/i.test(path);
 
 /** Whether a result's address can be opened by a browser. */
 export const isWeb = (url: string): boolean => /^https?:\/\//i.test(url);

@@ -1,0 +1,298 @@
+//! What one line defines.
+
+use super::kind::DefinitionKind::{
+    self, Class, Constant, Enum, Function, Heading, Interface, Macro, Module, Struct, Type,
+};
+use super::language::Language;
+use super::signature;
+
+/// What a line may define: a kind and a name.
+pub(super) type Found<'t> = Option<(DefinitionKind, &'t str)>;
+
+/// What `line` defines; `behind` is the text that follows it.
+pub(super) fn definition<'t>(language: Language, line: &'t str, behind: &str) -> Found<'t> {
+    let code = line.trim_start();
+    let indent = line.len() - code.len();
+    let first = *code.as_bytes().first()?;
+    match language {
+        Language::Markdown => return heading(line),
+        Language::C => return signature::of_c(line, behind),
+        Language::Shell => return shell(code),
+        _ => {}
+    }
+    if matches!(first, b'/' | b'*' | b'"' | b'\'' | b'}' | b')' | b'<') {
+        return None;
+    }
+    match language {
+        Language::Rust => rust(code, indent),
+        Language::Python => python(code, indent),
+        Language::Script => script(code, indent),
+        Language::Go => go(code),
+        Language::Java => signature::of_java(code, indent),
+        Language::Ruby => ruby(code),
+        Language::Php => php(code),
+        Language::Lua => lua(code),
+        Language::C | Language::Shell | Language::Markdown => None,
+    }
+}
+
+pub(super) const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
+}
+
+/// The name that `text` begins with, and what follows it.
+pub(super) fn name_of(text: &str) -> Option<(&str, &str)> {
+    let length = text.bytes().take_while(|&byte| is_name_byte(byte)).count();
+    let (name, rest) = text.split_at(length);
+    let begins = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| !byte.is_ascii_digit());
+    begins.then_some((name, rest))
+}
+
+/// The first word of `text`, and what follows it behind white space.
+pub(super) fn word_of(text: &str) -> (&str, &str) {
+    let length = text.bytes().take_while(|&byte| is_name_byte(byte)).count();
+    (&text[..length], text[length..].trim_start())
+}
+
+fn named<'t>(kind: DefinitionKind, rest: &'t str) -> Found<'t> {
+    name_of(rest).map(|(name, _)| (kind, name))
+}
+
+fn rust(mut code: &str, indent: usize) -> Found<'_> {
+    let mut is_public = false;
+    loop {
+        let (word, rest) = word_of(code);
+        match word {
+            "pub" => {
+                is_public = true;
+                let inside = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+                code = inside.map_or(rest, |(_, rest)| rest.trim_start());
+            }
+            "async" | "unsafe" | "default" | "auto" => code = rest,
+            "extern" => {
+                let quoted = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+                code = quoted.map_or(rest, |(_, rest)| rest.trim_start());
+            }
+            "const" | "static" => {
+                let (next, behind) = word_of(rest);
+                if matches!(next, "fn" | "unsafe" | "async" | "extern") {
+                    code = rest;
+                    continue;
+                }
+                let rest = if next == "mut" { behind } else { rest };
+                let (name, behind) = name_of(rest)?;
+                let is_it = behind.trim_start().starts_with(':') && name != "_";
+                return is_it.then_some((Constant, name));
+            }
+            "fn" => return named(Function, rest),
+            "struct" | "union" => return named(Struct, rest),
+            "enum" => return named(Enum, rest),
+            "trait" => return named(Interface, rest),
+            // Those of implementations are no names that anybody looks for.
+            "type" if indent == 0 || is_public => return named(Type, rest),
+            "mod" => {
+                let (name, behind) = name_of(rest)?;
+                return behind
+                    .trim_start()
+                    .starts_with('{')
+                    .then_some((Module, name));
+            }
+            "macro_rules" => return named(Macro, rest.strip_prefix('!')?.trim_start()),
+            "macro" => return named(Macro, rest),
+            _ => return None,
+        }
+        if code.is_empty() {
+            return None;
+        }
+    }
+}
+
+fn python(code: &str, indent: usize) -> Found<'_> {
+    let (word, rest) = word_of(code);
+    match word {
+        "async" => {
+            let (next, rest) = word_of(rest);
+            if next == "def" {
+                named(Function, rest)
+            } else {
+                None
+            }
+        }
+        "def" | "cdef" | "cpdef" => named(Function, rest),
+        "class" => named(Class, rest),
+        _ if indent == 0 => constant(word, rest),
+        _ => None,
+    }
+}
+
+/// A name in capitals that something is assigned to.
+fn constant<'t>(word: &'t str, rest: &str) -> Found<'t> {
+    let is_upper = word.len() > 1
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && !word.bytes().any(|byte| byte.is_ascii_lowercase());
+    let assigns = rest.starts_with('=') && !rest.starts_with("==") || rest.starts_with(": ");
+    (is_upper && assigns).then_some((Constant, word))
+}
+
+fn script(mut code: &str, indent: usize) -> Found<'_> {
+    let mut is_exported = indent == 0;
+    let mut is_member = false;
+    loop {
+        let (word, rest) = word_of(code);
+        let rest = rest.strip_prefix('*').map_or(rest, str::trim_start);
+        match word {
+            "export" => is_exported = true,
+            "default" | "async" | "declare" | "abstract" => {}
+            "public" | "private" | "protected" | "static" | "readonly" | "override" | "get"
+            | "set"
+                if name_of(rest).is_some() =>
+            {
+                is_member = true;
+            }
+            "function" => return named(Function, rest),
+            "class" => return named(Class, rest),
+            "interface" => return named(Interface, rest),
+            "enum" => return named(Enum, rest),
+            "type" => {
+                let (name, behind) = name_of(rest)?;
+                let is_it = behind.trim_start().starts_with(['=', '<']);
+                return is_it.then_some((Type, name));
+            }
+            "namespace" | "module" => {
+                let (name, behind) = name_of(rest)?;
+                return behind
+                    .trim_start()
+                    .starts_with('{')
+                    .then_some((Module, name));
+            }
+            "const" if word_of(rest).0 == "enum" => {}
+            "const" | "let" | "var" => return variable(rest, is_exported),
+            _ => return signature::of_member(code, indent, is_member),
+        }
+        if rest.is_empty() {
+            return None;
+        }
+        code = rest;
+    }
+}
+
+/// `const name = …`: a function where one is assigned, else a constant that others can see.
+fn variable(rest: &str, is_exported: bool) -> Found<'_> {
+    let (name, behind) = name_of(rest)?;
+    let (_, value) = behind.split_once('=')?;
+    let value = value.trim_start();
+    let is_function = value.starts_with("function")
+        || value.starts_with("async ")
+        || value.contains("=>")
+            && value.starts_with(|c: char| c == '(' || c == '_' || c.is_alphabetic());
+    match (is_function, is_exported) {
+        (true, _) => Some((Function, name)),
+        (false, true) => Some((Constant, name)),
+        _ => None,
+    }
+}
+
+fn go(code: &str) -> Found<'_> {
+    let (word, rest) = word_of(code);
+    match word {
+        "func" => {
+            let receiver = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+            named(
+                Function,
+                receiver.map_or(rest, |(_, rest)| rest.trim_start()),
+            )
+        }
+        "type" => {
+            let (name, behind) = name_of(rest)?;
+            let generic = behind
+                .strip_prefix('[')
+                .and_then(|rest| rest.split_once(']'));
+            let behind = generic.map_or(behind, |(_, rest)| rest);
+            let kind = match word_of(behind.trim_start()).0 {
+                "struct" => Struct,
+                "interface" => Interface,
+                _ => Type,
+            };
+            Some((kind, name))
+        }
+        "const" => named(Constant, rest),
+        _ => None,
+    }
+}
+
+fn ruby(code: &str) -> Found<'_> {
+    let (word, rest) = word_of(code);
+    match word {
+        "def" => {
+            let (name, behind) = name_of(rest)?;
+            match behind.strip_prefix('.') {
+                Some(method) => named(Function, method),
+                None => Some((Function, name)),
+            }
+        }
+        "class" | "module" => {
+            let kind = if word == "class" { Class } else { Module };
+            let path = rest.split([' ', '<', ';']).next()?;
+            named(kind, path.rsplit("::").next()?)
+        }
+        _ => constant(word, rest),
+    }
+}
+
+fn php(mut code: &str) -> Found<'_> {
+    loop {
+        let (word, rest) = word_of(code);
+        match word {
+            "abstract" | "final" | "public" | "private" | "protected" | "static" | "readonly" => {
+                code = rest;
+            }
+            "function" => return named(Function, rest.trim_start_matches(['&', ' '])),
+            "class" => return named(Class, rest),
+            "interface" | "trait" => return named(Interface, rest),
+            "enum" => return named(Enum, rest),
+            "const" => {
+                let before = rest.split('=').next()?.trim_end();
+                return named(Constant, before.rsplit(' ').next()?);
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn shell(code: &str) -> Found<'_> {
+    let (word, rest) = word_of(code);
+    if word == "function" {
+        return named(Function, rest);
+    }
+    let length = code
+        .bytes()
+        .take_while(|&byte| is_name_byte(byte) || matches!(byte, b'-' | b':' | b'.'))
+        .count();
+    let behind = code[length..].trim_start();
+    let is_it = length > 0 && behind.starts_with('(') && behind[1..].trim_start().starts_with(')');
+    is_it.then_some((Function, &code[..length]))
+}
+
+fn lua(code: &str) -> Found<'_> {
+    let (word, rest) = word_of(code);
+    let rest = match word {
+        "function" => rest,
+        "local" => match word_of(rest) {
+            ("function", rest) => rest,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let path = rest.split('(').next()?;
+    named(Function, path.rsplit(['.', ':']).next()?)
+}
+
+fn heading(line: &str) -> Found<'_> {
+    let signs = line.bytes().take_while(|&byte| byte == b'#').count();
+    let rest = line[signs..].strip_prefix(' ')?;
+    let name = rest.trim().trim_end_matches('#').trim_end();
+    ((1..=6).contains(&signs) && !name.is_empty()).then_some((Heading, name))
+}

@@ -1,0 +1,84 @@
+//! What a file of source code defines: names with their kinds and lines, told line by line from the
+//! words that announce a definition in its language. No parser: see ADR 16 for what that costs.
+
+mod kind;
+mod language;
+mod line;
+mod signature;
+
+pub use kind::DefinitionKind;
+pub use language::Language;
+
+/// Longest line that is looked at, in bytes: longer ones were written by programs.
+const MAX_LINE: usize = 600;
+
+/// Longest name, in bytes.
+const MAX_NAME: usize = 80;
+
+/// Most definitions of one file.
+pub const MAX_DEFINITIONS: usize = 5_000;
+
+/// Something that a file defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Definition<'t> {
+    /// What it is.
+    pub kind: DefinitionKind,
+    /// Its name, as written.
+    pub name: &'t str,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// What a file with this path and text defines, in the order of the text; nothing where its
+/// language is not known.
+pub fn definitions<'t>(key: &str, text: &'t str) -> impl Iterator<Item = Definition<'t>> {
+    let language = Language::of_key(key);
+    let lines = language.map(|language| Lines {
+        language,
+        text,
+        at: 0,
+        number: 0,
+    });
+    lines.into_iter().flatten().take(MAX_DEFINITIONS)
+}
+
+/// The definitions of a text, line by line.
+struct Lines<'t> {
+    language: Language,
+    text: &'t str,
+    /// Where the next line begins.
+    at: usize,
+    /// The number of the last line.
+    number: usize,
+}
+
+impl<'t> Iterator for Lines<'t> {
+    type Item = Definition<'t>;
+
+    fn next(&mut self) -> Option<Definition<'t>> {
+        while self.at < self.text.len() {
+            let rest = &self.text[self.at..];
+            let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+            let line = &rest[..length];
+            let behind = rest.get(length + 1..).unwrap_or_default();
+            self.at += length + 1;
+            self.number += 1;
+            if line.len() > MAX_LINE {
+                continue;
+            }
+            if let Some((kind, name)) = line::definition(self.language, line, behind)
+                && name.len() <= MAX_NAME
+            {
+                return Some(Definition {
+                    kind,
+                    name,
+                    line: self.number,
+                });
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

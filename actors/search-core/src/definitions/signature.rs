@@ -1,0 +1,245 @@
+//! Functions that no word announces: a type, a name, and brackets.
+
+use super::kind::DefinitionKind::{
+    Class, Constant, Enum, Function, Interface, Macro, Module, Struct, Type,
+};
+use super::line::{Found, is_name_byte, name_of, word_of};
+
+/// Words that stand before a bracket, or at the beginning of a line, and define nothing.
+const CONTROL: [&str; 29] = [
+    "assert",
+    "await",
+    "case",
+    "catch",
+    "delete",
+    "do",
+    "else",
+    "elseif",
+    "for",
+    "foreach",
+    "goto",
+    "if",
+    "import",
+    "in",
+    "lock",
+    "new",
+    "not",
+    "package",
+    "print",
+    "return",
+    "sizeof",
+    "switch",
+    "synchronized",
+    "throw",
+    "throws",
+    "try",
+    "typeof",
+    "while",
+    "yield",
+];
+
+/// Lines behind a function's name in which its body may begin.
+const MAX_SIGNATURE_LINES: usize = 12;
+
+/// The name that ends where `text` ends, and what stands before it.
+fn name_before(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_end();
+    let length = text
+        .bytes()
+        .rev()
+        .take_while(|&byte| is_name_byte(byte))
+        .count();
+    let (before, name) = text.split_at(text.len() - length);
+    name_of(name).map(|(name, _)| (name, before))
+}
+
+/// Whether `text` may be a type with what may stand around it: names, brackets of generics, stars.
+fn is_type(text: &str) -> bool {
+    let text = text.trim();
+    let is_part = |byte: u8| {
+        is_name_byte(byte)
+            || matches!(byte, b' ' | b'\t' | b'<' | b'>' | b'[' | b']' | b'*' | b'&')
+            || matches!(byte, b',' | b'?' | b':' | b'.' | b'~' | b'@')
+    };
+    let first = word_of(text).0;
+    !text.is_empty() && text.bytes().all(is_part) && !CONTROL.contains(&first)
+}
+
+/// Java and its like.
+pub(super) fn of_java(mut code: &str, indent: usize) -> Found<'_> {
+    loop {
+        let (word, rest) = word_of(code);
+        let kind = match word {
+            "public" | "private" | "protected" | "internal" | "static" | "final" | "abstract"
+            | "sealed" | "open" | "override" | "virtual" | "async" | "partial" | "data"
+            | "inline" | "suspend" | "default" | "native" | "synchronized" | "unsafe"
+            | "readonly" | "mutating" | "lateinit" | "implicit" | "lazy" | "case"
+                if !rest.is_empty() =>
+            {
+                code = rest;
+                continue;
+            }
+            "class" | "record" | "object" | "actor" => Class,
+            "interface" | "trait" | "protocol" => Interface,
+            "enum" => {
+                let (next, behind) = word_of(rest);
+                let rest = if next == "class" { behind } else { rest };
+                return name_of(rest).map(|(name, _)| (Enum, name));
+            }
+            "struct" => Struct,
+            "namespace" => Module,
+            "typealias" => Type,
+            "fun" | "func" | "def" => {
+                // `fun <T> Type<T>.name(`
+                let head = rest.split('(').next()?;
+                let name = name_before(head).map(|(name, _)| name);
+                return name.map(|name| (Function, name));
+            }
+            _ => return if indent > 0 { method(code) } else { None },
+        };
+        let is_it = !rest.starts_with(['=', '(', '.', ')', ';']);
+        return name_of(rest)
+            .filter(|_| is_it)
+            .map(|(name, _)| (kind, name));
+    }
+}
+
+/// `Type name(…)`, and `Name(…) {` of a constructor.
+fn method(code: &str) -> Found<'_> {
+    let open = code.find('(')?;
+    let (name, before) = name_before(&code[..open])?;
+    if CONTROL.contains(&name) || name == "using" {
+        return None;
+    }
+    let opens_body = code.trim_end().ends_with('{');
+    let is_constructor = before.trim().is_empty()
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && opens_body;
+    let is_method = is_type(before) && before.ends_with([' ', '>', ']', '\t']);
+    (is_constructor || is_method).then_some((Function, name))
+}
+
+/// A member of a class in JavaScript: `name(…) {`.
+pub(super) fn of_member(code: &str, indent: usize, is_member: bool) -> Found<'_> {
+    let (name, rest) = name_of(code)?;
+    let is_it = indent > 0
+        && !CONTROL.contains(&name)
+        && !matches!(name, "function" | "constructor" | "super" | "with")
+        && rest.starts_with(['(', '<'])
+        && code.trim_end().ends_with('{')
+        && (is_member || !rest.contains("=>") && !rest.contains("function"));
+    is_it.then_some((Function, name))
+}
+
+/// C and C++.
+pub(super) fn of_c<'t>(line: &'t str, behind: &str) -> Found<'t> {
+    let code = line.trim_start();
+    let indent = line.len() - code.len();
+    if let Some(directive) = code.strip_prefix('#') {
+        let (word, rest) = word_of(directive.trim_start());
+        let name = (word == "define").then(|| name_of(rest)).flatten();
+        return name.map(|(name, _)| (Macro, name));
+    }
+    let first = word_of(code).0;
+    if first.is_empty() && !code.starts_with('~') || CONTROL.contains(&first) {
+        return None;
+    }
+    if let Some(found) = type_of_c(code, behind) {
+        return Some(found);
+    }
+    if code.contains('(') {
+        return function_of_c(code, indent, behind);
+    }
+    // The type may stand on the line before: it is of no interest.
+    None
+}
+
+/// `struct name {`, `class name : base`, `typedef … name;`, `using name =`, `namespace name {`.
+fn type_of_c<'t>(code: &'t str, behind: &str) -> Found<'t> {
+    let mut rest = code;
+    loop {
+        let (word, after) = word_of(rest);
+        let kind = match word {
+            "static" | "extern" | "inline" | "constexpr" | "export" => {
+                rest = after;
+                continue;
+            }
+            "typedef" => {
+                let (head, _) = after.rsplit_once(';')?;
+                let name = name_before(
+                    head.trim_end_matches(']')
+                        .trim_end_matches(char::is_numeric),
+                );
+                return name.map(|(name, _)| (Type, name));
+            }
+            "using" => {
+                let (name, after) = name_of(after)?;
+                return after.trim_start().starts_with('=').then_some((Type, name));
+            }
+            "struct" | "union" => Struct,
+            "class" => Class,
+            "namespace" => Module,
+            "enum" => {
+                let (next, rest) = word_of(after);
+                let after = if matches!(next, "class" | "struct") {
+                    rest
+                } else {
+                    after
+                };
+                return body_of(after, behind).map(|name| (Enum, name));
+            }
+            "const" => {
+                let (head, _) = after.split_once('=')?;
+                return name_before(head.split('[').next()?).map(|(name, _)| (Constant, name));
+            }
+            "interface" => Interface,
+            _ => return None,
+        };
+        return body_of(after, behind).map(|name| (kind, name));
+    }
+}
+
+/// The name of a type whose body begins behind it, on its line or the next one.
+fn body_of<'t>(text: &'t str, behind: &str) -> Option<&'t str> {
+    let (mut name, mut rest) = name_of(text)?;
+    // `class EXPORT Name`, `struct a::b`.
+    while let Some((next, after)) = name_of(rest.trim_start_matches([' ', ':'])) {
+        if rest.starts_with(':') && !rest.starts_with("::") || rest.trim_start().starts_with(": ") {
+            break;
+        }
+        (name, rest) = (next, after);
+    }
+    let rest = rest.trim();
+    let has_body = match rest.chars().next() {
+        None => behind.trim_start().starts_with('{'),
+        Some('{' | ':' | '<') => true,
+        Some('/') => behind.trim_start().starts_with('{'),
+        Some(_) => false,
+    };
+    (has_body && name != "final").then_some(name)
+}
+
+/// A function whose body begins before the next semicolon.
+fn function_of_c<'t>(code: &'t str, indent: usize, behind: &str) -> Found<'t> {
+    let (head, after) = code.split_once('(')?;
+    let (name, before) = name_before(head)?;
+    if CONTROL.contains(&name) || head.contains('=') {
+        return None;
+    }
+    let before = before.trim_end();
+    let is_qualified = before.ends_with("::") || before.ends_with('~');
+    // What is called is not defined; a macro that is used like a function has no type before it.
+    if !is_type(before)
+        || indent > 0 && !is_qualified && !before.contains(|c: char| c.is_alphabetic())
+    {
+        return None;
+    }
+    let lines = behind.split('\n').take(MAX_SIGNATURE_LINES);
+    for line in std::iter::once(after).chain(lines) {
+        let line = line.split("//").next().unwrap_or(line);
+        if let Some(at) = line.find(['{', ';', '}', '#']) {
+            return line[at..].starts_with('{').then_some((Function, name));
+        }
+    }
+    None
+}

@@ -1,0 +1,148 @@
+//! All lines of a document that hold words of the query, the most telling of them shown.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+
+use search_core::answer::{MatchedLine, MatchedLines};
+use search_core::snippet::{Hit, cut};
+
+use super::pieces::{content_range, whole_words};
+use super::{Excerpter, FileHead, MAX_EXCERPT_BYTES, plain_utf8};
+use crate::extract::{self, Format};
+use crate::walk::{RootDirectory, SkipReason};
+
+/// Words that are looked at: a file that holds more of them is cut off there.
+const MAX_PLACES: usize = 4096;
+
+/// Longest line shown, in characters.
+const LINE_CHARS: usize = 200;
+
+impl Excerpter {
+    /// The lines of a file with words of the query: none for a page, whose lines nobody sees, and
+    /// for a file that cannot be read.
+    pub fn lines(&mut self, root: &RootDirectory, key: &str, most: usize) -> Option<MatchedLines> {
+        let format = Format::of_key(key);
+        if format == Format::Html {
+            return None;
+        }
+        let file = root.open_file(key).ok()?;
+        let mut beginning = std::mem::take(&mut self.beginning);
+        beginning.filled = 0;
+        let lines = self.lines_of(&file, format, most, &mut beginning);
+        self.beginning = beginning;
+        lines.ok().flatten()
+    }
+
+    fn lines_of(
+        &mut self,
+        file: &File,
+        format: Format,
+        most: usize,
+        beginning: &mut FileHead,
+    ) -> Result<Option<MatchedLines>, SkipReason> {
+        let ended = beginning.read_on(file, MAX_EXCERPT_BYTES)?;
+        let decoded;
+        let text = match plain_utf8(beginning.bytes()) {
+            Some(text) => text,
+            None => match extract::decode(beginning.bytes().to_vec(), format) {
+                Some(found) => {
+                    decoded = found.text;
+                    &decoded
+                }
+                None => return Ok(None),
+            },
+        };
+        let format = format.or_by_content(text);
+        if format == Format::Html {
+            return Ok(None);
+        }
+        let from = content_range(text, format).start;
+        Ok(Some(self.lines_behind(text, from, most, !ended)))
+    }
+
+    /// The lines of a text that is at hand; only the beginning of a long one is looked at.
+    pub fn lines_of_text(&mut self, text: &str, most: usize) -> MatchedLines {
+        let beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
+        self.lines_behind(beginning, 0, most, beginning.len() < text.len())
+    }
+
+    /// The lines behind `from`. `more` says that the text goes on.
+    fn lines_behind(&mut self, text: &str, from: usize, most: usize, more: bool) -> MatchedLines {
+        self.hits.clear();
+        let (hits, mut full) = (&mut self.hits, false);
+        self.finder.scan(&text[from..], |hit| {
+            if hits.len() == MAX_PLACES {
+                full = true;
+                return ControlFlow::Break(());
+            }
+            hits.push(hit.behind(from));
+            ControlFlow::Continue(())
+        });
+        let found = lines_with(text, &self.hits);
+        let total = found.len();
+        let mut chosen: Vec<usize> = (0..total).collect();
+        // What holds more of the words says more; else the first lines are shown.
+        chosen.sort_by_key(|&at| (std::cmp::Reverse(found[at].terms.count_ones()), at));
+        chosen.truncate(most);
+        chosen.sort_unstable();
+        let lines = chosen.iter().map(|&at| found[at].shown(text, &self.hits));
+        MatchedLines {
+            lines: lines.collect(),
+            total,
+            more: more || full,
+        }
+    }
+}
+
+/// One line with hits in it.
+#[derive(Debug)]
+struct Line {
+    number: usize,
+    start: usize,
+    end: usize,
+    /// Which of all hits lie in it.
+    hits: std::ops::Range<usize>,
+    terms: u64,
+}
+
+impl Line {
+    fn shown(&self, text: &str, all: &[Hit]) -> MatchedLine {
+        let slice = self.start..self.end;
+        let near = whole_words(&all[self.hits.clone()], text, &slice);
+        let focus = near.first().map_or(0..0, |hit| hit.start..hit.end);
+        let cut = cut(&text[slice], &near, focus, LINE_CHARS);
+        MatchedLine {
+            line: self.number,
+            text: cut.text,
+            highlights: cut.highlights,
+        }
+    }
+}
+
+/// The lines that hits stand in. What reaches over the end of a line belongs to its first one.
+fn lines_with(text: &str, hits: &[Hit]) -> Vec<Line> {
+    let bytes = text.as_bytes();
+    let mut lines: Vec<Line> = Vec::new();
+    let (mut number, mut counted) = (1, 0);
+    for (at, hit) in hits.iter().enumerate() {
+        if let Some(last) = lines.last_mut()
+            && hit.start < last.end
+        {
+            last.hits.end = at + 1;
+            last.terms |= hit.terms;
+            continue;
+        }
+        number += memchr::memchr_iter(b'\n', &bytes[counted..hit.start]).count();
+        counted = hit.start;
+        let start = memchr::memrchr(b'\n', &bytes[..hit.start]).map_or(0, |gap| gap + 1);
+        let end = memchr::memchr(b'\n', &bytes[hit.start..]);
+        lines.push(Line {
+            number,
+            start,
+            end: end.map_or(text.len(), |gap| hit.start + gap),
+            hits: at..at + 1,
+            terms: hit.terms,
+        });
+    }
+    lines
+}

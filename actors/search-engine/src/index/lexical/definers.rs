@@ -1,0 +1,195 @@
+//! Documents that define what the query names: who types `SearchService` means the file with
+//! `struct SearchService`, not those that use it.
+
+use rustc_hash::FxHashMap;
+use search_core::names::{WantedName, squeezed};
+use tantivy::DocId;
+
+use super::segment_search::SegmentSearch;
+use super::terms::{Scoring, Terms};
+use crate::index::bitmap::Bitmap;
+use crate::index::cursor::ExactScorer;
+use crate::index::definition_terms::{definition_term, heading_term};
+use crate::index::error::IndexError;
+use crate::index::pool::Candidate;
+use crate::index::snapshot::{IndexSnapshot, documents_of, find_term};
+
+/// Documents of a segment that define one name, more of which decide nothing (`new`, `main`).
+const MAX_DEFINERS: u64 = 2_000;
+
+/// Definers that are ranked whatever their words come to, those with the best words.
+const MAX_RANKED: usize = 50;
+
+/// What a definition of a name without a sign of being one is worth: `parse` is a word, too.
+const PLAIN: f32 = 0.6;
+
+/// What a heading that reads like the query is worth.
+const HEADING: f32 = 0.5;
+
+/// What a definition is worth that does not lie in what the query names before it.
+const ELSEWHERE: f32 = 0.3;
+
+/// What the definition of what a qualified name lies in is worth.
+const OWNER: f32 = 0.5;
+
+/// What the definition of an identifier among other words is worth.
+const AMONG_WORDS: f32 = 0.6;
+
+/// The documents that define what a query names.
+#[derive(Debug, Default)]
+pub(in crate::index) struct Definers {
+    ranked: Vec<Candidate>,
+    /// How much each of them defines, up to 1.
+    weights: FxHashMap<(u32, u32, u32), f32>,
+}
+
+impl Definers {
+    /// Looks the query's names up.
+    pub(super) fn find(
+        sources: &[IndexSnapshot],
+        terms: &Terms<'_>,
+        scoring: Scoring,
+    ) -> Result<Self, IndexError> {
+        let wanted = wanted(terms);
+        let mut found = Self::default();
+        if wanted.is_empty() {
+            return Ok(found);
+        }
+        for place in terms.segment_searches(sources, scoring) {
+            let mut weights: Vec<(DocId, f32)> = Vec::new();
+            for one in &wanted {
+                weights.extend(place.defining(one)?);
+            }
+            weights.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+            weights.dedup_by_key(|(document, _)| *document);
+            let mut exact = ExactScorer::open(place.view, place.infos, terms, scoring)?;
+            for (document, weight) in weights {
+                let candidate = place.candidate(document, exact.score(document));
+                if candidate.score > 0.0 {
+                    found.weights.insert(candidate.place(), weight);
+                    found.ranked.push(candidate);
+                }
+            }
+        }
+        let best = |one: &Candidate| one.score * found.weights[&one.place()];
+        let order = |a: &Candidate, b: &Candidate| {
+            best(b).total_cmp(&best(a)).then(a.place().cmp(&b.place()))
+        };
+        found.ranked.sort_unstable_by(order);
+        found.ranked.truncate(MAX_RANKED);
+        Ok(found)
+    }
+
+    /// How much a document defines of what the query names, 0 to 1.
+    pub(in crate::index) fn weight(&self, candidate: &Candidate) -> f32 {
+        self.weights.get(&candidate.place()).copied().unwrap_or(0.0)
+    }
+
+    /// The best of the documents.
+    pub(super) fn documents(&self) -> &[Candidate] {
+        &self.ranked
+    }
+}
+
+/// A name whose definition is looked for.
+struct WantedDefinition {
+    /// The name, squeezed.
+    name: String,
+    /// What it lies in.
+    owner: Option<String>,
+    weight: f32,
+    /// Whether a heading will do.
+    is_line: bool,
+}
+
+/// Whether a name is written like one: an inner capital or a sign, a first capital.
+fn looks_like_a_name(surface: &str) -> bool {
+    let has_sign = surface.contains(['_', '$']);
+    has_sign || surface.contains(char::is_uppercase)
+}
+
+/// The names of the query: the whole of it, else the identifiers among its words.
+fn wanted(terms: &Terms<'_>) -> Vec<WantedDefinition> {
+    let query = terms.query;
+    let of_name = |(place, name): (usize, &WantedName)| {
+        let is_qualified = !name.within.is_empty() || name.is_owner;
+        let mut weight = if is_qualified || looks_like_a_name(&name.surface) {
+            1.0
+        } else {
+            PLAIN
+        };
+        if name.is_owner {
+            weight *= OWNER;
+        }
+        WantedDefinition {
+            name: name.name.clone(),
+            owner: name.within.last().cloned(),
+            weight,
+            is_line: place == 0,
+        }
+    };
+    let mut wanted: Vec<_> = query.names().iter().enumerate().map(of_name).collect();
+    let words = query.words().iter();
+    let words: Vec<_> = words.filter(|word| query.is_looked_for(word)).collect();
+    let identifiers = || words.iter().filter(|word| word.is_identifier());
+    let is_sentence = identifiers().count() * 2 < words.len();
+    let meant = identifiers().filter(|word| !is_sentence || word.is_snake_case());
+    wanted.extend(meant.map(|word| WantedDefinition {
+        name: squeezed(&word.surface),
+        owner: None,
+        weight: AMONG_WORDS,
+        is_line: false,
+    }));
+    wanted
+}
+
+impl SegmentSearch<'_> {
+    /// The documents that define a name, and how much that is worth.
+    fn defining(&self, wanted: &WantedDefinition) -> Result<Vec<(DocId, f32)>, IndexError> {
+        let mut found = Vec::new();
+        if let Some(set) = self.sign_documents(&definition_term(&wanted.name))? {
+            let owners = match &wanted.owner {
+                Some(owner) => self.sign_documents(&definition_term(owner))?,
+                None => None,
+            };
+            for document in self.living(&set) {
+                let lies_in = match (&wanted.owner, &owners) {
+                    (None, _) => true,
+                    (Some(_), Some(owners)) if owners.contains(document) => true,
+                    (Some(owner), _) => self.lies_in(document, owner)?,
+                };
+                let factor = if lies_in { 1.0 } else { ELSEWHERE };
+                found.push((document, wanted.weight * factor));
+            }
+        }
+        if wanted.is_line
+            && let Some(set) = self.sign_documents(&heading_term(&wanted.name))?
+        {
+            found.extend(self.living(&set).map(|document| (document, HEADING)));
+        }
+        Ok(found)
+    }
+
+    fn living<'a>(&'a self, set: &'a Bitmap) -> impl Iterator<Item = DocId> + 'a {
+        set.iter().filter(|&one| !self.view.reader.is_deleted(one))
+    }
+
+    /// Whether a part of the document's path has this name, squeezed.
+    fn lies_in(&self, document: DocId, owner: &str) -> Result<bool, IndexError> {
+        let key = self.snapshot.key(self.segment, document)?;
+        let is_it = |part: &str| squeezed(part) == *owner;
+        Ok(key
+            .split('/')
+            .any(|part| is_it(part) || is_it(search_core::names::stem(part))))
+    }
+
+    /// The documents of a term among the exact forms; none where too many have it.
+    fn sign_documents(&self, term: &str) -> Result<Option<Bitmap>, IndexError> {
+        let field = self.snapshot.fields().exact;
+        let inverted = self.view.reader.inverted_index(field)?;
+        let info = find_term(&inverted, field, term)?;
+        let info = info.filter(|info| u64::from(info.doc_freq) <= MAX_DEFINERS);
+        info.map(|info| documents_of(&inverted, &info, self.view.reader.max_doc()))
+            .transpose()
+    }
+}

@@ -1,0 +1,116 @@
+//! What files define: it decides, and is a filter.
+
+use super::deciding::{BOTH, ask, first};
+use super::*;
+
+/// A folder in which many files use what few define.
+fn uses_and_definitions(folder: &Path) -> IndexSnapshot {
+    let (mut index, _) = open(folder);
+    let mut code = |key: &str, body: &str| {
+        let document = ExtractedDocument {
+            kind: ContentKind::Code,
+            ..document(key, "", body)
+        };
+        let file = FileState::default();
+        index.put(&document, file).expect("it is indexed");
+    };
+    for number in 0..150 {
+        let uses = "let page = PageCache::new(); page.parse_row(page_cache); run(parse) ";
+        code(&format!("src/use{number}.rs"), &uses.repeat(number % 4 + 1));
+    }
+    let padding = "    // other words that make this file long\n".repeat(40);
+    code(
+        "src/memory.rs",
+        &format!(
+            "{padding}pub struct PageCache {{\n}}\nimpl PageCache {{\n    fn parse_row(&self) {{}}\n}}\n"
+        ),
+    );
+    code(
+        "src/rows.rs",
+        &format!("{padding}fn parse_row() {{}}\nfn parse() {{}}\nuse memory::PageCache;\n"),
+    );
+    code(
+        "tests/rows.rs",
+        &format!("{padding}fn parse_row_works() {{}}\nfn parse() {{}}\n"),
+    );
+    let manual = ExtractedDocument {
+        headings: vec!["Reading rows again".to_owned()],
+        ..document(
+            "docs/rows.md",
+            "Rows",
+            &format!("{padding}Reading rows again\nparse"),
+        )
+    };
+    index
+        .put(&manual, FileState::default())
+        .expect("it is indexed");
+    for number in 0..20 {
+        let key = format!("docs/{number}.md");
+        put(
+            &mut index,
+            &key,
+            "",
+            "reading rows and rows again, reading again",
+        );
+    }
+    commit(&mut index)
+}
+
+#[test]
+fn what_defines_a_name_comes_before_what_uses_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = uses_and_definitions(folder.path());
+    for function in BOTH {
+        for (query, key) in [
+            ("PageCache", "src/memory.rs"),
+            ("page_cache", "src/memory.rs"),
+            ("PageCache::parse_row", "src/memory.rs"),
+            ("rows::parse_row", "src/rows.rs"),
+            ("parse", "src/rows.rs"),
+            ("where is PageCache", "src/memory.rs"),
+            ("reading rows again", "docs/rows.md"),
+        ] {
+            assert_eq!(
+                first(&snapshot, query, function),
+                key,
+                "{query} {function:?}"
+            );
+        }
+    }
+    let explained = ask(&snapshot, "PageCache", RelevanceFunction::BM25F, 0).hits;
+    let parts = explained[0]
+        .explanation
+        .clone()
+        .expect("it was asked for")
+        .parts;
+    assert!(
+        parts
+            .iter()
+            .any(|part| part.kind == "definition" && part.score > 0.0),
+        "{parts:?}"
+    );
+}
+
+#[test]
+fn kinds_of_definitions_are_filters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = uses_and_definitions(folder.path());
+    let keys = |text: &str| -> Vec<String> {
+        let hits = ask(&snapshot, text, RelevanceFunction::BM25F, 0).hits;
+        let mut keys: Vec<String> = hits.into_iter().map(|hit| hit.record.key).collect();
+        keys.sort();
+        keys
+    };
+    let functions = ["src/memory.rs", "src/rows.rs", "tests/rows.rs"];
+    assert_eq!(keys("kind:function"), functions);
+    assert_eq!(keys("kind:fn parse"), functions);
+    assert_eq!(keys("kind:method parse_row"), functions);
+    assert_eq!(keys("kind:fn works"), ["tests/rows.rs"]);
+    assert_eq!(keys("kind:struct"), ["src/memory.rs"]);
+    assert_eq!(keys("kind:struct parse"), Vec::<String>::new());
+    assert_eq!(keys("kind:heading rows"), ["docs/rows.md"]);
+    assert_eq!(
+        keys("parse -kind:function PageCache path:docs"),
+        ["docs/rows.md"]
+    );
+}

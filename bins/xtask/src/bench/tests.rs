@@ -1,0 +1,110 @@
+//! Which jobs a benchmark is, and what a record of one may say.
+
+use super::*;
+
+#[test]
+fn collections_are_found_alone_and_together() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    assert!(
+        collections(folder.path()).is_err(),
+        "an empty folder holds none"
+    );
+    for name in ["b", "a"] {
+        std::fs::create_dir(folder.path().join(name)).expect("own folder");
+        std::fs::write(folder.path().join(name).join("corpus.jsonl.gz"), "").expect("own file");
+    }
+    let names = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.name).collect::<Vec<_>>();
+    let all = jobs(&Which::Relevance {
+        folder: folder.path().to_owned(),
+        minilm: false,
+    })
+    .expect("two");
+    assert_eq!(names(all), ["relevance-a", "relevance-b"]);
+    let one = jobs(&Which::Relevance {
+        folder: folder.path().join("b"),
+        minilm: true,
+    })
+    .expect("one");
+    assert_eq!(names(one), ["relevance-b"]);
+}
+
+#[test]
+fn all_runs_what_it_can() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let without = jobs(&Which::All {
+        files: None,
+        collections: None,
+    })
+    .expect("no folder needed");
+    assert_eq!(without.len(), 7);
+    let with = Which::All {
+        files: Some(folder.path().to_owned()),
+        collections: None,
+    };
+    let with = jobs(&with).expect("the folder is there");
+    let benches: Vec<_> = with.iter().map(|job| job.bench).collect();
+    let expected = "messages appends edge vm intake speed orchestrator index search";
+    assert_eq!(benches.join(" "), expected);
+    assert_eq!(
+        with[7].arguments(|_| "files".to_owned()).join(" "),
+        "bench -p search-engine --bench index -- files"
+    );
+    let missing = Which::Index {
+        folder: folder.path().join("nowhere"),
+    };
+    assert!(jobs(&missing).is_err());
+}
+
+#[test]
+fn identifiers_are_drawn_from_several_folders() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [first, second] = ["a", "b"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&first).expect("own folder");
+    let missing = Which::Identifiers {
+        folders: vec![first.clone(), second.clone()],
+        misses: false,
+    };
+    assert!(jobs(&missing).is_err(), "the second is missing");
+    std::fs::create_dir(&second).expect("own folder");
+    let both = Which::Identifiers {
+        folders: vec![first, second],
+        misses: true,
+    };
+    let both = jobs(&both).expect("both are there");
+    assert_eq!(
+        both[0].arguments(label).join(" "),
+        "bench -p search-actors --bench identifiers -- a b --misses"
+    );
+}
+
+#[test]
+fn the_application_is_measured_by_a_script_and_a_test() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let faces = Which::Faces {
+        folders: vec![folder.path().to_owned()],
+    };
+    let jobs = jobs(&faces).expect("the folder is there");
+    let shown = |job: &Job| {
+        let arguments = job.arguments(|_| "files".to_owned()).join(" ");
+        format!("{} {arguments}", job.program())
+    };
+    assert_eq!(shown(&jobs[0]), "node web/ui/bench/faces.mjs files");
+    assert_eq!(
+        shown(&jobs[1]),
+        "cargo test --release -p runner-web --test runner application:: -- --nocapture"
+    );
+}
+
+#[test]
+fn a_record_names_no_place_of_this_machine() {
+    let project = Project {
+        root: PathBuf::from("/a/checkout"),
+        cache: PathBuf::from("/a/cache"),
+    };
+    let text = without_places(
+        "/a/checkout/x of /data/linux/fs",
+        &project,
+        [Path::new("/data/linux"), Path::new("/a/cache")].into_iter(),
+    );
+    assert_eq!(text, "./x of linux/fs");
+}

@@ -1,1 +1,0 @@
-import{B as e,H as t,R as n,Z as r,h as i,nt as a}from"./text-TGs73-8U.js";var o=t(`<p class="quiet" role="status"> </p>`);function s(t,s){let c=i(s,`what`,3,`Loading`);var l=o(),u=a(l);r(()=>n(u,`${c()??``} …`)),e(t,l)}export{s as t};
