@@ -17,6 +17,7 @@ mod forge;
 mod form;
 mod headers;
 mod id;
+mod id_token_key;
 mod json;
 mod marker;
 pub mod mention;
@@ -40,6 +41,7 @@ pub use id::{
     IssueNumber, Login, ObjectFormats, ProjectId, PullRequestNumber, RefName, RepoName, RunId,
     StatusContext, TagName,
 };
+pub use id_token_key::{IdTokenKey, IdTokenKeyError};
 pub use json::JsonError;
 pub use marker::Marker;
 pub use signature::{

@@ -77,10 +77,7 @@ impl RunnerService {
         prepare_directories(&settings)?;
         let deliveries = Deliveries::open(&store, Bounds::default());
         let deliveries = deliveries.map_err(std::io::Error::other)?;
-        let outbox = settings
-            .forge_token
-            .is_some()
-            .then(|| outbox_spec(&settings, &store));
+        let outbox = outbox_spec(&settings, &store);
         let runs = SupervisorSpec::new("runs").max_dynamic(1024);
         let jobs = SupervisorSpec::new("jobs").max_dynamic(settings.max_jobs.max(1) + 16);
 
@@ -93,9 +90,8 @@ impl RunnerService {
             logs: Logs::open(&settings.data.join("logs"))?,
             artifacts: ArtifactStore::new(&settings.data),
         };
-        let caches = CacheStore::open(&settings.data, settings.cache_bytes);
-        let artifacts = files.artifacts.clone();
-        let job_services = JobServices::open(&settings.data, artifacts, caches.clone());
+        let offered = offered(&settings, &files)?;
+        let job_services = offered.1.clone();
         let recorder = RunRecorder {
             store: store.clone(),
             logs: files.logs.clone(),
@@ -111,21 +107,7 @@ impl RunnerService {
             queue: queue.clone(),
             repositories: repositories.clone(),
             checkouts: CheckoutPermits::new(&settings.checkouts),
-            jobs: JobLauncher {
-                settings: Arc::clone(&settings),
-                supervisor: jobs.reference(),
-                permits: RepositoryPermits::new(
-                    settings.max_jobs,
-                    settings.max_jobs_per_repository,
-                ),
-                groups: groups.clone(),
-                logs: files.logs.clone(),
-                artifacts: files.artifacts.clone(),
-                actions: ActionStore::new(&settings),
-                caches,
-                services: job_services.clone(),
-                vmm_status: vmm_status.clone(),
-            },
+            jobs: job_launcher(&settings, &jobs, &groups, &files, &vmm_status, offered),
             groups,
         };
         let recovery = RunRecovery {
@@ -248,16 +230,52 @@ fn coordinator_spec(
         .ask_timeout(COORDINATOR_TIMEOUT)
 }
 
-fn outbox_spec(settings: &Arc<RunnerSettings>, store: &Store) -> ChildSpec<OutboxWorker> {
+/// What jobs keep, and how clients in their machines reach it.
+fn offered(
+    settings: &RunnerSettings,
+    files: &RunFiles,
+) -> std::io::Result<(CacheStore, JobServices)> {
+    let caches = CacheStore::open(&settings.data, settings.cache_bytes);
+    let issuer = settings.public_url.as_ref().map(url::Url::as_str);
+    let artifacts = files.artifacts.clone();
+    let services = JobServices::open(&settings.data, artifacts, caches.clone(), issuer)?;
+    Ok((caches, services))
+}
+
+fn job_launcher(
+    settings: &Arc<RunnerSettings>,
+    supervisor: &SupervisorSpec,
+    groups: &ConcurrencyGroups,
+    files: &RunFiles,
+    vmm_status: &VmmStatus,
+    (caches, services): (CacheStore, JobServices),
+) -> JobLauncher {
+    JobLauncher {
+        settings: Arc::clone(settings),
+        supervisor: supervisor.reference(),
+        permits: RepositoryPermits::new(settings.max_jobs, settings.max_jobs_per_repository),
+        groups: groups.clone(),
+        logs: files.logs.clone(),
+        artifacts: files.artifacts.clone(),
+        actions: ActionStore::new(settings),
+        caches,
+        services,
+        vmm_status: vmm_status.clone(),
+    }
+}
+
+/// Who posts statuses; nobody without a token of the forge.
+fn outbox_spec(settings: &Arc<RunnerSettings>, store: &Store) -> Option<ChildSpec<OutboxWorker>> {
+    settings.forge_token.as_ref()?;
     let accounts = Arc::new(RunnerAccount {
         settings: Arc::clone(settings),
     });
     let options = OutboxOptions::new(accounts);
     let store = store.clone();
-    ChildSpec::new("outbox", move |_| {
+    let spec = ChildSpec::new("outbox", move |_| {
         OutboxWorker::new(store.clone(), options.clone())
-    })
-    .capacity(256)
+    });
+    Some(spec.capacity(256))
 }
 
 /// The one account: the runner's token, at its forge.

@@ -22,6 +22,7 @@ pub mod env_file;
 pub mod event;
 pub mod expr;
 pub mod glob;
+pub mod id_token;
 pub mod inject;
 pub mod limits;
 pub mod mask;

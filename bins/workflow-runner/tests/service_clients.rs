@@ -58,6 +58,13 @@ const works = {
     const other = await client.restoreCache(['other'], key);
     core.info(`other paths ${other}`);
   },
+  async identity() {
+    const token = await core.getIDToken('sts.example');
+    const claims = JSON.parse(Buffer.from(token.split('.')[1], 'base64url'));
+    core.info(`sub ${claims.sub}`);
+    core.info(`aud ${claims.aud}`);
+    core.info(`file ${claims.job_workflow_ref}`);
+  },
   async leak() {
     fs.writeFileSync('token', process.env.ACTIONS_RUNTIME_TOKEN);
     core.info(`token ${process.env.ACTIONS_RUNTIME_TOKEN}`);
@@ -103,7 +110,7 @@ jobs:
     steps:
       - uses: acme/actions@v1
         with: {do: upload}
-      - run: echo "runtime token [$ACTIONS_RUNTIME_TOKEN]"; echo made by a step > n.txt
+      - run: echo "runtime token [$ACTIONS_RUNTIME_TOKEN$ACTIONS_ID_TOKEN_REQUEST_TOKEN] proxy [$HTTP_PROXY$https_proxy]"; echo made by a step > n.txt
       - uses: actions/upload-artifact@v4
         with: {name: native, path: n.txt}
   b:
@@ -126,7 +133,7 @@ fn artifacts_of_the_client_and_of_native_actions_are_the_same() {
         &[
             "[a] uploaded true true",
             "[a] again: Failed to CreateArtifact: Received non-retryable error: Failed request: (409)",
-            "[a] runtime token []",
+            "[a] runtime token [] proxy []",
             "[b] listed client,native",
             "[b] native in ",
             ": n.txt",
@@ -211,6 +218,41 @@ jobs:
             "[a] runs 404",
             "[b] own 200",
             "[b] former 401",
+        ],
+    );
+}
+
+#[test]
+fn identity_tokens_are_had_by_the_toolkit_and_by_steps_of_jobs_that_may() {
+    let workflow = r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    permissions: {id-token: write}
+    steps:
+      - uses: acme/actions@v1
+        with: {do: identity}
+      - run: |
+          curl -sS -H "Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=by-hand" | cut -c -13
+  b:
+    runs-on: x
+    needs: a
+    steps:
+      - uses: acme/actions@v1
+        with: {do: identity}
+"#;
+    let (code, said) = stage().exec(workflow);
+    assert_eq!(code, Some(1), "{said}");
+    in_order(
+        &said,
+        &[
+            "[a] sub repo:local/tree:ref:refs/heads/main",
+            "[a] aud sts.example",
+            "[a] file local/tree/.github/workflows/ci.yml@refs/heads/main",
+            "[a] {\"value\":\"eyJ",
+            "[b] ",
+            "Unable to get ACTIONS_ID_TOKEN_REQUEST_URL env variable",
         ],
     );
 }

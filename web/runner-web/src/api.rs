@@ -3,6 +3,7 @@
 use edge_web::{ApplicationParts, Metrics, Routes, livez, metrics_text, readyz, share_problem};
 use utoipa::OpenApi;
 
+use crate::job_services::identity;
 use crate::{changes, dispatch, handlers, list, log, log_parts, run_facts};
 
 /// The documented part of the API.
@@ -54,6 +55,8 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/runs/{id}/artifacts/{name}", handlers::artifact)
         .get("/assets/{name}", handlers::asset)
         .get("/favicon.ico", handlers::icon)
+        .get("/.well-known/openid-configuration", identity::configuration)
+        .get("/.well-known/jwks", identity::keys)
         .get("/health", handlers::health)
         .get("/livez", livez)
         .get("/readyz", readyz)

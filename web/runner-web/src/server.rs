@@ -149,6 +149,7 @@ impl RunnerServer {
             job_services,
             services_listener,
         } = self;
+        let key_services = job_services.clone();
         // Jobs use them until the actors have ended.
         let services = services_listener
             .map(|listener| ServingServices::start(job_services, listener, &options.serve));
@@ -169,6 +170,9 @@ impl RunnerServer {
                 "/health",
                 "/assets/*",
                 "/favicon.ico",
+                // Verifiers of identity tokens have no token of ours.
+                "/.well-known/openid-configuration",
+                "/.well-known/jwks",
                 APPLICATION_PATHS,
             ]),
             ..EdgeConfig::new(hosts, &metrics)
@@ -187,6 +191,7 @@ impl RunnerServer {
         let served = server
             .data(signed)
             .data(state)
+            .data(web::Data::new(key_services))
             .data(web::Data::new(handle.tree().clone()))
             .serve_actors(listener, (root, &coordinator), shutdown, move || {
                 handle.stop();

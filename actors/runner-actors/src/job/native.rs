@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::glob::Pattern;
-use runner_core::plan::{NativeAction, SetupTool, VersionRequirement, rust_parts};
+use runner_core::plan::{NativeAction, SetupTool, VersionRequirement, rust_parts, version_in_file};
 use runner_core::state::StepEnd;
 
 use super::frame::{CacheToSave, StepResult, in_workspace};
@@ -377,9 +377,14 @@ impl StepRunner<'_> {
     ) -> StepResult {
         let named = uses.split_once('@').map_or("", |(_, version)| version);
         let version = match input(inputs, tool.version_input) {
-            "" if tool.named_by_reference => named,
-            given => given,
+            "" if tool.named_by_reference => named.to_owned(),
+            "" => match self.version_in_file(tool, inputs).await {
+                Ok(version) => version,
+                Err(result) => return result,
+            },
+            given => given.to_owned(),
         };
+        let version = version.as_str();
         let wanted = match VersionRequirement::parse(tool.command, version) {
             Ok(wanted) => wanted,
             Err(reason) => {
@@ -420,6 +425,32 @@ impl StepRunner<'_> {
             },
         }
     }
+    /// The version in the file that an input names; nothing where it names none.
+    async fn version_in_file(
+        &self,
+        tool: SetupTool,
+        inputs: &[(String, String)],
+    ) -> Result<String, StepResult> {
+        let file = match tool.version_file_input {
+            "" => "",
+            name => input(inputs, name),
+        };
+        if file.is_empty() {
+            return Ok(String::new());
+        }
+        let files = self.fetch_small(&in_workspace(file)).await;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let files = files.unwrap_or_default().into_iter();
+        let mut named = files.filter(|(found, _)| found.rsplit('/').next() == Some(name));
+        let Some((_, bytes)) = named.next() else {
+            let reason = format!("{}: there is no file {file}", tool.version_file_input);
+            return Err(StepResult::error(reason));
+        };
+        let version = version_in_file(tool.command, file, &String::from_utf8_lossy(&bytes));
+        version
+            .map_err(|reason| StepResult::error(format!("{}: {reason}", tool.version_file_input)))
+    }
+
     /// Checks that the image's Rust has the components and targets that are wanted.
     async fn rust_parts(&mut self, tool: SetupTool, inputs: &[(String, String)]) -> StepResult {
         if tool.command != "rustc" {

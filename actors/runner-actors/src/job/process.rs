@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use http_clients::vmm::Network;
 use runner_core::context::{self, OWN_DIRECTORY};
 use runner_core::env_file;
 use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
@@ -14,11 +15,23 @@ use tokio::sync::watch;
 
 use super::execute::{OutputCommands, Process, execute};
 use super::frame::{ARCH, Frame, ProcessOwner, StepProcess, StepResult, in_workspace, set};
+use super::protocol::JobRequest;
 use super::step_runner::StepRunner;
+use crate::job_services::JobAdmission;
 use crate::tarball;
 
 /// The `PATH` of the VM's images, when steps add directories to it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The agent tells commands of its proxy, by which a machine without network reaches nothing but the
+/// job's services, and those directly: a request to the machine's own name is not to go there.
+fn without_proxy(request: &JobRequest) -> impl Iterator<Item = (String, String)> {
+    let networked = request.vm.network.unwrap_or_default() != Network::None;
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+    let hidden = request.services.is_some() && !networked;
+    let names = names.into_iter().filter(move |_| hidden);
+    names.map(|name| (name.to_owned(), String::new()))
+}
 
 impl StepRunner<'_> {
     /// A script, with its environment files there and back.
@@ -144,6 +157,7 @@ impl StepRunner<'_> {
             context::default_variables(&order.event, &order.facts, job)
                 .into_iter()
                 .collect();
+        env.extend(without_proxy(order));
         env.insert("GITHUB_ACTION".to_owned(), owner.id.clone());
         if let Some(path) = &owner.action_path {
             env.insert("GITHUB_ACTION_PATH".to_owned(), path.clone());
@@ -163,6 +177,8 @@ impl StepRunner<'_> {
         env.extend(self.env.iter().cloned());
         env.extend(owner.env.iter().cloned());
         env.extend(own);
+        let identity = self.admission.iter();
+        env.extend(identity.flat_map(JobAdmission::id_token_variables));
         env
     }
 

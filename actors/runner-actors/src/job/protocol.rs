@@ -107,6 +107,15 @@ impl JobReport {
         }
     }
 
+    /// It asks for identity tokens, and machines reach no services here.
+    pub(crate) fn unserved() -> Self {
+        let reason = "refused: `id-token: write` needs the services of jobs, which this runner does not give; the operator can set `services_listen`";
+        Self {
+            refused: true,
+            ..Self::failed(JobEnd::Usual, reason.to_owned())
+        }
+    }
+
     pub(crate) fn failed(end: JobEnd, reason: String) -> Self {
         Self {
             conclusion: Conclusion::Failure,

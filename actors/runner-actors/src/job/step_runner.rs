@@ -7,6 +7,7 @@ use std::time::Duration;
 use runner_core::cache_scope::cache_scopes;
 use runner_core::context::WORKSPACE;
 use runner_core::expr::{Context, Contexts, Status, Value};
+use runner_core::id_token::id_token_claims;
 use runner_core::mask::Secrets;
 use runner_core::prepare;
 use tokio::sync::watch;
@@ -17,7 +18,7 @@ use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
-use crate::job_services::{JobAdmission, JobGrant};
+use crate::job_services::{JobAdmission, JobGrant, JobIdentity};
 use crate::tarball;
 
 /// Longest time to put a script's files into the VM.
@@ -53,10 +54,26 @@ fn admit(request: &JobRequest) -> Option<JobAdmission> {
         run: request.run.clone(),
         job: request.vm_key.clone(),
         scopes: cache_scopes(&request.event, &request.facts.default_branch),
+        identity: identity(request),
     };
     let lifetime = Duration::from_secs_f64(request.instance.timeout_minutes.clamp(1.0, 1e4) * 60.0);
     let services = request.services.as_ref()?;
     Some(services.admit(grant, lifetime))
+}
+
+/// What the job's identity tokens say; a stranger's pull request has none.
+fn identity(request: &JobRequest) -> Option<JobIdentity> {
+    let (event, facts) = (&request.event, &request.facts);
+    let planned = &request.plan.jobs[request.job];
+    if !planned.id_token || event.untrusted {
+        return None;
+    }
+    let file = &request.plan.workflows[planned.workflow].workflow.file;
+    let (owner, _) = event.repository.split_once('/')?;
+    Some(JobIdentity {
+        claims: id_token_claims(event, facts, file),
+        audience: format!("{}/{owner}", facts.server_url),
+    })
 }
 
 impl<'a> StepRunner<'a> {
@@ -74,6 +91,9 @@ impl<'a> StepRunner<'a> {
         let admission = admit(request);
         if let Some(admission) = &admission {
             let _ = secrets.add(&admission.token);
+            if let Some((token, _)) = &admission.id_token {
+                let _ = secrets.add(token);
+            }
         }
         Self {
             request,

@@ -13,6 +13,7 @@ mod artifacts;
 mod blob;
 mod caches;
 mod fault;
+mod identity;
 mod zip_files;
 
 use std::collections::HashMap;
@@ -31,6 +32,8 @@ use crate::clock::now_ms;
 pub use artifacts::ListedArtifact;
 pub use blob::{Blob, BlockWriter, Download};
 pub use fault::ServiceFault;
+use identity::Issuer;
+pub(crate) use identity::JobIdentity;
 
 /// Where programs in a VM find the services.
 const BASE: &str = "http://127.0.0.1:3128/";
@@ -54,6 +57,9 @@ struct Shared {
     jobs: Mutex<HashMap<blake3::Hash, Arc<JobGrant>>>,
     blobs: Mutex<HashMap<String, (blake3::Hash, Arc<Blob>)>>,
     next: AtomicU64,
+    issuer: Option<Issuer>,
+    /// Jobs that may have identity tokens, by what those requests' tokens hash to.
+    identities: Mutex<HashMap<blake3::Hash, JobIdentity>>,
 }
 
 /// What a token stands for.
@@ -65,6 +71,8 @@ pub struct JobGrant {
     pub job: String,
     /// Where it reads caches; the first one is where it writes.
     pub(crate) scopes: Vec<CacheScope>,
+    /// What its identity tokens say, where it may have some.
+    pub(crate) identity: Option<JobIdentity>,
 }
 
 /// A job that may use the services, until this is dropped.
@@ -73,15 +81,26 @@ pub(crate) struct JobAdmission {
     key: blake3::Hash,
     /// What the job's programs show.
     pub(crate) token: String,
+    /// What they show to get identity tokens, and what it hashes to.
+    pub(crate) id_token: Option<(String, blake3::Hash)>,
 }
 
 impl JobServices {
     /// Services over these stores; what was on its way when the runner ended before is removed.
-    pub(crate) fn open(data: &Path, artifacts: ArtifactStore, caches: CacheStore) -> Self {
+    ///
+    /// # Errors
+    /// When the key for identity tokens cannot be made or read.
+    pub(crate) fn open(
+        data: &Path,
+        artifacts: ArtifactStore,
+        caches: CacheStore,
+        issuer: Option<&str>,
+    ) -> std::io::Result<Self> {
         let folder = data.join("transfers");
         // Nothing is there at the first start.
         let _ = std::fs::remove_dir_all(&folder);
-        Self {
+        let issuer = issuer.map(|url| Issuer::open(data, url)).transpose()?;
+        Ok(Self {
             shared: Arc::new(Shared {
                 artifacts,
                 caches,
@@ -89,19 +108,28 @@ impl JobServices {
                 jobs: Mutex::default(),
                 blobs: Mutex::default(),
                 next: AtomicU64::new(1),
+                issuer,
+                identities: Mutex::default(),
             }),
-        }
+        })
     }
 
     /// Lets a job use them for so long, or until the admission is dropped.
     pub(crate) fn admit(&self, grant: JobGrant, lifetime: Duration) -> JobAdmission {
         let token = token(&grant, lifetime);
         let key = blake3::hash(token.as_bytes());
+        let id_token = grant.identity.clone().map(|identity| {
+            let own = random();
+            let key = blake3::hash(own.as_bytes());
+            self.shared.identities.lock().insert(key, identity);
+            (own, key)
+        });
         self.shared.jobs.lock().insert(key, Arc::new(grant));
         JobAdmission {
             services: self.clone(),
             key,
             token,
+            id_token,
         }
     }
 
@@ -118,6 +146,31 @@ impl JobServices {
             key,
             grant,
         })
+    }
+
+    /// An identity token for an audience, for who shows the token for such requests.
+    ///
+    /// # Errors
+    /// [`ServiceFault::NoJob`] when it is of no job that runs and may have one.
+    pub fn id_token(&self, token: &str, audience: Option<&str>) -> Result<String, ServiceFault> {
+        let key = blake3::hash(token.as_bytes());
+        let identity = self.shared.identities.lock().get(&key).cloned();
+        let (Some(identity), Some(issuer)) = (identity, &self.shared.issuer) else {
+            return Err(ServiceFault::NoJob);
+        };
+        issuer.token(&identity, audience)
+    }
+
+    /// What verifiers of identity tokens read first; `None`: none are given.
+    #[must_use]
+    pub fn openid_configuration(&self) -> Option<serde_json::Value> {
+        self.shared.issuer.as_ref().map(Issuer::configuration)
+    }
+
+    /// The keys that identity tokens are signed with.
+    #[must_use]
+    pub fn key_set(&self) -> Option<serde_json::Value> {
+        self.shared.issuer.as_ref().map(Issuer::keys)
     }
 
     /// What lies at a signed address, while its job runs.
@@ -219,9 +272,27 @@ impl JobAdmission {
     }
 }
 
+impl JobAdmission {
+    /// The variables by which steps ask for identity tokens.
+    pub(crate) fn id_token_variables(&self) -> Vec<(String, String)> {
+        let Some((token, _)) = &self.id_token else {
+            return Vec::new();
+        };
+        // Clients add `&audience=`.
+        let url = format!("{BASE}id-token?api-version=2.0");
+        vec![
+            ("ACTIONS_ID_TOKEN_REQUEST_URL".to_owned(), url),
+            ("ACTIONS_ID_TOKEN_REQUEST_TOKEN".to_owned(), token.clone()),
+        ]
+    }
+}
+
 impl Drop for JobAdmission {
     fn drop(&mut self) {
         let shared = &self.services.shared;
+        if let Some((_, key)) = &self.id_token {
+            shared.identities.lock().remove(key);
+        }
         shared.jobs.lock().remove(&self.key);
         shared.blobs.lock().retain(|_, (key, _)| *key != self.key);
     }
@@ -239,18 +310,24 @@ fn token(grant: &JobGrant, lifetime: Duration) -> String {
         "iat": now,
         "exp": now + lifetime.as_secs(),
     });
-    let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(uuid::Uuid::into_bytes);
-    let encode = |bytes: &[u8]| {
-        use base64::Engine as _;
-        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
-    };
     let (header, claims) = (header.to_string(), claims.to_string());
     format!(
         "{}.{}.{}",
         encode(header.as_bytes()),
         encode(claims.as_bytes()),
-        encode(random.as_flattened())
+        random()
     )
+}
+
+fn encode(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// What nobody guesses.
+fn random() -> String {
+    let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(uuid::Uuid::into_bytes);
+    encode(random.as_flattened())
 }
 
 #[cfg(test)]

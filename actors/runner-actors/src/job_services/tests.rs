@@ -11,6 +11,7 @@ fn grant(run: &str, reference: &str) -> JobGrant {
             reference: reference.to_owned(),
             untrusted: false,
         }],
+        identity: None,
     }
 }
 
@@ -24,7 +25,8 @@ fn lab() -> Lab {
     let folder = tempfile::tempdir().unwrap();
     let artifacts = ArtifactStore::new(folder.path());
     let caches = CacheStore::open(folder.path(), 1 << 20);
-    let services = JobServices::open(folder.path(), artifacts.clone(), caches);
+    let issuer = Some("https://ci.example/");
+    let services = JobServices::open(folder.path(), artifacts.clone(), caches, issuer).unwrap();
     Lab {
         folder,
         services,
@@ -267,4 +269,49 @@ fn blocks_are_bounded_and_replaced_ones_do_not_count() {
         let opened = session.create_artifact(&format!("n{number}"), "");
         assert_eq!(opened.is_ok(), number + 1 < MAX_BLOBS);
     }
+}
+
+#[test]
+fn identity_tokens_are_for_jobs_that_may_have_them_and_end_with_them() {
+    let lab = lab();
+    let identity = JobIdentity {
+        claims: serde_json::Map::from_iter([("sub".to_owned(), "repo:a/b:ref:x".into())]),
+        audience: "https://forge.example/a".to_owned(),
+    };
+    let plain = lab
+        .services
+        .admit(grant("one", "x"), Duration::from_secs(9));
+    assert!(plain.id_token_variables().is_empty());
+    let with = JobGrant {
+        identity: Some(identity),
+        ..grant("one", "x")
+    };
+    let own = lab.services.admit(with, Duration::from_secs(9));
+    let [(_, url), (_, token)]: [(String, String); 2] =
+        own.id_token_variables().try_into().unwrap();
+    assert!(url.contains('?'), "clients add `&audience=`: {url}");
+    for other in [&own.token, &plain.token, ""] {
+        assert!(lab.services.id_token(other, None).is_err());
+    }
+    assert!(lab.services.job(&token).is_err(), "it is for nothing else");
+    let claims = |audience| {
+        use base64::Engine as _;
+        let signed = lab.services.id_token(&token, audience).unwrap();
+        let claims = signed.split('.').nth(1).unwrap().to_owned();
+        let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(claims);
+        serde_json::from_slice::<serde_json::Value>(&bytes.unwrap()).unwrap()
+    };
+    let usual = claims(None);
+    assert_eq!(usual["aud"], "https://forge.example/a");
+    assert_eq!(usual["iss"], "https://ci.example");
+    assert_eq!(usual["sub"], "repo:a/b:ref:x");
+    assert_eq!(claims(Some("sts.example"))["aud"], "sts.example");
+    let keys = lab.services.key_set().unwrap();
+    // The same after a restart.
+    let caches = CacheStore::open(lab.folder.path(), 1 << 20);
+    let data = lab.folder.path();
+    let again = JobServices::open(data, lab.artifacts.clone(), caches, Some("x")).unwrap();
+    assert_eq!(again.key_set(), Some(keys));
+    drop(own);
+    assert!(lab.services.id_token(&token, None).is_err());
 }

@@ -216,9 +216,12 @@ impl ActiveRun {
                 sender: events.clone(),
             },
         });
+        let unserved =
+            self.planned.plan.jobs[job].id_token && self.services.settings.services.is_none();
         let (jobs, reports) = (self.services.jobs.clone(), reports.clone());
         actix_rt::spawn(async move {
             let report = match launch {
+                Some(_) if unserved => JobReport::unserved(),
                 Some(launch) => jobs.run(launch).await,
                 None => JobReport::no_machine(&labels),
             };

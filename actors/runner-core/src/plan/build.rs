@@ -12,7 +12,7 @@ use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS, MAX_WORKFLOW_DEPTH};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
-    self, CallSecrets, Env, Job, JobWork, Need, Refusal, Workflow, in_repository,
+    self, CallSecrets, Env, Job, JobWork, Need, PermissionLevel, Refusal, Workflow, in_repository,
 };
 
 /// Makes the plan of a workflow.
@@ -111,9 +111,11 @@ impl Builder<'_> {
         let key = format!("{prefix}{}", job.id);
         let at = self.jobs.len();
         let instances = self.instances(job, &mut refusals, &file);
+        let id_token = self.has_id_token(job, workflow);
         self.jobs.push(PlannedJob {
             key: key.clone(),
             workflow,
+            id_token,
             needs: job
                 .needs
                 .iter()
@@ -159,6 +161,18 @@ impl Builder<'_> {
         self.jobs[at].work = work;
         self.jobs[at].refusals = refusals;
         Ok(())
+    }
+
+    /// Whether a job may have identity tokens: a called workflow's no more than its caller.
+    fn has_id_token(&self, job: &Job, workflow: usize) -> bool {
+        let called = &self.workflows[workflow];
+        let named = job.permissions.as_ref();
+        let named = named.or(called.workflow.permissions.as_ref());
+        let allowed = named.is_some_and(|it| it.allows("id-token", PermissionLevel::Write));
+        match called.caller {
+            None => allowed,
+            Some(caller) => self.jobs[caller].id_token && (allowed || named.is_none()),
+        }
     }
 
     /// The copies, unless they depend on other jobs.

@@ -13,6 +13,7 @@ mod status_contexts;
 mod steps;
 mod types;
 mod used_actions;
+mod version_files;
 mod versions;
 mod workflow_inputs;
 
@@ -30,5 +31,6 @@ pub use types::{
     ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, Instances, JobInstance,
     NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
 };
+pub use version_files::version_in_file;
 pub use versions::VersionRequirement;
 pub(crate) use workflow_inputs::typed as typed_input;

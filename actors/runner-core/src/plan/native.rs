@@ -36,6 +36,8 @@ pub struct SetupTool {
     pub version_argument: &'static str,
     /// The input that names the version wanted.
     pub version_input: &'static str,
+    /// The input that names a file with it; empty: there is none.
+    pub version_file_input: &'static str,
     /// Whether the version stands behind the action's name, `…@1.75`.
     pub named_by_reference: bool,
 }
@@ -64,6 +66,23 @@ const fn setup(
         command,
         version_argument,
         version_input,
+        version_file_input: "",
+        named_by_reference: false,
+    })
+}
+
+/// The same of a tool whose version may stand in a file.
+const fn setup_by_file(
+    command: &'static str,
+    version_argument: &'static str,
+    version_input: &'static str,
+    version_file_input: &'static str,
+) -> NativeAction {
+    NativeAction::Setup(SetupTool {
+        command,
+        version_argument,
+        version_input,
+        version_file_input,
         named_by_reference: false,
     })
 }
@@ -148,32 +167,37 @@ const NATIVE: &[Entry] = &[
     },
     Entry {
         name: "actions/setup-node",
-        action: setup("node", "--version", "node-version"),
-        inputs: &["node-version"],
+        action: setup_by_file("node", "--version", "node-version", "node-version-file"),
+        inputs: &["node-version", "node-version-file"],
         idle: SETUP_IDLE,
         required: &[],
         outputs: &["cache-hit", "node-version"],
     },
     Entry {
         name: "actions/setup-python",
-        action: setup("python3", "--version", "python-version"),
-        inputs: &["python-version"],
+        action: setup_by_file(
+            "python3",
+            "--version",
+            "python-version",
+            "python-version-file",
+        ),
+        inputs: &["python-version", "python-version-file"],
         idle: SETUP_IDLE,
         required: &[],
         outputs: &["cache-hit", "python-version", "python-path"],
     },
     Entry {
         name: "actions/setup-go",
-        action: setup("go", "version", "go-version"),
-        inputs: &["go-version"],
+        action: setup_by_file("go", "version", "go-version", "go-version-file"),
+        inputs: &["go-version", "go-version-file"],
         idle: SETUP_IDLE,
         required: &[],
         outputs: &["cache-hit", "go-version", "go-path"],
     },
     Entry {
         name: "actions/setup-java",
-        action: setup("java", "-version", "java-version"),
-        inputs: &["java-version", "distribution"],
+        action: setup_by_file("java", "-version", "java-version", "java-version-file"),
+        inputs: &["java-version", "java-version-file", "distribution"],
         idle: SETUP_IDLE,
         required: &[],
         outputs: &[

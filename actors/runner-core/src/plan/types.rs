@@ -61,6 +61,8 @@ pub struct PlannedJob {
     pub work: PlannedWork,
     /// Its copies, one per combination of its matrix (one without a matrix).
     pub instances: Instances,
+    /// Whether it may have identity tokens.
+    pub id_token: bool,
     /// Why it is refused, if it is: it must not run, and counts as failed.
     pub refusals: Vec<Refusal>,
     /// What is different from elsewhere, or missing, and no reason to refuse it.

@@ -92,11 +92,9 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
     let fields = reader.fields(node, "a job", &KEYS)?;
     let mut refusals = Vec::new();
     refuse_keys(file, fields, &mut refusals);
-    if let Some(node) = fields.get("permissions") {
-        reader.within("permissions", || {
-            permissions(reader, file, node, &mut refusals);
-        });
-    }
+    let permissions = fields
+        .get("permissions")
+        .map(|node| reader.within("permissions", || permissions(reader, node)));
     let template = |key, availability| {
         fields.read(reader, key, |node| reader.template(node, key, availability))
     };
@@ -150,6 +148,7 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
                 Some(reader.templates(node, "an output", availability::JOB_OUTPUT))
             })
             .unwrap_or_default(),
+        permissions,
         work,
         refusals,
     })

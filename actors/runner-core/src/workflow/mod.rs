@@ -31,6 +31,7 @@ pub use crate::glob::Filter;
 pub use action::{Action, ActionRuns, NodeRuns, NodeStage, parse_action, parse_stored_action};
 pub use need::Need;
 pub use parse::{Parsed, parse};
+pub use permissions::{PermissionLevel, Permissions};
 pub use types::{
     CallSecrets, CallTrigger, Concurrency, Env, InputKind, InputSpec, Job, JobWork,
     PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec, Step, StepWork, Strategy,

@@ -77,11 +77,9 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         end: root.place.start + 1,
     };
     let mut refusals = Vec::new();
-    if let Some(node) = fields.get("permissions") {
-        reader.within("permissions", || {
-            permissions(reader, file, node, &mut refusals);
-        });
-    }
+    let permissions = fields
+        .get("permissions")
+        .map(|node| reader.within("permissions", || permissions(reader, node)));
     let on = match fields.get("on") {
         Some(node) => reader.within("on", || triggers::read(reader, node)),
         None => {
@@ -122,6 +120,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         concurrency: fields.read(reader, "concurrency", |node| {
             concurrency(reader, file, node, availability::CONCURRENCY, &mut refusals)
         }),
+        permissions,
         jobs,
         refusals,
     };

@@ -1,7 +1,8 @@
 //! `permissions`.
 
+use serde::Serialize;
+
 use super::reader::Reader;
-use super::types::Refusal;
 use crate::source_location::SourceLocation;
 use crate::yaml::{Node, NodeData};
 
@@ -13,14 +14,39 @@ const ONE_LEVEL: [(&str, &str); 4] = [
     ("vulnerability-alerts", "read"),
 ];
 
-/// `permissions`: no token ever enters the machine, so less is given than asked for; only what a
-/// job cannot do without is refused.
-pub(super) fn permissions(
-    reader: &Reader<'_>,
-    file: &str,
-    node: &Node,
-    refusals: &mut Vec<Refusal>,
-) {
+/// What a workflow or job may do; what is not named is not allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Permissions {
+    /// `read-all`, `write-all`: every scope.
+    pub all: Option<PermissionLevel>,
+    /// Scopes and their levels.
+    pub scopes: Vec<(String, PermissionLevel)>,
+}
+
+/// How much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionLevel {
+    /// Nothing.
+    None,
+    /// To look.
+    Read,
+    /// To change.
+    Write,
+}
+
+impl Permissions {
+    /// Whether a scope is allowed as much as this.
+    #[must_use]
+    pub fn allows(&self, scope: &str, level: PermissionLevel) -> bool {
+        let named = self.scopes.iter().find(|(name, _)| name == scope);
+        let given = named.map(|(_, level)| *level).or(self.all);
+        given.is_some_and(|given| given >= level)
+    }
+}
+
+/// Reads `permissions`.
+pub(super) fn permissions(reader: &Reader<'_>, node: &Node) -> Permissions {
     const SCOPES: [&str; 20] = [
         "actions",
         "artifact-metadata",
@@ -43,6 +69,7 @@ pub(super) fn permissions(
         "copilot-requests",
         "drives",
     ];
+    let mut permissions = Permissions::default();
     if let NodeData::Scalar { text, .. } = &node.data {
         if !node.is_null() && !["read-all", "write-all"].contains(&text.as_str()) {
             reader.error_help(
@@ -51,10 +78,15 @@ pub(super) fn permissions(
                 "read-all, write-all or a mapping",
             );
         }
-        return;
+        permissions.all = match text.as_str() {
+            "write-all" => Some(PermissionLevel::Write),
+            "read-all" => Some(PermissionLevel::Read),
+            _ => None,
+        };
+        return permissions;
     }
     let Some(fields) = reader.fields(node, "permissions", &SCOPES) else {
-        return;
+        return permissions;
     };
     for scope in SCOPES {
         let Some(entry) = fields.entry(scope) else {
@@ -64,16 +96,14 @@ pub(super) fn permissions(
             continue;
         };
         check_level(reader, scope, &level, entry.value.place);
-        if scope == "id-token" && level == "write" {
-            let reason = "there is no OpenID Connect provider that would sign the token";
-            refusals.push(Refusal::new(
-                "id-token: write",
-                reason,
-                file,
-                entry.key_place,
-            ));
-        }
+        let level = match level.as_str() {
+            "write" => PermissionLevel::Write,
+            "read" => PermissionLevel::Read,
+            _ => PermissionLevel::None,
+        };
+        permissions.scopes.push((scope.to_owned(), level));
     }
+    permissions
 }
 
 fn check_level(reader: &Reader<'_>, scope: &str, level: &str, place: SourceLocation) {

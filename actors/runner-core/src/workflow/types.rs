@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::need::Need;
+use super::permissions::Permissions;
 use crate::expr::{Condition, Data, Template};
 use crate::glob::Filter;
 use crate::source_location::{Located, SourceLocation};
@@ -31,6 +32,8 @@ pub struct Workflow {
     pub defaults: RunDefaults,
     /// Which runs exclude each other.
     pub concurrency: Option<Concurrency>,
+    /// What its jobs may do that do not say it themselves.
+    pub permissions: Option<Permissions>,
     /// The jobs, in the order of the file.
     pub jobs: Vec<Job>,
     /// What the file asks for and is not done, of the workflow as a whole.
@@ -270,6 +273,8 @@ pub struct Job {
     pub timeout_minutes: Option<Template>,
     /// What other jobs get from it.
     pub outputs: Vec<(String, Template)>,
+    /// What it may do.
+    pub permissions: Option<Permissions>,
     /// What it does.
     pub work: JobWork,
     /// What it asks for and is not done.

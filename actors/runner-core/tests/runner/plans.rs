@@ -129,7 +129,6 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("      - cancel: server\n"), "cancel", 7),
         (job("      - parallel:\n          - {id: b, run: x}\n          - run: echo ${{ steps.b.outcome }}\n"), "parallel", 7),
         (job("      - parallel: [{run: x, background: true}]\n"), "background", 7),
-        (job("    permissions: {id-token: write}\n"), "id-token: write", 7),
         (job("      - uses: docker://alpine\n"), "uses: docker://alpine", 7),
         (job("      - uses: owner/action@v1\n"), "uses: owner/action@v1", 7),
         (job("      - uses: ./actions/node\n"), "uses: ./actions/node", 7),
@@ -156,14 +155,50 @@ fn what_is_not_done_is_refused_with_its_place() {
         assert_eq!(found.place.line, line, "{text}: {found}");
         assert!(!found.reason.is_empty() && found.to_string().contains("is not supported: "));
     }
-    let whole = planned(&format!("permissions: {{id-token: write}}\n{}", job(""))).unwrap();
-    assert_eq!(whole.refusals.len(), 1, "the whole run is refused");
     let queued = planned(&format!(
         "concurrency: {{group: g, queue: max}}\n{}",
         job("")
     ))
     .unwrap();
     assert_eq!(queued.refusals.len(), 1, "the whole run is refused");
+}
+
+#[test]
+fn identity_tokens_are_for_jobs_that_may_have_them_and_called_ones_no_more_than_their_caller() {
+    for (workflow, of_job, expected) in [
+        ("", "", false),
+        ("", "{id-token: write}", true),
+        ("", "{contents: write}", false),
+        ("", "write-all", true),
+        ("", "read-all", false),
+        ("{id-token: write}", "", true),
+        ("{id-token: write}", "{contents: read}", false),
+        ("write-all", "{id-token: none}", false),
+    ] {
+        let key = |indent: &str, value: &str| match value {
+            "" => String::new(),
+            value => format!("{indent}permissions: {value}\n"),
+        };
+        let text = format!(
+            "{}on: push\njobs:\n  a:\n    runs-on: x\n{}    steps: [{{run: x}}]\n",
+            key("", workflow),
+            key("    ", of_job)
+        );
+        let plan = planned(&text).unwrap();
+        assert_eq!(plan.jobs[0].id_token, expected, "{text}");
+        assert!(plan.refusals.is_empty() && plan.jobs[0].refusals.is_empty());
+        let calls = format!(
+            "{}on: push\njobs:\n  a:\n    uses: ./.github/workflows/matrix.yml\n{}",
+            key("", workflow),
+            key("    ", of_job)
+        );
+        let plan = planned(&calls).unwrap();
+        let called: Vec<bool> = plan.jobs[1..].iter().map(|job| job.id_token).collect();
+        assert!(
+            called.iter().all(|has| *has == expected),
+            "{calls}: {called:?}"
+        );
+    }
 }
 
 #[test]

@@ -122,10 +122,10 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
             None,
         ),
         (
-            "{uses: actions/setup-go@v5, with: {go-version-file: go.mod}}",
-            Some("`go-version-file` is not done here"),
+            "{uses: actions/setup-go@v5, with: {architecture: arm64}}",
+            Some("`architecture` is not done here"),
             Some(Need::NativeInput(
-                "go-version-file of actions/setup-go".to_owned(),
+                "architecture of actions/setup-go".to_owned(),
             )),
         ),
         (

@@ -4,6 +4,7 @@
 //! POST /twirp/github.actions.results.api.v1.ArtifactService/… ─┐ token of the job
 //! POST /twirp/github.actions.results.api.v1.CacheService/…    ─┤
 //! GET, POST, PATCH /_apis/artifactcache/…  (the first version) ─┘
+//! GET /id-token?audience=…                  token for identity tokens
 //! PUT, GET /blobs/job/{id}?sig=…            signed address: blocks, block lists, ranges
 //! ```
 //! It has a listener of its own: nothing else of the runner is reached from a machine. Only the VM
@@ -12,6 +13,7 @@
 mod artifacts;
 mod blobs;
 mod caches;
+pub(crate) mod identity;
 mod twirp;
 
 use std::future::Future;
@@ -60,6 +62,7 @@ fn routes(config: &mut web::ServiceConfig) {
                 .route(web::patch().to(caches::piece))
                 .route(web::post().to(caches::commit)),
         )
+        .route("/id-token", web::get().to(identity::token))
         .service(
             web::resource("/blobs/job/{id}")
                 .route(web::put().to(blobs::put))

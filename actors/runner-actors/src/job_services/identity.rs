@@ -1,0 +1,115 @@
+//! Identity tokens of jobs that have `id-token: write`: signed claims for one audience, by the key
+//! that the runner publishes.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use forge_core::IdTokenKey;
+use serde_json::{Map, Value, json};
+
+use super::ServiceFault;
+use crate::clock::now_ms;
+
+/// Where the key is, below the data folder.
+const FILE: &str = "id-token.key";
+/// How long a token is good for, as GitHub's are.
+const LIFETIME_S: u64 = 300;
+/// The longest audience.
+const MAX_AUDIENCE: usize = 1024;
+
+/// Who signs.
+pub(super) struct Issuer {
+    url: String,
+    key: IdTokenKey,
+}
+
+/// What a job's tokens say.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct JobIdentity {
+    /// All but issuer, audience and times.
+    pub(crate) claims: Map<String, Value>,
+    /// Whom a token is for when its job names nobody: the repository's owner.
+    pub(crate) audience: String,
+}
+
+impl Issuer {
+    /// With the key of this data folder; the first time it is made.
+    pub(super) fn open(data: &Path, url: &str) -> std::io::Result<Self> {
+        let path = data.join(FILE);
+        let pkcs8 = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let made = IdTokenKey::generate().map_err(std::io::Error::other)?;
+                let mut file = std::fs::OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(&path)?;
+                file.write_all(&made)?;
+                file.sync_all()?;
+                made
+            }
+            Err(error) => return Err(error),
+        };
+        let key = IdTokenKey::read(&pkcs8);
+        Ok(Self {
+            url: url.trim_end_matches('/').to_owned(),
+            key: key
+                .map_err(|error| std::io::Error::other(format!("{}: {error}", path.display())))?,
+        })
+    }
+
+    pub(super) fn token(
+        &self,
+        identity: &JobIdentity,
+        audience: Option<&str>,
+    ) -> Result<String, ServiceFault> {
+        let audience = audience.filter(|audience| !audience.is_empty());
+        let audience = audience.unwrap_or(&identity.audience);
+        if audience.len() > MAX_AUDIENCE {
+            let text = format!("an audience has at most {MAX_AUDIENCE} bytes");
+            return Err(ServiceFault::Wrong(text));
+        }
+        let now = now_ms() / 1000;
+        let mut claims = identity.claims.clone();
+        for (name, value) in [
+            ("iss", Value::from(self.url.as_str())),
+            ("aud", audience.into()),
+            ("iat", now.into()),
+            // Clocks differ.
+            ("nbf", now.saturating_sub(60).into()),
+            ("exp", (now + LIFETIME_S).into()),
+            ("jti", uuid::Uuid::new_v4().to_string().into()),
+        ] {
+            claims.insert(name.to_owned(), value);
+        }
+        let signed = self.key.sign(&Value::Object(claims));
+        signed.map_err(|error| ServiceFault::Disk(std::io::Error::other(error)))
+    }
+
+    /// `/.well-known/openid-configuration`.
+    pub(super) fn configuration(&self) -> Value {
+        json!({
+            "issuer": self.url,
+            "jwks_uri": format!("{}/.well-known/jwks", self.url),
+            "subject_types_supported": ["public", "pairwise"],
+            "response_types_supported": ["id_token"],
+            "claims_supported": [
+                "sub", "aud", "exp", "iat", "iss", "jti", "nbf", "actor", "actor_id", "base_ref",
+                "event_name", "head_ref", "job_workflow_ref", "job_workflow_sha", "ref",
+                "ref_type", "repository", "repository_id", "repository_owner",
+                "repository_owner_id", "repository_visibility", "run_attempt", "run_id",
+                "run_number", "runner_environment", "sha", "workflow", "workflow_ref",
+                "workflow_sha"
+            ],
+            "id_token_signing_alg_values_supported": ["ES256"],
+            "scopes_supported": ["openid"],
+        })
+    }
+
+    /// The key set.
+    pub(super) fn keys(&self) -> Value {
+        json!({"keys": [self.key.public()]})
+    }
+}

@@ -1,0 +1,174 @@
+//! Versions that stand in files of the repository, as `setup-…` actions read them.
+
+use serde_json::Value;
+
+/// The version that a file names for a tool (`node`, `python3`, `go`, `java`).
+///
+/// # Errors
+/// When it names none.
+pub fn version_in_file(tool: &str, file: &str, text: &str) -> Result<String, String> {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let found = match name {
+        "package.json" => of_package(text),
+        ".tool-versions" => of_tool_versions(tool, text),
+        "go.mod" | "go.work" => of_go(text),
+        "pyproject.toml" => of_python_project(text),
+        _ => plain(text),
+    };
+    let found = found.filter(|version| !version.is_empty());
+    found.ok_or_else(|| {
+        let (file, tool) = (config_core::quoted(file), config_core::quoted(tool));
+        format!("{file} names no version of {tool}")
+    })
+}
+
+/// `volta.node`, `devEngines.runtime` of node, or `engines.node`.
+fn of_package(text: &str) -> Option<String> {
+    let package: Value = serde_json::from_str(text).ok()?;
+    let text = |value: Option<&Value>| value?.as_str().map(str::to_owned);
+    let runtime = package.pointer("/devEngines/runtime");
+    let runtimes = runtime.map(|it| {
+        it.as_array()
+            .map_or(std::slice::from_ref(it), Vec::as_slice)
+    });
+    let node = runtimes.unwrap_or_default().iter();
+    let mut node = node.filter(|it| it.get("name").and_then(Value::as_str) == Some("node"));
+    text(package.pointer("/volta/node"))
+        .or_else(|| text(node.next()?.get("version")))
+        .or_else(|| text(package.pointer("/engines/node")))
+}
+
+/// `nodejs 20.1.0`, of asdf and mise.
+fn of_tool_versions(tool: &str, text: &str) -> Option<String> {
+    let own = [tool];
+    let names: &[&str] = match tool {
+        "node" => &["nodejs", "node"],
+        "python3" => &["python"],
+        "go" => &["golang", "go"],
+        _ => &own,
+    };
+    lines(text).find_map(|line| {
+        let mut words = line.split_whitespace();
+        let name = words.next()?;
+        names.contains(&name).then(|| words.next())?.map(bare)
+    })
+}
+
+/// `toolchain go1.22.1`, else `go 1.22`.
+fn of_go(text: &str) -> Option<String> {
+    let of = |word: &str, start: &str| {
+        text.lines().find_map(|line| {
+            let line = line.split("//").next().unwrap_or_default();
+            let rest = line.trim().strip_prefix(word)?;
+            let version = rest.strip_prefix([' ', '\t'])?.trim();
+            version.strip_prefix(start).map(str::to_owned)
+        })
+    };
+    of("toolchain", "go").or_else(|| of("go", ""))
+}
+
+/// `requires-python` of the project, else what poetry depends on.
+fn of_python_project(text: &str) -> Option<String> {
+    let mut table = "";
+    let mut of_poetry = None;
+    for line in lines(text) {
+        if line.starts_with('[') {
+            table = line;
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=') else {
+            continue;
+        };
+        let value = value.trim();
+        let quoted = value.strip_prefix(['"', '\'']);
+        let value = quoted.and_then(|value| value.split(['"', '\'']).next());
+        match (table, key.trim(), value) {
+            ("[project]", "requires-python", Some(value)) => return Some(value.to_owned()),
+            ("[tool.poetry.dependencies]", "python", Some(value)) => {
+                of_poetry = Some(value.to_owned());
+            }
+            _ => {}
+        }
+    }
+    of_poetry
+}
+
+/// `.nvmrc`, `.python-version` and the like: a version alone. Several stay several.
+fn plain(text: &str) -> Option<String> {
+    let versions: Vec<String> = lines(text).map(bare).collect();
+    (!versions.is_empty()).then(|| versions.join("\n"))
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .filter(|line| !line.is_empty())
+}
+
+/// Without what stands before the number: `v20`, `go1.22`.
+fn bare(version: &str) -> String {
+    let number = version.strip_prefix('v').unwrap_or(version);
+    number.strip_prefix("go").unwrap_or(number).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_name_versions_as_the_actions_read_them() {
+        let project = "[build-system]\nrequires = [\"x\"]\n[project]\nname = \"a\"\nrequires-python = '>=3.9' # why\n";
+        let poetry = "[tool.poetry.dependencies]\npython = \"^3.8\"\n";
+        let tools = "# ours\nnodejs 20.1.0\npython 3.11.4 3.9\ngolang 1.22\n";
+        for (tool, file, text, expected) in [
+            ("node", ".nvmrc", "v18.19.0\n", Some("18.19.0")),
+            ("node", ".node-version", " 20 # lts\n", Some("20")),
+            (
+                "node",
+                "web/package.json",
+                r#"{"engines": {"node": ">=18"}}"#,
+                Some(">=18"),
+            ),
+            (
+                "node",
+                "package.json",
+                r#"{"volta": {"node": "20.1.0"}, "engines": {"node": ">=18"}}"#,
+                Some("20.1.0"),
+            ),
+            (
+                "node",
+                "package.json",
+                r#"{"devEngines": {"runtime": [{"name": "bun"}, {"name": "node", "version": "22"}]}}"#,
+                Some("22"),
+            ),
+            ("node", "package.json", "{}", None),
+            ("node", "package.json", "no json", None),
+            ("node", ".tool-versions", tools, Some("20.1.0")),
+            ("python3", ".tool-versions", tools, Some("3.11.4")),
+            ("go", ".tool-versions", tools, Some("1.22")),
+            ("java", ".tool-versions", tools, None),
+            ("go", "go.mod", "module x\n\ngo 1.21 // old\n", Some("1.21")),
+            (
+                "go",
+                "go.work",
+                "go 1.21\ntoolchain go1.22.3\n",
+                Some("1.22.3"),
+            ),
+            ("go", "go.mod", "module gone\n", None),
+            ("python3", ".python-version", "3.11\n", Some("3.11")),
+            (
+                "python3",
+                ".python-version",
+                "3.11\n3.12\n",
+                Some("3.11\n3.12"),
+            ),
+            ("python3", "pyproject.toml", project, Some(">=3.9")),
+            ("python3", "pyproject.toml", poetry, Some("^3.8")),
+            ("python3", "pyproject.toml", "[project]\n", None),
+            ("node", ".nvmrc", "# nothing\n", None),
+        ] {
+            let found = version_in_file(tool, file, text);
+            assert_eq!(found.ok().as_deref(), expected, "{tool} {file}");
+        }
+    }
+}
