@@ -210,7 +210,12 @@ impl Demonstration {
     ) -> Result<bool> {
         let address = self.ports.search;
         let searched = search::wait_until_ready(address, server, stop)?
-            && search::wait_until_indexed(address, self.sources.len(), server, stop)?;
+            && search::wait_until_indexed(
+                address,
+                settings::roles_sources(&self.sources),
+                server,
+                stop,
+            )?;
         if !searched {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! The quick start's settings: one role over real folders, and the samples of the other products
+//! The quick start's settings: two roles over real folders, and the samples of the other products
 //! pointed at this start.
 
 use std::net::SocketAddr;
@@ -13,6 +13,9 @@ use super::ports::Ports;
 
 /// The role's name, in the page and in the terminal client.
 const ROLE: &str = "Quick start";
+/// A role that learns concepts, so that the page of the graph has something to show. It reads the
+/// first folder alone: the others may be large.
+const GRAPH_ROLE: &str = "Concepts";
 
 /// The orchestrator's configuration that is started from.
 const SAMPLE: &str =
@@ -118,10 +121,22 @@ fn save(path: &Path, text: &str) -> Result<()> {
         .with_context(|| format!("{} cannot be written", path.display()))
 }
 
+/// How many sources the roles have together.
+pub(super) fn roles_sources(sources: &[Source]) -> usize {
+    sources.len() + learnt(sources).len()
+}
+
+/// What concepts are learnt from.
+fn learnt(sources: &[Source]) -> &[Source] {
+    sources.get(..1).unwrap_or_default()
+}
+
 fn roles_text(sources: &[Source]) -> Json {
-    let haystacks: Vec<Json> = sources.iter().map(Source::haystack).collect();
-    let role = json!({ "name": ROLE, "relevance_function": "BM25F", "theme": "spacelab", "haystacks": haystacks });
-    json!({ "roles": [role], "default_role": ROLE })
+    let haystacks =
+        |sources: &[Source]| -> Vec<Json> { sources.iter().map(Source::haystack).collect() };
+    let role = json!({ "name": ROLE, "relevance_function": "BM25F", "theme": "spacelab", "haystacks": haystacks(sources) });
+    let graph = json!({ "name": GRAPH_ROLE, "relevance_function": "ServiceGraph", "theme": "superhero", "haystacks": haystacks(learnt(sources)) });
+    json!({ "roles": [role, graph], "default_role": ROLE })
 }
 
 /// The tables of the other products.
@@ -217,6 +232,7 @@ mod tests {
         let roles = std::fs::read_to_string(roles).expect("it was written");
         let roles: Json = serde_json::from_str(&roles).expect("it is JSON");
         assert_eq!(roles["default_role"], roles["roles"][0]["name"]);
+        assert_eq!(roles["roles"][1]["relevance_function"], "ServiceGraph");
         assert_eq!(
             roles["roles"][0]["haystacks"][1]["extra_parameters"]["glob"],
             "*.md"
