@@ -1,5 +1,5 @@
-//! What an identity token says of its job: the claims that GitHub documents, as far as they are known
-//! here.
+//! What an identity token says of its job: the claims that GitHub documents, as far as they are
+//! known here.
 //!
 //! Source: <https://docs.github.com/en/actions/reference/security/oidc>, "OIDC token claims".
 
@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::context::RunFacts;
 use crate::event::{EventContext, EventKind};
 
-/// The claims of a job of `workflow_file` (of a called workflow: its file), but for issuer, audience
-/// and times.
+/// The claims of a job of `workflow_file` (of a called workflow: its file), but for issuer,
+/// audience and times.
 #[must_use]
 pub fn id_token_claims(
     event: &EventContext,

@@ -33,7 +33,8 @@ pub enum NetworkUnmet {
     WithoutNetwork,
 }
 
-/// Whether the request's network is within what `allowed` names, and its services within `services`.
+/// Whether the request's network is within what `allowed` names, and its services within
+/// `services`.
 pub(crate) fn check(
     spec: &VmSpec,
     allowed: &AllowList,

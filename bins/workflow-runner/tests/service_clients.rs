@@ -1,5 +1,5 @@
-//! The clients of npm for artifacts and caches, unmodified, in a job: they and the native actions see
-//! the same things.
+//! The clients of npm for artifacts and caches, unmodified, in a job: they and the native actions
+//! see the same things.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that fails here should say where"

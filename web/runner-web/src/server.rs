@@ -89,7 +89,7 @@ impl RunnerServer {
 
     fn of(
         root: Root,
-        (coordinator, intake, view, job_services): Parts,
+        (coordinator, intake, view, job_services): ServedActors,
         options: ServerOptions,
     ) -> Self {
         let metrics = Metrics::new();
@@ -203,7 +203,7 @@ impl RunnerServer {
 }
 
 /// What the server is put together from.
-type Parts = (
+type ServedActors = (
     ChildRef<RunCoordinator>,
     RunnerIntake,
     RunnerView,

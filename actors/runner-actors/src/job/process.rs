@@ -23,8 +23,8 @@ use crate::tarball;
 /// The `PATH` of the VM's images, when steps add directories to it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The agent tells commands of its proxy, by which a machine without network reaches nothing but the
-/// job's services, and those directly: a request to the machine's own name is not to go there.
+/// The agent tells commands of its proxy, by which a machine without network reaches nothing but
+/// the job's services, and those directly: a request to the machine's own name is not to go there.
 fn without_proxy(request: &JobRequest) -> impl Iterator<Item = (String, String)> {
     let networked = request.vm.network.unwrap_or_default() != Network::None;
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];

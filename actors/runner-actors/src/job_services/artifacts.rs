@@ -1,5 +1,5 @@
-//! Artifacts as `ArtifactService` has them: a zip comes, and the store keeps what it holds as a tar,
-//! as the native actions read and write it.
+//! Artifacts as `ArtifactService` has them: a zip comes, and the store keeps what it holds as a
+//! tar, as the native actions read and write it.
 
 use std::fs::File;
 use std::io::{Read as _, Write};

@@ -121,8 +121,8 @@ impl JobSession {
         Ok(*number)
     }
 
-    /// Where the cache of this version is read whose key is `key`, else whose key begins with one of
-    /// `prefixes`; and its key. Blocks.
+    /// Where the cache of this version is read whose key is `key`, else whose key begins with one
+    /// of `prefixes`; and its key. Blocks.
     ///
     /// # Errors
     /// The host's disk.

@@ -6,8 +6,8 @@
 //!      token of the job ─▶ JobServices ─▶ JobGrant ─▶ ArtifactStore, CacheStore
 //!      signed address ───▶ JobServices ─▶ Blob (what is uploaded or downloaded)
 //! ```
-//! A token is of one job of one run, and nothing after the job's end. What is asked for is the run's
-//! own whatever a request names, and lies where the native actions have it.
+//! A token is of one job of one run, and nothing after the job's end. What is asked for is the
+//! run's own whatever a request names, and lies where the native actions have it.
 
 mod artifacts;
 mod blob;
@@ -45,10 +45,10 @@ const ADDRESS_LIFETIME: Duration = Duration::from_secs(3600);
 /// The services of all jobs; clones share them.
 #[derive(Clone)]
 pub struct JobServices {
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
 }
 
-struct Shared {
+struct ServiceState {
     artifacts: ArtifactStore,
     caches: CacheStore,
     /// What is on its way.
@@ -101,7 +101,7 @@ impl JobServices {
         let _ = std::fs::remove_dir_all(&folder);
         let issuer = issuer.map(|url| Issuer::open(data, url)).transpose()?;
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ServiceState {
                 artifacts,
                 caches,
                 folder,

@@ -1,3 +1,5 @@
+//! Tokens, artifacts, caches and identity tokens, without a machine and without HTTP.
+
 use super::*;
 use crate::tar_guard::tar_of;
 use std::io::{Read as _, Write as _};

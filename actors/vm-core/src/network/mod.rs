@@ -6,8 +6,8 @@
 //!                                request::read ─▶ Target ─Reach::names─▶ addresses ─Reach::connects─▶ peer
 //! ```
 //!
-//! What asks the proxy itself for a path (`GET /x` to `127.0.0.1:PROXY_PORT`) gets the services that
-//! the VM's owner named when it was ordered, where the manager's configuration names them too.
+//! What asks the proxy itself for a path (`GET /x` to `127.0.0.1:PROXY_PORT`) gets the services
+//! that the VM's owner named when it was ordered, where the manager's configuration names them too.
 //!
 //! A VM has no network device. What asks for a host is checked by the name it asks for; then the
 //! name is looked up once, and each address is checked before exactly that one is connected to, so

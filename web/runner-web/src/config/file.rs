@@ -174,8 +174,8 @@ table! {
         "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", shown "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
         /// listen address; `HOST` and `PORT` win over it
         "listen" (flag "--listen", shown "127.0.0.1:3000") = opt(ADDRESS) => listen;
-        /// where artifacts and caches are for programs in the VMs of jobs, as `127.0.0.1:3002`: the VM
-        /// manager connects to it, and names it in [network] `services`; without it JavaScript
+        /// where artifacts and caches are for programs in the VMs of jobs, as `127.0.0.1:3002`: the
+        /// VM manager connects to it, and names it in [network] `services`; without it JavaScript
         /// actions have no such services, unless runner and manager are one process
         "services_listen" = opt(ADDRESS) => services_listen;
         /// how much is logged

@@ -10,8 +10,7 @@ use jiff::fmt::strtime;
 use runner_actors::{Blob, BlockWriter, JobServices, ServiceFault};
 use serde::Deserialize;
 
-use super::MAX_BODY;
-use super::twirp::{Refused, on_disk};
+use super::twirp::{MAX_BODY, Refused, on_disk};
 use crate::file_chunks::FileChunks;
 
 /// Bytes that are collected before they are written.

@@ -67,7 +67,7 @@ fn answer(session: &JobSession, method: &str, asked: &Asked) -> Result<Value, Se
 
 /// What is looked for, in the first version.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct CacheQuery {
     keys: String,
     version: String,
 }
@@ -76,10 +76,10 @@ pub(super) struct Wanted {
 pub(super) async fn find(
     request: HttpRequest,
     services: web::Data<JobServices>,
-    wanted: web::Query<Wanted>,
+    wanted: web::Query<CacheQuery>,
 ) -> Result<HttpResponse, Refused> {
     let session = session(&request, &services)?;
-    let Wanted { keys, version } = wanted.into_inner();
+    let CacheQuery { keys, version } = wanted.into_inner();
     let found = on_disk(move || {
         let mut keys = keys.split(',').map(str::to_owned);
         let key = keys.next().unwrap_or_default();

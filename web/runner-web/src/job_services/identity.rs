@@ -10,7 +10,7 @@ use super::twirp::Refused;
 
 /// Whom a token is for.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct AudienceQuery {
     audience: Option<String>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Wanted {
 pub(super) async fn token(
     request: HttpRequest,
     services: web::Data<JobServices>,
-    wanted: web::Query<Wanted>,
+    wanted: web::Query<AudienceQuery>,
 ) -> Result<HttpResponse, Refused> {
     let header = request.headers().get(AUTHORIZATION);
     let header = header.and_then(|value| value.to_str().ok());

@@ -23,9 +23,6 @@ use actix_web::{App, HttpResponse, web};
 use edge_web::ServeOptions;
 use runner_actors::JobServices;
 
-/// Largest request that is read as a whole: names and lists of blocks.
-const MAX_BODY: usize = 8 << 20;
-
 /// Serves on `listener` until `shutdown` resolves.
 ///
 /// # Errors
@@ -40,7 +37,7 @@ pub async fn serve(
     let factory = move || {
         App::new()
             .app_data(services.clone())
-            .app_data(web::PayloadConfig::new(MAX_BODY))
+            .app_data(web::PayloadConfig::new(twirp::MAX_BODY))
             .configure(routes)
     };
     edge_web::serve(listener, factory, options, shutdown).await

@@ -1,4 +1,5 @@
-//! What all calls share: the job's token, JSON in both spellings, and refusals as Twirp writes them.
+//! What all calls share: the job's token, JSON in both spellings, and refusals as Twirp writes
+//! them.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::AUTHORIZATION;
@@ -6,6 +7,9 @@ use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use runner_actors::{JobServices, JobSession, ServiceFault};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+/// Largest request that is read as a whole: names and lists of blocks.
+pub(super) const MAX_BODY: usize = 8 << 20;
 
 /// A refusal.
 #[derive(Debug)]
