@@ -96,8 +96,8 @@ pub struct Explanation {
 /// What one word, beginning, title, concept or name adds to a score, or a role takes away.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScorePart {
-    /// `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `definition`, `path` or `role` for what a
-    /// document is beside its words.
+    /// `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `definition`, `path` or `role`
+    /// for what a document is beside its words.
     pub kind: String,
     /// What was looked up, as the index holds it.
     pub term: String,

@@ -77,7 +77,7 @@ impl ParsedQuery {
         self.asks_how
     }
 
-    /// Words with signs that are part of them (`--json`, `.env`), which are looked for as they stand.
+    /// Words with signs that are part of them (`--json`, `.env`), looked for as they stand.
     #[must_use]
     pub fn literals(&self) -> &[String] {
         &self.literals

@@ -5,7 +5,7 @@ use std::time::Instant;
 use search_core::answer::{
     AnswerStatus, Correction, QueryFault, SearchAnswer, SearchResult, SourceReport,
 };
-use search_core::query::{self, ParsedQuery, UnderstoodRequest};
+use search_core::query::{self, ParsedQuery, QueryError, UnderstoodRequest};
 use search_core::role::RelevanceFunction;
 
 use super::concepts::ConceptRanker;
@@ -40,11 +40,8 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         concepts,
         added,
     } = expanded(role, &request, typed.clone());
-    let open: Vec<&SearchableSource> = sources
-        .iter()
-        .copied()
-        .filter(|source| source.snapshot.is_some())
-        .collect();
+    let mut open = sources.clone();
+    open.retain(|source| source.snapshot.is_some());
     let snapshots: Vec<IndexSnapshot> = open
         .iter()
         .filter_map(|source| source.snapshot.clone())
@@ -104,10 +101,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         facets: hits.facets,
         notes: noted,
         corrections,
-        query_fault: fault.map(|fault| QueryFault {
-            position: fault.position().unwrap_or_default(),
-            detail: fault.to_string(),
-        }),
+        query_fault: fault.as_ref().map(query_fault),
     })
 }
 
@@ -149,6 +143,13 @@ impl RunningSearch<'_> {
             facets: self.params.facets,
         };
         search_in(&self.scope, query, self.role.function, page)
+    }
+}
+
+fn query_fault(fault: &QueryError) -> QueryFault {
+    QueryFault {
+        position: fault.position().unwrap_or_default(),
+        detail: fault.to_string(),
     }
 }
 
