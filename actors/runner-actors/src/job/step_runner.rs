@@ -18,7 +18,7 @@ use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
-use crate::job_services::{JobAdmission, JobGrant, JobIdentity};
+use crate::job_services::{JobAdmission, JobGrant, JobIdentity, TransferRoom};
 use crate::tarball;
 
 /// Longest time to put a script's files into the VM.
@@ -55,6 +55,7 @@ fn admit(request: &JobRequest) -> Option<JobAdmission> {
         job: request.vm_key.clone(),
         scopes: cache_scopes(&request.event, &request.facts.default_branch),
         identity: identity(request),
+        room: TransferRoom::default(),
     };
     let lifetime = Duration::from_secs_f64(request.instance.timeout_minutes.clamp(1.0, 1e4) * 60.0);
     let services = request.services.as_ref()?;

@@ -75,7 +75,7 @@ impl JobSession {
             name: name.to_owned(),
             raw: (!is_zip).then(|| content_type.to_owned()),
         };
-        let upload = Upload::new(purpose, self.folder());
+        let upload = Upload::new(purpose, self.folder(), self.grant.room.clone());
         self.open(Blob::new(Content::Upload(upload)))
     }
 
@@ -169,12 +169,14 @@ impl JobSession {
                 None => format!("{}.zip", stored.name),
             },
             folder: Some(folder),
+            room: None,
         };
         match stored.raw {
             None => zip_of_tar(tar, std::io::BufWriter::new(to))?,
             Some(_) => file_of_tar(tar, to)?,
         }
         download.bytes = std::fs::metadata(&download.path)?.len();
+        let download = download.counted(&self.grant.room)?;
         self.open(Blob::new(Content::Download(download)))
     }
 

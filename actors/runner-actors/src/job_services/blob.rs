@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::ServiceFault;
+use super::{ServiceFault, TransferRoom};
 use crate::stored_tar::{MAX_STORED, hashed};
 
 /// Blocks of one blob, as Azure bounds them.
@@ -37,6 +37,7 @@ pub(super) enum Content {
 pub(super) struct Upload {
     pub(super) purpose: Purpose,
     folder: PathBuf,
+    room: TransferRoom,
     staged: Mutex<Staged>,
 }
 
@@ -77,6 +78,8 @@ pub struct Download {
     pub name: String,
     /// A folder that goes with the address.
     pub(super) folder: Option<PathBuf>,
+    /// From which its bytes were taken.
+    pub(super) room: Option<TransferRoom>,
 }
 
 impl Blob {
@@ -196,10 +199,11 @@ impl Blob {
 }
 
 impl Upload {
-    pub(super) fn new(purpose: Purpose, folder: PathBuf) -> Self {
+    pub(super) fn new(purpose: Purpose, folder: PathBuf, room: TransferRoom) -> Self {
         Self {
             purpose,
             folder,
+            room,
             staged: Mutex::default(),
         }
     }
@@ -238,7 +242,15 @@ impl Download {
             content_type: content_type.to_owned(),
             name: name.to_owned(),
             folder: Some(folder),
+            room: None,
         })
+    }
+
+    /// Takes its bytes from what the job may have.
+    pub(super) fn counted(mut self, room: &TransferRoom) -> Result<Self, ServiceFault> {
+        room.take(self.bytes)?;
+        self.room = Some(room.clone());
+        Ok(self)
     }
 }
 
@@ -246,6 +258,7 @@ impl Drop for Upload {
     fn drop(&mut self) {
         // Nothing is there when nothing was sent.
         let _ = std::fs::remove_dir_all(&self.folder);
+        self.room.give_back(self.staged.get_mut().bytes);
     }
 }
 
@@ -253,6 +266,9 @@ impl Drop for Download {
     fn drop(&mut self) {
         if let Some(folder) = &self.folder {
             let _ = std::fs::remove_dir_all(folder);
+        }
+        if let Some(room) = &self.room {
+            room.give_back(self.bytes);
         }
     }
 }
@@ -274,10 +290,12 @@ impl BlockWriter {
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), ServiceFault> {
         let more = bytes.len() as u64;
         {
-            let mut staged = self.blob.upload()?.staged.lock();
+            let upload = self.blob.upload()?;
+            let mut staged = upload.staged.lock();
             if staged.bytes + more > MAX_STORED {
                 return Err(too_large());
             }
+            upload.room.take(more)?;
             staged.bytes += more;
         }
         self.bytes += more;
@@ -297,6 +315,7 @@ impl BlockWriter {
         std::fs::rename(&self.part, upload.folder.join(hashed(&self.name)))?;
         let former = staged.blocks.insert(self.name.clone(), self.bytes);
         staged.bytes -= former.unwrap_or_default();
+        upload.room.give_back(former.unwrap_or_default());
         Ok(())
     }
 }
@@ -308,6 +327,7 @@ impl Drop for BlockWriter {
             && let Ok(upload) = self.blob.upload()
         {
             upload.staged.lock().bytes -= self.bytes;
+            upload.room.give_back(self.bytes);
         }
     }
 }

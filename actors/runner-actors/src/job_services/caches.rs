@@ -38,7 +38,7 @@ impl JobSession {
             version: version.to_owned(),
             number,
         };
-        let upload = Upload::new(purpose, self.folder());
+        let upload = Upload::new(purpose, self.folder(), self.grant.room.clone());
         let address = self.open(Blob::new(Content::Upload(upload)))?;
         Ok((address, number))
     }
@@ -138,7 +138,8 @@ impl JobSession {
         let Some((key, path)) = found else {
             return Ok(None);
         };
-        let download = Download::of(&path, self.folder(), "application/octet-stream", "cache")?;
+        let download = Download::of(&path, self.folder(), "application/octet-stream", "cache")?
+            .counted(&self.grant.room)?;
         let address = self.open(Blob::new(Content::Download(download)))?;
         Ok(Some((address, key)))
     }

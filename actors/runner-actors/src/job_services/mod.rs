@@ -14,6 +14,7 @@ mod blob;
 mod caches;
 mod fault;
 mod identity;
+mod room;
 mod zip_files;
 
 use std::collections::HashMap;
@@ -34,6 +35,7 @@ pub use blob::{Blob, BlockWriter, Download};
 pub use fault::ServiceFault;
 use identity::Issuer;
 pub(crate) use identity::JobIdentity;
+pub(crate) use room::TransferRoom;
 
 /// Where programs in a VM find the services.
 const BASE: &str = "http://127.0.0.1:3128/";
@@ -73,6 +75,8 @@ pub struct JobGrant {
     pub(crate) scopes: Vec<CacheScope>,
     /// What its identity tokens say, where it may have some.
     pub(crate) identity: Option<JobIdentity>,
+    /// What its transfers take on the host's disk.
+    pub(crate) room: TransferRoom,
 }
 
 /// A job that may use the services, until this is dropped.

@@ -14,6 +14,7 @@ fn grant(run: &str, reference: &str) -> JobGrant {
             untrusted: false,
         }],
         identity: None,
+        room: TransferRoom::default(),
     }
 }
 
@@ -316,4 +317,36 @@ fn identity_tokens_are_for_jobs_that_may_have_them_and_end_with_them() {
     assert_eq!(again.key_set(), Some(keys));
     drop(own);
     assert!(lab.services.id_token(&token, None).is_err());
+}
+
+#[test]
+fn the_transfers_of_one_job_are_bounded_together() {
+    let lab = lab();
+    let own = lab
+        .services
+        .admit(grant("one", "x"), Duration::from_secs(9));
+    let session = lab.services.job(&own.token).unwrap();
+    let room = &session.grant.room;
+    room.take(room::MAX_TRANSFERS - 10).unwrap();
+    let addresses = ["a", "b"].map(|name| session.create_artifact(name, "").unwrap());
+    let [first, second] = addresses.map(|address| lab.blob(&address).unwrap());
+    let mut block = first.block("one").unwrap();
+    block.write(b"123456").unwrap();
+    block.finish().unwrap();
+    let mut block = second.block("one").unwrap();
+    assert!(matches!(block.write(b"12345"), Err(ServiceFault::Full(_))));
+    block.write(b"1234").unwrap();
+    drop(block);
+    // What was given up, replaced or removed does not count.
+    let mut block = first.block("one").unwrap();
+    block.write(b"1234").unwrap();
+    block.finish().unwrap();
+    let mut block = second.block("one").unwrap();
+    block.write(b"123456").unwrap();
+    block.finish().unwrap();
+    drop((first, second));
+    let room = room.clone();
+    drop((session, own));
+    room.take(10).unwrap();
+    assert!(room.take(1).is_err());
 }
