@@ -80,7 +80,8 @@ pub struct NewVm {
     #[schema(value_type = Option<Vec<String>>)]
     pub allow: Option<AllowList>,
     /// Where plain HTTP requests of the VM's programs to `127.0.0.1:3128` itself are led: a host
-    /// and port that the manager's configuration names in [network] `services`. With any `network`.
+    /// and port that the manager's configuration names in `[network]` `services`. With any
+    /// `network`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub services: Option<Target>,

@@ -5,12 +5,14 @@ use super::kind::DefinitionKind::{
 };
 use super::language::Language;
 use super::signature;
-
-/// What a line may define: a kind and a name.
-pub(super) type Found<'t> = Option<(DefinitionKind, &'t str)>;
+use super::words::{LineDefinition, is_name_byte, name_of, word_of};
 
 /// What `line` defines; `behind` is the text that follows it.
-pub(super) fn definition<'t>(language: Language, line: &'t str, behind: &str) -> Found<'t> {
+pub(super) fn definition<'t>(
+    language: Language,
+    line: &'t str,
+    behind: &str,
+) -> LineDefinition<'t> {
     let code = line.trim_start();
     let indent = line.len() - code.len();
     let first = *code.as_bytes().first()?;
@@ -36,32 +38,11 @@ pub(super) fn definition<'t>(language: Language, line: &'t str, behind: &str) ->
     }
 }
 
-pub(super) const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
-}
-
-/// The name that `text` begins with, and what follows it.
-pub(super) fn name_of(text: &str) -> Option<(&str, &str)> {
-    let length = text.bytes().take_while(|&byte| is_name_byte(byte)).count();
-    let (name, rest) = text.split_at(length);
-    let begins = name
-        .bytes()
-        .next()
-        .is_some_and(|byte| !byte.is_ascii_digit());
-    begins.then_some((name, rest))
-}
-
-/// The first word of `text`, and what follows it behind white space.
-pub(super) fn word_of(text: &str) -> (&str, &str) {
-    let length = text.bytes().take_while(|&byte| is_name_byte(byte)).count();
-    (&text[..length], text[length..].trim_start())
-}
-
-fn named<'t>(kind: DefinitionKind, rest: &'t str) -> Found<'t> {
+fn named<'t>(kind: DefinitionKind, rest: &'t str) -> LineDefinition<'t> {
     name_of(rest).map(|(name, _)| (kind, name))
 }
 
-fn rust(mut code: &str, indent: usize) -> Found<'_> {
+fn rust(mut code: &str, indent: usize) -> LineDefinition<'_> {
     let mut is_public = false;
     loop {
         let (word, rest) = word_of(code);
@@ -110,7 +91,7 @@ fn rust(mut code: &str, indent: usize) -> Found<'_> {
     }
 }
 
-fn python(code: &str, indent: usize) -> Found<'_> {
+fn python(code: &str, indent: usize) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     match word {
         "async" => {
@@ -129,7 +110,7 @@ fn python(code: &str, indent: usize) -> Found<'_> {
 }
 
 /// A name in capitals that something is assigned to.
-fn constant<'t>(word: &'t str, rest: &str) -> Found<'t> {
+fn constant<'t>(word: &'t str, rest: &str) -> LineDefinition<'t> {
     let is_upper = word.len() > 1
         && word.starts_with(|c: char| c.is_ascii_uppercase())
         && !word.bytes().any(|byte| byte.is_ascii_lowercase());
@@ -137,7 +118,7 @@ fn constant<'t>(word: &'t str, rest: &str) -> Found<'t> {
     (is_upper && assigns).then_some((Constant, word))
 }
 
-fn script(mut code: &str, indent: usize) -> Found<'_> {
+fn script(mut code: &str, indent: usize) -> LineDefinition<'_> {
     let mut is_exported = indent == 0;
     let mut is_member = false;
     loop {
@@ -180,7 +161,7 @@ fn script(mut code: &str, indent: usize) -> Found<'_> {
 }
 
 /// `const name = …`: a function where one is assigned, else a constant that others can see.
-fn variable(rest: &str, is_exported: bool) -> Found<'_> {
+fn variable(rest: &str, is_exported: bool) -> LineDefinition<'_> {
     let (name, behind) = name_of(rest)?;
     let (_, value) = behind.split_once('=')?;
     let value = value.trim_start();
@@ -195,7 +176,7 @@ fn variable(rest: &str, is_exported: bool) -> Found<'_> {
     }
 }
 
-fn go(code: &str) -> Found<'_> {
+fn go(code: &str) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     match word {
         "func" => {
@@ -223,7 +204,7 @@ fn go(code: &str) -> Found<'_> {
     }
 }
 
-fn ruby(code: &str) -> Found<'_> {
+fn ruby(code: &str) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     match word {
         "def" => {
@@ -242,7 +223,7 @@ fn ruby(code: &str) -> Found<'_> {
     }
 }
 
-fn php(mut code: &str) -> Found<'_> {
+fn php(mut code: &str) -> LineDefinition<'_> {
     loop {
         let (word, rest) = word_of(code);
         match word {
@@ -262,7 +243,7 @@ fn php(mut code: &str) -> Found<'_> {
     }
 }
 
-fn shell(code: &str) -> Found<'_> {
+fn shell(code: &str) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     if word == "function" {
         return named(Function, rest);
@@ -276,7 +257,7 @@ fn shell(code: &str) -> Found<'_> {
     is_it.then_some((Function, &code[..length]))
 }
 
-fn lua(code: &str) -> Found<'_> {
+fn lua(code: &str) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     let rest = match word {
         "function" => rest,
@@ -290,7 +271,7 @@ fn lua(code: &str) -> Found<'_> {
     named(Function, path.rsplit(['.', ':']).next()?)
 }
 
-fn heading(line: &str) -> Found<'_> {
+fn heading(line: &str) -> LineDefinition<'_> {
     let signs = line.bytes().take_while(|&byte| byte == b'#').count();
     let rest = line[signs..].strip_prefix(' ')?;
     let name = rest.trim().trim_end_matches('#').trim_end();

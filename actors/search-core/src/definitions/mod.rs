@@ -5,6 +5,7 @@ mod kind;
 mod language;
 mod line;
 mod signature;
+mod words;
 
 pub use kind::DefinitionKind;
 pub use language::Language;

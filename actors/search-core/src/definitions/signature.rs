@@ -3,7 +3,7 @@
 use super::kind::DefinitionKind::{
     Class, Constant, Enum, Function, Interface, Macro, Module, Struct, Type,
 };
-use super::line::{Found, is_name_byte, name_of, word_of};
+use super::words::{LineDefinition, is_name_byte, name_of, word_of};
 
 /// Words that stand before a bracket, or at the beginning of a line, and define nothing.
 const CONTROL: [&str; 29] = [
@@ -66,7 +66,7 @@ fn is_type(text: &str) -> bool {
 }
 
 /// Java and its like.
-pub(super) fn of_java(mut code: &str, indent: usize) -> Found<'_> {
+pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
     loop {
         let (word, rest) = word_of(code);
         let kind = match word {
@@ -105,7 +105,7 @@ pub(super) fn of_java(mut code: &str, indent: usize) -> Found<'_> {
 }
 
 /// `Type name(…)`, and `Name(…) {` of a constructor.
-fn method(code: &str) -> Found<'_> {
+fn method(code: &str) -> LineDefinition<'_> {
     let open = code.find('(')?;
     let (name, before) = name_before(&code[..open])?;
     if CONTROL.contains(&name) || name == "using" {
@@ -120,7 +120,7 @@ fn method(code: &str) -> Found<'_> {
 }
 
 /// A member of a class in JavaScript: `name(…) {`.
-pub(super) fn of_member(code: &str, indent: usize, is_member: bool) -> Found<'_> {
+pub(super) fn of_member(code: &str, indent: usize, is_member: bool) -> LineDefinition<'_> {
     let (name, rest) = name_of(code)?;
     let is_it = indent > 0
         && !CONTROL.contains(&name)
@@ -132,7 +132,7 @@ pub(super) fn of_member(code: &str, indent: usize, is_member: bool) -> Found<'_>
 }
 
 /// C and C++.
-pub(super) fn of_c<'t>(line: &'t str, behind: &str) -> Found<'t> {
+pub(super) fn of_c<'t>(line: &'t str, behind: &str) -> LineDefinition<'t> {
     let code = line.trim_start();
     let indent = line.len() - code.len();
     if let Some(directive) = code.strip_prefix('#') {
@@ -155,7 +155,7 @@ pub(super) fn of_c<'t>(line: &'t str, behind: &str) -> Found<'t> {
 }
 
 /// `struct name {`, `class name : base`, `typedef … name;`, `using name =`, `namespace name {`.
-fn type_of_c<'t>(code: &'t str, behind: &str) -> Found<'t> {
+fn type_of_c<'t>(code: &'t str, behind: &str) -> LineDefinition<'t> {
     let mut rest = code;
     loop {
         let (word, after) = word_of(rest);
@@ -220,7 +220,7 @@ fn body_of<'t>(text: &'t str, behind: &str) -> Option<&'t str> {
 }
 
 /// A function whose body begins before the next semicolon.
-fn function_of_c<'t>(code: &'t str, indent: usize, behind: &str) -> Found<'t> {
+fn function_of_c<'t>(code: &'t str, indent: usize, behind: &str) -> LineDefinition<'t> {
     let (head, after) = code.split_once('(')?;
     let (name, before) = name_before(head)?;
     if CONTROL.contains(&name) || head.contains('=') {

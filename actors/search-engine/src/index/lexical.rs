@@ -23,7 +23,8 @@ use conditional::Conditional;
 pub(super) use definers::Definers;
 use disjunction::Disjunction;
 pub(super) use holders::IdentifierHolders;
-pub(super) use outcome::{LexicalMatches, NO_WORD};
+pub(super) use outcome::LexicalMatches;
+pub(super) use segment_search::NO_WORD;
 pub(super) use terms::{Scoring, Terms};
 
 /// Fills the pool.

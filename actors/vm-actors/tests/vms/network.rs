@@ -130,13 +130,14 @@ fn services_of_an_owner_are_those_that_the_manager_names_or_there_is_no_vm() {
             .await
             .unwrap();
         let machine = lab.machine(&own.id);
-        let network = machine.network.lock();
-        let uplink = network.as_ref().unwrap();
-        let services = uplink.services.as_ref().unwrap();
-        assert_eq!(services.target.to_string(), "127.0.0.1:3002");
-        assert!(services.reach.names(&services.target));
-        assert!(!uplink.reach.names(&services.target));
-        drop(network);
+        {
+            let network = machine.network.lock();
+            let uplink = network.as_ref().unwrap();
+            let services = uplink.services.as_ref().unwrap();
+            assert_eq!(services.target.to_string(), "127.0.0.1:3002");
+            assert!(services.reach.names(&services.target));
+            assert!(!uplink.reach.names(&services.target));
+        }
         running.stop().await;
     });
 }

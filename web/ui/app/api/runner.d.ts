@@ -371,6 +371,8 @@ export interface components {
             bytes: number;
             /** @description As the workflow calls it. */
             name: string;
+            /** @description The type of the one file in it, where that was uploaded as it is and not as a folder. */
+            raw?: string | null;
         };
         /** @description The author of a comment. */
         AuthorPart: {

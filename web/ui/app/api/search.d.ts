@@ -435,10 +435,26 @@ export interface components {
             /** @description Where it is described. */
             url?: string | null;
         };
+        /**
+         * @description What something that is defined is.
+         * @enum {string}
+         */
+        DefinitionKind: "function" | "struct" | "class" | "enum" | "interface" | "type" | "module" | "constant" | "macro" | "heading";
+        /** @description Something that a document defines. */
+        DefinitionView: {
+            /** @description What it is. */
+            kind: components["schemas"]["DefinitionKind"];
+            /** @description Its line in the file, from 1, where it is known. */
+            line?: number | null;
+            /** @description Its name as written; the text of a heading. */
+            name: string;
+        };
         /** @description The answer of `GET /api/documents/{id}`. */
         DocumentView: {
             /** @description Text of the document without markup, as it was indexed. */
             body: string;
+            /** @description What the document defines, in the order of its text: functions, types, headings. */
+            definitions?: components["schemas"]["DefinitionView"][];
             /** @description Matches of the query in `body`, as in `SearchResult::highlights`. */
             highlights: number[][];
             /** @description The id asked for. */
@@ -638,6 +654,13 @@ export interface components {
             /** @description A URI that names the kind of problem; `about:blank` says no more than the status. */
             type: string;
         };
+        /** @description What of a text is not the query language. */
+        QueryFault: {
+            /** @description What is wrong there and what to do. */
+            detail: string;
+            /** @description The character at fault, counted from 0 in Unicode scalar values. */
+            position: number;
+        };
         /** @description The answer of `POST /api/sources/{role}/{name}/reindex`. */
         ReindexAnswer: {
             /** @description The source asked for. */
@@ -690,8 +713,8 @@ export interface components {
              */
             idf?: number | null;
             /**
-             * @description `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `path` or `role` for what a
-             *     document is beside its words.
+             * @description `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `definition`, `path` or `role`
+             *     for what a document is beside its words.
              */
             kind: string;
             /**
@@ -728,6 +751,7 @@ export interface components {
             indexing?: boolean;
             /** @description Notes a person should see: query words that were left out, for instance. */
             notes?: string[];
+            query_fault?: components["schemas"]["QueryFault"] | null;
             /** @description The relevance function that ranked the results. */
             relevance_function: string;
             /** @description The page asked for, best first. */
@@ -776,7 +800,7 @@ export interface components {
             role?: string | null;
             /**
              * @description What to look for: words, `"phrases"`, `AND`, `OR`, `NOT` or `-`, `(groups)`, `prefix*`, and
-             *     `title:`, `path:`, `tag:` or `source:` in front of a value.
+             *     `title:`, `path:`, `tag:`, `source:` or `kind:` in front of a value.
              */
             search_term: string;
             /**

@@ -225,6 +225,11 @@ export interface components {
             /** @description Who asks, for people; `unnamed` unless given. */
             owner?: components["schemas"]["Owner"];
             /**
+             * @description Where plain HTTP requests of the VM's programs to `127.0.0.1:3128` itself are led: a host
+             *     and port that the manager's configuration names in [network] `services`. With any `network`.
+             */
+            services?: string | null;
+            /**
              * Format: int32
              * @description Virtual processors; 1 unless given.
              */

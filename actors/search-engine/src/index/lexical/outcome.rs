@@ -8,9 +8,6 @@ use crate::index::bitmap::Bitmap;
 use crate::index::conditions::Matching;
 use crate::index::pool::Candidate;
 
-/// The score of a document that meets the condition without a word that scores.
-pub(in crate::index) const NO_WORD: f32 = 1e-6;
-
 /// What a search found beside the pool.
 #[derive(Debug, Default)]
 pub(in crate::index) struct LexicalMatches {

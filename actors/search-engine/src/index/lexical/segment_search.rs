@@ -5,7 +5,6 @@ use tantivy::DocId;
 use tantivy::postings::TermInfo;
 use tantivy::query::Weight;
 
-use super::outcome::NO_WORD;
 use super::terms::{Scoring, Terms};
 use crate::index::bitmap::Bitmap;
 use crate::index::conditions::Matching;
@@ -13,6 +12,9 @@ use crate::index::cursor::{ExactScorer, SurplusScorer};
 use crate::index::error::IndexError;
 use crate::index::pool::{Candidate, Pool};
 use crate::index::snapshot::{IndexSnapshot, SegmentView};
+
+/// The score of a document that meets the condition without a word that scores.
+pub(in crate::index) const NO_WORD: f32 = 1e-6;
 
 impl Terms<'_> {
     /// All segments of all sources, in order.
