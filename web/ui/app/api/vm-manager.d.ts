@@ -226,7 +226,8 @@ export interface components {
             owner?: components["schemas"]["Owner"];
             /**
              * @description Where plain HTTP requests of the VM's programs to `127.0.0.1:3128` itself are led: a host
-             *     and port that the manager's configuration names in [network] `services`. With any `network`.
+             *     and port that the manager's configuration names in `[network]` `services`. With any
+             *     `network`.
              */
             services?: string | null;
             /**
