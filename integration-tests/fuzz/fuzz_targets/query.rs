@@ -1,5 +1,6 @@
-//! Queries: the first line is the query, the rest a text to search. Any query is understood or
-//! refused at one of its characters, and every highlight lies between two characters.
+//! Queries: the first line is the query, the rest a text to search. Any query is understood,
+//! refused at one of its characters, or read as words, and every highlight lies between two
+//! characters.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,13 +15,18 @@ fuzz_target!(|text: &str| {
         text: query.to_owned(),
         terms,
         operator,
+        is_words_alone: false,
     };
     let parsed = match parse(&request) {
         Ok(parsed) => parsed,
         Err(error) => {
             let length = query.chars().count();
             assert!(error.position().is_none_or(|position| position <= length));
-            return;
+            // Then it is searched for by its words.
+            let Ok(parsed) = parse(&request.as_words()) else {
+                return;
+            };
+            parsed
         }
     };
     for phrase in 0..parsed.phrases().len() {
