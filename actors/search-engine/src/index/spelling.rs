@@ -29,14 +29,16 @@ pub fn closest_word(sources: &[IndexSnapshot], folded: &str) -> Result<Option<St
         return Ok(None);
     }
     let is_like = |word: &str| word.chars().all(char::is_alphabetic);
-    match closest(sources, folded, &is_like)? {
+    match closest(sources, folded, &[true, false], &is_like)? {
         Some(word) => written(sources, word).map(Some),
         None => Ok(None),
     }
 }
 
 /// The most likely identifier meant by `folded`, which no document holds: as [`closest_word`], with
-/// the same digits and as many underscores. A number is no typing mistake.
+/// the same digits and as many underscores. A number is no typing mistake, and the first letter is
+/// right: many queries hold identifiers that occur nowhere, and the walk through all words that a
+/// wrong one needs would double what such a query costs.
 ///
 /// # Errors
 /// An index cannot be read.
@@ -49,13 +51,15 @@ pub fn closest_identifier(
         signs.collect()
     };
     let wanted = signs(folded);
-    closest(sources, folded, &|word| signs(word) == wanted)
+    closest(sources, folded, &[true], &|word| signs(word) == wanted)
 }
 
-/// The closest of the words that `is_like` lets pass.
+/// The closest of the words that `is_like` lets pass: below the same first letter or any, as
+/// `starts` say.
 fn closest(
     sources: &[IndexSnapshot],
     folded: &str,
+    starts: &[bool],
     is_like: &dyn Fn(&str) -> bool,
 ) -> Result<Option<String>, IndexError> {
     let letters: Vec<char> = folded.chars().collect();
@@ -69,7 +73,7 @@ fn closest(
     };
     for wrong in 1..=most {
         // A search below one first letter costs a twentieth of one in all words.
-        for same_start in [true, false] {
+        for &same_start in starts {
             // Two mistakes, one of them in the first letter, are another word.
             if wrong == 2 && !same_start {
                 continue;
