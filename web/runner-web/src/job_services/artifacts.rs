@@ -82,8 +82,30 @@ fn answer(session: &JobSession, method: &str, asked: Asked) -> Result<Value, Ser
     })
 }
 
+/// A time as clients of Protocol Buffers read it: seconds, then no fraction or one of 3, 6 or 9
+/// digits (<https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp>); always 3 here.
 fn time(ms: u64) -> Option<String> {
     let ms = i64::try_from(ms).ok()?;
     let time = jiff::Timestamp::from_millisecond(ms).ok()?;
-    Some(time.to_string())
+    Some(format!("{time:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Issue 17: one listing in ten was refused by the client, as the last digit was dropped.
+    #[test]
+    fn i17_times_of_artifacts_always_have_three_digits() {
+        let table = [
+            (1_766_000_000_123, "2025-12-17T19:33:20.123Z"),
+            (1_766_000_000_120, "2025-12-17T19:33:20.120Z"),
+            (1_766_000_000_100, "2025-12-17T19:33:20.100Z"),
+            (1_766_000_000_000, "2025-12-17T19:33:20.000Z"),
+        ];
+        for (ms, written) in table {
+            assert_eq!(time(ms).as_deref(), Some(written));
+        }
+        assert_eq!(time(u64::MAX), None);
+    }
 }
