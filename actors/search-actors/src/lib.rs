@@ -16,6 +16,7 @@ mod registry;
 mod remote_sources;
 mod role_manager;
 mod search_service;
+mod skips;
 mod source_handle;
 mod tree;
 
@@ -31,5 +32,6 @@ pub use remote_sources::{RemoteSources, SourceOutcome};
 pub use role_manager::RoleManager;
 pub use search_formats_engine::Program as ReaderProgram;
 pub use search_service::SearchService;
+pub use skips::SkippedPage;
 pub use source_handle::{ReindexHandle, SourceHandle, SourceStatus};
 pub use tree::{SearchSettings, SearchTree};

@@ -11,7 +11,8 @@ use search_core::concepts::ConceptsHealth;
 use search_core::role::{EmbeddingSource, Haystack};
 use search_engine::index::IndexSnapshot;
 use search_engine::texts::TextStore;
-use search_engine::walk::RootDirectory;
+use search_engine::walk::{RootDirectory, SkipReason, SkippedPath};
+use search_engine::watch::ChangeBatch;
 use search_graph_engine::graph::GraphIndex;
 use search_sources_core::Item;
 use supervision::TellError;
@@ -19,6 +20,7 @@ use supervision::TellError;
 use crate::embedding::EmbeddingEndpoint;
 use crate::registry::thesauri::SourceConcepts;
 use crate::remote_sources::{self, RecentItems};
+use crate::skips::{SkippedFiles, SkippedPage};
 
 /// Files that were found to be whole are not looked at again for this time.
 const DAMAGE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
@@ -48,6 +50,8 @@ pub struct SourceHandle {
     /// When its files were last looked at after a search had failed, and were whole. Held
     /// meanwhile: one look serves many searches.
     checked_at: Mutex<Option<Instant>>,
+    /// What of it is not indexed, as its indexer has found it.
+    skips: Mutex<SkippedFiles>,
     /// Reaches its indexer, while it has one.
     reindex: Mutex<Option<ReindexHandle>>,
 }
@@ -133,6 +137,7 @@ impl SourceHandle {
             recent: Mutex::default(),
             is_suspect: AtomicBool::new(false),
             checked_at: Mutex::new(None),
+            skips: Mutex::default(),
             reindex: Mutex::new(None),
         }
     }
@@ -184,6 +189,33 @@ impl SourceHandle {
     /// The source has this indexer from now on; only the role manager does this.
     pub(crate) fn set_reindex_handle(&self, indexer: Option<ReindexHandle>) {
         *self.reindex.lock() = indexer;
+    }
+
+    /// What is not indexed, and why: up to `limit` paths after the key `after`, of one reason or of
+    /// all.
+    #[must_use]
+    pub fn skipped(
+        &self,
+        reason: Option<SkipReason>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> SkippedPage {
+        self.skips.lock().page(reason, after, limit)
+    }
+
+    /// Its indexer has compared everything.
+    pub(crate) fn set_skips(&self, skips: SkippedFiles) {
+        *self.skips.lock() = skips;
+    }
+
+    /// Its indexer has looked at some changes: the new counts, where they differ.
+    pub(crate) fn follow_skips(
+        &self,
+        batch: &ChangeBatch,
+        left_out: Vec<SkippedPath>,
+    ) -> Option<BTreeMap<String, u64>> {
+        let mut skips = self.skips.lock();
+        skips.follow(batch, left_out).then(|| skips.counts())
     }
 
     /// Counts the changes that a search can see: equal versions give equal answers.

@@ -287,6 +287,26 @@ pub struct ReindexAnswer {
     pub name: String,
 }
 
+/// The answer of `GET /api/sources/{role}/{name}/skipped`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SkippedAnswer {
+    /// What is not indexed, by name.
+    pub skipped: Vec<SkippedFile>,
+    /// What `after` of the next page is; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A file or a folder that is not indexed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SkippedFile {
+    /// Its place below the source's folder, control characters and broken names as `%XX`; empty
+    /// for the folder itself.
+    pub path: String,
+    /// Why, as `GET /health` counts it.
+    pub reason: String,
+}
+
 /// One role, without its secrets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RoleSummary {

@@ -116,6 +116,29 @@ fn rules_that_leave_nothing_of_an_unpacked_archive_do_not_count() {
 }
 
 #[test]
+fn i16_a_folder_that_its_own_rules_hide_is_told() {
+    let folder = folder(&[
+        ("a.md", "x"),
+        ("unpacked/.gitignore", "*.o\n/*\n!/debian/\n"),
+        ("unpacked/a.c", "x"),
+        ("unpacked/mm/b.c", "x"),
+        ("venv/.gitignore", "*\n"),
+        ("venv/lib/c.py", "x"),
+        ("part/.gitignore", "*.log\n"),
+        ("part/d.log", "x"),
+        ("part/d.md", "x"),
+        ("bare/.gitignore", "*\n"),
+    ]);
+    assert_eq!(keys(&folder, ""), ["a.md", "part/d.md"]);
+    let told = ["unpacked", "venv"].map(|key| (key.to_owned(), SkipReason::HiddenByGitignore));
+    assert_eq!(skipped(&folder), told);
+    // Where `.gitignore` files hide nothing, there is nothing to tell.
+    fs::write(folder.path().join(".gitignore"), "/*\n").unwrap();
+    assert_eq!(keys(&folder, "").len(), 6);
+    assert_eq!(skipped(&folder), []);
+}
+
+#[test]
 fn a_glob_selects_and_counts_what_it_keeps_out() {
     let folder = folder(&[
         ("a.md", "x"),

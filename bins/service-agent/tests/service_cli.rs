@@ -129,6 +129,8 @@ fn every_command_prints_one_document() {
     assert!(code == 0 && health["sources"].is_array(), "{health}");
     let (code, sources) = run(&["sources", "--role", "Sky"]);
     assert_eq!((code, &sources["sources"][0]["documents"]), (0, &json!(2)));
+    let (_, skipped) = run(&["skipped", "Sky", "Files"]);
+    assert!(skipped["skipped"].is_array(), "{skipped}");
     let (code, accepted) = run(&["reindex", "Sky", "Files"]);
     assert_eq!((code, &accepted["status"]), (0, &json!("accepted")));
 
@@ -214,6 +216,12 @@ fn each_way_to_fail_has_its_exit_code() {
             "not_found",
         ),
         ("s3cret", &["reindex", "Sky", "Nothing"], 4, "not_found"),
+        (
+            "s3cret",
+            &["skipped", "Sky", "Files", "--reason", "heavy"],
+            2,
+            "refused",
+        ),
         ("wrong", &["search", "tides"], 5, "not_allowed"),
         (
             "s3cret",

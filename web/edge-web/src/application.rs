@@ -25,6 +25,9 @@ pub struct ApplicationParts {
 #[derive(Debug, Clone, Serialize)]
 struct Part {
     base: String,
+    /// Whether it answers only to those who are signed in: the page asks before its first request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    wants_token: bool,
 }
 
 impl ApplicationParts {
@@ -41,7 +44,18 @@ impl ApplicationParts {
     /// The same with a part whose API is below `base`: nothing for one that is served here itself.
     #[must_use]
     pub fn part(mut self, name: &'static str, base: impl Into<String>) -> Self {
-        self.parts.insert(name, Part { base: base.into() });
+        let base = base.into();
+        let wants_token = false;
+        self.parts.insert(name, Part { base, wants_token });
+        self
+    }
+
+    /// The same where `name`, if it is among the parts, answers nothing without a token.
+    #[must_use]
+    pub fn wants_token(mut self, name: &'static str, wants_token: bool) -> Self {
+        if let Some(part) = self.parts.get_mut(name) {
+            part.wants_token = wants_token;
+        }
         self
     }
 }

@@ -28,9 +28,10 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     document
 }
 
-/// All routes.
+/// All routes. `wants_token`: whether they answer only with one, which the page is told.
 #[must_use]
-pub fn routes(metrics: &Metrics) -> Routes {
+pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
+    let parts = ApplicationParts::new("workflow-runner").part("runner", "");
     Routes::new(metrics)
         .get("/", handlers::home)
         .post("/webhook", handlers::webhook)
@@ -64,5 +65,5 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/admin/actors", handlers::actors)
         .get("/admin/actors/events", handlers::actor_changes)
         .openapi(&openapi())
-        .application(&ApplicationParts::new("workflow-runner").part("runner", ""))
+        .application(&parts.wants_token("runner", wants_token))
 }

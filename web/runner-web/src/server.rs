@@ -181,7 +181,8 @@ impl RunnerServer {
         let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
         let handle = root.handle();
         let server = EdgeServer::new(edge, options.serve, (&metrics, health), move |metrics| {
-            let routes = api::routes(metrics).session(sign_in.as_ref());
+            let routes = api::routes(metrics, sign_in.is_some());
+            let routes = routes.session(sign_in.as_ref());
             match &sign_in {
                 Some(sign_in) => sign_in.clone().routes(routes),
                 None => routes,

@@ -6,13 +6,13 @@ use edge_web::{
 };
 use utoipa::OpenApi;
 
-use crate::{chat, concepts, config, handlers, mcp, ws};
+use crate::{chat, concepts, config, handlers, mcp, sources, ws};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery search server", description = "Private semantic search over one's own sources."),
-    paths(mcp::mcp, handlers::search, handlers::document, handlers::roles, handlers::reindex, handlers::health,
+    paths(mcp::mcp, handlers::search, handlers::document, handlers::roles, sources::reindex, sources::skipped, handlers::health,
         concepts::thesaurus, concepts::graph, concepts::autocomplete,
         config::show, config::replace, config::schema,
         chat::chat, chat::summarize, chat::conversations, chat::conversation, chat::forget),
@@ -61,7 +61,8 @@ pub(crate) fn routes_with(metrics: &Metrics, parts: &ApplicationParts) -> Routes
         .get("/api/thesaurus/{role}", concepts::thesaurus)
         .get("/api/graph", concepts::graph)
         .get("/api/autocomplete", concepts::autocomplete)
-        .post("/api/sources/{role}/{name}/reindex", handlers::reindex)
+        .post("/api/sources/{role}/{name}/reindex", sources::reindex)
+        .get("/api/sources/{role}/{name}/skipped", sources::skipped)
         .get("/api/config", config::show)
         .put("/api/config", config::replace)
         .get("/api/config/schema", config::schema)

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 use crate::state::{SearchState, search_problem};
-use crate::wire::unprocessable;
+use crate::wire::{unprocessable, within};
 
 /// Concepts of a thesaurus that are given when the request names no `limit`, and at most.
 const THESAURUS_LIMITS: (usize, usize) = (1_000, 10_000);
@@ -156,19 +156,6 @@ pub(crate) async fn look<T: Send + 'static>(
     // The thread is gone only when the server ends.
     let looked = looked.await.map_err(|_| Problem::internal())?;
     looked.map_err(|failure| search_problem(&failure))
-}
-
-fn within(
-    field: &'static str,
-    value: Option<usize>,
-    (default, most): (usize, usize),
-) -> Result<usize, Problem> {
-    let value = value.unwrap_or(default);
-    if (1..=most).contains(&value) {
-        return Ok(value);
-    }
-    let detail = format!("expected a whole number from 1 to {most}, found {value}");
-    Err(unprocessable(vec![FieldError::new(field, detail)]))
 }
 
 fn check_text(field: &'static str, text: Option<&str>) -> Result<(), Problem> {

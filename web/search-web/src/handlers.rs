@@ -7,10 +7,9 @@ use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use edge_web::{ApiJson, Problem};
 use search_actors::messages::{ReadDocument, Search};
-use search_core::answer::{DocumentView, HealthAnswer, ReindexAnswer, RoleList, SearchAnswer};
+use search_core::answer::{DocumentView, HealthAnswer, RoleList, SearchAnswer};
 use search_engine::answering::DocumentRequest;
 use serde::Deserialize;
-use supervision::TellError;
 use utoipa::IntoParams;
 
 use crate::cache::AnswerCache;
@@ -103,51 +102,6 @@ pub(crate) async fn document(
     Ok(HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .json(reply.map_err(|failure| search_problem(&failure))?))
-}
-
-/// Compares a source with its index again, now. `GET /health` shows the progress.
-#[utoipa::path(
-    post, path = "/api/sources/{role}/{name}/reindex", tag = "roles",
-    params(("role" = String, Path, description = "A role"), ("name" = String, Path, description = "One of its sources")),
-    responses((status = 202, description = "The comparison begins; it may already be under way.", body = ReindexAnswer))
-)]
-pub(crate) async fn reindex(
-    state: web::Data<SearchState>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
-    let (role, name) = path.into_inner();
-    let role_set = state.roles();
-    let entry = role_set.role(Some(&role));
-    let entry =
-        entry.ok_or_else(|| Problem::not_found(role_set.unknown_role(Some(&role)).to_string()))?;
-    let source = entry.sources.iter().find(|one| one.haystack.name == name);
-    let source = source.ok_or_else(|| {
-        let known: Vec<&str> = entry
-            .sources
-            .iter()
-            .map(|one| one.haystack.name.as_str())
-            .collect();
-        Problem::not_found(format!(
-            "role {role:?} has no source {name:?}; it has: {}",
-            known.join(", ")
-        ))
-    })?;
-    let indexer = source.handle.reindex_handle().ok_or_else(|| {
-        Problem::conflict(format!(
-            "source {name:?} has no index here that could be made again"
-        ))
-    })?;
-    indexer.request().map_err(|error| match error {
-        TellError::Full { .. } => {
-            Problem::unavailable(format!("source {name:?} has been asked often enough"), 1)
-        }
-        TellError::Unavailable { .. } => Problem::unavailable(
-            format!("the indexer of source {name:?} is being restarted"),
-            1,
-        ),
-    })?;
-    let status = "accepted".to_owned();
-    Ok(HttpResponse::Accepted().json(ReindexAnswer { status, role, name }))
 }
 
 /// Lists the roles and their sources, without secrets.

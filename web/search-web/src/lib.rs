@@ -22,6 +22,7 @@ mod metrics;
 mod runs;
 mod server;
 mod source_check;
+mod sources;
 mod state;
 mod wire;
 mod ws;

@@ -285,7 +285,8 @@ fn all_routes(
     front: Option<&FrontDoor>,
     sign_in: Option<&SignIn>,
 ) -> Routes {
-    let parts = front.map_or_else(api::parts, |front| front.parts.clone());
+    let alone = || api::parts().wants_token("search", sign_in.is_some());
+    let parts = front.map_or_else(alone, |front| front.parts.clone());
     let routes = api::routes_with(metrics, &parts).session(sign_in);
     let routes = with_actor_tree(routes, tree);
     let routes = match sign_in {

@@ -107,6 +107,20 @@ impl SearchBody {
     }
 }
 
+/// A number of a query, or what holds when it is absent; 422 beyond 1 to the most.
+pub(crate) fn within(
+    field: &'static str,
+    value: Option<usize>,
+    (default, most): (usize, usize),
+) -> Result<usize, Problem> {
+    let value = value.unwrap_or(default);
+    if (1..=most).contains(&value) {
+        return Ok(value);
+    }
+    let detail = format!("expected a whole number from 1 to {most}, found {value}");
+    Err(unprocessable(vec![FieldError::new(field, detail)]))
+}
+
 /// 422 with the single faults; the detail repeats them for those who read only that.
 pub(crate) fn unprocessable(errors: Vec<FieldError>) -> Problem {
     let detail: Vec<String> = errors

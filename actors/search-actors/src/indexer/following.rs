@@ -193,9 +193,8 @@ impl IndexLoop {
 
     /// Counts what of a batch is left out now.
     fn follow_skips(&self, batch: &ChangeBatch, left_out: Vec<search_engine::walk::SkippedPath>) {
-        let mut skips = self.skips.lock();
-        if skips.follow(batch, left_out) {
-            let counts = skips.counts();
+        let counts = self.handle.follow_skips(batch, left_out);
+        if let Some(counts) = counts {
             self.handle
                 .publish_progress(|status| status.skipped = counts);
         }

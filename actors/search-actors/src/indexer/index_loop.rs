@@ -23,9 +23,9 @@ use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
 use super::document_sink::{DocumentSink, known_files};
 use super::mounts::Mounts;
 use super::settings::IndexerSettings;
-use super::skips::SkippedFiles;
 use crate::backoff::{Backoff, MAX_PAUSE};
 use crate::concepts::ConceptThread;
+use crate::skips::SkippedFiles;
 use crate::source_handle::{SourceHandle, SourceStatus};
 
 /// A folder that cannot be opened is looked at again after this time.
@@ -79,7 +79,6 @@ pub(crate) struct IndexLoop {
     pub(crate) wake: Sender<()>,
     pub(crate) woken: Receiver<()>,
     /// What of the source is not indexed.
-    pub(crate) skips: Mutex<SkippedFiles>,
     /// When the index was first in step with the folder in this attempt.
     pub(crate) ready: Mutex<Option<Instant>>,
 }
@@ -316,7 +315,7 @@ impl IndexLoop {
         self.tidy_texts(index)?;
         let skips = SkippedFiles::of(report.left_out);
         let counts = skips.counts();
-        *self.skips.lock() = skips;
+        self.handle.set_skips(skips);
         self.publish_ready(index, mounts.missing(root), |status| {
             status.skipped = counts;
         });

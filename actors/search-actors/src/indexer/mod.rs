@@ -17,7 +17,6 @@ mod index_loop;
 mod merger;
 mod mounts;
 mod settings;
-mod skips;
 mod threads;
 
 use std::sync::Arc;
@@ -88,7 +87,6 @@ impl SourceIndexer {
             cancel: Arc::clone(&self.cancel),
             wake,
             woken,
-            skips: Mutex::default(),
             ready: Mutex::default(),
         };
         let threads = &self.settings.threads;

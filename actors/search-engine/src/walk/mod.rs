@@ -77,7 +77,9 @@ pub struct Walk<'a> {
 /// What the folders on the way were.
 #[derive(Default)]
 struct DirectoriesSeen {
-    /// Those that are not entered.
+    /// Whether those are noted whose `.gitignore` hides all of them.
+    follows_gitignore: bool,
+    /// Those that are not entered, or of which nothing is seen.
     refused: Vec<SkippedPath>,
     /// Keys of those at which another file system is mounted; empty for the root itself.
     mounts: BTreeSet<String>,
@@ -100,6 +102,7 @@ impl RootDirectory {
         if self.is_mount("") {
             met.lock().mounts.insert(String::new());
         }
+        met.lock().follows_gitignore = rules::follows_gitignore(self);
         let mut builder = walk_builder(self);
         builder.sort_by_file_name(std::ffi::OsStr::cmp);
         let (guard, noted) = (self.clone(), Arc::clone(&met));
@@ -154,6 +157,11 @@ impl RootDirectory {
             let skipped = self.skipped(entry.path(), SkipReason::PseudoFilesystem);
             met.lock().refused.push(skipped);
             return false;
+        }
+        if met.lock().follows_gitignore && rules::hides_all(entry.path()) {
+            // It is still entered: `.ignore` files may bring something back.
+            let skipped = self.skipped(entry.path(), SkipReason::HiddenByGitignore);
+            met.lock().refused.push(skipped);
         }
         if found.is_mount {
             met.lock().mounts.extend(self.key_of(entry.path()));

@@ -1,9 +1,11 @@
 //! Which rules keep files out: the `ignore` crate, set up once for walking and watching alike.
 
 use std::ffi::OsStr;
+use std::fs::DirEntry;
 use std::path::Path;
 
 use ignore::WalkBuilder;
+use ignore::gitignore::GitignoreBuilder;
 
 use super::root::RootDirectory;
 
@@ -34,6 +36,17 @@ pub(crate) fn walk_builder(root: &RootDirectory) -> WalkBuilder {
     builder
 }
 
+/// Whether `.gitignore` files hide anything of the root, see [`walk_builder`].
+pub(super) fn follows_gitignore(root: &RootDirectory) -> bool {
+    let in_git = root.path().ancestors().any(is_work_tree);
+    let leaves_some = || {
+        let mut builder = WalkBuilder::new(root.path());
+        builder.require_git(false).current_dir(root.path());
+        !leaves_nothing(&builder, root.path())
+    };
+    root.respects_gitignore() && (in_git || leaves_some())
+}
+
 fn is_work_tree(folder: &Path) -> bool {
     folder.join(".git").exists()
 }
@@ -44,17 +57,38 @@ fn leaves_nothing(builder: &WalkBuilder, root: &Path) -> bool {
         return false;
     }
     let mut rules = builder.build_matchers().remove(0);
-    let mut entries = std::fs::read_dir(root)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
-    entries.all(|entry| {
+    visible_entries(root).all(|entry| {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
         rules
             .matched(Path::new(&entry.file_name()), is_directory)
             .is_ignore()
     })
+}
+
+/// Whether a folder's own `.gitignore` hides every visible entry of it, as those of virtual
+/// environments and caches do: rules of git, and worth a word to whoever misses something.
+pub(super) fn hides_all(folder: &Path) -> bool {
+    let file = folder.join(".gitignore");
+    if !file.exists() {
+        return false;
+    }
+    let mut rules = GitignoreBuilder::new(folder);
+    // What cannot be read is told of by the walk.
+    rules.add(&file);
+    let Ok(rules) = rules.build() else {
+        return false;
+    };
+    let mut visible = visible_entries(folder).peekable();
+    visible.peek().is_some()
+        && visible.all(|entry| {
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            rules.matched(entry.file_name(), is_directory).is_ignore()
+        })
+}
+
+fn visible_entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
 }
 
 /// Whether a change of the file of this name changes what is indexed.

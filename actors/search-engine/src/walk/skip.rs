@@ -28,6 +28,8 @@ pub enum SkipReason {
     SymlinkBroken,
     /// A folder of a pseudo file system such as `/proc`.
     PseudoFilesystem,
+    /// A folder whose own `.gitignore` hides all that is in it.
+    HiddenByGitignore,
     /// Gone between being listed and being read.
     Vanished,
     /// A document that can only be opened with a password.
@@ -47,7 +49,7 @@ pub enum SkipReason {
 
 impl SkipReason {
     /// All reasons, in the order in which people are told about them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Unreadable,
         Self::TooLarge,
         Self::Binary,
@@ -58,6 +60,7 @@ impl SkipReason {
         Self::SymlinkLoop,
         Self::SymlinkBroken,
         Self::PseudoFilesystem,
+        Self::HiddenByGitignore,
         Self::Vanished,
         Self::Encrypted,
         Self::Damaged,
@@ -81,6 +84,7 @@ impl SkipReason {
             Self::SymlinkLoop => "symlink_loop",
             Self::SymlinkBroken => "symlink_broken",
             Self::PseudoFilesystem => "pseudo_filesystem",
+            Self::HiddenByGitignore => "hidden_by_gitignore",
             Self::Vanished => "vanished",
             Self::Encrypted => "encrypted",
             Self::Damaged => "damaged",
@@ -89,6 +93,12 @@ impl SkipReason {
             Self::NoNote => "no_note",
             Self::NoResources => "no_resources",
         }
+    }
+
+    /// The reason of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
     }
 
     /// The reason behind a failed system call on a path.
@@ -184,6 +194,9 @@ mod tests {
             .map(|reason| reason.as_str())
             .collect();
         assert_eq!(names.len(), SkipReason::ALL.len());
+        for reason in SkipReason::ALL {
+            assert_eq!(SkipReason::of_name(reason.as_str()), Some(reason));
+        }
     }
 
     #[test]

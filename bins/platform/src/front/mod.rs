@@ -44,12 +44,15 @@ const PASSAGES: usize = 512;
 /// that a product without a token stays as open as it is.
 pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontDoor {
     let parts = ApplicationParts::new("platform").part("search", "");
-    let parts = mounts
-        .iter()
-        .fold(parts, |parts, mount| parts.part(mount.part, mount.prefix));
+    let is_guarded = |mount: &Mount| mount.token.is_some() || !is_open;
+    let parts = parts.wants_token("search", !is_open);
+    let parts = mounts.iter().fold(parts, |parts, mount| {
+        let parts = parts.part(mount.part, mount.prefix);
+        parts.wants_token(mount.part, is_guarded(mount))
+    });
     let guarded = mounts
         .iter()
-        .filter(|mount| mount.token.is_some() || !is_open)
+        .filter(|mount| is_guarded(mount))
         .map(|mount| GuardedPath {
             prefix: format!("{}/", mount.prefix),
             token: token.clone(),

@@ -98,7 +98,9 @@ fn t7_one_address_shows_every_part() {
     assert_eq!(
         parts.json()["parts"],
         json!({"search": {"base": ""}, "runner": {"base": "/runner"},
-            "orchestrator": {"base": "/orchestrator"}, "vm-manager": {"base": "/vm-manager"}})
+            "orchestrator": {"base": "/orchestrator", "wants_token": true},
+            "vm-manager": {"base": "/vm-manager", "wants_token": true}}),
+        "the page asks for a token before its first request, not after a refusal"
     );
     assert_eq!(parts.json()["program"], "platform");
     // Each alone shows itself.

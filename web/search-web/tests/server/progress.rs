@@ -59,3 +59,55 @@ fn y9_metrics_tell_of_sources_searches_and_the_cache() {
         assert!(text.contains(&line), "{line} is not in\n{text}");
     }
 }
+
+#[test]
+fn i16_what_is_not_indexed_is_listed_with_its_reason() {
+    let home = Home::new();
+    home.write("valve.md", "# Valve\n\nthe valve leaks\n");
+    for name in ["a.bin", "b.bin", "c.bin"] {
+        home.write(name, b"\x7fELF\x02\x01\x01\0\0\0");
+    }
+    home.write("empty.md", "\n");
+    home.write("venv/.gitignore", "*\n");
+    home.write("venv/lib.py", "import os\n");
+    let server = home.start();
+    let ask = |query: &str| server.get(&format!("/api/sources/Test/Files/skipped{query}"));
+    let paths = |query: &str| {
+        let answer = ask(query).json();
+        let one = |one: &serde_json::Value| format!("{} {}", one["path"], one["reason"]);
+        let list = answer["skipped"].as_array().expect("a list").iter();
+        (list.map(one).collect::<Vec<_>>(), answer["next"].clone())
+    };
+    let (all, next) = paths("");
+    let binary = ["a", "b", "c"].map(|name| format!("\"{name}.bin\" \"binary\""));
+    assert_eq!(all[..3], binary);
+    assert_eq!(
+        all[3..],
+        [r#""empty.md" "empty""#, r#""venv" "hidden_by_gitignore""#]
+    );
+    assert!(next.is_null());
+    assert_eq!(
+        paths("?reason=binary&limit=2"),
+        (binary[..2].to_vec(), json!("b.bin"))
+    );
+    assert_eq!(
+        paths("?reason=binary&limit=2&after=b.bin"),
+        (binary[2..].to_vec(), json!(null))
+    );
+    for (query, status, words) in [
+        (
+            "?reason=heavy",
+            422,
+            "no such reason; known are: unreadable",
+        ),
+        ("?limit=0", 422, "from 1 to 1000"),
+        ("?count=1", 400, "count"),
+    ] {
+        let refused = ask(query);
+        assert_eq!(refused.status, status, "{query}");
+        assert!(refused.text().contains(words), "{}", refused.text());
+    }
+    let unknown = server.get("/api/sources/Test/Nothing/skipped");
+    assert_eq!(unknown.status, 404);
+    assert!(unknown.text().contains("it has: Files"));
+}

@@ -216,6 +216,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sources/{role}/{name}/skipped": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What of a source is not indexed, and why. */
+        get: operations["skipped"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/thesaurus/{role}": {
         parameters: {
             query?: never;
@@ -852,6 +869,23 @@ export interface components {
             /** @description Where the document lives, as a URL (`file:` for local files). */
             url: string;
         };
+        /** @description The answer of `GET /api/sources/{role}/{name}/skipped`. */
+        SkippedAnswer: {
+            /** @description What `after` of the next page is; absent on the last. */
+            next?: string | null;
+            /** @description What is not indexed, by name. */
+            skipped: components["schemas"]["SkippedFile"][];
+        };
+        /** @description A file or a folder that is not indexed. */
+        SkippedFile: {
+            /**
+             * @description Its place below the source's folder, control characters and broken names as `%XX`; empty
+             *     for the folder itself.
+             */
+            path: string;
+            /** @description Why, as `GET /health` counts it. */
+            reason: string;
+        };
         /**
          * @description In which order the results of a search come.
          * @enum {string}
@@ -1382,6 +1416,46 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ReindexAnswer"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    skipped: {
+        parameters: {
+            query?: {
+                /** @description Only this reason, as `GET /health` names it; all when absent. */
+                reason?: string;
+                /** @description The `next` of the page before. */
+                after?: string;
+                /** @description Paths to give, at most 1,000; 100 when absent. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description A role */
+                role: string;
+                /** @description One of its sources */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Files and folders by name; empty where everything is indexed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkippedAnswer"];
+                };
+            };
+            /** @description There is no such role, or it has no such source. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -23,7 +23,7 @@ export class ApiError extends Error {
 export interface Parts {
   program: string;
   version: string;
-  parts: Record<string, { base: string }>;
+  parts: Record<string, { base: string; wants_token?: boolean }>;
 }
 
 let known: Promise<Parts> | null = null;
@@ -76,9 +76,19 @@ async function startSession(token: string): Promise<boolean> {
   return answer?.status === 204;
 }
 
+let session: Promise<boolean> | null = null;
+
 /** Whether somebody is signed in here: by a session, or by a token of this tab. */
 export async function isSignedIn(): Promise<boolean> {
   if (sessionStorage.getItem(TOKEN)) return true;
+  session ??= askForSession();
+  const is = await session;
+  // Another tab may sign in.
+  if (!is) session = null;
+  return is;
+}
+
+async function askForSession(): Promise<boolean> {
   const answer = await fetch("/ui/session.json").catch(() => null);
   const type = answer?.headers.get("content-type") ?? "";
   // A server without sessions answers its page.
@@ -89,24 +99,59 @@ export async function isSignedIn(): Promise<boolean> {
 /** Ends the session, and forgets a token of this tab. */
 export async function signOut(): Promise<void> {
   sessionStorage.removeItem(TOKEN);
+  session = null;
   await fetch("/sign-out", { method: "POST", headers: { accept: "application/json" } }).catch(() => null);
 }
 
+let entering: Promise<boolean> | null = null;
+const entered = new EventTarget();
+
+/** Asks for a token, once for all who want one now; false where nobody gave any. */
+function enter(reason: string): Promise<boolean> {
+  const one = async () => {
+    const token = await ask(reason);
+    if (!token) return false;
+    // A session is better than a token in the page: links and streams have it as well, and it ends at sign-out.
+    if (await startSession(token)) sessionStorage.removeItem(TOKEN);
+    else sessionStorage.setItem(TOKEN, token);
+    session = null;
+    entered.dispatchEvent(new Event("entered"));
+    return true;
+  };
+  entering ??= one().finally(() => (entering = null));
+  return entering;
+}
+
+/** Asks for a token though nothing wants one yet. */
+export const signIn = (): Promise<boolean> => enter("Sign in to see everything that this server has.");
+
+/** Calls `then` whenever somebody signs in on this page. */
+export function onSignedIn(then: () => void): void {
+  entered.addEventListener("entered", then);
+}
+
+/** Resolves when somebody signs in, or when `signal` is given up. */
+export function signedIn(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    entered.addEventListener("entered", () => done(), { once: true, signal });
+    signal.addEventListener("abort", () => done(), { once: true });
+  });
+}
+
+const NOT_SIGNED_IN = "not signed in: this needs a token";
+
 /** The answer of a part's address. Asks for a token once where the server wants one. */
 export async function request(part: string, path: string, options: RequestInit = {}): Promise<Response> {
-  const base = (await parts()).parts[part]?.base;
-  if (base === undefined) throw new ApiError(0, `this server has no ${part}`);
+  const served = (await parts()).parts[part];
+  if (!served) throw new ApiError(0, `this server has no ${part}`);
+  // What would be refused is not even asked for.
+  if (served.wants_token && !(await isSignedIn()) && !(await enter("Sign in to see this page."))) throw new ApiError(401, NOT_SIGNED_IN);
   for (;;) {
-    const response = await plain(base + path, options);
+    const response = await plain(served.base + path, options);
     if (response.status === 401) {
-      const token = await ask((await failure(response)).message);
-      if (token) {
-        // A session is better than a token in the page: links and streams have it as well, and it ends at sign-out.
-        if (await startSession(token)) sessionStorage.removeItem(TOKEN);
-        else sessionStorage.setItem(TOKEN, token);
-        continue;
-      }
-      throw new ApiError(401, "not signed in: this needs a token");
+      session = null;
+      if (await enter((await failure(response)).message)) continue;
+      throw new ApiError(401, NOT_SIGNED_IN);
     }
     if (!response.ok) throw await failure(response);
     return response;

@@ -1,5 +1,5 @@
 // Server-sent events, read by `fetch`, which knows how this page is signed in; opened anew where the connection broke.
-import { ApiError, request } from "./api";
+import { ApiError, request, signedIn } from "./api";
 import { events } from "./events";
 
 /** Calls `heard` with each event until the returned function is called or the server says `end`. `state` hears whether the
@@ -28,7 +28,10 @@ export function followEvents(
       } catch (error) {
         if (stop.signal.aborted) return;
         state(false, error);
-        if (error instanceof ApiError && error.status >= 400 && error.status < 500) return;
+        const status = error instanceof ApiError ? error.status : 0;
+        // What is refused or not there does not come by asking again; who signs in later goes on.
+        if (status === 401) await signedIn(stop.signal);
+        else if (status >= 400 && status < 500) return;
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
       wait = Math.min(wait * 2, 15_000);

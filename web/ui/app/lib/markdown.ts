@@ -34,9 +34,26 @@ const ALLOWED = (
   "sub summary sup table tbody td tfoot th thead tr u ul"
 ).split(" ");
 
+/** What stands before a document for programs (`---`, YAML, `---`), and the document without it. */
+export function frontMatter(markdown: string): [string, string] {
+  const found = /^\uFEFF?---[ \t]*\r?\n([\s\S]{1,20000}?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/.exec(markdown);
+  // A rule and a heading may look alike: the first line says whether it is one.
+  return found && /^\s*(?:#|["']?[\w .-]+["']?\s*:(?:\s|$))/.test(found[1]!) ? [found[1]!, markdown.slice(found[0].length)] : ["", markdown];
+}
+
+function folded(text: string): HTMLElement {
+  const box = document.createElement("details");
+  const [name, words] = [document.createElement("summary"), document.createElement("pre")];
+  name.textContent = "Front matter";
+  words.textContent = visible(text);
+  box.append(name, words);
+  return box;
+}
+
 /** The fragment to put into a page; headings get ids `h-0`, `h-1` … for a table of contents. */
 export function rendered(markdown: string): DocumentFragment {
-  const html = parser.parse(visible(markdown), { async: false });
+  const [before, text] = frontMatter(markdown);
+  const html = parser.parse(visible(text), { async: false });
   const fragment = purify.sanitize(html, {
     ALLOWED_TAGS: ALLOWED,
     ALLOWED_ATTR: ["href", "alt", "title", "align", "start", "colspan", "rowspan", "open"],
@@ -44,5 +61,6 @@ export function rendered(markdown: string): DocumentFragment {
     RETURN_DOM_FRAGMENT: true,
   });
   fragment.querySelectorAll("h1, h2, h3, h4").forEach((heading, at) => (heading.id = `h-${at}`));
+  if (before) fragment.prepend(folded(before));
   return fragment;
 }

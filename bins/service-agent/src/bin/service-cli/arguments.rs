@@ -128,6 +128,11 @@ pub(crate) enum Command {
         /// One of its sources.
         source: String,
     },
+    /// What of a source is not indexed, and why.
+    #[command(
+        after_help = "Examples:\n  service-cli skipped Sky Files --reason hidden_by_gitignore"
+    )]
+    Skipped(SkippedArguments),
     /// How the server is.
     #[command(after_help = "Examples:\n  service-cli health")]
     Health,
@@ -250,6 +255,24 @@ pub(crate) enum ConceptFormat {
     Wiki,
     /// `<a href="address">name</a>`; the text around it is taken as HTML.
     Html,
+}
+
+/// What `skipped` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SkippedArguments {
+    /// A role.
+    pub(crate) role: String,
+    /// One of its sources.
+    pub(crate) source: String,
+    /// Only this reason, as `sources` names it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reason: Option<String>,
+    /// Go on after this path: the `next` of the page before.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) after: Option<String>,
+    /// Paths to print, at most 1000.
+    #[arg(long, default_value_t = 100)]
+    pub(crate) limit: usize,
 }
 
 #[cfg(test)]

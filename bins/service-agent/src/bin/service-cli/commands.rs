@@ -11,6 +11,7 @@ use service_agent::{Client, CommandResult, Failure, OpenTarget, Target, configur
 
 use crate::arguments::{
     Arguments, Command, ConfigCommand, DocumentsCommand, RoleName, SearchArguments,
+    SkippedArguments,
 };
 use crate::output::CommandOutput;
 use crate::words;
@@ -136,6 +137,7 @@ async fn answered(opened: &OpenTarget, command: &Command) -> Result<CommandOutpu
             let accepted: Value = client.post(&path, &json!({})).await?;
             Ok(CommandOutput::document(&accepted, None))
         }
+        Command::Skipped(wanted) => skipped(client, wanted).await,
         Command::Sources { role } => sources(client, role.as_deref()).await,
         Command::Thesaurus { role } => words::thesaurus(client, role).await,
         Command::Replace { role, writing, raw } => {
@@ -156,6 +158,16 @@ async fn answered(opened: &OpenTarget, command: &Command) -> Result<CommandOutpu
             Err(Failure::Other("it was answered before".to_owned()))
         }
     }
+}
+
+async fn skipped(client: &Client, wanted: &SkippedArguments) -> Result<CommandOutput, Failure> {
+    let limit = wanted.limit.to_string();
+    let mut query = vec![("limit", limit.as_str())];
+    query.extend(wanted.reason.as_deref().map(|reason| ("reason", reason)));
+    query.extend(wanted.after.as_deref().map(|after| ("after", after)));
+    let path = ["api", "sources", &wanted.role, &wanted.source, "skipped"];
+    let found = client.get::<Value>(&path, &query).await?;
+    Ok(CommandOutput::document(&found, Some("skipped")))
 }
 
 async fn search(client: &Client, arguments: &SearchArguments) -> Result<CommandOutput, Failure> {

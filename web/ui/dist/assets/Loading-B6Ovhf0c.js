@@ -1,0 +1,1 @@
+import{L as e,V as t,X as n,m as r,tt as i,z as a}from"./api-DEBE-OTa.js";var o=t(`<p class="quiet" role="status"> </p>`);function s(t,s){let c=r(s,`what`,3,`Loading`);var l=o(),u=i(l);n(()=>e(u,`${c()??``} …`)),a(t,l)}export{s as t};

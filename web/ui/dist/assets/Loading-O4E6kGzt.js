@@ -1,1 +1,0 @@
-import{I as e,P as t,Q as n,R as r,d as i,q as a}from"./api-Bmd1ziGf.js";var o=r(`<p class="quiet" role="status"> </p>`);function s(r,s){let c=i(s,`what`,3,`Loading`);var l=o(),u=n(l);a(()=>t(u,`${c()??``} …`)),e(r,l)}export{s as t};
