@@ -1,25 +1,26 @@
 // What somebody sees who is not signed in: asked once, never refused, nothing in the console. Run like platform.test.mjs.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { TOKEN, base, browser } from "./platform-site.mjs";
 
 let context, page;
 const said = [], refused = [];
 
-before(async () => {
+/** A page of somebody else; the site's own page is signed in. */
+async function open() {
   context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   context.setDefaultTimeout(15_000);
   page = await context.newPage();
   page.on("console", (line) => { if (/error|warning/.test(line.type())) said.push(line.text()); });
   page.on("pageerror", (error) => said.push(String(error)));
   page.on("response", (answer) => { if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`); });
-});
-after(() => context?.close());
+}
 
 const quiet = () => assert.deepEqual([said.splice(0), refused.splice(0)], [[], []]);
 const dialog = () => page.getByRole("dialog", { name: "This server wants a token" });
 
 test("i15 a page that wants a token asks for it, and asks no server before", async () => {
+  await open();
   for (const path of ["/ui/agents", "/ui/vms"]) {
     await page.goto(base + path);
     await dialog().waitFor();
