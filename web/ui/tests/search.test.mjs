@@ -94,6 +94,8 @@ async function picture(name) {
 
 const field = "search input[type=search]";
 const hits = ".hits > li";
+// The other choices stand there before it is known which roles there are.
+const role = 'search label:has-text("Role") select';
 
 async function type(query) {
   await page.fill(field, "");
@@ -197,14 +199,14 @@ test("a document of Markdown is rendered, with its headings in place", async () 
 
 test("roles switch what is searched, and the address keeps it", async () => {
   await page.goto(`${base}/ui/search`);
-  await page.selectOption("search select", "Only code");
+  await page.selectOption(role, "Only code");
   await type("orbital period");
   await count(1);
   assert.match(await page.innerText(hits), /orbit\.rs/);
   await page.reload();
   await count(1);
-  assert.equal(await page.inputValue("search select"), "Only code");
-  await page.selectOption("search select", "Everything");
+  assert.equal(await page.inputValue(role), "Only code");
+  await page.selectOption(role, "Everything");
 });
 
 test("sources can be chosen, all words can be asked for", async () => {
@@ -213,7 +215,7 @@ test("sources can be chosen, all words can be asked for", async () => {
   await page.click('button[aria-pressed]:has-text("Code")');
   await count(1);
   await page.click('button[aria-pressed]:has-text("Code")');
-  await page.selectOption("search label:nth-of-type(2) select", "and");
+  await page.selectOption('search label:has-text("Words") select', "and");
   await type("kepler comets");
   await page.waitForFunction(() => document.querySelector("main").innerText.includes("Nothing found"));
   await picture("nothing");
@@ -239,10 +241,10 @@ test("facets narrow down, and the order is chosen", async () => {
     await count(20);
     return /many7\.txt/.test(await page.innerText(`${hits}:first-child`));
   });
-  await page.selectOption("search label:nth-of-type(3) select", "newest");
+  await page.selectOption('search label:has-text("Order") select', "newest");
   await page.waitForFunction((selector) => !/many7\.txt/.test(document.querySelector(selector)?.textContent ?? "many7.txt"), `${hits}:first-child`);
   assert.match(page.url(), /sort=newest/);
-  await page.selectOption("search label:nth-of-type(3) select", "relevance");
+  await page.selectOption('search label:has-text("Order") select', "relevance");
 });
 
 test("more results are shown on request, none twice", async () => {
@@ -421,7 +423,7 @@ test("chat answers from the documents without a model, and keeps the conversatio
 test("the graph has a list with the same content", async () => {
   await page.goto(`${base}/ui/graph?as=list&role=Only+code`);
   await page.waitForFunction(() => /learns no concepts/.test(document.querySelector("main").innerText));
-  await page.selectOption("select[aria-label=Role], form label select", "Concepts");
+  await page.selectOption('form label:has-text("Role") select', "Concepts");
   await page.waitForSelector("main .list button");
   await page.click("main .list button");
   await page.waitForFunction(() => document.querySelector("section[aria-label=Concept] h2"));

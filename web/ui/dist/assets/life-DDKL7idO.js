@@ -1,0 +1,1 @@
+import{f as e}from"./api-DEBE-OTa.js";function t(){let t={over:!1};return e(()=>t.over=!0),t}export{t};
