@@ -35,6 +35,9 @@ function write(name, text) {
 
 function writeSite() {
   write("documents/note.md", "# Note\n\nneedle\n");
+  write("documents/drafts/empty.md", "\n");
+  write("documents/cache/.gitignore", "*\n");
+  write("documents/cache/kept.md", "# Kept\n");
   write("roles.json", JSON.stringify({
     name: "Reader", relevance_function: "BM25F", theme: "spacelab",
     haystacks: [{ name: "Notes", service: "LocalFiles", location: "documents" }],

@@ -167,6 +167,13 @@ test("settings: sources, a folder to add, a mistake in its place, what is refuse
   await editor.waitFor();
   await page.getByRole("cell", { name: "Reader" }).waitFor();
   await looks("settings");
+  // What is not indexed, by reason and by name.
+  await page.getByText("2 paths not indexed", { exact: true }).click();
+  await page.getByText("1: empty").click();
+  await page.getByRole("listitem").getByText("drafts/empty.md").waitFor();
+  await page.getByText("1: folders whose own .gitignore").click();
+  await page.getByRole("listitem").getByText("cache", { exact: true }).waitFor();
+  await looks("settings-skipped");
   await page.getByLabel("Name", { exact: true }).fill("More");
   await page.getByLabel("Folder", { exact: true }).fill(`/nowhere/${HOSTILE}`);
   await page.keyboard.press("Enter");

@@ -145,6 +145,7 @@ try {
   assert.match(await page.locator(".run-log h2").innerText(), /test \(2\).*Unit tests/);
   assert.match(await state(), /failed/);
   assert.equal(await page.locator(".graph-node").count(), 3);
+  await page.locator(".log-row", { hasText: "exit code 3" }).waitFor();
   await looks("run-failed");
   if (PICTURES) await webp(page, join(PICTURES, "run.webp"));
   const search = page.getByRole("searchbox", { name: "Search in the log" });
