@@ -16,6 +16,7 @@
 
 pub mod actions;
 pub mod cache_scope;
+pub mod checkout;
 pub mod command;
 pub mod context;
 pub mod env_file;

@@ -216,8 +216,8 @@ impl StepRunner<'_> {
         action: &NodeAction,
         frame: &Frame,
     ) -> Result<StageInput, StepResult> {
-        let checkout = self.request.checkout.clone();
-        let hash = move |patterns: &[String]| hash_files(&checkout, patterns);
+        let roots = self.checked_out();
+        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
         let wrong = |error: prepare::PrepareError| StepResult::error(error.to_string());
         let contexts = self.contexts(frame, &[]);
         let scope = Scope {

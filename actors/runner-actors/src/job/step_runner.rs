@@ -12,6 +12,7 @@ use runner_core::mask::Secrets;
 use runner_core::prepare;
 use tokio::sync::watch;
 
+use super::checkout::CheckedOutTree;
 use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;
@@ -42,6 +43,12 @@ pub(crate) struct StepRunner<'a> {
     pub(super) number: u32,
     /// Counts processes: their files' directory.
     pub(super) processes: u32,
+    /// Counts steps that ran, those of composite actions too.
+    pub(super) steps: u32,
+    /// What steps have checked out, the last one last.
+    pub(super) trees: Vec<CheckedOutTree>,
+    /// What stands for the forge's token in the machine.
+    pub(super) forge_token: Option<String>,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
     /// The job's way to its services, until it ends.
@@ -107,6 +114,9 @@ impl<'a> StepRunner<'a> {
             path: Vec::new(),
             number: 0,
             processes: 0,
+            steps: 0,
+            trees: Vec::new(),
+            forge_token: None,
             caches: Vec::new(),
             node_actions: NodeActions::default(),
             admission,

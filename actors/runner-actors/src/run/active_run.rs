@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 use super::job_launcher::JobLaunch;
 use super::plan::PlannedRun;
 use super::services::RunServices;
+use crate::checkout_source::CheckoutSource;
 use crate::clock::now_ms;
 use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
 use crate::ledger::{Ledger, job_status};
@@ -259,6 +260,13 @@ impl ActiveRun {
             facts: self.planned.facts.clone(),
             secrets: secrets.map(|secret| secret.expose().clone()).collect(),
             checkout: self.checkout.clone(),
+            checkouts: CheckoutSource {
+                repositories: self.services.repositories.clone(),
+                permits: self.services.checkouts.clone(),
+                clone_url: ledger.event.clone_url.clone(),
+                folder: settings.data.join("checkouts"),
+                room_timeout: settings.vm_timeout,
+            },
             vm,
             vm_timeout: settings.vm_timeout,
             actions: jobs.actions.clone(),
