@@ -22,6 +22,7 @@ pub mod context;
 pub mod env_file;
 pub mod event;
 pub mod expr;
+pub mod gateway;
 pub mod glob;
 pub mod id_token;
 pub mod inject;

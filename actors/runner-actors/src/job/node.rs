@@ -328,7 +328,9 @@ impl StepRunner<'_> {
     /// Says what a job lacks that is no reason to refuse it.
     pub(super) async fn say_notes(&self) {
         let planned = &self.request.plan.jobs[self.request.job];
-        for note in &planned.notes {
+        let empty = planned.token_defaults.iter();
+        let empty = empty.filter(|_| self.forge_token.is_none());
+        for note in planned.notes.iter().chain(empty) {
             self.log.line(0, LineKind::Warning, note).await;
         }
     }

@@ -119,6 +119,14 @@ impl JobReport {
         }
     }
 
+    /// It asks for something else that this runner does not have.
+    pub(crate) fn refused(reason: &str) -> Self {
+        Self {
+            refused: true,
+            ..Self::failed(JobEnd::Usual, format!("refused: {reason}"))
+        }
+    }
+
     pub(crate) fn failed(end: JobEnd, reason: String) -> Self {
         Self {
             conclusion: Conclusion::Failure,

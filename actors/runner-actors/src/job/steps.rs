@@ -123,6 +123,7 @@ impl StepRunner<'_> {
             Context::Github,
             context::github(&request.event, &request.facts, Some(planned.id())),
         );
+        context::set_token(&mut contexts, self.forge_token.as_deref());
         contexts.set(Context::Matrix, request.instance.matrix.clone());
         contexts.set(Context::Strategy, request.instance.strategy());
         contexts.set(Context::Runner, context::runner(ARCH));

@@ -10,6 +10,7 @@ mod attacks;
 mod browser;
 mod client;
 mod forges;
+mod gateway;
 mod harness;
 mod lists;
 mod machines;
