@@ -13,7 +13,6 @@ use crate::error::GitError;
 use crate::housekeeping::{References, housekeep};
 use crate::remote::Remote;
 use crate::tree::{self, TreeEntry};
-use crate::work_tree::WorkTree;
 
 /// How much history a checkout has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +41,9 @@ impl Mirrors {
         }
     }
 
-    /// An empty clone in `folder`; see [`WorkTree::create`].
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
-    pub fn work_tree(&self, folder: &Path, public_url: &str) -> Result<WorkTree, GitError> {
-        WorkTree::create(&self.git, folder, public_url)
+    /// The git of all of them.
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
     }
 
     /// The mirror of `repo`, made when it is not there yet.
@@ -404,12 +400,9 @@ impl Mirror {
         laid_out.map(|_| ())
     }
 
-    /// An empty clone in `folder`; see [`WorkTree::create`].
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
-    pub fn work_tree(&self, folder: &Path, public_url: &str) -> Result<WorkTree, GitError> {
-        WorkTree::create(&self.git, folder, public_url)
+    /// The git that works in it.
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
     }
 
     pub(crate) fn call(&self, what: &str) -> crate::command::Call {

@@ -12,7 +12,7 @@ use forge_core::{CommitSha, GitRef};
 use crate::command::{Call, Git};
 use crate::error::GitError;
 use crate::measure::{TreeLimits, TreeSize, tree_size};
-use crate::mirror::{Depth, Mirror};
+use crate::mirror::{Depth, Mirror, Mirrors};
 use crate::remote::Remote;
 
 /// A folder with a `.git` of its own.
@@ -244,6 +244,26 @@ impl WorkTree {
     fn point(&self, reference: &str, commit: &CommitSha) -> Result<(), GitError> {
         let update = self.call("update-ref").args([reference, commit.as_str()]);
         update.output().map(drop)
+    }
+}
+
+impl Mirrors {
+    /// An empty clone in `folder`; see [`WorkTree::create`].
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn work_tree(&self, folder: &Path, public_url: &str) -> Result<WorkTree, GitError> {
+        WorkTree::create(self.git(), folder, public_url)
+    }
+}
+
+impl Mirror {
+    /// An empty clone in `folder`; see [`WorkTree::create`].
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn work_tree(&self, folder: &Path, public_url: &str) -> Result<WorkTree, GitError> {
+        WorkTree::create(self.git(), folder, public_url)
     }
 }
 

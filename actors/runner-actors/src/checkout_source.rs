@@ -9,12 +9,9 @@ use std::time::Duration;
 
 use config_core::{Secret, quoted};
 use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
-use git_engine::{
-    Depth, Fetch, GitError, Remote, Sparse, Submodule, TreeLimits, TreeSize, WorkTree,
-};
+use git_engine::{Depth, Fetch, GitError, Remote, Sparse, TreeSize, WorkTree};
 use runner_core::checkout::{
     CheckoutRequest, History, ReadBy, Submodules, read_by, repository_url, same_repository,
-    submodule_url,
 };
 use runner_core::event::EventContext;
 use url::Url;
@@ -25,10 +22,6 @@ use crate::repositories::{Repositories, SourceError};
 
 /// Longest wait for the list of a repository's references.
 const LIST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Submodules of one checkout, and how deep they lie in one another.
-const MAX_SUBMODULES: usize = 200;
-const MAX_SUBMODULE_DEPTH: usize = 10;
-
 /// Where a job's checkouts come from.
 #[derive(Clone)]
 pub(crate) struct CheckoutSource {
@@ -64,21 +57,14 @@ struct Fetched {
 
 /// One checkout under way.
 #[derive(Clone)]
-struct Checkout {
-    source: CheckoutSource,
-    request: CheckoutRequest,
+pub(crate) struct Checkout {
+    pub(crate) source: CheckoutSource,
+    pub(crate) request: CheckoutRequest,
     /// The run's repository, commit and reference, and whether it is a stranger's pull request.
     repository: String,
     sha: String,
     event_reference: String,
     untrusted: bool,
-}
-
-/// What submodules may still take.
-struct SubmoduleBudget {
-    limits: TreeLimits,
-    left: usize,
-    taken: TreeSize,
 }
 
 impl Drop for LaidOut {
@@ -271,7 +257,11 @@ impl Checkout {
         }))
     }
 
-    fn wanted<'a>(&self, commit: &'a CommitSha, reference: Option<&'a GitRef>) -> Fetch<'a> {
+    pub(crate) fn wanted<'a>(
+        &self,
+        commit: &'a CommitSha,
+        reference: Option<&'a GitRef>,
+    ) -> Fetch<'a> {
         Fetch {
             commit,
             reference,
@@ -310,7 +300,7 @@ impl Checkout {
     }
 
     /// A remote with the rights that the run has there.
-    fn remote(&self, url: &str) -> Result<(Remote, ReadBy), SourceError> {
+    pub(crate) fn remote(&self, url: &str) -> Result<(Remote, ReadBy), SourceError> {
         let repositories = &self.source.repositories;
         let known = same_repository(&self.source.clone_url, &self.repository, url);
         let known = known.or_else(|| {
@@ -339,7 +329,7 @@ impl Checkout {
     }
 
     /// What to do about a repository that everybody may not read.
-    fn way_in(&self) -> &'static str {
+    pub(crate) fn way_in(&self) -> &'static str {
         if self.untrusted {
             "a pull request from a fork reads what everybody may"
         } else {
@@ -363,140 +353,9 @@ impl Checkout {
         } = fetched;
         let laid_out = tree.check_out(commit, reference.as_ref(), sparse.as_ref());
         laid_out.map_err(|error| error.to_string())?;
-        let limits = self.source.repositories.tree_limits();
-        let mut budget = SubmoduleBudget {
-            limits: left_of(limits, size),
-            left: MAX_SUBMODULES,
-            taken: TreeSize::default(),
-        };
-        if request.submodules != Submodules::None {
-            self.add_submodules((tree, commit), url, &mut budget, 1)?;
-        }
-        Ok(budget.taken)
-    }
-
-    fn add_submodules(
-        &self,
-        (tree, commit): (&WorkTree, &CommitSha),
-        base: &str,
-        budget: &mut SubmoduleBudget,
-        depth: usize,
-    ) -> Result<(), String> {
-        let found = tree.submodules(commit).map_err(|error| error.to_string())?;
-        for submodule in found {
-            let path = quoted(&submodule.path).to_string();
-            let wrong = |reason: String| format!("the submodule {path}: {reason}");
-            if depth > MAX_SUBMODULE_DEPTH || budget.left == 0 {
-                return Err(wrong(format!(
-                    "there are more than {MAX_SUBMODULES}, or they lie deeper than {MAX_SUBMODULE_DEPTH}"
-                )));
-            }
-            budget.left -= 1;
-            let (child, url) = self
-                .add_submodule(tree, &submodule, base, budget)
-                .map_err(wrong)?;
-            if self.request.submodules == Submodules::Recursive {
-                self.add_submodules((&child, &submodule.commit), &url, budget, depth + 1)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn add_submodule(
-        &self,
-        tree: &WorkTree,
-        submodule: &Submodule,
-        base: &str,
-        budget: &mut SubmoduleBudget,
-    ) -> Result<(WorkTree, String), String> {
-        let text = |error: GitError| error.to_string();
-        if submodule.url.is_empty() {
-            return Err("`.gitmodules` gives no URL for this path".to_owned());
-        }
-        let url = submodule_url(base, &submodule.url);
-        // A folder of this machine is nothing that a repository may name.
-        let url = url.filter(|url| !url.starts_with("file:") || submodule.url.starts_with('.'));
-        let url = url.ok_or_else(|| {
-            format!("its URL {} is not fetched from: HTTPS, or a path relative to the repository's own address, is", quoted(&submodule.url))
-        })?;
-        let folder = folder_in(tree.folder(), &submodule.path)?;
-        let (remote, by) = self.remote(&url).map_err(|error| error.to_string())?;
-        let child = self
-            .source
-            .repositories
-            .work_tree(&folder, &url)
-            .map_err(text)?;
-        let wanted = self.wanted(&submodule.commit, None);
-        child
-            .fetch_from_remote(&remote, &wanted)
-            .map_err(|error| match by {
-                ReadBy::Everybody => format!(
-                    "{error}. It is asked for without a token: {}",
-                    self.way_in()
-                ),
-                ReadBy::Runner | ReadBy::Step => error.to_string(),
-            })?;
-        let size = child
-            .size(&submodule.commit, &budget.limits)
-            .map_err(text)?;
-        budget.limits = left_of(&budget.limits, &size);
-        budget.taken.entries += size.entries;
-        budget.taken.bytes += size.bytes;
-        child
-            .check_out(&submodule.commit, None, None)
-            .map_err(text)?;
-        tree.activate(&submodule.name, &url).map_err(text)?;
-        Ok((child, url))
-    }
-}
-
-fn left_of(limits: &TreeLimits, size: &TreeSize) -> TreeLimits {
-    TreeLimits {
-        entries: limits.entries.saturating_sub(size.entries),
-        bytes: limits.bytes.saturating_sub(size.bytes),
-        depth: limits.depth,
-    }
-}
-
-/// A folder below `top` on whose way there are no links: what is written there stays there.
-fn folder_in(top: &Path, path: &str) -> Result<PathBuf, String> {
-    let mut folder = top.to_owned();
-    for part in path.split('/') {
-        if matches!(part, "" | "." | ".." | ".git") {
-            return Err("its path leads out of the repository".to_owned());
-        }
-        folder.push(part);
-        match std::fs::symlink_metadata(&folder) {
-            Ok(found) if !found.is_dir() => {
-                return Err("its path leads through a link or a file".to_owned());
-            }
-            Ok(_) | Err(_) => {}
-        }
-    }
-    Ok(folder)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn i17_submodules_are_written_nowhere_but_below_their_repository() {
-        let top = tempfile::tempdir().unwrap();
-        std::fs::create_dir(top.path().join("real")).unwrap();
-        std::os::unix::fs::symlink("/tmp", top.path().join("link")).unwrap();
-        assert!(folder_in(top.path(), "real/sub").is_ok());
-        assert!(folder_in(top.path(), "new/sub").is_ok());
-        for path in [
-            "link/sub",
-            "link",
-            "../x",
-            "a/../../x",
-            ".git/hooks",
-            "/etc",
-            "",
-        ] {
-            assert!(folder_in(top.path(), path).is_err(), "{path}");
+        match request.submodules {
+            Submodules::None => Ok(TreeSize::default()),
+            _ => self.submodules((tree, commit), url, size),
         }
     }
 }

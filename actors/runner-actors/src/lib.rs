@@ -28,6 +28,7 @@ mod artifacts;
 mod caches;
 mod catch_up;
 mod checkout_source;
+mod checkout_submodules;
 mod checkouts;
 mod clock;
 mod coordinator;

@@ -11,6 +11,7 @@ use runner_core::context::WORKSPACE;
 use runner_core::plan::ActionLocation;
 use runner_core::state::StepEnd;
 
+use super::checked_out::CheckedOutTree;
 use super::frame::StepResult;
 use super::hash::CheckedOut;
 use super::step_runner::StepRunner;
@@ -23,15 +24,6 @@ const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
 const EMPTY: &str = "[ -d \"$1\" ] || rm -f -- \"$1\"; mkdir -p -- \"$1\" && find \"$1/\" -mindepth 1 -maxdepth 1 -exec rm -rf -- {} +";
 /// Takes the files of the commit away and leaves all others, as git does when it goes to another.
 const TAKE_AWAY: &str = "command -v git >/dev/null || { echo '`clean: false` over a former checkout needs git in the image' >&2; exit 4; }; git -C \"$1\" rm -r -f -q --ignore-unmatch -- .";
-
-/// A repository that a step put into the workspace.
-pub(super) struct CheckedOutTree {
-    /// Where it is in the machine.
-    directory: String,
-    repository: String,
-    /// Where it is on the host; `None`: the event's commit, as it lay there from the start.
-    laid_out: Option<Arc<LaidOut>>,
-}
 
 impl StepRunner<'_> {
     pub(super) async fn checkout(&mut self, inputs: &[(String, String)]) -> StepResult {

@@ -119,7 +119,10 @@ mod tests {
             |roots: &[CheckedOut], pattern: &str| hash_files(roots, &[pattern.to_owned()]).unwrap();
         let event = (PathBuf::new(), at("event"));
         let both = [event.clone(), ("lib".into(), at("other"))];
-        assert_eq!(hash(&both, "a.lock"), hash(std::slice::from_ref(&event), "a.lock"));
+        assert_eq!(
+            hash(&both, "a.lock"),
+            hash(std::slice::from_ref(&event), "a.lock")
+        );
         let other = [(PathBuf::new(), at("other"))];
         assert_eq!(hash(&both, "lib/b.lock"), hash(&other, "b.lock"));
         assert_ne!(hash(&both, "lib/b.lock"), hash(&[event], "lib/b.lock"));

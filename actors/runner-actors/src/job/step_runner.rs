@@ -12,7 +12,7 @@ use runner_core::mask::Secrets;
 use runner_core::prepare;
 use tokio::sync::watch;
 
-use super::checkout::CheckedOutTree;
+use super::checked_out::CheckedOutTree;
 use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;

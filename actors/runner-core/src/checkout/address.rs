@@ -28,9 +28,9 @@ pub fn same_repository(clone_url: &str, known: &str, url: &str) -> Option<RepoNa
     rest.strip_suffix(".git").unwrap_or(rest).parse().ok()
 }
 
-/// Where a submodule comes from, written as `url` in a repository at `base`: relative ones lead from
-/// there, addresses of SSH at the same host are taken as the forge's own protocol, as the action
-/// does. `None`: it is a path, or cannot be read.
+/// Where a submodule comes from, written as `url` in a repository at `base`: relative ones lead
+/// from there, addresses of SSH at the same host are taken as the forge's own protocol, as the
+/// action does. `None`: it is a path, or cannot be read.
 #[must_use]
 pub fn submodule_url(base: &str, url: &str) -> Option<String> {
     if url.starts_with("./") || url.starts_with("../") {

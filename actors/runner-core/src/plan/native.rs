@@ -197,7 +197,14 @@ const NATIVE: &[Entry] = &[
             "python-version-file",
         ),
         inputs: &["python-version", "python-version-file"],
-        idle: SETUP_IDLE,
+        // One more version that would do; the image is held to what is wanted.
+        idle: &[
+            "cache",
+            "cache-dependency-path",
+            "token",
+            "update-environment",
+            "allow-prereleases",
+        ],
         required: &[],
         outputs: &["cache-hit", "python-version", "python-path"],
     },

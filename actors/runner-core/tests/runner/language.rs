@@ -36,6 +36,7 @@ fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
         "{uses: actions/setup-node@v4, with: {node-version: 18.x}}",
         "{uses: actions/setup-node@v4, with: {node-version: '>=18 <21', check-latest: false}}",
         "{uses: actions/setup-node@v4, with: {node-version: '${{ matrix.node }}'}}",
+        "{uses: actions/setup-python@v5, with: {python-version: '3.13', allow-prereleases: true}}",
         "{uses: dtolnay/rust-toolchain@stable}",
         "{uses: dtolnay/rust-toolchain@1.75.0}",
         "{uses: dtolnay/rust-toolchain@master, with: {toolchain: 1.75}}",

@@ -214,7 +214,7 @@ fn i17_a_token_may_what_the_file_says_and_a_called_job_s_no_more_than_its_caller
         let found = plan.jobs[0].permissions.allows(scope, level);
         assert_eq!(found, expected, "{text}{scope}");
     }
-    let caller = "on: push\njobs:\n  a:\n    permissions: {contents: read}\n    uses: ./.github/workflows/called.yml\n    with: {n: 1}\n";
+    let caller = "on: push\njobs:\n  a:\n    permissions: {contents: read}\n    uses: ./.github/workflows/called.yml\n    with: {n: 1}\n    secrets: inherit\n";
     let plan = planned(caller).unwrap();
     let called = &plan.jobs.last().unwrap().permissions;
     assert!(called.allows("contents", Read) && !called.allows("contents", Write));

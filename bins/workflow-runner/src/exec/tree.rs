@@ -1,6 +1,6 @@
 //! The working tree as a commit of a repository of its own: with what is not committed, without
-//! what is ignored, after the tree's own history, which it borrows; the tree's own repository is not
-//! touched.
+//! what is ignored, after the tree's own history, which it borrows; the tree's own repository is
+//! not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -97,8 +97,8 @@ impl Stage {
         std::fs::write(&file, format!("{lines}{before}")).unwrap();
     }
 
-    /// Runs a workflow of the working tree, which is made if there is none; gives its exit code, and
-    /// what it printed.
+    /// Runs a workflow of the working tree, which is made if there is none; gives its exit code,
+    /// and what it printed.
     pub(crate) fn exec(&self, workflow: &str) -> (Option<i32>, String) {
         self.exec_with(workflow, &[])
     }
