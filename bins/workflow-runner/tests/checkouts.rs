@@ -5,10 +5,9 @@
     reason = "a test that fails here should say where"
 )]
 
-mod forge;
 mod stage;
 
-use forge::{GitForge, GitRepository};
+use scripted_peers::{GitForge, GitRepository};
 use stage::{Stage, in_order};
 
 /// A tree with two branches, an annotated tag and three commits.

@@ -8,6 +8,7 @@
 mod application;
 mod attacks;
 mod browser;
+mod checkouts;
 mod client;
 mod forges;
 mod gateway;

@@ -1,5 +1,9 @@
 //! A forge of repositories that git reads by plain files over HTTP; some of them want a token.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a test that fails here should say where"
+)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,26 +18,31 @@ const TOKEN: &str = "pat-0123456789abcdef";
 /// Paths that were asked for, and whether with a token.
 type Asked = Arc<Mutex<Vec<(String, bool)>>>;
 
-pub(crate) struct GitForge {
+/// The forge. It serves until the process ends.
+pub struct GitForge {
     folder: Arc<TempDir>,
     address: String,
     asked: Asked,
 }
 
 /// A repository with a working tree, served from its `.git`.
-pub(crate) struct GitRepository {
-    pub(crate) folder: PathBuf,
+pub struct GitRepository {
+    /// Its working tree.
+    pub folder: PathBuf,
 }
 
 impl GitRepository {
-    pub(crate) fn new(folder: PathBuf) -> Self {
+    /// An empty one, with a branch `main`.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
         std::fs::create_dir_all(&folder).unwrap();
         let repository = Self { folder };
         repository.git(&["init", "--quiet", "--initial-branch=main", "."]);
         repository
     }
 
-    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+    /// Runs git there, and gives what it printed.
+    pub fn git(&self, arguments: &[&str]) -> String {
         let output = Command::new("git")
             .current_dir(&self.folder)
             .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
@@ -46,14 +55,15 @@ impl GitRepository {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    pub(crate) fn write(&self, path: &str, text: &str) {
+    /// Writes a file of the working tree.
+    pub fn write(&self, path: &str, text: &str) {
         let path = self.folder.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
     /// Commits everything, and gives the commit.
-    pub(crate) fn commit(&self, message: &str) -> String {
+    pub fn commit(&self, message: &str) -> String {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "-m", message]);
         self.git(&["update-server-info"]);
@@ -61,7 +71,7 @@ impl GitRepository {
     }
 
     /// Names a commit of another repository, and says where that is.
-    pub(crate) fn add_gitlink(&self, path: &str, url: &str, commit: &str) {
+    pub fn add_gitlink(&self, path: &str, url: &str, commit: &str) {
         let settings = format!("[submodule {path:?}]\n\tpath = {path}\n\turl = {url}\n");
         let file = self.folder.join(".gitmodules");
         let before = std::fs::read_to_string(&file).unwrap_or_default();
@@ -72,7 +82,7 @@ impl GitRepository {
     }
 
     /// A submodule that is another repository of the forge, at its newest commit.
-    pub(crate) fn add_submodule(&self, path: &str, url: &str) {
+    pub fn add_submodule(&self, path: &str, url: &str) {
         let mut parts = url.trim_end_matches(".git").rsplit('/');
         let (name, owner) = (parts.next().unwrap(), parts.next().unwrap());
         let top = self.folder.parent().unwrap().parent().unwrap();
@@ -86,7 +96,9 @@ impl GitRepository {
 }
 
 impl GitForge {
-    pub(crate) fn start() -> Self {
+    /// Starts a forge without repositories.
+    #[must_use]
+    pub fn start() -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -105,20 +117,27 @@ impl GitForge {
         }
     }
 
-    pub(crate) fn url(&self) -> &str {
+    /// Its address.
+    #[must_use]
+    pub fn url(&self) -> &str {
         &self.address
     }
 
-    pub(crate) fn token(&self) -> &'static str {
+    /// A token that opens everything; any other does too.
+    #[must_use]
+    pub fn token(&self) -> &'static str {
         TOKEN
     }
 
-    /// What was asked for, and whether with a token.
-    pub(crate) fn asked(&self) -> Vec<(String, bool)> {
+    /// Paths that were asked for, and whether with a token.
+    #[must_use]
+    pub fn asked(&self) -> Vec<(String, bool)> {
         self.asked.lock().unwrap().clone()
     }
 
-    pub(crate) fn repository(&self, name: &str, private: bool) -> GitRepository {
+    /// A new repository; a private one wants a token.
+    #[must_use]
+    pub fn repository(&self, name: &str, private: bool) -> GitRepository {
         let repository = GitRepository::new(self.folder.path().join(name));
         if private {
             std::fs::write(repository.folder.join(".git/private"), "").unwrap();
