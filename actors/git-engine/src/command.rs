@@ -74,9 +74,17 @@ impl Git {
         self
     }
 
-    /// What [`Git::largest_file`] says.
-    pub(crate) fn file_limit(&self) -> Option<u64> {
-        self.file
+    /// A write past the limit of a file's size ends git by a signal, or fails.
+    pub(crate) fn refined(&self, error: GitError) -> GitError {
+        let (GitError::Failed { message, .. }, Some(limit)) = (&error, self.file) else {
+            return error;
+        };
+        let marks = ["died of signal 25", "File too large", "SIGXFSZ"];
+        if marks.iter().any(|mark| message.contains(mark)) {
+            GitError::FetchTooLarge { limit }
+        } else {
+            error
+        }
     }
 
     /// A call in `folder`; add arguments, then [`Call::output`].

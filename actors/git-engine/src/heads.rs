@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use forge_core::{CommitSha, GitRef, ObjectFormats};
 
+use crate::command::Call;
 use crate::error::GitError;
 use crate::mirror::Mirror;
 use crate::remote::Remote;
+use crate::work_tree::WorkTree;
 
 /// Branches that are looked at in one repository.
 pub const MAX_HEADS: usize = 20_000;
@@ -70,20 +72,7 @@ impl Mirror {
         remote: &Remote,
         within: Duration,
     ) -> Result<Option<(String, CommitSha)>, GitError> {
-        let listed = self.listed(remote, &["--symref"], &["HEAD"], within)?;
-        let branch = listed
-            .lines()
-            .filter_map(|line| {
-                line.strip_prefix("ref: refs/heads/")?
-                    .strip_suffix("\tHEAD")
-            })
-            .next();
-        let head = listed.lines().filter_map(entry);
-        let head = head
-            .filter(|(_, name)| *name == "HEAD")
-            .map(|(id, _)| id)
-            .next();
-        Ok(branch.map(str::to_owned).zip(head))
+        default_branch(&|what| self.call(what), remote, within)
     }
 
     /// The commit that a name means at the remote, as `uses: owner/repo@NAME` does, and the
@@ -120,11 +109,92 @@ impl Mirror {
         patterns: &[&str],
         within: Duration,
     ) -> Result<String, GitError> {
-        let call = self.call("ls-remote").remote(remote).within(within);
-        let call = call.at_most(MAX_BYTES).arg("--quiet").args(options);
-        let call = call.args(["--", remote.url().as_str()]);
-        call.args(patterns).text()
+        listed(&|what| self.call(what), remote, options, patterns, within)
     }
+}
+
+impl WorkTree {
+    /// The commit that a name means at the remote as `actions/checkout` takes it, and the reference
+    /// it was found by: a full reference as it is, else a branch, else a tag (through an annotated
+    /// one to its commit). `None`: there is neither.
+    ///
+    /// # Errors
+    /// When it cannot be reached or refuses.
+    pub fn remote_checkout(
+        &self,
+        remote: &Remote,
+        name: &str,
+        within: Duration,
+    ) -> Result<Option<(CommitSha, GitRef)>, GitError> {
+        let names = if name.starts_with("refs/") {
+            vec![name.to_owned()]
+        } else {
+            vec![format!("{BRANCHES}{name}"), format!("refs/tags/{name}")]
+        };
+        let names: Vec<GitRef> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        let written = |reference: &GitRef| [reference.to_string(), format!("{reference}^{{}}")];
+        let asked: Vec<String> = names.iter().flat_map(written).collect();
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        let patterns: Vec<&str> = asked.iter().map(String::as_str).collect();
+        let listed = listed(&|what| self.call(what), remote, &[], &patterns, within)?;
+        let entries: Vec<(CommitSha, &str)> = listed.lines().filter_map(entry).collect();
+        let found = names.into_iter().find_map(|reference| {
+            // The commit behind an annotated tag before the tag's own object.
+            let [plain, peeled] = written(&reference);
+            let of = |name: &str| entries.iter().find(|(_, known)| *known == name);
+            let (id, _) = of(&peeled).or_else(|| of(&plain))?;
+            Some((id.clone(), reference))
+        });
+        Ok(found)
+    }
+
+    /// The remote's default branch, and its newest commit.
+    ///
+    /// # Errors
+    /// When it cannot be reached or refuses.
+    pub fn remote_default(
+        &self,
+        remote: &Remote,
+        within: Duration,
+    ) -> Result<Option<(String, CommitSha)>, GitError> {
+        default_branch(&|what| self.call(what), remote, within)
+    }
+}
+
+fn listed(
+    call: &dyn Fn(&str) -> Call,
+    remote: &Remote,
+    options: &[&str],
+    patterns: &[&str],
+    within: Duration,
+) -> Result<String, GitError> {
+    let call = call("ls-remote").remote(remote).within(within);
+    let call = call.at_most(MAX_BYTES).arg("--quiet").args(options);
+    let call = call.args(["--", remote.url().as_str()]);
+    call.args(patterns).text()
+}
+
+fn default_branch(
+    call: &dyn Fn(&str) -> Call,
+    remote: &Remote,
+    within: Duration,
+) -> Result<Option<(String, CommitSha)>, GitError> {
+    let listed = listed(call, remote, &["--symref"], &["HEAD"], within)?;
+    let branch = listed
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("ref: refs/heads/")?
+                .strip_suffix("\tHEAD")
+        })
+        .next();
+    let head = listed.lines().filter_map(entry);
+    let head = head
+        .filter(|(_, name)| *name == "HEAD")
+        .map(|(id, _)| id)
+        .next();
+    Ok(branch.map(str::to_owned).zip(head))
 }
 
 /// `<id>\t<reference>`.

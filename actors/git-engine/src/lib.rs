@@ -25,8 +25,9 @@
 //!   other cannot become millions of files.
 //! - **Nothing grows for ever.** [`housekeep`] packs what many fetches left, and drops what nothing
 //!   has named for two weeks.
-//! - **The repository's content is data.** No submodules are followed, no filters run (none is
-//!   configured), and files are read from the object database, never through a path in a work tree.
+//! - **The repository's content is data.** git follows no submodules (they are
+//!   [listed](WorkTree::submodules), and the caller decides), no filters run (none is configured),
+//!   and files are read from the object database, never through a path in a work tree.
 
 mod command;
 mod digest;
@@ -37,7 +38,9 @@ mod measure;
 mod mirror;
 mod remote;
 mod run;
+mod submodules;
 mod tree;
+mod work_tree;
 
 pub use command::{Call, Git};
 pub use digest::{TreeDigest, tree_digest};
@@ -47,4 +50,6 @@ pub use housekeeping::{References, housekeep};
 pub use measure::{TreeLimits, TreeSize, tree_size};
 pub use mirror::{Depth, Mirror, Mirrors};
 pub use remote::{Remote, RemoteError, Transports};
+pub use submodules::Submodule;
 pub use tree::{EntryKind, TreeEntry};
+pub use work_tree::{Fetch, Sparse, WorkTree};

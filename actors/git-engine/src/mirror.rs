@@ -41,6 +41,11 @@ impl Mirrors {
         }
     }
 
+    /// The git of all of them.
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
+    }
+
     /// The mirror of `repo`, made when it is not there yet.
     ///
     /// # Errors
@@ -131,6 +136,34 @@ impl Mirror {
         self.fetch_to(remote, commit, from, Depth::Commits(1))
     }
 
+    /// Fetches all branches and tags, and forgets those that are gone: for clones with all history.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached or refuses.
+    pub fn fetch_named(&self, remote: &Remote) -> Result<(), GitError> {
+        let _writing = self.lock.lock();
+        let call = self.call("fetch").remote(remote);
+        let call = call.args([
+            "--quiet",
+            "--prune",
+            "--no-tags",
+            "--no-recurse-submodules",
+            "--no-write-fetch-head",
+        ]);
+        let call = call.args(["--", remote.url().as_str()]);
+        let specs = [
+            "+refs/heads/*:refs/named/heads/*",
+            "+refs/tags/*:refs/named/tags/*",
+        ];
+        match call.args(specs).output() {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.sweep();
+                Err(self.git.refined(error))
+            }
+        }
+    }
+
     fn fetch_to(
         &self,
         remote: &Remote,
@@ -183,22 +216,8 @@ impl Mirror {
             Ok(_) => Ok(()),
             Err(error) => {
                 self.sweep();
-                Err(self.refined(error))
+                Err(self.git.refined(error))
             }
-        }
-    }
-
-    /// A write past the limit of a file's size ends git by a signal, or fails.
-    fn refined(&self, error: GitError) -> GitError {
-        let (GitError::Failed { message, .. }, Some(limit)) = (&error, self.git.file_limit())
-        else {
-            return error;
-        };
-        let marks = ["died of signal 25", "File too large", "SIGXFSZ"];
-        if marks.iter().any(|mark| message.contains(mark)) {
-            GitError::FetchTooLarge { limit }
-        } else {
-            error
         }
     }
 
@@ -379,6 +398,11 @@ impl Mirror {
         // Of no use any more; one that cannot be removed is replaced the next time.
         let _ = std::fs::remove_file(&index);
         laid_out.map(|_| ())
+    }
+
+    /// The git that works in it.
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
     }
 
     pub(crate) fn call(&self, what: &str) -> crate::command::Call {

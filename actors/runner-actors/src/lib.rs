@@ -27,6 +27,8 @@ mod action_store;
 mod artifacts;
 mod caches;
 mod catch_up;
+mod checkout_source;
+mod checkout_submodules;
 mod checkouts;
 mod clock;
 mod coordinator;
@@ -77,7 +79,8 @@ pub use event::StoredEvent;
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
-    Blob, BlockWriter, Download, JobGrant, JobServices, JobSession, ListedArtifact, ServiceFault,
+    Blob, BlockWriter, Download, GatewayAnswer, GatewayRefusal, GatewayRequest, JobGrant,
+    JobServices, JobSession, ListedArtifact, ServiceFault,
 };
 pub use log::{LineKind, LogLine, Logs};
 pub use log_reader::{

@@ -5,10 +5,13 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 
-use forge_core::RepoName;
-use git_engine::{Git, GitError, Mirror, Mirrors, Remote, RemoteError, Transports, TreeLimits};
+use forge_core::{Forge, RepoName};
+use git_engine::{
+    Git, GitError, Mirror, Mirrors, Remote, RemoteError, Transports, TreeLimits, WorkTree,
+};
 use http_clients::forge::ForgeClient;
 use runner_core::state::RunState;
+use url::Url;
 
 use crate::settings::RunnerSettings;
 
@@ -91,10 +94,34 @@ impl Repositories {
         self.settings.forge_client()
     }
 
+    /// An empty clone of what is public at this address. Blocks.
+    pub(crate) fn work_tree(&self, folder: &Path, url: &str) -> Result<WorkTree, GitError> {
+        self.mirrors.work_tree(folder, url)
+    }
+
+    /// Whether the operator lets workflows read this repository with the runner's token.
+    pub(crate) fn is_listed(&self, repository: &RepoName) -> bool {
+        let mut listed = self.settings.checkout_repositories.iter();
+        listed.any(|pattern| pattern.names(repository))
+    }
+
+    /// The forge's address, where it is one that repositories are cloned from.
+    pub(crate) fn clone_base(&self) -> Option<&Url> {
+        let settings = &self.settings;
+        let base = settings.forge_url.as_ref();
+        base.filter(|_| settings.forge != Forge::GitHub)
+    }
+
     /// A repository's remote, with its address checked and what is needed to get in. Blocks for the
     /// lookup of its name.
     pub(crate) fn remote(&self, clone_url: &str) -> Result<Remote, SourceError> {
         self.remote_by(clone_url, self.settings.transports)
+    }
+
+    /// The same without the runner's token: what everybody may read. Blocks.
+    pub(crate) fn public_remote(&self, clone_url: &str) -> Result<Remote, SourceError> {
+        self.checked(clone_url, self.settings.transports)
+            .map(|(remote, _)| remote)
     }
 
     /// The same by other transports: folders of this machine that its operator names.
@@ -103,6 +130,20 @@ impl Repositories {
         clone_url: &str,
         transports: Transports,
     ) -> Result<Remote, SourceError> {
+        let (remote, is_forge) = self.checked(clone_url, transports)?;
+        // The token goes to the forge it is for, and nowhere else.
+        match (&self.settings.forge_token, is_forge) {
+            (Some(token), true) => Ok(remote.with_token("oauth2", token.clone())),
+            _ => Ok(remote),
+        }
+    }
+
+    /// A remote whose address is checked, and whether it is the forge's.
+    fn checked(
+        &self,
+        clone_url: &str,
+        transports: Transports,
+    ) -> Result<(Remote, bool), SourceError> {
         let settings = &self.settings;
         let remote = Remote::parse(clone_url, transports)?;
         let is_forge = settings
@@ -128,10 +169,6 @@ impl Repositories {
             // git connects to exactly these.
             remote = remote.pinned(addresses);
         }
-        // The token goes to the forge it is for, and nowhere else.
-        match (&settings.forge_token, is_forge) {
-            (Some(token), true) => Ok(remote.with_token("oauth2", token.clone())),
-            _ => Ok(remote),
-        }
+        Ok((remote, is_forge))
     }
 }

@@ -33,7 +33,7 @@ use crate::counters::RunCounters;
 use crate::garbage_collector::RunGarbageCollector;
 use crate::groups::ConcurrencyGroups;
 use crate::intake::RunnerIntake;
-use crate::job_services::JobServices;
+use crate::job_services::{ForgeApi, JobServices};
 use crate::ledger::RunRecorder;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
@@ -238,7 +238,13 @@ fn offered(
     let caches = CacheStore::open(&settings.data, settings.cache_bytes);
     let issuer = settings.public_url.as_ref().map(url::Url::as_str);
     let artifacts = files.artifacts.clone();
-    let services = JobServices::open(&settings.data, artifacts, caches.clone(), issuer)?;
+    let services = JobServices::open(
+        &settings.data,
+        artifacts,
+        caches.clone(),
+        issuer,
+        ForgeApi::of(settings),
+    )?;
     Ok((caches, services))
 }
 

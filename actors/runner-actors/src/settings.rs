@@ -9,6 +9,7 @@ use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, HttpClient, HttpOptions};
 use http_clients::vmm::{NewVm, Target, VmmClient};
+use runner_core::checkout::RepositoryPattern;
 use url::Url;
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
@@ -111,6 +112,9 @@ pub struct RunnerSettings {
     pub forge_token: Option<Secret<String>>,
     /// Addresses that repositories may be fetched from beside the forge's own.
     pub addresses: AddressPolicy,
+    /// Repositories of the forge that steps may check out with the runner's token, beside their
+    /// run's own.
+    pub checkout_repositories: Vec<RepositoryPattern>,
     /// Unencrypted `http` and directories as clone URLs.
     pub transports: git_engine::Transports,
     /// The VM manager.

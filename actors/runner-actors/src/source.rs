@@ -4,7 +4,7 @@ use std::path::Path;
 
 use config_core::Diagnostics;
 use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
-use git_engine::{Depth, EntryKind, Mirror, TreeSize};
+use git_engine::{Depth, EntryKind, Fetch, Mirror, TreeSize};
 use runner_core::event::{Decision, EventContext, decide};
 use runner_core::workflow::{self, WORKFLOW_DIRECTORIES, Workflow};
 
@@ -23,6 +23,7 @@ const MAX_MESSAGE: usize = 1 << 20;
 pub(crate) struct Source {
     mirror: Mirror,
     sha: CommitSha,
+    reference: Option<GitRef>,
     /// The commit whose workflow files count: the base's for events from elsewhere.
     definition: CommitSha,
     before: Option<CommitSha>,
@@ -87,6 +88,7 @@ impl Source {
         Ok(Self {
             mirror,
             sha,
+            reference,
             definition,
             before: base,
             public_url,
@@ -209,8 +211,15 @@ impl Source {
     pub(crate) fn check_out(&self, directory: &Path) -> Result<(), SourceError> {
         // What a previous attempt left.
         let _ = std::fs::remove_dir_all(directory);
-        Ok(self
-            .mirror
-            .check_out(&self.sha, directory, Depth::Commits(1), &self.public_url)?)
+        let tree = self.mirror.work_tree(directory, &self.public_url)?;
+        let reference = self.reference.as_ref();
+        let wanted = Fetch {
+            commit: &self.sha,
+            reference,
+            depth: Depth::Commits(1),
+            tags: false,
+        };
+        tree.fetch_from_mirror(&self.mirror, &wanted)?;
+        Ok(tree.check_out(&self.sha, reference, None)?)
     }
 }

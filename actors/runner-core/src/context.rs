@@ -3,7 +3,7 @@
 use forge_core::Forge;
 
 use crate::event::{EventContext, EventKind};
-use crate::expr::{Object, Value};
+use crate::expr::{Context, Contexts, Object, Value};
 
 /// Where the commit's files lie in the machine.
 pub const WORKSPACE: &str = "/workspace";
@@ -28,6 +28,8 @@ pub struct RunFacts {
     pub server_url: String,
     /// The forge's API.
     pub api_url: String,
+    /// The forge's GraphQL, where a job has a token; else empty.
+    pub graphql_url: String,
     /// The repository's default branch.
     pub default_branch: String,
 }
@@ -74,7 +76,7 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         ("base_ref", base),
         ("event_name", event.kind.as_str()),
         ("event_path", "/tmp/.runner/event.json"),
-        ("graphql_url", ""),
+        ("graphql_url", &facts.graphql_url),
         ("head_ref", head),
         ("job", job.unwrap_or_default()),
         ("ref", &event.reference),
@@ -107,6 +109,41 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
     Value::Object(std::sync::Arc::new(github))
 }
 
+/// What stands for the token of the forge in `secrets` until a job starts, which has its own.
+pub const TOKEN_MARK: &str = "\u{1}forge-token\u{1}";
+/// The names of that token in `secrets`.
+pub const TOKEN_NAMES: [&str; 4] = [
+    "GITHUB_TOKEN",
+    "FORGEJO_TOKEN",
+    "GITEA_TOKEN",
+    "FORGE_TOKEN",
+];
+
+/// Gives a job its token: as `github.token`, and in `secrets` by its own names and where a caller
+/// has handed it on. Without one `github.token` is what `secrets.GITHUB_TOKEN` is.
+pub fn set_token(contexts: &mut Contexts, token: Option<&str>) {
+    let text = |value: &Value| value.as_text().to_string();
+    let mut secrets = Object::default();
+    if let Value::Object(known) = contexts.get(Context::Secrets) {
+        for (name, value) in known.iter() {
+            let value = text(value).replace(TOKEN_MARK, token.unwrap_or_default());
+            if !value.is_empty() || !TOKEN_NAMES.contains(&name) {
+                secrets.set(name, Value::text(&value));
+            }
+        }
+    }
+    let own = secrets.get(TOKEN_NAMES[0]).map(text).unwrap_or_default();
+    contexts.set(
+        Context::Secrets,
+        Value::Object(std::sync::Arc::new(secrets)),
+    );
+    if let Value::Object(github) = contexts.get(Context::Github).clone() {
+        let mut github = (*github).clone();
+        github.set("token", Value::text(token.unwrap_or(&own)));
+        contexts.set(Context::Github, Value::Object(std::sync::Arc::new(github)));
+    }
+}
+
 /// The variables every step gets (page "Variables reference", "Default environment variables").
 pub fn default_variables(
     event: &EventContext,
@@ -120,6 +157,7 @@ pub fn default_variables(
         "base_ref",
         "event_name",
         "event_path",
+        "graphql_url",
         "head_ref",
         "job",
         "ref",

@@ -16,11 +16,13 @@
 
 pub mod actions;
 pub mod cache_scope;
+pub mod checkout;
 pub mod command;
 pub mod context;
 pub mod env_file;
 pub mod event;
 pub mod expr;
+pub mod gateway;
 pub mod glob;
 pub mod id_token;
 pub mod inject;

@@ -299,7 +299,12 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .as_ref()
             .map(|condition| condition.source.to_string()),
         steps,
-        notes: job.notes.clone(),
+        notes: job
+            .notes
+            .iter()
+            .chain(&job.token_defaults)
+            .cloned()
+            .collect(),
         refused: !job.refusals.is_empty(),
     }
 }

@@ -115,7 +115,7 @@ fn stages_run_in_github_s_order_with_state_outputs_and_inputs() {
         &said,
         &[
             &format!("[build] action acme/actions@v1 is {commit}"),
-            "its input `token` is the forge's token, which no job has: it is empty",
+            "its input `token` is the forge's token: where the runner has none to give it is empty",
             "[build] pre one of nobody",
             "[build] pre two of nobody",
             "[build] pre wrapped three of nobody",

@@ -256,3 +256,18 @@ jobs:
         ],
     );
 }
+
+#[test]
+fn i17_exec_has_the_token_that_it_is_given_and_refuses_without() {
+    let workflow = "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: echo \"$T\" | rev\n        env: {T: '${{ github.token }}'}\n";
+    let stage = Stage::new();
+    let (code, said) = stage.exec_with(workflow, &["--secret", "GITHUB_TOKEN=0123456789abc"]);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(&said, &["[a] cba9876543210"]);
+    let (code, said) = stage.exec(workflow);
+    assert_eq!(code, Some(3), "{said}");
+    in_order(
+        &said,
+        &["GITHUB_TOKEN is not supported", "--secret GITHUB_TOKEN"],
+    );
+}

@@ -3,18 +3,21 @@
 //!
 //! - [`ScriptedForge`]: Gitea and GitHub, as far as the platform speaks to them, with the facts that
 //!   were seen on the wire.
+//! - [`GitForge`]: repositories that git reads over HTTP, some of them with a token only.
 //! - [`ScriptedLlm`]: a server that answers language-model requests with what it was given, byte for
 //!   byte.
 //! - [`ScriptedVmm`]: a VM manager whose machines play what a test says.
 //! - [`Sshd`]: a real OpenSSH server, with keys of its own.
 
 mod forge;
+mod git_forge;
 mod llm;
 mod server;
 mod sshd;
 mod vmm;
 
 pub use forge::{Comment, Failure, Hook, PlannedFailure, Pull, ScriptedForge, Status};
+pub use git_forge::{GitForge, GitRepository};
 pub use llm::{Answer, ScriptedLlm};
 pub use server::Recorded;
 pub use sshd::Sshd;

@@ -1,13 +1,17 @@
-//! `hashFiles`: a hash of the commit's files that patterns match.
+//! `hashFiles`: a hash of the files that patterns match, of what is checked out.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use runner_core::glob::Pattern;
 use sha2::{Digest, Sha256};
 
-/// `hashFiles`: over the commit's files on the host, in the order of their paths. The hash of the
-/// files' hashes (SHA-256), as GitHub's runner does.
-pub(super) fn hash_files(root: &Path, patterns: &[String]) -> Result<String, String> {
+/// A folder of the workspace, and where its files lie on the host.
+pub(super) type CheckedOut = (PathBuf, PathBuf);
+
+/// `hashFiles`: over the checked out files on the host, in the order of their paths. The hash of
+/// the files' hashes (SHA-256), as GitHub's runner does.
+pub(super) fn hash_files(roots: &[CheckedOut], patterns: &[String]) -> Result<String, String> {
     let parsed: Result<Vec<(bool, Pattern)>, String> = patterns
         .iter()
         .flat_map(|pattern| pattern.lines())
@@ -20,12 +24,21 @@ pub(super) fn hash_files(root: &Path, patterns: &[String]) -> Result<String, Str
         })
         .collect();
     let parsed = parsed?;
-    let mut files = Vec::new();
-    below(root, Path::new(""), &mut files).map_err(|error| error.to_string())?;
-    files.sort();
+    let mut files: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for (folder, root) in roots {
+        let mut found = Vec::new();
+        below(root, Path::new(""), &mut found).map_err(|error| error.to_string())?;
+        // What was there before has made room.
+        files.retain(|path, _| !path.starts_with(folder));
+        files.extend(
+            found
+                .into_iter()
+                .map(|path| (folder.join(&path), root.join(path))),
+        );
+    }
     let mut all = Sha256::new();
     let mut any = false;
-    for file in files {
+    for (file, place) in files {
         let path = file.to_string_lossy();
         // The last pattern that matches decides.
         let decided = parsed
@@ -33,8 +46,7 @@ pub(super) fn hash_files(root: &Path, patterns: &[String]) -> Result<String, Str
             .rev()
             .find(|(_, pattern)| pattern.matches(&path));
         if decided.is_some_and(|(negated, _)| !negated) {
-            let bytes =
-                std::fs::read(root.join(&file)).map_err(|error| format!("{path}: {error}"))?;
+            let bytes = std::fs::read(place).map_err(|error| format!("{path}: {error}"))?;
             all.update(Sha256::digest(&bytes));
             any = true;
         }
@@ -75,7 +87,8 @@ mod tests {
         std::fs::write(root.path().join("z.lock"), "3").unwrap();
         let hash = |patterns: &[&str]| {
             let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_owned()).collect();
-            hash_files(root.path(), &patterns).unwrap()
+            let roots = [(PathBuf::new(), root.path().to_owned())];
+            hash_files(&roots, &patterns).unwrap()
         };
         let both = hash(&["**/*.lock"]);
         assert_eq!(both.len(), 64);
@@ -88,5 +101,30 @@ mod tests {
             .map(|byte| format!("{byte:02x}"))
             .collect();
         assert_eq!(one, expected);
+    }
+
+    #[test]
+    fn i17_what_is_checked_out_last_is_hashed() {
+        let root = tempfile::TempDir::new().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("event/a.lock", "1");
+        write("event/lib/b.lock", "2");
+        write("other/b.lock", "3");
+        let at = |name: &str| root.path().join(name);
+        let hash =
+            |roots: &[CheckedOut], pattern: &str| hash_files(roots, &[pattern.to_owned()]).unwrap();
+        let event = (PathBuf::new(), at("event"));
+        let both = [event.clone(), ("lib".into(), at("other"))];
+        assert_eq!(
+            hash(&both, "a.lock"),
+            hash(std::slice::from_ref(&event), "a.lock")
+        );
+        let other = [(PathBuf::new(), at("other"))];
+        assert_eq!(hash(&both, "lib/b.lock"), hash(&other, "b.lock"));
+        assert_ne!(hash(&both, "lib/b.lock"), hash(&[event], "lib/b.lock"));
     }
 }

@@ -6,6 +6,8 @@
 //!      └── JobEvents: Allocated, StepEnded, … and at last the JobReport
 //! ```
 
+mod checked_out;
+mod checkout;
 mod composite;
 mod execute;
 mod frame;

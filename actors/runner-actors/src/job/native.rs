@@ -50,33 +50,6 @@ impl StepRunner<'_> {
         }
     }
 
-    /// The commit lies in the workspace from the start; another directory gets it too.
-    async fn checkout(&self, inputs: &[(String, String)]) -> StepResult {
-        let path = input(inputs, "path");
-        let sha = &self.request.event.sha;
-        if !path.is_empty() && path != "." {
-            let directory = in_workspace(path);
-            let tar = tarball::of_directory(&self.request.checkout);
-            let put = self
-                .machine
-                .vmm
-                .put_files(&self.machine.id, &directory, tar, TRANSFER_TIMEOUT)
-                .await;
-            if let Err(error) = put {
-                return StepResult::lost(format!(
-                    "the commit's files could not be put into {directory}: {error}"
-                ));
-            }
-        }
-        self.log
-            .info(self.number, &format!("{sha} is checked out"))
-            .await;
-        StepResult::success(vec![
-            ("commit".to_owned(), sha.clone()),
-            ("ref".to_owned(), self.request.event.reference.clone()),
-        ])
-    }
-
     async fn upload(&mut self, inputs: &[(String, String)]) -> StepResult {
         let name = match input(inputs, "name") {
             "" => "artifact",

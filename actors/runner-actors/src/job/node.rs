@@ -216,8 +216,8 @@ impl StepRunner<'_> {
         action: &NodeAction,
         frame: &Frame,
     ) -> Result<StageInput, StepResult> {
-        let checkout = self.request.checkout.clone();
-        let hash = move |patterns: &[String]| hash_files(&checkout, patterns);
+        let roots = self.checked_out();
+        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
         let wrong = |error: prepare::PrepareError| StepResult::error(error.to_string());
         let contexts = self.contexts(frame, &[]);
         let scope = Scope {
@@ -328,7 +328,9 @@ impl StepRunner<'_> {
     /// Says what a job lacks that is no reason to refuse it.
     pub(super) async fn say_notes(&self) {
         let planned = &self.request.plan.jobs[self.request.job];
-        for note in &planned.notes {
+        let empty = planned.token_defaults.iter();
+        let empty = empty.filter(|_| self.forge_token.is_none());
+        for note in planned.notes.iter().chain(empty) {
             self.log.line(0, LineKind::Warning, note).await;
         }
     }

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
+use crate::checkout_source::CheckoutSource;
 use crate::job_services::JobServices;
 use crate::records::{JobEnd, StepRecord};
 use crate::vmm_status::VmmStatus;
@@ -38,6 +39,8 @@ pub(crate) struct JobRequest {
     pub(crate) secrets: Vec<String>,
     /// The commit's files with `.git`, on the host.
     pub(crate) checkout: PathBuf,
+    /// Where steps get other commits and repositories.
+    pub(crate) checkouts: CheckoutSource,
     pub(crate) vm: NewVm,
     /// Longest wait for a VM.
     pub(crate) vm_timeout: Duration,
@@ -113,6 +116,14 @@ impl JobReport {
         Self {
             refused: true,
             ..Self::failed(JobEnd::Usual, reason.to_owned())
+        }
+    }
+
+    /// It asks for something else that this runner does not have.
+    pub(crate) fn refused(reason: &str) -> Self {
+        Self {
+            refused: true,
+            ..Self::failed(JobEnd::Usual, format!("refused: {reason}"))
         }
     }
 

@@ -12,13 +12,14 @@ use runner_core::mask::Secrets;
 use runner_core::prepare;
 use tokio::sync::watch;
 
+use super::checked_out::CheckedOutTree;
 use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
-use crate::job_services::{JobAdmission, JobGrant, JobIdentity, TransferRoom};
+use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, TransferRoom};
 use crate::tarball;
 
 /// Longest time to put a script's files into the VM.
@@ -42,6 +43,12 @@ pub(crate) struct StepRunner<'a> {
     pub(super) number: u32,
     /// Counts processes: their files' directory.
     pub(super) processes: u32,
+    /// Counts steps that ran, those of composite actions too.
+    pub(super) steps: u32,
+    /// What steps have checked out, the last one last.
+    pub(super) trees: Vec<CheckedOutTree>,
+    /// What stands for the forge's token in the machine.
+    pub(super) forge_token: Option<String>,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
     /// The job's way to its services, until it ends.
@@ -55,11 +62,25 @@ fn admit(request: &JobRequest) -> Option<JobAdmission> {
         job: request.vm_key.clone(),
         scopes: cache_scopes(&request.event, &request.facts.default_branch),
         identity: identity(request),
+        forge: forge_permissions(request),
         room: TransferRoom::default(),
     };
     let lifetime = Duration::from_secs_f64(request.instance.timeout_minutes.clamp(1.0, 1e4) * 60.0);
     let services = request.services.as_ref()?;
     Some(services.admit(grant, lifetime))
+}
+
+/// What the job may do at the forge; a stranger's pull request changes nothing.
+fn forge_permissions(request: &JobRequest) -> ForgePermissions {
+    let permissions = &request.plan.jobs[request.job].permissions;
+    ForgePermissions {
+        repository: request.event.repository.clone(),
+        permissions: if request.event.untrusted {
+            permissions.read_only()
+        } else {
+            permissions.clone()
+        },
+    }
 }
 
 /// What the job's identity tokens say; a stranger's pull request has none.
@@ -92,10 +113,13 @@ impl<'a> StepRunner<'a> {
         let admission = admit(request);
         if let Some(admission) = &admission {
             let _ = secrets.add(&admission.token);
-            if let Some((token, _)) = &admission.id_token {
+            let others = [&admission.id_token, &admission.forge_token];
+            for (token, _) in others.into_iter().flatten() {
                 let _ = secrets.add(token);
             }
         }
+        let forge_token = admission.as_ref().and_then(|it| it.forge_token.as_ref());
+        let forge_token = forge_token.map(|(token, _)| token.clone());
         Self {
             request,
             machine,
@@ -107,6 +131,9 @@ impl<'a> StepRunner<'a> {
             path: Vec::new(),
             number: 0,
             processes: 0,
+            steps: 0,
+            trees: Vec::new(),
+            forge_token,
             caches: Vec::new(),
             node_actions: NodeActions::default(),
             admission,

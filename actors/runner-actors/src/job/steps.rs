@@ -123,6 +123,7 @@ impl StepRunner<'_> {
             Context::Github,
             context::github(&request.event, &request.facts, Some(planned.id())),
         );
+        context::set_token(&mut contexts, self.forge_token.as_deref());
         contexts.set(Context::Matrix, request.instance.matrix.clone());
         contexts.set(Context::Strategy, request.instance.strategy());
         contexts.set(Context::Runner, context::runner(ARCH));
@@ -245,8 +246,8 @@ impl StepRunner<'_> {
     }
 
     async fn attempt(&mut self, step: &PlannedStep, frame: &mut Frame, depth: usize) -> StepResult {
-        let checkout = self.request.checkout.clone();
-        let hash = move |patterns: &[String]| hash_files(&checkout, patterns);
+        let roots = self.checked_out();
+        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
         let contexts = self.contexts(frame, &[]);
         match prepare::runs(step, &contexts, Some(&hash)) {
             Ok(true) => {}
@@ -258,6 +259,7 @@ impl StepRunner<'_> {
             }
             Err(error) => return StepResult::error(error.to_string()),
         }
+        self.steps += 1;
         let scope = Scope {
             contexts: &contexts,
             hash_files: Some(&hash),
@@ -305,9 +307,21 @@ impl StepRunner<'_> {
                 Err(error) => StepResult::error(error.to_string()),
             },
             StepKind::Composite(action) => {
+                let same = self.check_own_action(&action.uses, &action.location, &action.directory);
+                if let Err(result) = same {
+                    return result;
+                }
+                // The step itself is no work.
+                self.steps -= 1;
                 Box::pin(self.composite(action, frame, &scope, own, depth)).await
             }
-            StepKind::Node(action) => self.node(step, action, frame).await,
+            StepKind::Node(action) => {
+                let same = self.check_own_action(&action.uses, &action.location, &action.directory);
+                match same {
+                    Ok(()) => self.node(step, action, frame).await,
+                    Err(result) => result,
+                }
+            }
             StepKind::Refused { uses } => StepResult::error(format!("{uses} is not done here")),
         }
     }

@@ -7,12 +7,15 @@
 //!      signed address ───▶ JobServices ─▶ Blob (what is uploaded or downloaded)
 //! ```
 //! A token is of one job of one run, and nothing after the job's end. What is asked for is the
-//! run's own whatever a request names, and lies where the native actions have it.
+//! run's own whatever a request names, and lies where the native actions have it. Beside them the
+//! forge's API, see [`forge`].
 
 mod artifacts;
 mod blob;
 mod caches;
 mod fault;
+mod forge;
+mod forge_calls;
 mod identity;
 mod room;
 mod zip_files;
@@ -33,6 +36,10 @@ use crate::clock::now_ms;
 pub use artifacts::ListedArtifact;
 pub use blob::{Blob, BlockWriter, Download};
 pub use fault::ServiceFault;
+use forge::ForgeGrant;
+pub use forge::GatewayRefusal;
+pub(crate) use forge::{ForgeApi, ForgePermissions};
+pub use forge_calls::{GatewayAnswer, GatewayRequest};
 use identity::Issuer;
 pub(crate) use identity::JobIdentity;
 pub(crate) use room::TransferRoom;
@@ -62,6 +69,9 @@ struct ServiceState {
     issuer: Option<Issuer>,
     /// Jobs that may have identity tokens, by what those requests' tokens hash to.
     identities: Mutex<HashMap<blake3::Hash, JobIdentity>>,
+    forge: Option<ForgeApi>,
+    /// Jobs that may call the forge, by what their placeholders hash to.
+    forge_jobs: Mutex<HashMap<blake3::Hash, Arc<ForgeGrant>>>,
 }
 
 /// What a token stands for.
@@ -75,6 +85,8 @@ pub struct JobGrant {
     pub(crate) scopes: Vec<CacheScope>,
     /// What its identity tokens say, where it may have some.
     pub(crate) identity: Option<JobIdentity>,
+    /// What it may do at the forge.
+    pub(crate) forge: ForgePermissions,
     /// What its transfers take on the host's disk.
     pub(crate) room: TransferRoom,
 }
@@ -87,6 +99,8 @@ pub(crate) struct JobAdmission {
     pub(crate) token: String,
     /// What they show to get identity tokens, and what it hashes to.
     pub(crate) id_token: Option<(String, blake3::Hash)>,
+    /// What stands for the forge's token, and what it hashes to.
+    pub(crate) forge_token: Option<(String, blake3::Hash)>,
 }
 
 impl JobServices {
@@ -99,6 +113,7 @@ impl JobServices {
         artifacts: ArtifactStore,
         caches: CacheStore,
         issuer: Option<&str>,
+        forge: Option<ForgeApi>,
     ) -> std::io::Result<Self> {
         let folder = data.join("transfers");
         // Nothing is there at the first start.
@@ -114,6 +129,8 @@ impl JobServices {
                 next: AtomicU64::new(1),
                 issuer,
                 identities: Mutex::default(),
+                forge,
+                forge_jobs: Mutex::default(),
             }),
         })
     }
@@ -128,12 +145,20 @@ impl JobServices {
             self.shared.identities.lock().insert(key, identity);
             (own, key)
         });
+        let forge_token = self.shared.forge.is_some().then(|| {
+            let own = random();
+            let key = blake3::hash(own.as_bytes());
+            let grant = ForgeGrant::new(grant.forge.clone());
+            self.shared.forge_jobs.lock().insert(key, Arc::new(grant));
+            (own, key)
+        });
         self.shared.jobs.lock().insert(key, Arc::new(grant));
         JobAdmission {
             services: self.clone(),
             key,
             token,
             id_token,
+            forge_token,
         }
     }
 
@@ -296,6 +321,9 @@ impl Drop for JobAdmission {
         let shared = &self.services.shared;
         if let Some((_, key)) = &self.id_token {
             shared.identities.lock().remove(key);
+        }
+        if let Some((_, key)) = &self.forge_token {
+            shared.forge_jobs.lock().remove(key);
         }
         shared.jobs.lock().remove(&self.key);
         shared.blobs.lock().retain(|_, (key, _)| *key != self.key);

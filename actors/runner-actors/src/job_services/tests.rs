@@ -14,6 +14,10 @@ fn grant(run: &str, reference: &str) -> JobGrant {
             untrusted: false,
         }],
         identity: None,
+        forge: super::ForgePermissions {
+            repository: "a/b".to_owned(),
+            permissions: runner_core::workflow::Permissions::restricted(),
+        },
         room: TransferRoom::default(),
     }
 }
@@ -29,7 +33,8 @@ fn lab() -> Lab {
     let artifacts = ArtifactStore::new(folder.path());
     let caches = CacheStore::open(folder.path(), 1 << 20);
     let issuer = Some("https://ci.example/");
-    let services = JobServices::open(folder.path(), artifacts.clone(), caches, issuer).unwrap();
+    let services =
+        JobServices::open(folder.path(), artifacts.clone(), caches, issuer, None).unwrap();
     Lab {
         folder,
         services,
@@ -313,7 +318,7 @@ fn identity_tokens_are_for_jobs_that_may_have_them_and_end_with_them() {
     // The same after a restart.
     let caches = CacheStore::open(lab.folder.path(), 1 << 20);
     let data = lab.folder.path();
-    let again = JobServices::open(data, lab.artifacts.clone(), caches, Some("x")).unwrap();
+    let again = JobServices::open(data, lab.artifacts.clone(), caches, Some("x"), None).unwrap();
     assert_eq!(again.key_set(), Some(keys));
     drop(own);
     assert!(lab.services.id_token(&token, None).is_err());

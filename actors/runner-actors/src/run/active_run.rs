@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use http_clients::vmm::NewVm;
+use runner_core::context::{RunFacts, TOKEN_NAMES};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
@@ -12,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use super::job_launcher::JobLaunch;
 use super::plan::PlannedRun;
 use super::services::RunServices;
+use crate::checkout_source::CheckoutSource;
 use crate::clock::now_ms;
 use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
 use crate::ledger::{Ledger, job_status};
@@ -218,9 +220,11 @@ impl ActiveRun {
         });
         let unserved =
             self.planned.plan.jobs[job].id_token && self.services.settings.services.is_none();
+        let tokenless = self.tokenless(job);
         let (jobs, reports) = (self.services.jobs.clone(), reports.clone());
         actix_rt::spawn(async move {
             let report = match launch {
+                Some(_) if let Some(reason) = tokenless => JobReport::refused(&reason),
                 Some(_) if unserved => JobReport::unserved(),
                 Some(launch) => jobs.run(launch).await,
                 None => JobReport::no_machine(&labels),
@@ -229,6 +233,31 @@ impl ActiveRun {
             let _ = reports.send((index, report)).await;
         });
         index
+    }
+
+    /// What a job is told of the forge: where it has a token, the API is the gateway.
+    fn facts(&self) -> RunFacts {
+        let mut facts = self.planned.facts.clone();
+        if let Some((api, graphql)) = self.gateway() {
+            (facts.api_url, facts.graphql_url) = (api, graphql);
+        }
+        facts
+    }
+
+    /// Where jobs find the forge's API, when they have a token for it.
+    fn gateway(&self) -> Option<(String, String)> {
+        self.services.settings.services.as_ref()?;
+        self.services.jobs.services.forge_addresses()
+    }
+
+    /// Why a job cannot run that asks for the forge's token: there is none, neither by the gateway
+    /// nor as a secret of the operator's.
+    fn tokenless(&self, job: usize) -> Option<String> {
+        let refusal = self.planned.plan.jobs[job].token.as_ref()?;
+        let trusted = !self.planned.event.untrusted;
+        let mut secrets = self.services.settings.secrets.iter();
+        let own = secrets.any(|(name, _)| name.eq_ignore_ascii_case(TOKEN_NAMES[0]));
+        (self.gateway().is_none() && !(own && trusted)).then(|| refusal.to_string())
     }
 
     fn request(
@@ -256,9 +285,16 @@ impl ActiveRun {
             job,
             instance,
             event: Arc::clone(&self.planned.event),
-            facts: self.planned.facts.clone(),
+            facts: self.facts(),
             secrets: secrets.map(|secret| secret.expose().clone()).collect(),
             checkout: self.checkout.clone(),
+            checkouts: CheckoutSource {
+                repositories: self.services.repositories.clone(),
+                permits: self.services.checkouts.clone(),
+                clone_url: ledger.event.clone_url.clone(),
+                folder: settings.data.join("checkouts"),
+                room_timeout: settings.vm_timeout,
+            },
             vm,
             vm_timeout: settings.vm_timeout,
             actions: jobs.actions.clone(),

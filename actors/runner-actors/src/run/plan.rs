@@ -330,6 +330,7 @@ async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow)
         workflow: workflow.display_name().to_owned(),
         workflow_file: workflow.file.to_string(),
         api_url: context::api_url(forge, &server),
+        graphql_url: String::new(),
         server_url: server,
         default_branch: event.default_branch.clone().unwrap_or_default(),
     }
@@ -354,13 +355,14 @@ async fn contexts(
                 .map(|(name, value)| (name, value.as_str())),
         ),
     );
-    if !event.untrusted {
-        let secrets = settings
-            .secrets
-            .iter()
-            .map(|(name, value)| (name, value.expose().as_str()));
-        base.set(Context::Secrets, Value::object(secrets));
-    }
+    let tokens = context::TOKEN_NAMES.map(|name| (name, context::TOKEN_MARK));
+    let own = settings.secrets.iter().filter(|_| !event.untrusted);
+    let own = own.map(|(name, value)| (name.as_str(), value.expose().as_str()));
+    // One of the operator's own stands in the place of the job's.
+    base.set(
+        Context::Secrets,
+        Value::object(tokens.into_iter().chain(own)),
+    );
     match context::dispatch_inputs(workflow, event, &base) {
         Ok(inputs) => base.set(Context::Inputs, inputs),
         Err(reason) => {

@@ -91,6 +91,7 @@ impl Site {
             public_url: None,
             vars: Vec::new(),
             secrets: Vec::new(),
+            checkout_repositories: Vec::new(),
             checkouts: CheckoutLimits::default(),
             cache_bytes: 1 << 20,
             catch_up_every: Duration::from_secs(3600),

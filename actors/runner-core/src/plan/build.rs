@@ -12,7 +12,8 @@ use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS, MAX_WORKFLOW_DEPTH};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
-    self, CallSecrets, Env, Job, JobWork, Need, PermissionLevel, Refusal, Workflow, in_repository,
+    self, CallSecrets, Env, Job, JobWork, Need, PermissionLevel, Permissions, Refusal, Workflow,
+    in_repository,
 };
 
 /// Makes the plan of a workflow.
@@ -116,6 +117,9 @@ impl Builder<'_> {
             key: key.clone(),
             workflow,
             id_token,
+            permissions: self.permissions(job, workflow),
+            token: None,
+            token_defaults: Vec::new(),
             needs: job
                 .needs
                 .iter()
@@ -134,6 +138,7 @@ impl Builder<'_> {
                 planner.origin.clone_from(&self.workflows[workflow].origin);
                 let steps = planner.plan(steps)?;
                 self.jobs[at].notes = planner.notes;
+                self.jobs[at].token_defaults = planner.token_defaults;
                 PlannedWork::Steps(steps)
             }
             JobWork::Call {
@@ -158,9 +163,28 @@ impl Builder<'_> {
                 None => PlannedWork::Steps(Vec::new()),
             },
         };
+        // Whether there is a token is known when the job starts.
+        let token = refusals
+            .iter()
+            .position(|refusal| refusal.need == Need::ForgeToken);
+        self.jobs[at].token = token.map(|at| refusals.remove(at));
         self.jobs[at].work = work;
         self.jobs[at].refusals = refusals;
         Ok(())
+    }
+
+    /// What a job's token may do: a called workflow's no more than its caller's.
+    fn permissions(&self, job: &Job, workflow: usize) -> Permissions {
+        let called = &self.workflows[workflow];
+        let named = job.permissions.as_ref();
+        let named = named.or(called.workflow.permissions.as_ref());
+        let caller = called.caller.map(|caller| &self.jobs[caller].permissions);
+        match (named, caller) {
+            (Some(named), Some(caller)) => named.within(caller),
+            (Some(named), None) => named.clone(),
+            (None, Some(caller)) => caller.clone(),
+            (None, None) => Permissions::restricted(),
+        }
     }
 
     /// Whether a job may have identity tokens: a called workflow's no more than its caller.

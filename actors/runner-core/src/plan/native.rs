@@ -107,13 +107,28 @@ const NATIVE: &[Entry] = &[
     Entry {
         name: "actions/checkout",
         action: NativeAction::Checkout,
-        inputs: &["path", "clean"],
-        idle: &[
+        inputs: &[
+            "repository",
+            "ref",
             "token",
             "persist-credentials",
+            "path",
+            "clean",
+            "sparse-checkout",
+            "sparse-checkout-cone-mode",
+            "fetch-depth",
+            "fetch-tags",
+            "submodules",
+            "github-server-url",
+        ],
+        // Objects that a filter leaves out are there all the same, and steps own their files.
+        idle: &[
+            "filter",
             "show-progress",
             "set-safe-directory",
             "ssh-strict",
+            "ssh-user",
+            "ssh-known-hosts",
         ],
         required: &[],
         outputs: &["ref", "commit"],
@@ -182,7 +197,14 @@ const NATIVE: &[Entry] = &[
             "python-version-file",
         ),
         inputs: &["python-version", "python-version-file"],
-        idle: SETUP_IDLE,
+        // One more version that would do; the image is held to what is wanted.
+        idle: &[
+            "cache",
+            "cache-dependency-path",
+            "token",
+            "update-environment",
+            "allow-prereleases",
+        ],
         required: &[],
         outputs: &["cache-hit", "python-version", "python-path"],
     },
@@ -302,15 +324,13 @@ pub(super) fn native(
             || known(entry.idle)
             || value
                 .fixed()
-                .is_some_and(|value| harmless(input, &value.as_text()))
+                .is_some_and(|value| harmless(&value.as_text()))
         {
             continue;
         }
         let reason = match (entry.action, input.to_ascii_lowercase().as_str()) {
-            (NativeAction::Checkout, "fetch-depth" | "fetch-tags") => format!(
-                "its input {} asks for history: the workspace has the files of the commit and no history of git; leave it out, or have the step that needs history fetch it",
-                config_core::quoted(input)
-            ),
+            (NativeAction::Checkout, "lfs") => "its input \"lfs\" is not done here: the runner fetches what git keeps, and large files lie elsewhere; have a step fetch them (`git lfs pull` with a token of its own)".to_owned(),
+            (NativeAction::Checkout, "ssh-key") => "its input \"ssh-key\" is not done here: the runner fetches by HTTPS only; give a token of the forge as `token`".to_owned(),
             _ => format!("its input {} is not done here", config_core::quoted(input)),
         };
         let need = Need::NativeInput(format!("{input} of {}", entry.name));
@@ -370,13 +390,9 @@ fn checked(
     Ok(tool)
 }
 
-/// A value that is the default, or asks for nothing.
-fn harmless(input: &str, value: &str) -> bool {
-    match input {
-        "repository" | "ref" => value.is_empty(),
-        "fetch-depth" => matches!(value, "" | "1"),
-        _ => matches!(value, "" | "false"),
-    }
+/// A value that asks for nothing.
+fn harmless(value: &str) -> bool {
+    matches!(value, "" | "false")
 }
 
 /// `owner/name` of `owner/name@v4` and of `https://code.example/owner/name@v4`.

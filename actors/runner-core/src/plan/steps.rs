@@ -25,6 +25,7 @@ pub(super) struct StepPlanner<'a> {
     /// The action whose steps are planned, when it is of another repository.
     pub(super) origin: Option<StoredLocation>,
     pub(super) notes: Vec<String>,
+    pub(super) token_defaults: Vec<String>,
 }
 
 impl<'a> StepPlanner<'a> {
@@ -43,6 +44,7 @@ impl<'a> StepPlanner<'a> {
             depth: 0,
             origin: None,
             notes: Vec::new(),
+            token_defaults: Vec::new(),
         }
     }
 
@@ -126,12 +128,13 @@ impl<'a> StepPlanner<'a> {
     }
 }
 
-/// A script that asks for the forge's token would get an empty one: its job is refused instead.
+/// A script that asks for the forge's token would get an empty one where there is none: its job is
+/// refused there.
 pub(super) fn check_token(template: &Template, file: &str, refusals: &mut Vec<Refusal>) {
     let asks = asks_for_token(template);
     let known = refusals.iter().any(|refusal| refusal.feature == TOKEN);
     if asks && !known {
-        let reason = "no token of the forge is given to a job";
+        let reason = "this runner gives jobs no token of the forge: it needs FORGE_TOKEN and the services of jobs (`exec`: `--secret GITHUB_TOKEN`)";
         let refusal = Refusal::new(TOKEN, reason, file, template.place);
         refusals.push(refusal.needing(Need::ForgeToken));
     }

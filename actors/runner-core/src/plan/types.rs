@@ -6,7 +6,9 @@ use crate::actions::{ActionReference, LockedAction};
 use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
 use crate::source_location::SourceLocation;
-use crate::workflow::{CallSecrets, Env, Job, NodeRuns, Refusal, RunDefaults, Workflow};
+use crate::workflow::{
+    CallSecrets, Env, Job, NodeRuns, Permissions, Refusal, RunDefaults, Workflow,
+};
 
 /// What a run will do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,6 +65,12 @@ pub struct PlannedJob {
     pub instances: Instances,
     /// Whether it may have identity tokens.
     pub id_token: bool,
+    /// What its token of the forge may do.
+    pub permissions: Permissions,
+    /// It asks for that token: what is said where a runner has none to give.
+    pub token: Option<Refusal>,
+    /// The same of defaults of actions, which are empty there.
+    pub token_defaults: Vec<String>,
     /// Why it is refused, if it is: it must not run, and counts as failed.
     pub refusals: Vec<Refusal>,
     /// What is different from elsewhere, or missing, and no reason to refuse it.

@@ -243,8 +243,8 @@ impl StepPlanner<'_> {
             }
             let name = quoted(&input.name);
             match &input.default {
-                Some(default) if asks_for_token(default) => self.notes.push(format!(
-                    "{}: the default of its input {name} is the forge's token, which no job has: it is empty",
+                Some(default) if asks_for_token(default) => self.token_defaults.push(format!(
+                    "{}: the default of its input {name} is the forge's token: where the runner has none to give it is empty",
                     used.uses
                 )),
                 None if input.required => self.notes.push(format!(

@@ -14,6 +14,30 @@ const ONE_LEVEL: [(&str, &str); 4] = [
     ("vulnerability-alerts", "read"),
 ];
 
+/// All scopes.
+const SCOPES: [&str; 20] = [
+    "actions",
+    "artifact-metadata",
+    "attestations",
+    "checks",
+    "contents",
+    "deployments",
+    "discussions",
+    "id-token",
+    "issues",
+    "models",
+    "packages",
+    "pages",
+    "pull-requests",
+    "repository-projects",
+    "security-events",
+    "statuses",
+    "vulnerability-alerts",
+    "code-quality",
+    "copilot-requests",
+    "drives",
+];
+
 /// What a workflow or job may do; what is not named is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Permissions {
@@ -36,39 +60,53 @@ pub enum PermissionLevel {
 }
 
 impl Permissions {
+    /// What a job has whose file says nothing: GitHub's restricted default.
+    #[must_use]
+    pub fn restricted() -> Self {
+        let scopes = ["contents", "packages"];
+        Self {
+            all: None,
+            scopes: scopes
+                .map(|scope| (scope.to_owned(), PermissionLevel::Read))
+                .to_vec(),
+        }
+    }
+
+    /// The same with no scope above what `most` has.
+    #[must_use]
+    pub fn within(&self, most: &Self) -> Self {
+        self.each(|scope, level| level.min(most.level(scope)))
+    }
+
+    /// The same without anything that changes something.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        self.each(|_, level| level.min(PermissionLevel::Read))
+    }
+
+    fn each(&self, change: impl Fn(&str, PermissionLevel) -> PermissionLevel) -> Self {
+        let scopes = SCOPES.map(|scope| (scope.to_owned(), change(scope, self.level(scope))));
+        Self {
+            all: None,
+            scopes: scopes.to_vec(),
+        }
+    }
+
+    fn level(&self, scope: &str) -> PermissionLevel {
+        let named = self.scopes.iter().find(|(name, _)| name == scope);
+        let given = named.map(|(_, level)| *level).or(self.all);
+        given.unwrap_or(PermissionLevel::None)
+    }
+
     /// Whether a scope is allowed as much as this.
     #[must_use]
     pub fn allows(&self, scope: &str, level: PermissionLevel) -> bool {
-        let named = self.scopes.iter().find(|(name, _)| name == scope);
-        let given = named.map(|(_, level)| *level).or(self.all);
-        given.is_some_and(|given| given >= level)
+        self.level(scope) >= level
     }
 }
 
 /// Reads `permissions`.
 pub(super) fn permissions(reader: &Reader<'_>, node: &Node) -> Permissions {
-    const SCOPES: [&str; 20] = [
-        "actions",
-        "artifact-metadata",
-        "attestations",
-        "checks",
-        "contents",
-        "deployments",
-        "discussions",
-        "id-token",
-        "issues",
-        "models",
-        "packages",
-        "pages",
-        "pull-requests",
-        "repository-projects",
-        "security-events",
-        "statuses",
-        "vulnerability-alerts",
-        "code-quality",
-        "copilot-requests",
-        "drives",
-    ];
     let mut permissions = Permissions::default();
     if let NodeData::Scalar { text, .. } = &node.data {
         if !node.is_null() && !["read-all", "write-all"].contains(&text.as_str()) {

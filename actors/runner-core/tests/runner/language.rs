@@ -31,10 +31,12 @@ fn refused(step: &str) -> Vec<String> {
 fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
     for step in [
         "{uses: actions/checkout@v4}",
-        "{uses: actions/checkout@v4, with: {fetch-depth: 1, fetch-tags: false}}",
+        "{uses: actions/checkout@v4, with: {fetch-depth: 0, fetch-tags: true, lfs: false, ssh-key: ''}}",
+        "{uses: actions/checkout@v4, with: {repository: a/b, ref: v1, path: b, submodules: recursive, token: x}}",
         "{uses: actions/setup-node@v4, with: {node-version: 18.x}}",
         "{uses: actions/setup-node@v4, with: {node-version: '>=18 <21', check-latest: false}}",
         "{uses: actions/setup-node@v4, with: {node-version: '${{ matrix.node }}'}}",
+        "{uses: actions/setup-python@v5, with: {python-version: '3.13', allow-prereleases: true}}",
         "{uses: dtolnay/rust-toolchain@stable}",
         "{uses: dtolnay/rust-toolchain@1.75.0}",
         "{uses: dtolnay/rust-toolchain@master, with: {toolchain: 1.75}}",
@@ -43,16 +45,12 @@ fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
     }
     for (step, word) in [
         (
-            "{uses: actions/checkout@v4, with: {fetch-depth: 0}}",
-            "history",
+            "{uses: actions/checkout@v4, with: {lfs: true}}",
+            "large files",
         ),
         (
-            "{uses: actions/checkout@v4, with: {fetch-depth: '${{ vars.D }}'}}",
-            "history",
-        ),
-        (
-            "{uses: actions/checkout@v4, with: {fetch-tags: true}}",
-            "history",
+            "{uses: actions/checkout@v4, with: {ssh-key: '${{ secrets.KEY }}'}}",
+            "HTTPS only",
         ),
         (
             "{uses: actions/setup-node@v4, with: {node-version: lts/*}}",

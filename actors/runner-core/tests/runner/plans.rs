@@ -135,11 +135,9 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("      - uses: ./actions/self\n"), "uses: ./actions/self", 1),
         (job("      - uses: ./actions/absent\n"), "uses: ./actions/absent", 7),
         (job("      - uses: ./../../etc\n"), "uses: ./../../etc", 7),
-        (job("      - uses: actions/checkout@v4\n        with: {submodules: true}\n"), "uses: actions/checkout@v4", 7),
-        (job("      - uses: actions/checkout@v4\n        with: {repository: other/repo}\n"), "uses: actions/checkout@v4", 7),
+        (job("      - uses: actions/checkout@v4\n        with: {lfs: true}\n"), "uses: actions/checkout@v4", 7),
+        (job("      - uses: actions/checkout@v4\n        with: {ssh-key: x}\n"), "uses: actions/checkout@v4", 7),
         (job("      - run: x\n        shell: powershell\n"), "shell", 8),
-        (job("      - run: echo ${{ secrets.GITHUB_TOKEN }}\n"), "GITHUB_TOKEN", 7),
-        (job("    env: {T: '${{ github.token }}'}\n"), "GITHUB_TOKEN", 7),
         ("on: push\njobs:\n  a:\n    runs-on: windows-latest\n    steps: [{run: x}]\n".to_owned(), "runs-on: windows-latest", 3),
         ("on: push\njobs:\n  a:\n    runs-on: {group: big}\n    steps: [{run: x}]\n".to_owned(), "runs-on.group", 4),
         ("on: push\njobs:\n  a:\n    uses: o/r/.github/workflows/x.yml@v1\n".to_owned(), "uses: o/r/.github/workflows/x.yml@v1", 4),
@@ -161,6 +159,66 @@ fn what_is_not_done_is_refused_with_its_place() {
     ))
     .unwrap();
     assert_eq!(queued.refusals.len(), 1, "the whole run is refused");
+}
+
+#[test]
+fn i17_a_job_that_asks_for_the_forge_s_token_says_where() {
+    for (steps, line) in [
+        ("      - run: echo ${{ secrets.GITHUB_TOKEN }}\n", Some(7)),
+        (
+            "      - run: x\n        env: {T: '${{ github.token }}'}\n",
+            Some(8),
+        ),
+        ("      - run: x\n", None),
+    ] {
+        let plan = planned(&job(steps)).unwrap();
+        let token = plan.jobs[0].token.as_ref();
+        assert_eq!(token.map(|refusal| refusal.place.line), line, "{steps}");
+        assert!(
+            plan.jobs[0].refusals.is_empty(),
+            "{steps}: it is known when the job starts"
+        );
+    }
+}
+
+#[test]
+fn i17_a_token_may_what_the_file_says_and_a_called_job_s_no_more_than_its_caller_s() {
+    use runner_core::workflow::PermissionLevel::{Read, Write};
+    for (workflow, of_job, scope, level, expected) in [
+        ("", "", "contents", Read, true),
+        ("", "", "contents", Write, false),
+        ("", "", "issues", Read, false),
+        ("{issues: write}", "", "issues", Write, true),
+        ("{issues: write}", "", "contents", Read, false),
+        (
+            "{issues: write}",
+            "{contents: write}",
+            "issues",
+            Read,
+            false,
+        ),
+        ("write-all", "", "checks", Write, true),
+        ("write-all", "{}", "contents", Read, false),
+        ("read-all", "", "checks", Write, false),
+    ] {
+        let line = |indent: &str, text: &str| match text {
+            "" => String::new(),
+            text => format!("{indent}permissions: {text}\n"),
+        };
+        let text = format!(
+            "on: push\n{}jobs:\n  a:\n    runs-on: x\n{}    steps: [{{run: x}}]\n",
+            line("", workflow),
+            line("    ", of_job)
+        );
+        let plan = planned(&text).unwrap();
+        let found = plan.jobs[0].permissions.allows(scope, level);
+        assert_eq!(found, expected, "{text}{scope}");
+    }
+    let caller = "on: push\njobs:\n  a:\n    permissions: {contents: read}\n    uses: ./.github/workflows/called.yml\n    with: {n: 1}\n    secrets: inherit\n";
+    let plan = planned(caller).unwrap();
+    let called = &plan.jobs.last().unwrap().permissions;
+    assert!(called.allows("contents", Read) && !called.allows("contents", Write));
+    assert!(!called.allows("issues", Read));
 }
 
 #[test]

@@ -43,3 +43,49 @@ proptest! {
         prop_assert!(Pattern::parse("**").unwrap().matches(&other));
     }
 }
+
+/// A path with each `%XX` as its byte, `times` times, and its dots taken out.
+fn read_by_a_server(path: &str, times: usize) -> String {
+    let mut text = path.to_owned();
+    for _ in 0..times {
+        for (escape, plain) in [("%2e", "."), ("%2f", "/"), ("%5c", "\\"), ("%25", "%")] {
+            text = text.replace(escape, plain);
+        }
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in text.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+proptest! {
+    #[test]
+    fn i17_no_path_that_is_passed_on_leads_to_another_repository(
+        parts in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "/", "//", ".", "..", "%2e", "%2f", "%5c", "%25", "2e", "2f", "repos", "acme",
+                "rocket", "other", "contents", "issues", "a", "\\", ";", "/repos/acme/rocket/",
+                "/repos/acme/rocket/contents/",
+            ]),
+            0..10,
+        ),
+    ) {
+        use runner_core::workflow::{PermissionLevel, Permissions};
+        let all = Permissions { all: Some(PermissionLevel::Write), scopes: Vec::new() };
+        let path = parts.concat();
+        if runner_core::gateway::decide("GET", &path, "acme/rocket", &all).is_ok() {
+            for times in 0..3 {
+                let read = read_by_a_server(&path, times);
+                prop_assert!(
+                    read == "repos/acme/rocket" || read.starts_with("repos/acme/rocket/"),
+                    "{path} is read as {read}"
+                );
+            }
+        }
+    }
+}

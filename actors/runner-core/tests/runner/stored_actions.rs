@@ -112,8 +112,8 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
         ("{uses: acme/tools/future@v1}", Some("wasm"), None),
         (
             "{uses: acme/tools@v1, with: {who: '${{ secrets.GITHUB_TOKEN }}'}}",
-            Some("no token of the forge"),
-            Some(Need::ForgeToken),
+            None,
+            None,
         ),
         // The original of a native action, where that does not do what is asked.
         (

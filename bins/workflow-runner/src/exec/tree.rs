@@ -1,5 +1,6 @@
 //! The working tree as a commit of a repository of its own: with what is not committed, without
-//! what is ignored; the tree's own repository is not touched.
+//! what is ignored, after the tree's own history, which it borrows; the tree's own repository is
+//! not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,17 +43,26 @@ impl Snapshot {
         };
         let init = format!("--initial-branch={branch}");
         run(&["init", "--quiet", "--bare", &init])?;
+        let head = borrow(root, &git, &run)?;
+        if let Some(head) = &head {
+            run(&["update-ref", &format!("refs/heads/{branch}"), head])?;
+        }
         let tree = format!("--work-tree={}", root.display());
         run(&[&tree, "add", "--all", "."])?;
-        run(&[
-            &tree,
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--no-verify",
-            "-m",
-            "the working tree",
-        ])?;
+        let written = run(&["write-tree"])?;
+        let committed = head.map(|head| run(&["rev-parse", &format!("{head}^{{tree}}")]));
+        // A tree without changes is the commit itself.
+        if committed.transpose()? != Some(written) {
+            run(&[
+                &tree,
+                "commit",
+                "--quiet",
+                "--allow-empty",
+                "--no-verify",
+                "-m",
+                "the working tree",
+            ])?;
+        }
         let sha = run(&["rev-parse", "HEAD"])?;
         Ok(Self { git, branch, sha })
     }
@@ -69,6 +79,55 @@ impl Snapshot {
             .parse()
             .with_context(|| format!("the branch {}", self.branch))
     }
+}
+
+/// Branches, tags and objects of the tree's own repository; gives the commit it is at. `None`: it
+/// is none, or has no commit.
+fn borrow(
+    root: &Path,
+    git: &Path,
+    run: &dyn Fn(&[&str]) -> anyhow::Result<String>,
+) -> anyhow::Result<Option<String>> {
+    let ask = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.current_dir(root).args(arguments);
+        output(command).ok()
+    };
+    let Some(head) = ask(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]) else {
+        return Ok(None);
+    };
+    let objects = ask(&[
+        "rev-parse",
+        "--path-format=absolute",
+        "--git-path",
+        "objects",
+    ]);
+    let own = ask(&["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+    let (Some(objects), Some(own)) = (objects, own) else {
+        return Ok(None);
+    };
+    let alternates = git.join("objects/info/alternates");
+    std::fs::write(&alternates, format!("{objects}\n"))
+        .with_context(|| alternates.display().to_string())?;
+    // All objects are here already: only names are written down.
+    run(&[
+        "-c",
+        "protocol.file.allow=always",
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--update-shallow",
+        "--update-head-ok",
+        "--no-write-fetch-head",
+        "--no-recurse-submodules",
+        "--no-auto-maintenance",
+        "--",
+        &own,
+        "+HEAD:refs/exec/head",
+        "+refs/heads/*:refs/heads/*",
+        "+refs/tags/*:refs/tags/*",
+    ])?;
+    Ok(Some(head))
 }
 
 /// The workflow's file in the snapshot: only files in the directories of workflows are workflows of

@@ -90,15 +90,27 @@ impl Stage {
         git(&upstream, &["rev-parse", "HEAD"])
     }
 
-    /// Runs a workflow of a new working tree; gives its exit code, and what it printed.
+    /// Adds lines to the runner's configuration, before its tables.
+    pub(crate) fn add_settings(&self, lines: &str) {
+        let file = self.path("runner.toml");
+        let before = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{lines}{before}")).unwrap();
+    }
+
+    /// Runs a workflow of the working tree, which is made if there is none; gives its exit code,
+    /// and what it printed.
     pub(crate) fn exec(&self, workflow: &str) -> (Option<i32>, String) {
+        self.exec_with(workflow, &[])
+    }
+
+    pub(crate) fn exec_with(&self, workflow: &str, more: &[&str]) -> (Option<i32>, String) {
         let tree = self.path("tree");
         if !tree.exists() {
             std::fs::create_dir(&tree).unwrap();
             git(&tree, &["init", "--quiet", "--initial-branch=main", "."]);
         }
         write(&tree, &[(".github/workflows/ci.yml", workflow)]);
-        let output = self.run(&["exec", "tree"]);
+        let output = self.run(&[&["exec", "tree"], more].concat());
         let said = text(&output.stdout) + &text(&output.stderr);
         (output.status.code(), said)
     }

@@ -13,6 +13,7 @@ use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
 use http_clients::vmm::{AllowList, ImageRef, Isolation, Network, NewVm};
 use runner_actors::CheckoutLimits;
+use runner_core::checkout::RepositoryPattern;
 use url::Url;
 use vm_core::network::HostPattern;
 
@@ -39,6 +40,8 @@ const PATH: TextKind<PathBuf> = TextKind::new(
 );
 const PLACE: TextKind<AllowedAddress> = TextKind::new("address", from_str, |_| String::new());
 const REPOSITORY: TextKind<String> = TextKind::new("repository", repository, String::clone);
+const PATTERN: TextKind<RepositoryPattern> =
+    TextKind::new("repository", pattern, RepositoryPattern::to_string);
 const SIZE: TextKind<u64> = TextKind::new("size", at_least::<0>, shown);
 /// At least 1 MiB.
 const BYTES: TextKind<u64> = TextKind::new("size", at_least::<{ 1 << 20 }>, shown);
@@ -87,6 +90,7 @@ pub struct File {
     pub(super) cache_quota: u64,
     pub(super) catch_up: Duration,
     pub(super) repositories: Vec<String>,
+    pub(super) checkout_repositories: Vec<RepositoryPattern>,
     pub(super) checkouts: CheckoutLimits,
     pub(super) machines: Vec<(String, NewVm)>,
     pub(super) vars: Vec<(String, String)>,
@@ -138,6 +142,7 @@ impl Default for File {
             cache_quota: 10 << 30,
             catch_up: Duration::from_secs(300),
             repositories: Vec::new(),
+            checkout_repositories: Vec::new(),
             checkouts: CheckoutLimits::default(),
             machines: Vec::new(),
             vars: Vec::new(),
@@ -216,6 +221,9 @@ table! {
         /// repositories (`owner/repo` at `forge_url`) that are compared although they have not
         /// pushed yet
         "repositories" = list(REPOSITORY) => repositories;
+        /// repositories of the forge (`owner/name`, `owner/*`) that steps may check out with the
+        /// runner's token, beside their run's own; pull requests from forks may not
+        "checkout_repositories" = list(PATTERN) => checkout_repositories;
         /// what commits may cost: anybody's pull request is one
         "checkouts" { CHECKOUTS } => checkouts;
         /// what a job with this label in `runs-on` runs on; `default` is for labels not listed,
@@ -311,6 +319,13 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, ValueError> {
 
 fn repository(text: &str) -> Result<String, ValueError> {
     from_str::<RepoName>(text).map(|name| name.to_string())
+}
+
+fn pattern(text: &str) -> Result<RepositoryPattern, ValueError> {
+    RepositoryPattern::parse(text).ok_or_else(|| {
+        ValueError::new(format!("{} names no repositories", quoted(text)))
+            .help("write owner/name, or owner/* for all of an owner")
+    })
 }
 
 fn at_least<const LEAST: u64>(text: &str) -> Result<u64, ValueError> {

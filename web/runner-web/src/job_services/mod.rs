@@ -5,6 +5,7 @@
 //! POST /twirp/github.actions.results.api.v1.CacheService/…    ─┤
 //! GET, POST, PATCH /_apis/artifactcache/…  (the first version) ─┘
 //! GET /id-token?audience=…                  token for identity tokens
+//! /api/v3/…, /api/v1/…                     the forge's API: placeholder of the job's token
 //! PUT, GET /blobs/job/{id}?sig=…            signed address: blocks, block lists, ranges
 //! ```
 //! It has a listener of its own: nothing else of the runner is reached from a machine. Only the VM
@@ -13,6 +14,7 @@
 mod artifacts;
 mod blobs;
 mod caches;
+mod forge;
 pub(crate) mod identity;
 mod twirp;
 
@@ -21,6 +23,7 @@ use std::net::TcpListener;
 
 use actix_web::{App, HttpResponse, web};
 use edge_web::ServeOptions;
+use http_clients::http::{HttpClient, HttpOptions};
 use runner_actors::JobServices;
 
 /// Serves on `listener` until `shutdown` resolves.
@@ -37,6 +40,8 @@ pub async fn serve(
     let factory = move || {
         App::new()
             .app_data(services.clone())
+            // One for each worker.
+            .app_data(web::Data::new(HttpClient::new(HttpOptions::default())))
             .app_data(web::PayloadConfig::new(twirp::MAX_BODY))
             .configure(routes)
     };
@@ -60,6 +65,9 @@ fn routes(config: &mut web::ServiceConfig) {
                 .route(web::post().to(caches::commit)),
         )
         .route("/id-token", web::get().to(identity::token))
+        .route("/api/graphql", web::to(forge::call))
+        .route("/api/v3/{tail:.*}", web::to(forge::call))
+        .route("/api/v1/{tail:.*}", web::to(forge::call))
         .service(
             web::resource("/blobs/job/{id}")
                 .route(web::put().to(blobs::put))

@@ -11,7 +11,7 @@ use config_core::{Environment, Secret};
 use edge_web::{BodyLimits, ServeOptions};
 use forge_core::{SecretBook, WebhookSecrets};
 use runner_actors::{RunnerService, RunnerSettings};
-use runner_web::config::{Flags, RunnerConfig};
+use runner_web::config::{Flags, RunnerConfig, services_at};
 use runner_web::{RunnerServer, ServerOptions};
 use scripted_peers::{Play, ScriptedForge, ScriptedVmm};
 use serde_json::{Value, json};
@@ -52,6 +52,8 @@ pub(crate) struct Setup {
     /// Where its data is; `None`: in the site's folder.
     pub(crate) data: Option<PathBuf>,
     pub(crate) model: Option<runner_actors::ModelServer>,
+    /// Where the services of jobs are served.
+    pub(crate) services: Option<TcpListener>,
 }
 
 impl Default for Setup {
@@ -62,6 +64,7 @@ impl Default for Setup {
             token: None,
             data: None,
             model: None,
+            services: None,
         }
     }
 }
@@ -122,6 +125,8 @@ impl Site {
         ];
         settings.gc_interval = Some(Duration::from_millis(200));
         settings.model = setup.model;
+        let services = setup.services.as_ref();
+        settings.services = services.map(|one| services_at(one.local_addr().unwrap()));
         (setup.change)(&mut settings);
         let options = ServerOptions {
             secrets: setup.secrets,
@@ -136,7 +141,7 @@ impl Site {
                 ..ServeOptions::default()
             },
         };
-        Runner::start(settings, options)
+        Runner::start(settings, options, setup.services)
     }
 
     /// Where the repository's working tree is.
@@ -219,7 +224,11 @@ pub(crate) fn sign(body: &[u8]) -> String {
 }
 
 impl Runner {
-    fn start(settings: RunnerSettings, options: ServerOptions) -> Self {
+    fn start(
+        settings: RunnerSettings,
+        options: ServerOptions,
+        services: Option<TcpListener>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -236,7 +245,7 @@ impl Runner {
                 }
                 let store = store.unwrap();
                 let service = RunnerService::new(settings, store.clone()).unwrap();
-                let server = RunnerServer::start(service, options);
+                let server = RunnerServer::start(service, options).services_on(services);
                 started.send(()).unwrap();
                 let ended = async move {
                     let _ = stopped.await;

@@ -8,8 +8,10 @@
 mod application;
 mod attacks;
 mod browser;
+mod checkouts;
 mod client;
 mod forges;
+mod gateway;
 mod harness;
 mod lists;
 mod machines;

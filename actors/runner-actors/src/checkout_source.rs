@@ -1,0 +1,361 @@
+//! What `actions/checkout` asks for, fetched and laid out on the host: the run's own repository by
+//! its mirror, others afresh and with the rights that the run has there, and their submodules.
+//!
+//! Nothing that one run fetched of another repository is kept, so that none is read by a run that
+//! may not read it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use config_core::{Secret, quoted};
+use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
+use git_engine::{Depth, Fetch, GitError, Remote, Sparse, TreeSize, WorkTree};
+use runner_core::checkout::{
+    CheckoutRequest, History, ReadBy, Submodules, read_by, repository_url, same_repository,
+};
+use runner_core::event::EventContext;
+use url::Url;
+
+use crate::checkouts::CheckoutPermits;
+use crate::permits::HeldPermits;
+use crate::repositories::{Repositories, SourceError};
+
+/// Longest wait for the list of a repository's references.
+const LIST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Where a job's checkouts come from.
+#[derive(Clone)]
+pub(crate) struct CheckoutSource {
+    pub(crate) repositories: Repositories,
+    pub(crate) permits: CheckoutPermits,
+    /// Where the run's repository is cloned from.
+    pub(crate) clone_url: String,
+    /// Where checkouts are laid out.
+    pub(crate) folder: PathBuf,
+    /// Longest wait for room on the disk.
+    pub(crate) room_timeout: Duration,
+}
+
+/// A repository on the host, with its room on the disk; it is removed when this is dropped.
+pub(crate) struct LaidOut {
+    pub(crate) folder: PathBuf,
+    pub(crate) commit: CommitSha,
+    /// What led to the commit; empty of a commit.
+    pub(crate) reference: String,
+    /// The address that the token of the step is for.
+    pub(crate) origin: Option<String>,
+    permits: Vec<HeldPermits>,
+}
+
+/// A repository whose commit is here.
+struct Fetched {
+    tree: WorkTree,
+    commit: CommitSha,
+    reference: Option<GitRef>,
+    url: String,
+    size: TreeSize,
+}
+
+/// One checkout under way.
+#[derive(Clone)]
+pub(crate) struct Checkout {
+    pub(crate) source: CheckoutSource,
+    pub(crate) request: CheckoutRequest,
+    /// The run's repository, commit and reference, and whether it is a stranger's pull request.
+    repository: String,
+    sha: String,
+    event_reference: String,
+    untrusted: bool,
+}
+
+impl Drop for LaidOut {
+    fn drop(&mut self) {
+        let (folder, permits) = (
+            std::mem::take(&mut self.folder),
+            std::mem::take(&mut self.permits),
+        );
+        let remove = move || {
+            // What is left is removed at the next start.
+            let _ = std::fs::remove_dir_all(folder);
+            drop(permits);
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(remove)),
+            Err(_) => remove(),
+        }
+    }
+}
+
+impl CheckoutSource {
+    /// Fetches and lays out what is asked for, in a folder of its own that is called `name`.
+    ///
+    /// # Errors
+    /// Why it cannot be had, for people.
+    pub(crate) async fn lay_out(
+        &self,
+        request: CheckoutRequest,
+        event: &EventContext,
+        name: &str,
+    ) -> Result<LaidOut, String> {
+        let folder = self.folder.join(name);
+        let checkout = Checkout {
+            source: self.clone(),
+            repository: event.repository.clone(),
+            sha: event.sha.clone(),
+            event_reference: event.reference.clone(),
+            untrusted: event.untrusted,
+            request,
+        };
+        // From here on the folder is removed whatever comes.
+        let mut laid_out = LaidOut {
+            folder: folder.clone(),
+            commit: CommitSha::parse(&event.sha, ObjectFormats::Sha1AndSha256)
+                .map_err(|_| "the event names no usable commit".to_owned())?,
+            reference: checkout.request.reference.clone(),
+            origin: None,
+            permits: Vec::new(),
+        };
+        let work = self.permits.acquire(&event.repository).await;
+        let (first, place) = (checkout.clone(), folder.clone());
+        let fetched = blocking(move || first.fetch(&place)).await?;
+        drop(work);
+        laid_out.permits.push(self.room(&fetched.size).await?);
+        laid_out.commit = fetched.commit.clone();
+        let origin = Url::parse(&fetched.url).map(|url| url.origin());
+        let origin = origin.ok().filter(url::Origin::is_tuple);
+        laid_out.origin = origin.map(|origin| origin.ascii_serialization());
+        if let Some(reference) = &fetched.reference
+            && laid_out.reference.is_empty()
+        {
+            laid_out.reference = reference.to_string();
+        } else if fetched.reference.is_none() {
+            laid_out.reference = String::new();
+        }
+        let work = self.permits.acquire(&event.repository).await;
+        let submodules = blocking(move || checkout.check_out(&fetched)).await?;
+        drop(work);
+        laid_out.permits.push(self.room(&submodules).await?);
+        Ok(laid_out)
+    }
+
+    async fn room(&self, size: &TreeSize) -> Result<HeldPermits, String> {
+        let permit = self.permits.acquire_disk(size);
+        let permit = tokio::time::timeout(self.room_timeout, permit).await;
+        permit.map_err(|_| {
+            let seconds = self.room_timeout.as_secs();
+            format!("other checkouts left no room for {seconds} s; `checkouts.total` says how much there is")
+        })
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(error.to_string()))
+}
+
+impl Checkout {
+    fn fetch(&self, folder: &Path) -> Result<Fetched, String> {
+        if self.request.own {
+            self.fetch_own(folder).map_err(|error| error.to_string())?
+        } else {
+            self.fetch_other(folder)
+        }
+    }
+
+    /// The run's own repository, by its mirror.
+    fn fetch_own(&self, folder: &Path) -> Result<Result<Fetched, String>, SourceError> {
+        let (repositories, request) = (&self.source.repositories, &self.request);
+        let remote = repositories.remote(&self.source.clone_url)?;
+        let url = remote.url().to_string();
+        let tree = repositories.work_tree(folder, &url)?;
+        let event = || {
+            let sha = CommitSha::parse(&self.sha, ObjectFormats::Sha1AndSha256);
+            Some((sha.ok()?, self.event_reference.parse().ok()))
+        };
+        let found = match (request.reference.is_empty(), request.commit()) {
+            (true, _) => event(),
+            (false, Some(commit)) => Some((commit, None)),
+            (false, None) => {
+                let found = tree.remote_checkout(&remote, &request.reference, LIST_TIMEOUT)?;
+                found.map(|(commit, reference)| (commit, Some(reference)))
+            }
+        };
+        let Some((commit, reference)) = found else {
+            return Ok(Err(self.no_reference()));
+        };
+        let mirror = repositories.mirror(&request.repository)?;
+        mirror.fetch(&remote, &commit, reference.as_ref())?;
+        if request.history == History::Full || request.tags {
+            mirror.fetch_named(&remote)?;
+        }
+        let size = mirror.tree_size(&commit, repositories.tree_limits())?;
+        let wanted = self.wanted(&commit, reference.as_ref());
+        tree.fetch_from_mirror(&mirror, &wanted)?;
+        Ok(Ok(Fetched {
+            tree,
+            commit,
+            reference,
+            url,
+            size,
+        }))
+    }
+
+    /// Another repository of the forge, with the rights that the run has there.
+    fn fetch_other(&self, folder: &Path) -> Result<Fetched, String> {
+        let repository = &self.request.repository;
+        let url = self.address(repository)?;
+        let (remote, by) = self.remote(&url).map_err(|error| error.to_string())?;
+        let fetched = self.fetch_from(folder, &url, &remote);
+        match fetched {
+            Ok(found) => found,
+            Err(error) => Err(match by {
+                ReadBy::Everybody => format!(
+                    "{repository} cannot be fetched: {error}. It is asked for without a token: {}",
+                    self.way_in()
+                ),
+                ReadBy::Step => {
+                    format!("{repository} cannot be fetched with the step's `token`: {error}")
+                }
+                ReadBy::Runner => format!("{repository} cannot be fetched: {error}"),
+            }),
+        }
+    }
+
+    fn fetch_from(
+        &self,
+        folder: &Path,
+        url: &str,
+        remote: &Remote,
+    ) -> Result<Result<Fetched, String>, GitError> {
+        let (repositories, request) = (&self.source.repositories, &self.request);
+        let tree = repositories.work_tree(folder, url)?;
+        let found = match (request.reference.is_empty(), request.commit()) {
+            (true, _) => {
+                let default = tree.remote_default(remote, LIST_TIMEOUT)?;
+                default
+                    .map(|(branch, commit)| (commit, format!("refs/heads/{branch}").parse().ok()))
+            }
+            (false, Some(commit)) => Some((commit, None)),
+            (false, None) => {
+                let found = tree.remote_checkout(remote, &request.reference, LIST_TIMEOUT)?;
+                found.map(|(commit, reference)| (commit, Some(reference)))
+            }
+        };
+        let Some((commit, reference)) = found else {
+            return Ok(Err(self.no_reference()));
+        };
+        let wanted = self.wanted(&commit, reference.as_ref());
+        tree.fetch_from_remote(remote, &wanted)?;
+        let size = tree.size(&commit, repositories.tree_limits())?;
+        Ok(Ok(Fetched {
+            tree,
+            commit,
+            reference,
+            url: url.to_owned(),
+            size,
+        }))
+    }
+
+    pub(crate) fn wanted<'a>(
+        &self,
+        commit: &'a CommitSha,
+        reference: Option<&'a GitRef>,
+    ) -> Fetch<'a> {
+        Fetch {
+            commit,
+            reference,
+            depth: match self.request.history {
+                History::Full => Depth::Full,
+                History::Commits(count) => Depth::Commits(count),
+            },
+            tags: self.request.tags,
+        }
+    }
+
+    fn no_reference(&self) -> String {
+        let repository = &self.request.repository;
+        match self.request.reference.as_str() {
+            "" => format!("{repository} has no default branch: it is empty"),
+            name => format!(
+                "{repository} has no branch or tag {}; `ref` is a branch, a tag, a full reference such as refs/pull/7/head, or a commit with all its digits",
+                quoted(name)
+            ),
+        }
+    }
+
+    /// The clone URL of another repository of the forge.
+    fn address(&self, repository: &RepoName) -> Result<String, String> {
+        let beside = repository_url(&self.source.clone_url, &self.repository, repository);
+        let by_forge = || {
+            let base = self.source.repositories.clone_base()?;
+            Some(format!(
+                "{}/{repository}.git",
+                base.as_str().trim_end_matches('/')
+            ))
+        };
+        beside.or_else(by_forge).ok_or_else(|| {
+            format!("where {repository} is cloned from is not known: the run's own repository is at {}, and `forge_url` names no forge", quoted(&self.source.clone_url))
+        })
+    }
+
+    /// A remote with the rights that the run has there.
+    pub(crate) fn remote(&self, url: &str) -> Result<(Remote, ReadBy), SourceError> {
+        let repositories = &self.source.repositories;
+        let known = same_repository(&self.source.clone_url, &self.repository, url);
+        let known = known.or_else(|| {
+            let path = url.strip_prefix(repositories.clone_base()?.as_str())?;
+            path.strip_suffix(".git").unwrap_or(path).parse().ok()
+        });
+        // What is not of the forge gets no token of anybody.
+        let Some(repository) = known else {
+            return Ok((repositories.public_remote(url)?, ReadBy::Everybody));
+        };
+        let own = repository
+            .to_string()
+            .eq_ignore_ascii_case(&self.repository);
+        let listed = repositories.is_listed(&repository);
+        let token = &self.request.token;
+        let by = read_by(own, listed, self.untrusted, !token.is_empty());
+        let remote = match by {
+            ReadBy::Runner => repositories.remote(url)?,
+            ReadBy::Everybody => repositories.public_remote(url)?,
+            ReadBy::Step => {
+                let remote = repositories.public_remote(url)?;
+                remote.with_token("x-access-token", Secret::new(token.clone()))
+            }
+        };
+        Ok((remote, by))
+    }
+
+    /// What to do about a repository that everybody may not read.
+    pub(crate) fn way_in(&self) -> &'static str {
+        if self.untrusted {
+            "a pull request from a fork reads what everybody may"
+        } else {
+            "give the step a `token`, or have the operator list it in `checkout_repositories`"
+        }
+    }
+
+    /// Lays the files out, then the submodules; gives what those take.
+    fn check_out(&self, fetched: &Fetched) -> Result<TreeSize, String> {
+        let request = &self.request;
+        let sparse = (!request.sparse.is_empty()).then(|| Sparse {
+            patterns: request.sparse.clone(),
+            cone: request.cone,
+        });
+        let Fetched {
+            tree,
+            commit,
+            reference,
+            url,
+            size,
+        } = fetched;
+        let laid_out = tree.check_out(commit, reference.as_ref(), sparse.as_ref());
+        laid_out.map_err(|error| error.to_string())?;
+        match request.submodules {
+            Submodules::None => Ok(TreeSize::default()),
+            _ => self.submodules((tree, commit), url, size),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What steps have checked out.
+
+use std::sync::Arc;
+
+use crate::checkout_source::LaidOut;
+
+/// A repository that a step put into the workspace.
+pub(super) struct CheckedOutTree {
+    /// Where it is in the machine.
+    pub(super) directory: String,
+    pub(super) repository: String,
+    /// Where it is on the host; `None`: the event's commit, as it lay there from the start.
+    pub(super) laid_out: Option<Arc<LaidOut>>,
+}

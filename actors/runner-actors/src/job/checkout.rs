@@ -1,0 +1,240 @@
+//! `actions/checkout`: laid out on the host, put into the machine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use config_core::quoted;
+use runner_core::checkout::CheckoutRequest;
+use runner_core::context::WORKSPACE;
+use runner_core::plan::ActionLocation;
+use runner_core::state::StepEnd;
+
+use super::checked_out::CheckedOutTree;
+use super::frame::StepResult;
+use super::hash::CheckedOut;
+use super::step_runner::StepRunner;
+use crate::checkout_source::LaidOut;
+use crate::tarball;
+
+/// Longest time to put a repository into the machine.
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
+/// Makes a folder empty, and a folder of what is something else.
+const EMPTY: &str = "[ -d \"$1\" ] || rm -f -- \"$1\"; mkdir -p -- \"$1\" && find \"$1/\" -mindepth 1 -maxdepth 1 -exec rm -rf -- {} +";
+/// Takes the files of the commit away and leaves all others, as git does when it goes to another.
+const TAKE_AWAY: &str = "command -v git >/dev/null || { echo '`clean: false` over a former checkout needs git in the image' >&2; exit 4; }; git -C \"$1\" rm -r -f -q --ignore-unmatch -- .";
+
+impl StepRunner<'_> {
+    pub(super) async fn checkout(&mut self, inputs: &[(String, String)]) -> StepResult {
+        let order = self.request;
+        let (own, server) = (&order.event.repository, &order.facts.server_url);
+        let request = match CheckoutRequest::parse(inputs, own, server) {
+            Ok(request) => self.without_placeholder(request),
+            Err(reason) => return StepResult::error(reason),
+        };
+        if request.is_usual() {
+            return self.usual_checkout(&request).await;
+        }
+        if !request.token.is_empty() {
+            // The action masks what it writes down.
+            let _ = self.secrets.add(&request.token);
+            let _ = self.secrets.add(&basic(&request.token));
+        }
+        self.processes += 1;
+        let name = format!("{}-{}", order.vm_key, self.processes);
+        let source = &order.checkouts;
+        let laid_out = source.lay_out(request.clone(), &order.event, &name).await;
+        let laid_out = match laid_out {
+            Ok(laid_out) => Arc::new(laid_out),
+            Err(reason) => return StepResult::error(reason),
+        };
+        if let Err(result) = self.put_checkout(&request, Some(&laid_out)).await {
+            return result;
+        }
+        let (commit, reference) = (laid_out.commit.to_string(), laid_out.reference.clone());
+        let said = match reference.as_str() {
+            "" => format!("{} {commit} is checked out", request.repository),
+            reference => format!(
+                "{} {reference} ({commit}) is checked out",
+                request.repository
+            ),
+        };
+        self.log.info(self.number, &said).await;
+        StepResult::success(vec![
+            ("commit".to_owned(), commit),
+            ("ref".to_owned(), reference),
+        ])
+    }
+
+    /// The event's commit: it lies in the workspace from the start, and is put there again when
+    /// something else has run before.
+    async fn usual_checkout(&mut self, request: &CheckoutRequest) -> StepResult {
+        let untouched = self.steps == 1 && self.processes == 0 && self.trees.is_empty();
+        if untouched {
+            self.trees.push(CheckedOutTree {
+                directory: request.directory.clone(),
+                repository: request.repository.to_string(),
+                laid_out: None,
+            });
+        } else if let Err(result) = self.put_checkout(request, None).await {
+            return result;
+        }
+        let event = &self.request.event;
+        let said = format!("{} is checked out", event.sha);
+        self.log.info(self.number, &said).await;
+        StepResult::success(vec![
+            ("commit".to_owned(), event.sha.clone()),
+            ("ref".to_owned(), event.reference.clone()),
+        ])
+    }
+
+    /// The forge's token is the runner's to use: a step that names it gets what it gets without.
+    fn without_placeholder(&self, mut request: CheckoutRequest) -> CheckoutRequest {
+        let placeholder = self.forge_token.as_deref();
+        if placeholder.is_some_and(|placeholder| placeholder == request.token) {
+            request.token.clear();
+        }
+        request
+    }
+
+    /// Makes room in the machine and puts the files there.
+    async fn put_checkout(
+        &mut self,
+        request: &CheckoutRequest,
+        laid_out: Option<&Arc<LaidOut>>,
+    ) -> Result<(), StepResult> {
+        let directory = &request.directory;
+        let former = self.trees.iter().find(|tree| tree.directory == *directory);
+        let same = former.is_some_and(|tree| {
+            tree.repository
+                .eq_ignore_ascii_case(request.repository.as_ref())
+        });
+        let keeps = !request.clean && same;
+        let script = if keeps { TAKE_AWAY } else { EMPTY };
+        let argv = ["sh", "-c", script, "sh", directory].map(str::to_owned);
+        let ended = self.command(argv.to_vec()).await;
+        match ended.end {
+            StepEnd::Exited(0) => {}
+            StepEnd::Lost => return Err(StepResult::lost(ended.reason.unwrap_or_default())),
+            end => {
+                let reason = format!("no room could be made in {directory}; see above");
+                return Err(StepResult {
+                    end: if end == StepEnd::Cancelled {
+                        end
+                    } else {
+                        StepEnd::Error
+                    },
+                    ..StepResult::error(reason)
+                });
+            }
+        }
+        let folder = laid_out.map_or(&self.request.checkout, |laid_out| &laid_out.folder);
+        let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
+        let tar = tarball::of_directory(folder);
+        let put = vmm.put_files(vm, directory, tar, TRANSFER_TIMEOUT).await;
+        put.map_err(|error| {
+            StepResult::lost(format!(
+                "the files could not be put into {directory}: {error}"
+            ))
+        })?;
+        if let Some(laid_out) = laid_out {
+            self.put_credentials(request, laid_out).await?;
+        }
+        // What lay in the folder is gone with it.
+        let below = format!("{directory}/");
+        let gone = |tree: &CheckedOutTree| {
+            tree.directory == *directory || (!keeps && tree.directory.starts_with(&below))
+        };
+        self.trees.retain(|tree| !gone(tree));
+        self.trees.push(CheckedOutTree {
+            directory: directory.clone(),
+            repository: request.repository.to_string(),
+            laid_out: laid_out.cloned(),
+        });
+        Ok(())
+    }
+
+    /// Lets git in the machine use the step's own token, as the action does.
+    async fn put_credentials(
+        &self,
+        request: &CheckoutRequest,
+        laid_out: &LaidOut,
+    ) -> Result<(), StepResult> {
+        let (Some(origin), false, true) =
+            (&laid_out.origin, request.token.is_empty(), request.persist)
+        else {
+            return Ok(());
+        };
+        let wrong = |reason: String| StepResult::error(format!("persist-credentials: {reason}"));
+        let config = std::fs::read_to_string(laid_out.folder.join(".git/config"));
+        let config = config.map_err(|error| wrong(error.to_string()))?;
+        let config = format!(
+            "{config}[http \"{origin}/\"]\n\textraheader = AUTHORIZATION: basic {}\n",
+            basic(&request.token)
+        );
+        let directory = format!("{}/.git", request.directory);
+        let files = [("config", config.as_bytes(), 0o600)];
+        self.put(&directory, &files).await.map_err(StepResult::lost)
+    }
+
+    /// The folders of the workspace and where their files are on the host, each before those in it.
+    pub(super) fn checked_out(&self) -> Vec<CheckedOut> {
+        let event = || self.request.checkout.clone();
+        let trees = self.trees.iter().map(|tree| {
+            let laid_out = tree.laid_out.as_ref();
+            let place = laid_out.map_or_else(event, |laid_out| laid_out.folder.clone());
+            let below = tree.directory.strip_prefix(WORKSPACE).unwrap_or_default();
+            (PathBuf::from(below.trim_start_matches('/')), place)
+        });
+        let has_top = self.trees.iter().any(|tree| tree.directory == WORKSPACE);
+        let start = (!has_top).then(|| (PathBuf::new(), event()));
+        let mut all: Vec<CheckedOut> = start.into_iter().chain(trees).collect();
+        all.sort_by_key(|(below, _)| below.components().count());
+        all
+    }
+
+    /// An action of the workspace was planned as the event's commit has it: where another one lies
+    /// there now, it is not run in its place.
+    pub(super) fn check_own_action(
+        &self,
+        uses: &str,
+        location: &ActionLocation,
+        directory: &str,
+    ) -> Result<(), StepResult> {
+        let moved = self.trees.iter().any(|tree| tree.laid_out.is_some());
+        if !moved || *location != ActionLocation::Workspace {
+            return Ok(());
+        }
+        let folder = PathBuf::from(directory.trim_start_matches("./"));
+        let roots = self.checked_out();
+        let last = roots
+            .iter()
+            .rev()
+            .find(|(below, _)| folder.starts_with(below));
+        let now = last.map(|(below, place)| {
+            let rest = folder.strip_prefix(below).unwrap_or(&folder);
+            place.join(rest)
+        });
+        let planned = self.request.checkout.join(&folder);
+        let read = |folder: &PathBuf| {
+            let names = ["action.yml", "action.yaml"].iter();
+            names
+                .map(|name| std::fs::read(folder.join(name)).ok())
+                .collect::<Vec<_>>()
+        };
+        if now.as_ref().map(read) == Some(read(&planned)) {
+            return Ok(());
+        }
+        let uses = quoted(uses);
+        Err(StepResult::error(format!(
+            "{uses} of what is checked out is another one than the event's commit has, by which the job was planned; use an action of the store"
+        )))
+    }
+}
+
+/// How a token stands in a header.
+fn basic(token: &str) -> String {
+    let pair = format!("x-access-token:{token}");
+    base64::engine::general_purpose::STANDARD.encode(pair)
+}

@@ -1,0 +1,170 @@
+//! The forge's API for jobs: the runner's own token behind a placeholder of the job's, limited to
+//! the run's repository and the job's `permissions`.
+//!
+//! ```text
+//! octokit ─▶ 127.0.0.1:3128/api/v3/… (placeholder) ─▶ decide ─▶ forge (FORGE_TOKEN), no redirects
+//!                                                       └─▶ 403 with what is missing
+//! ```
+
+use std::time::Duration;
+
+use config_core::Secret;
+use forge_core::Forge;
+use http_clients::http::{Method, Request};
+use parking_lot::Mutex;
+use runner_core::gateway::ApiAddress;
+use runner_core::workflow::Permissions;
+use tokio::sync::Semaphore;
+use url::Url;
+
+use crate::settings::RunnerSettings;
+
+/// Calls of one job in an hour, as GitHub has it for a repository, and at once.
+const MAX_CALLS: u32 = 1_000;
+const MAX_AT_ONCE: usize = 8;
+const HOUR_MS: u64 = 3_600_000;
+/// Largest answer that is passed on.
+const MAX_ANSWER: usize = 64 << 20;
+/// Longest time of one call.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The forge, and the token that is the runner's.
+pub(crate) struct ForgeApi {
+    kind: Forge,
+    base: Url,
+    token: Secret<String>,
+}
+
+/// What a job may do there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForgePermissions {
+    /// `owner/repo`
+    pub(crate) repository: String,
+    pub(crate) permissions: Permissions,
+}
+
+/// The same of a job that runs, with its calls.
+pub(crate) struct ForgeGrant {
+    pub(super) may: ForgePermissions,
+    pub(super) at_once: Semaphore,
+    /// When the hour began, and calls since then.
+    calls: Mutex<(u64, u32)>,
+}
+
+/// Why a call is not passed on: a status, and what is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GatewayRefusal {
+    /// The status code.
+    pub status: u16,
+    /// What is wrong or missing.
+    pub message: String,
+}
+
+pub(super) fn refusal(status: u16, message: impl Into<String>) -> GatewayRefusal {
+    GatewayRefusal {
+        status,
+        message: message.into(),
+    }
+}
+
+impl ForgeApi {
+    /// As the settings say; nothing without a token or a known forge.
+    pub(crate) fn of(settings: &RunnerSettings) -> Option<Self> {
+        let token = settings.forge_token.clone()?;
+        let base = match (&settings.forge_url, settings.forge) {
+            (Some(url), _) => url.clone(),
+            (None, Forge::GitHub) => Url::parse("https://api.github.com").ok()?,
+            (None, _) => return None,
+        };
+        Some(Self {
+            kind: settings.forge,
+            base,
+            token,
+        })
+    }
+
+    fn version(&self) -> &'static str {
+        match self.kind {
+            Forge::GitHub => "v3",
+            Forge::Gitea | Forge::Forgejo => "v1",
+        }
+    }
+
+    /// Where the API is, and where a job finds it.
+    pub(super) fn address(&self, gateway: &str) -> ApiAddress {
+        let below = match self.kind {
+            Forge::GitHub => "",
+            Forge::Gitea | Forge::Forgejo => "/api/v1",
+        };
+        let base = self.base.as_str().trim_end_matches('/');
+        ApiAddress {
+            forge: format!("{base}{below}"),
+            gateway: format!("{gateway}api/{}", self.version()),
+        }
+    }
+
+    /// A call with the runner's token; nothing where the path leads elsewhere.
+    pub(super) fn request(
+        &self,
+        method: Method,
+        path: &str,
+        query: Option<&str>,
+    ) -> Option<Request> {
+        let mut url = Url::parse(&format!("{}{path}", self.address("").forge)).ok()?;
+        url.set_query(query);
+        // Nothing of the path leads elsewhere, however it is read.
+        if url.origin() != self.base.origin() {
+            return None;
+        }
+        let scheme = match self.kind {
+            Forge::GitHub => "Bearer",
+            Forge::Gitea | Forge::Forgejo => "token",
+        };
+        let request = Request::new(method, url).authorization(scheme, &self.token);
+        Some(request.within(CALL_TIMEOUT).at_most(MAX_ANSWER))
+    }
+}
+
+impl ForgeGrant {
+    pub(crate) fn new(may: ForgePermissions) -> Self {
+        Self {
+            may,
+            at_once: Semaphore::new(MAX_AT_ONCE),
+            calls: Mutex::default(),
+        }
+    }
+
+    /// Counts a call.
+    pub(super) fn count(&self, now: u64) -> Result<(), GatewayRefusal> {
+        let mut calls = self.calls.lock();
+        if now.saturating_sub(calls.0) >= HOUR_MS {
+            *calls = (now, 0);
+        }
+        if calls.1 >= MAX_CALLS {
+            let message =
+                format!("API rate limit exceeded: a job has {MAX_CALLS} calls in an hour");
+            return Err(refusal(429, message));
+        }
+        calls.1 += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_a_job_s_calls_are_counted_by_the_hour() {
+        let grant = ForgeGrant::new(ForgePermissions {
+            repository: "acme/rocket".to_owned(),
+            permissions: Permissions::restricted(),
+        });
+        for _ in 0..MAX_CALLS {
+            assert_eq!(grant.count(5 * HOUR_MS), Ok(()));
+        }
+        let refused = grant.count(6 * HOUR_MS - 1).unwrap_err();
+        assert_eq!(refused.status, 429);
+        assert_eq!(grant.count(6 * HOUR_MS), Ok(()));
+    }
+}

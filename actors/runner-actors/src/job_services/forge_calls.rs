@@ -1,0 +1,197 @@
+//! Calls of the forge's API that jobs make: decided on, passed on, and their answers as a job sees
+//! them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_clients::http::{HttpClient, Method, Request, Response};
+use runner_core::gateway::{ApiAddress, ForgeCall, PullCheck, check_body, decide, rewritten_link};
+
+use super::forge::{ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
+use super::{BASE, JobServices};
+use crate::clock::now_ms;
+
+/// Headers of an answer that a job sees.
+const SHOWN: [&str; 13] = [
+    "content-type",
+    "content-disposition",
+    "etag",
+    "last-modified",
+    "retry-after",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-ratelimit-used",
+    "x-ratelimit-resource",
+    "x-github-request-id",
+    "x-github-media-type",
+    "x-total-count",
+];
+/// Parts of a query by which Gitea and Forgejo take another token or another user.
+const CREDENTIALS: [&str; 3] = ["access_token", "token", "sudo"];
+
+/// A call as a job makes it.
+#[derive(Debug, Clone)]
+pub struct GatewayRequest {
+    /// What it shows as its token.
+    pub token: String,
+    /// The method's word.
+    pub method: String,
+    /// The path below the API, as it stands in the request line.
+    pub path: String,
+    /// The query, as it stands there.
+    pub query: Option<String>,
+    /// Headers that are passed on.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body; empty: none.
+    pub body: Bytes,
+}
+
+/// The forge's answer, or the gateway's own.
+#[derive(Debug, Clone)]
+pub struct GatewayAnswer {
+    /// The status code.
+    pub status: u16,
+    /// Headers that a job sees.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl JobServices {
+    /// Where jobs find the forge's API and its GraphQL; nothing where they have no token.
+    pub(crate) fn forge_addresses(&self) -> Option<(String, String)> {
+        let forge = self.shared.forge.as_ref()?;
+        Some((forge.address(BASE).gateway, format!("{BASE}api/graphql")))
+    }
+
+    /// Passes a call on, as far as the job may make it.
+    ///
+    /// # Errors
+    /// Why it is not passed on, or that the forge gives no answer.
+    pub async fn call_forge(
+        &self,
+        http: &HttpClient,
+        asked: GatewayRequest,
+    ) -> Result<GatewayAnswer, GatewayRefusal> {
+        let key = blake3::hash(asked.token.as_bytes());
+        let grant = self.shared.forge_jobs.lock().get(&key).cloned();
+        let (Some(grant), Some(forge)) = (grant, &self.shared.forge) else {
+            return Err(refusal(
+                401,
+                "Bad credentials: the token is of no job that runs",
+            ));
+        };
+        let method = method(&asked.method)
+            .ok_or_else(|| refusal(405, "GET, HEAD, POST, PUT, PATCH and DELETE are passed on"))?;
+        let call = permitted(&grant, &asked).map_err(|message| refusal(403, message))?;
+        grant.count(now_ms())?;
+        let _turn = grant.at_once.acquire().await;
+        if let Some(check) = &call.check {
+            check_pull(forge, http, check).await?;
+        }
+        let request = forge.request(method, &call.path, asked.query.as_deref());
+        let mut request =
+            request.ok_or_else(|| refusal(400, "the address of the call is wrong"))?;
+        for (name, value) in asked.headers {
+            request = request.header(name, value);
+        }
+        if !asked.body.is_empty() {
+            request = request.body(asked.body);
+        }
+        let response = send(http, request).await?;
+        Ok(shown(response, &forge.address(BASE), &grant.may.repository))
+    }
+}
+
+/// The call as it is passed on, or why it is not.
+fn permitted(grant: &Arc<ForgeGrant>, asked: &GatewayRequest) -> Result<ForgeCall, String> {
+    let ForgePermissions {
+        repository,
+        permissions,
+    } = &grant.may;
+    let call = decide(&asked.method, &asked.path, repository, permissions);
+    let call = call.map_err(|refused| refused.to_string())?;
+    let query = asked.query.as_deref().unwrap_or_default();
+    let mut names = url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
+    if let Some(name) =
+        names.find(|name| CREDENTIALS.iter().any(|one| one.eq_ignore_ascii_case(name)))
+    {
+        return Err(format!(
+            "the query names `{name}`: the token of the job is a header"
+        ));
+    }
+    if !asked.body.is_empty() {
+        check_body(&asked.path, &asked.body).map_err(|refused| refused.to_string())?;
+    }
+    Ok(call)
+}
+
+/// Whether it belongs to a pull request, where only those are permitted.
+async fn check_pull(
+    forge: &ForgeApi,
+    http: &HttpClient,
+    check: &PullCheck,
+) -> Result<(), GatewayRefusal> {
+    let (PullCheck::Number(path) | PullCheck::Comment(path)) = check;
+    let request = forge.request(Method::Get, path, None);
+    let request = request.ok_or_else(|| refusal(400, "the address of the call is wrong"))?;
+    let answer = send(http, request).await?;
+    let holds = answer.is_success()
+        && match check {
+            PullCheck::Number(_) => true,
+            PullCheck::Comment(_) => is_of_pull(&answer),
+        };
+    if holds {
+        return Ok(());
+    }
+    let message = "Resource not accessible by integration: the job's `permissions` have `pull-requests`, and this is none; they lack `issues`";
+    Err(refusal(403, message))
+}
+
+/// Whether a comment is of a pull request, as its forge says.
+fn is_of_pull(answer: &Response) -> bool {
+    let Ok(comment) = answer.json::<serde_json::Value>() else {
+        return false;
+    };
+    let text = |name: &str| comment[name].as_str().unwrap_or_default();
+    !text("pull_request_url").is_empty() || text("html_url").contains("/pull/")
+}
+
+async fn send(http: &HttpClient, request: Request) -> Result<Response, GatewayRefusal> {
+    http.call(request).await.map_err(|error| {
+        tracing::debug!(event = "run.forge_unreached", %error, "a job's call of the forge has no answer");
+        refusal(502, "the forge gives no answer that could be passed on")
+    })
+}
+
+fn shown(response: Response, api: &ApiAddress, repository: &str) -> GatewayAnswer {
+    let known = SHOWN.iter().filter_map(|name| {
+        let value = response.headers.get(name)?;
+        Some((*name, value.to_owned()))
+    });
+    let mut headers: Vec<(&'static str, String)> = known.collect();
+    if let Some(link) = response.headers.get("link") {
+        headers.push(("link", rewritten_link(link, api, repository)));
+    }
+    if let Some(location) = response.headers.get("location") {
+        headers.push(("location", api.for_job(location, repository)));
+    }
+    GatewayAnswer {
+        status: response.status,
+        headers,
+        body: response.body,
+    }
+}
+
+fn method(word: &str) -> Option<Method> {
+    Some(match word {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "POST" => Method::Post,
+        "PUT" => Method::Put,
+        "PATCH" => Method::Patch,
+        "DELETE" => Method::Delete,
+        _ => return None,
+    })
+}

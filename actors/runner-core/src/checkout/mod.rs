@@ -1,0 +1,8 @@
+//! What a step with `actions/checkout` asks for, with whose rights it is read, and where submodules
+//! come from.
+
+mod address;
+mod request;
+
+pub use address::{repository_url, same_repository, submodule_url};
+pub use request::{CheckoutRequest, History, ReadBy, RepositoryPattern, Submodules, read_by};

@@ -1,0 +1,188 @@
+//! A forge of repositories that git reads by plain files over HTTP; some of them want a token.
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a test that fails here should say where"
+)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use tempfile::TempDir;
+
+const TOKEN: &str = "pat-0123456789abcdef";
+
+/// Paths that were asked for, and whether with a token.
+type Asked = Arc<Mutex<Vec<(String, bool)>>>;
+
+/// The forge. It serves until the process ends.
+pub struct GitForge {
+    folder: Arc<TempDir>,
+    address: String,
+    asked: Asked,
+}
+
+/// A repository with a working tree, served from its `.git`.
+pub struct GitRepository {
+    /// Its working tree.
+    pub folder: PathBuf,
+}
+
+impl GitRepository {
+    /// An empty one, with a branch `main`.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
+        std::fs::create_dir_all(&folder).unwrap();
+        let repository = Self { folder };
+        repository.git(&["init", "--quiet", "--initial-branch=main", "."]);
+        repository
+    }
+
+    /// Runs git there, and gives what it printed.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        let output = Command::new("git")
+            .current_dir(&self.folder)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+            .args(["-c", "protocol.file.allow=always"])
+            .args(arguments)
+            .output()
+            .expect("git is installed (Debian package git)");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Writes a file of the working tree.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Commits everything, and gives the commit.
+    pub fn commit(&self, message: &str) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message]);
+        self.git(&["update-server-info"]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Names a commit of another repository, and says where that is.
+    pub fn add_gitlink(&self, path: &str, url: &str, commit: &str) {
+        let settings = format!("[submodule {path:?}]\n\tpath = {path}\n\turl = {url}\n");
+        let file = self.folder.join(".gitmodules");
+        let before = std::fs::read_to_string(&file).unwrap_or_default();
+        std::fs::write(&file, before + &settings).unwrap();
+        let entry = format!("160000,{commit},{path}");
+        std::fs::create_dir_all(self.folder.join(path)).unwrap();
+        self.git(&["update-index", "--add", "--cacheinfo", &entry]);
+    }
+
+    /// A submodule that is another repository of the forge, at its newest commit.
+    pub fn add_submodule(&self, path: &str, url: &str) {
+        let mut parts = url.trim_end_matches(".git").rsplit('/');
+        let (name, owner) = (parts.next().unwrap(), parts.next().unwrap());
+        let top = self.folder.parent().unwrap().parent().unwrap();
+        let owner = if owner == ".." { "acme" } else { owner };
+        let other = Self {
+            folder: top.join(owner).join(name),
+        };
+        let commit = other.git(&["rev-parse", "HEAD"]);
+        self.add_gitlink(path, url, &commit);
+    }
+}
+
+impl GitForge {
+    /// Starts a forge without repositories.
+    #[must_use]
+    pub fn start() -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Asked::default();
+        let (served, noted) = (Arc::clone(&folder), Arc::clone(&asked));
+        // It ends with the process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                answer(stream, served.path(), &noted);
+            }
+        });
+        Self {
+            folder,
+            address,
+            asked,
+        }
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.address
+    }
+
+    /// A token that opens everything; any other does too.
+    #[must_use]
+    pub fn token(&self) -> &'static str {
+        TOKEN
+    }
+
+    /// Paths that were asked for, and whether with a token.
+    #[must_use]
+    pub fn asked(&self) -> Vec<(String, bool)> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// A new repository; a private one wants a token.
+    #[must_use]
+    pub fn repository(&self, name: &str, private: bool) -> GitRepository {
+        let repository = GitRepository::new(self.folder.path().join(name));
+        if private {
+            std::fs::write(repository.folder.join(".git/private"), "").unwrap();
+        }
+        repository
+    }
+}
+
+fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut first, mut has_token) = (String::new(), false);
+    let _ = reader.read_line(&mut first);
+    loop {
+        let mut line = String::new();
+        let read = reader.read_line(&mut line).unwrap_or(0);
+        if read == 0 || line.trim().is_empty() {
+            break;
+        }
+        if let Some(basic) = line.strip_prefix("Authorization: Basic ") {
+            has_token = !basic.trim().is_empty();
+        }
+    }
+    let path = first.split(' ').nth(1).unwrap_or_default();
+    let path = path.split('?').next().unwrap_or_default().to_owned();
+    asked.lock().unwrap().push((path.clone(), has_token));
+    let file = path.split_once(".git/").and_then(|(name, rest)| {
+        let own = top.join(name.trim_start_matches('/')).join(".git");
+        let open = has_token || !own.join("private").exists();
+        open.then(|| own.join(rest))
+    });
+    let found = file.as_ref().map(std::fs::read);
+    let (status, body) = match found {
+        Some(Ok(body)) => ("200 OK", body),
+        Some(Err(_)) => ("404 Not Found", Vec::new()),
+        None => (
+            "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"",
+            Vec::new(),
+        ),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    let _ = stream
+        .write_all(head.as_bytes())
+        .and_then(|()| stream.write_all(&body));
+    let _ = reader.get_mut().take(0).read(&mut []);
+}

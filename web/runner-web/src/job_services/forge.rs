@@ -1,0 +1,115 @@
+//! The forge's API for jobs.
+
+use actix_web::http::header::AUTHORIZATION;
+use actix_web::{HttpRequest, HttpResponse, web};
+use base64::Engine as _;
+use http_clients::http::HttpClient;
+use runner_actors::{GatewayAnswer, GatewayRefusal, GatewayRequest, JobServices};
+use serde_json::json;
+
+/// Largest body of a call.
+const MAX_BODY: usize = 32 << 20;
+/// Headers that are passed on.
+const PASSED: [&str; 5] = [
+    "accept",
+    "content-type",
+    "if-none-match",
+    "if-modified-since",
+    "x-github-api-version",
+];
+
+/// Any call below `/api/v3` (GitHub) or `/api/v1` (Gitea, Forgejo), and GraphQL.
+pub(super) async fn call(
+    request: HttpRequest,
+    services: web::Data<JobServices>,
+    http: web::Data<HttpClient>,
+    payload: web::Payload,
+) -> HttpResponse {
+    let body = payload.to_bytes_limited(MAX_BODY).await;
+    let Some(body) = body.ok().and_then(Result::ok) else {
+        let message = format!("the body breaks off, or has more than {MAX_BODY} bytes");
+        return refused(&GatewayRefusal {
+            status: 413,
+            message,
+        });
+    };
+    // As it stands in the request line: what is decoded could be read otherwise.
+    let path = request.uri().path();
+    let path = ["/api/v3", "/api/v1", "/api"]
+        .iter()
+        .find_map(|prefix| path.strip_prefix(prefix))
+        .unwrap_or_default();
+    let header = |name: &str| request.headers().get(name)?.to_str().ok();
+    let passed = PASSED.iter().filter_map(|name| {
+        let value = header(name)?;
+        Some((*name, value.to_owned()))
+    });
+    let asked = GatewayRequest {
+        token: token(header(AUTHORIZATION.as_str()).unwrap_or_default()),
+        method: request.method().as_str().to_owned(),
+        path: path.to_owned(),
+        query: request.uri().query().map(str::to_owned),
+        headers: passed.collect(),
+        body,
+    };
+    match services.call_forge(&http, asked).await {
+        Ok(answer) => answered(answer),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+fn answered(answer: GatewayAnswer) -> HttpResponse {
+    let status = actix_web::http::StatusCode::from_u16(answer.status);
+    let status = status.unwrap_or(actix_web::http::StatusCode::BAD_GATEWAY);
+    let mut response = HttpResponse::build(status);
+    for header in answer.headers {
+        response.insert_header(header);
+    }
+    response.body(answer.body)
+}
+
+fn refused(refusal: &GatewayRefusal) -> HttpResponse {
+    let answer = json!({
+        "message": refusal.message,
+        "documentation_url": "https://docs.github.com/rest",
+        "status": refusal.status.to_string(),
+    });
+    let status = actix_web::http::StatusCode::from_u16(refusal.status);
+    HttpResponse::build(status.unwrap_or(actix_web::http::StatusCode::FORBIDDEN)).json(answer)
+}
+
+/// The token of a header, in the ways that clients of forges write it.
+fn token(header: &str) -> String {
+    let (scheme, value) = header.trim().split_once(' ').unwrap_or_default();
+    let value = value.trim();
+    match scheme.to_ascii_lowercase().as_str() {
+        "bearer" | "token" => value.to_owned(),
+        "basic" => {
+            let pair = base64::engine::general_purpose::STANDARD.decode(value);
+            let pair = pair.ok().and_then(|pair| String::from_utf8(pair).ok());
+            let pair = pair.unwrap_or_default();
+            let (_, password) = pair.split_once(':').unwrap_or_default();
+            password.to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_tokens_are_read_as_clients_write_them() {
+        for (header, found) in [
+            ("Bearer abc", "abc"),
+            ("token abc", "abc"),
+            ("basic eDphYmM=", "abc"),
+            ("abc", ""),
+            ("Digest abc", ""),
+            ("", ""),
+        ] {
+            assert_eq!(token(header), found, "{header}");
+        }
+    }
+}
