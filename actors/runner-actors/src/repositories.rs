@@ -169,6 +169,74 @@ impl Repositories {
             // git connects to exactly these.
             remote = remote.pinned(addresses);
         }
+        let is_forge =
+            is_forge || is_github(settings.forge, settings.forge_url.as_ref(), remote.url());
         Ok((remote, is_forge))
+    }
+}
+
+/// Whether an address is where github.com is cloned from, and that is the forge: its API has
+/// another host than its repositories.
+fn is_github(forge: Forge, forge_url: Option<&Url>, clone_url: &Url) -> bool {
+    let is_public = forge_url.is_none_or(|url| {
+        matches!(
+            url.host_str(),
+            Some("github.com" | "www.github.com" | "api.github.com")
+        )
+    });
+    let is_clone_host = clone_url.scheme() == "https"
+        && clone_url.host_str() == Some("github.com")
+        && clone_url.port().is_none();
+    forge == Forge::GitHub && is_public && is_clone_host
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_the_token_for_github_s_api_is_for_its_repositories_too() {
+        let clone = "https://github.com/acme/rocket.git";
+        for (forge, forge_url, clone_url, expected) in [
+            (Forge::GitHub, None, clone, true),
+            (Forge::GitHub, Some("https://api.github.com"), clone, true),
+            (Forge::GitHub, Some("https://github.com/"), clone, true),
+            (Forge::GitHub, Some("https://ghe.example"), clone, false),
+            (Forge::Gitea, None, clone, false),
+            (
+                Forge::GitHub,
+                None,
+                "http://github.com/acme/rocket.git",
+                false,
+            ),
+            (
+                Forge::GitHub,
+                None,
+                "https://github.com:8443/a/b.git",
+                false,
+            ),
+            (
+                Forge::GitHub,
+                None,
+                "https://github.com.example/a/b.git",
+                false,
+            ),
+            (
+                Forge::GitHub,
+                None,
+                "https://github.com@evil.example/a/b",
+                false,
+            ),
+            (
+                Forge::GitHub,
+                None,
+                "ssh://github.com/acme/rocket.git",
+                false,
+            ),
+        ] {
+            let url = forge_url.map(|url: &str| url.parse().unwrap());
+            let found = is_github(forge, url.as_ref(), &clone_url.parse().unwrap());
+            assert_eq!(found, expected, "{forge:?} {forge_url:?} {clone_url}");
+        }
     }
 }

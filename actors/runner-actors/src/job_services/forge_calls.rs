@@ -65,6 +65,20 @@ impl JobServices {
         Some((forge.address(BASE).gateway, format!("{BASE}api/graphql")))
     }
 
+    /// Whether a token is of a job that runs: nothing more is read for others.
+    ///
+    /// # Errors
+    /// It is of none.
+    pub fn check_forge_token(&self, token: &str) -> Result<(), GatewayRefusal> {
+        self.forge_grant(token).map(drop)
+    }
+
+    fn forge_grant(&self, token: &str) -> Result<Arc<ForgeGrant>, GatewayRefusal> {
+        let key = blake3::hash(token.as_bytes());
+        let grant = self.shared.forge_jobs.lock().get(&key).cloned();
+        grant.ok_or_else(unknown_token)
+    }
+
     /// Passes a call on, as far as the job may make it.
     ///
     /// # Errors
@@ -74,13 +88,9 @@ impl JobServices {
         http: &HttpClient,
         asked: GatewayRequest,
     ) -> Result<GatewayAnswer, GatewayRefusal> {
-        let key = blake3::hash(asked.token.as_bytes());
-        let grant = self.shared.forge_jobs.lock().get(&key).cloned();
-        let (Some(grant), Some(forge)) = (grant, &self.shared.forge) else {
-            return Err(refusal(
-                401,
-                "Bad credentials: the token is of no job that runs",
-            ));
+        let grant = self.forge_grant(&asked.token)?;
+        let Some(forge) = &self.shared.forge else {
+            return Err(unknown_token());
         };
         let method = method(&asked.method)
             .ok_or_else(|| refusal(405, "GET, HEAD, POST, PUT, PATCH and DELETE are passed on"))?;
@@ -102,6 +112,10 @@ impl JobServices {
         let response = send(http, request).await?;
         Ok(shown(response, &forge.address(BASE), &grant.may.repository))
     }
+}
+
+fn unknown_token() -> GatewayRefusal {
+    refusal(401, "Bad credentials: the token is of no job that runs")
 }
 
 /// The call as it is passed on, or why it is not.

@@ -25,6 +25,11 @@ pub(super) async fn call(
     http: web::Data<HttpClient>,
     payload: web::Payload,
 ) -> HttpResponse {
+    let header = |name: &str| request.headers().get(name)?.to_str().ok();
+    let token = token(header(AUTHORIZATION.as_str()).unwrap_or_default());
+    if let Err(refusal) = services.check_forge_token(&token) {
+        return refused(&refusal);
+    }
     let body = payload.to_bytes_limited(MAX_BODY).await;
     let Some(body) = body.ok().and_then(Result::ok) else {
         let message = format!("the body breaks off, or has more than {MAX_BODY} bytes");
@@ -39,13 +44,12 @@ pub(super) async fn call(
         .iter()
         .find_map(|prefix| path.strip_prefix(prefix))
         .unwrap_or_default();
-    let header = |name: &str| request.headers().get(name)?.to_str().ok();
     let passed = PASSED.iter().filter_map(|name| {
         let value = header(name)?;
         Some((*name, value.to_owned()))
     });
     let asked = GatewayRequest {
-        token: token(header(AUTHORIZATION.as_str()).unwrap_or_default()),
+        token,
         method: request.method().as_str().to_owned(),
         path: path.to_owned(),
         query: request.uri().query().map(str::to_owned),
