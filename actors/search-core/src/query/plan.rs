@@ -21,6 +21,8 @@ use crate::definitions::DefinitionKind;
 use crate::literals::literals;
 use crate::names::WantedName;
 
+mod patterns;
+
 /// Fewest letters of a beginning: fewer would be half the vocabulary.
 const MIN_PREFIX_LETTERS: usize = 2;
 
@@ -32,6 +34,8 @@ pub(super) struct Planner<'q> {
     text: &'q str,
     operator: Operator,
     keeps_stop_words: bool,
+    /// Quoted text is exact, and its case matters or not.
+    minds_case: Option<bool>,
     query: ParsedQuery,
     term_index: FxHashMap<String, usize>,
     word_index: FxHashMap<(usize, Vec<usize>), usize>,
@@ -71,11 +75,17 @@ impl ClauseList {
 }
 
 impl<'q> Planner<'q> {
-    pub(super) fn new(text: &'q str, operator: Operator, keeps_stop_words: bool) -> Self {
+    pub(super) fn new(
+        text: &'q str,
+        operator: Operator,
+        keeps_stop_words: bool,
+        minds_case: Option<bool>,
+    ) -> Self {
         Self {
             text,
             operator,
             keeps_stop_words,
+            minds_case,
             query: ParsedQuery::default(),
             term_index: FxHashMap::default(),
             word_index: FxHashMap::default(),
@@ -191,7 +201,9 @@ impl<'q> Planner<'q> {
                         .extend(self.word(word.text, true)?.map(Condition::Word));
                 }
             }
-            Clause::Phrase { .. } => list.required.extend(self.expression(clause)?),
+            Clause::Phrase { .. } | Clause::Expression { .. } => {
+                list.required.extend(self.expression(clause)?);
+            }
             Clause::Field { .. } => list.filters.extend(self.expression(clause)?),
             Clause::Not { clause, at } => {
                 list.excluded.extend(self.excluded(clause)?);
@@ -231,7 +243,15 @@ impl<'q> Planner<'q> {
                 Ok(join(all, Condition::All))
             }
             Clause::Starred { text, at } => self.starred(text, *at),
-            Clause::Phrase { text, at } => self.phrase(text, *at),
+            Clause::Phrase { text, at } => match self.minds_case {
+                Some(minds_case) => self.exact_text(text, minds_case, *at),
+                None => self.phrase(text, *at),
+            },
+            Clause::Expression {
+                text,
+                ignores_case,
+                at,
+            } => self.regular_expression(text, *ignores_case, *at),
             Clause::Field { field, value, at } => self.filter(*field, *value, *at).map(Some),
             Clause::Not { clause, .. } => {
                 let inner = self.excluded(clause)?;

@@ -87,7 +87,12 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         .map(|source| report(source, &open, &hits, took_ms))
         .collect();
     let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
-    noted.extend(notes(&hits, &corrections, &added));
+    noted.extend(notes(
+        &hits,
+        &corrections,
+        &added,
+        !query.patterns().is_empty(),
+    ));
     noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
     Ok(SearchAnswer {
         status: status(&reports),
