@@ -142,9 +142,8 @@ fn put(index: &mut SourceIndex, document: ExtractedDocument, split: Option<usize
     let mut number = 0;
     while !rest.is_empty() {
         let at = rest.ceil_char_boundary(bytes.min(rest.len()));
-        let end = rest[at..]
-            .find(char::is_whitespace)
-            .map_or(rest.len(), |gap| at + gap + 1);
+        let gap = rest[at..].find(char::is_whitespace);
+        let end = gap.map_or(rest.len(), |gap| rest.ceil_char_boundary(at + gap + 1));
         let piece = ExtractedDocument {
             key: format!("{}#{number:05}", document.key),
             body: rest[..end].to_owned(),

@@ -123,15 +123,18 @@ impl Excerpter {
         self.cut_plain(text, 0..text.len())
     }
 
+    /// Matches of the query in a text, in bytes: of its patterns, where it has any.
+    pub(crate) fn all_hits(&mut self, text: &str) -> Vec<Hit> {
+        self.hits.clear();
+        if self.add_pattern_hits(text, 0..text.len(), usize::MAX) {
+            return std::mem::take(&mut self.hits);
+        }
+        self.finder.hits(text)
+    }
+
     /// Matches of the query in a text, in characters.
     pub fn highlights(&mut self, text: &str) -> Vec<[usize; 2]> {
-        self.hits.clear();
-        self.add_pattern_hits(text, 0..text.len(), usize::MAX);
-        let hits = if self.hits.is_empty() {
-            self.finder.hits(text)
-        } else {
-            std::mem::take(&mut self.hits)
-        };
+        let hits = self.all_hits(text);
         let mut counted = (0, 0);
         let mut chars_at = |at: usize| {
             counted = (at, counted.1 + text[counted.0..at].chars().count());

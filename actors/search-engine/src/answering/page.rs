@@ -13,6 +13,7 @@ use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
 use super::params::SearchParams;
+use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
 use super::texts::{Texts, corrected, notes, phrases, taken_as_words};
 use crate::excerpt::{Excerpt, Excerpter};
@@ -82,6 +83,8 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         &hits,
         ConceptNamer::new(role, &open, &query, concepts, hits.hits.len()),
     );
+    let budget = params.budget_tokens;
+    let passages = (budget > 0).then(|| passages(&query, &open, &hits.hits, budget));
     let reports: Vec<SourceReport> = sources
         .iter()
         .map(|source| report(source, &open, &hits, took_ms))
@@ -104,6 +107,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         relevance_function: role.function.as_str().to_owned(),
         sources: reports,
         facets: hits.facets,
+        passages,
         notes: noted,
         corrections,
         query_fault: fault.as_ref().map(query_fault),
