@@ -117,7 +117,7 @@ fn add(index: &mut SourceIndex, folder: &Path, split: Option<usize>) {
             Ok(kind) if kind.is_dir() => add(index, &entry.path(), split),
             Ok(kind) if kind.is_file() => {
                 if let Some(document) = read(&entry.path()) {
-                    put(index, document, split);
+                    put(index, &document, split);
                 }
             }
             _ => {}
@@ -133,9 +133,9 @@ fn read(path: &Path) -> Option<ExtractedDocument> {
     extract(&path.to_string_lossy(), bytes, 0).ok()
 }
 
-fn put(index: &mut SourceIndex, document: ExtractedDocument, split: Option<usize>) {
+fn put(index: &mut SourceIndex, document: &ExtractedDocument, split: Option<usize>) {
     let Some(bytes) = split else {
-        index.put(&document, FileState::default()).unwrap();
+        index.put(document, FileState::default()).unwrap();
         return;
     };
     let mut rest = document.body.as_str();

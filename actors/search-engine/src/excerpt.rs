@@ -32,9 +32,6 @@ const LOOK_FURTHER: usize = 1024;
 /// Hits that are enough to choose from.
 const MAX_HITS: usize = 512;
 
-/// What a place of a pattern stands for: no word, so it is shown as it is.
-const PATTERN: u64 = 1 << 63;
-
 /// Places that are tried before the whole page is freed from markup.
 const MARKUP_ATTEMPTS: usize = 4;
 
@@ -208,7 +205,7 @@ impl Excerpter {
     /// Whether all words of the query were found.
     fn has_seen_all(&self) -> bool {
         if !self.patterns.is_empty() {
-            return self.hits.iter().any(|hit| hit.terms == PATTERN);
+            return self.hits.iter().any(|hit| hit.terms == Hit::PATTERN);
         }
         let seen = self.hits.iter().fold(0, |all, hit| all | hit.terms);
         seen == self.finder.all_terms()
@@ -273,7 +270,7 @@ impl Excerpter {
             self.hits.extend(places.map(|place| Hit {
                 start: range.start + place.start,
                 end: range.start + place.end,
-                terms: PATTERN,
+                terms: Hit::PATTERN,
             }));
         }
         if self.patterns.len() > 1 {

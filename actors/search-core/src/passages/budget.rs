@@ -10,7 +10,8 @@
 
 use std::ops::Range;
 
-use super::pieces::{Piece, pieces};
+use super::extents::{Extent, extents};
+use super::tokens::tokens;
 use crate::snippet::Hit;
 
 /// Tokens where none are said.
@@ -70,27 +71,10 @@ pub struct ChosenPassage {
     pub tokens: usize,
 }
 
-/// About how many tokens a text is: four bytes of a word are one, so is a sign. White space between
-/// is none, and each line break is one.
-#[must_use]
-pub fn tokens(text: &str) -> usize {
-    let (mut count, mut run) = (0, 0);
-    for c in text.chars() {
-        if c.is_alphanumeric() {
-            run += c.len_utf8();
-            continue;
-        }
-        count += usize::div_ceil(run, 4);
-        run = 0;
-        count += usize::from(c == '\n' || !c.is_whitespace());
-    }
-    count + usize::div_ceil(run, 4)
-}
-
 /// A piece with what it counts.
 struct Candidate {
     document: usize,
-    piece: Piece,
+    extent: Extent,
     score: f32,
     tokens: usize,
 }
@@ -135,7 +119,7 @@ pub fn choose(documents: &[FoundDocument], budget: usize) -> Vec<ChosenPassage> 
 fn best(candidates: &[Candidate], worth: impl Fn(&Candidate) -> f32) -> Option<usize> {
     let order = |a: &usize, b: &usize| {
         let (a, b) = (&candidates[*a], &candidates[*b]);
-        let by_place = (b.document, b.piece.range.start).cmp(&(a.document, a.piece.range.start));
+        let by_place = (b.document, b.extent.range.start).cmp(&(a.document, a.extent.range.start));
         worth(a).total_cmp(&worth(b)).then(by_place)
     };
     (0..candidates.len()).max_by(order)
@@ -143,22 +127,22 @@ fn best(candidates: &[Candidate], worth: impl Fn(&Candidate) -> f32) -> Option<u
 
 /// The pieces that hold words of the query; of a document without any, its first.
 fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
-    let mut list: Vec<(usize, Piece, [u32; TERMS])> = Vec::new();
+    let mut list: Vec<(usize, Extent, [u32; TERMS])> = Vec::new();
     for (document, found) in documents.iter().enumerate() {
         let before = list.len();
-        let all = pieces(&found.text);
+        let all = extents(&found.text);
         let mut hits = found.hits.as_slice();
-        for piece in &all {
-            let behind = hits.partition_point(|hit| hit.start < piece.range.end);
+        for extent in &all {
+            let behind = hits.partition_point(|hit| hit.start < extent.range.end);
             let (inside, rest) = hits.split_at(behind);
             hits = rest;
             if !inside.is_empty() {
-                list.push((document, piece.clone(), counted(inside)));
+                list.push((document, extent.clone(), counted(inside)));
             }
         }
         if list.len() == before {
             let first = all.into_iter().next();
-            list.extend(first.map(|piece| (document, piece, [0; TERMS])));
+            list.extend(first.map(|extent| (document, extent, [0; TERMS])));
         }
     }
     let scores = word_scores(documents, &list);
@@ -166,14 +150,14 @@ fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
     let scored = documents.iter().map(|found| found.score);
     let highest_document = scored.fold(f32::MIN_POSITIVE, f32::max);
     let scored = list.into_iter().zip(scores);
-    let candidate = |((document, piece, _), score): ((usize, Piece, _), f32)| {
+    let candidate = |((document, extent, _), score): ((usize, Extent, _), f32)| {
         let found = &documents[document];
         let by_document = found.score.max(0.0) / highest_document;
         Candidate {
-            tokens: tokens(&found.text[piece.range.clone()]),
+            tokens: tokens(&found.text[extent.range.clone()]),
             score: WORDS_SHARE * score / highest + (1.0 - WORDS_SHARE) * by_document,
             document,
-            piece,
+            extent,
         }
     };
     scored.map(candidate).collect()
@@ -190,8 +174,8 @@ fn counted(hits: &[Hit]) -> [u32; TERMS] {
 }
 
 /// BM25 of the pieces, among themselves.
-fn word_scores(documents: &[FoundDocument], list: &[(usize, Piece, [u32; TERMS])]) -> Vec<f32> {
-    let lengths = list.iter().map(|(_, piece, _)| piece.range.len() as f32);
+fn word_scores(documents: &[FoundDocument], list: &[(usize, Extent, [u32; TERMS])]) -> Vec<f32> {
+    let lengths = list.iter().map(|(_, extent, _)| extent.range.len() as f32);
     let average = lengths.sum::<f32>() / list.len().max(1) as f32;
     let mut with = [0_u32; TERMS];
     for (_, _, counts) in list {
@@ -203,13 +187,13 @@ fn word_scores(documents: &[FoundDocument], list: &[(usize, Piece, [u32; TERMS])
         let (all, with) = (list.len() as f32, with as f32);
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
     });
-    let score = |(document, piece, counts): &(usize, Piece, [u32; TERMS])| {
-        let norm = 1.2 * (0.25 + 0.75 * piece.range.len() as f32 / average.max(1.0));
+    let score = |(document, extent, counts): &(usize, Extent, [u32; TERMS])| {
+        let norm = 1.2 * (0.25 + 0.75 * extent.range.len() as f32 / average.max(1.0));
         let terms = counts.iter().zip(rarity);
         let score: f32 = terms
             .map(|(&count, rarity)| rarity * count as f32 * 2.2 / (count as f32 + norm))
             .sum();
-        let lines = piece.line..=piece.end_line;
+        let lines = extent.line..=extent.end_line;
         let mut defining = documents[*document].defining.iter();
         if defining.any(|line| lines.contains(line)) {
             score * DEFINING
@@ -222,26 +206,29 @@ fn word_scores(documents: &[FoundDocument], list: &[(usize, Piece, [u32; TERMS])
 
 /// The lines of a piece around its first word that fit in `budget` tokens.
 fn cut_to(found: &FoundDocument, mut one: Candidate, budget: usize) -> Option<Candidate> {
-    let piece = &mut one.piece;
-    let first = found.hits.iter().find(|hit| hit.start >= piece.range.start);
-    let focus = first.map_or(piece.range.start, |hit| hit.start.min(piece.range.end));
+    let extent = &mut one.extent;
+    let first = found
+        .hits
+        .iter()
+        .find(|hit| hit.start >= extent.range.start);
+    let focus = first.map_or(extent.range.start, |hit| hit.start.min(extent.range.end));
     let text = &found.text;
     let line_start = text[..focus].rfind('\n').map_or(0, |gap| gap + 1);
-    let mut start = line_start.max(piece.range.start);
+    let mut start = line_start.max(extent.range.start);
     if focus - start > LEAD_BYTES {
         start = text.ceil_char_boundary(focus - LEAD_BYTES / 2);
     }
-    piece.line += text[piece.range.start..start].matches('\n').count();
+    extent.line += text[extent.range.start..start].matches('\n').count();
     let (mut end, mut count) = (start, 0);
-    for word in text[start..piece.range.end].split_inclusive(char::is_whitespace) {
+    for word in text[start..extent.range.end].split_inclusive(char::is_whitespace) {
         count += tokens(word);
         if count > budget {
             break;
         }
         end += word.len();
     }
-    piece.range = start..end;
-    piece.end_line = piece.line + text[start..end].trim_end().matches('\n').count();
+    extent.range = start..end;
+    extent.end_line = extent.line + text[start..end].trim_end().matches('\n').count();
     one.tokens = tokens(&text[start..end]);
     (!text[start..end].trim().is_empty()).then_some(one)
 }
@@ -256,22 +243,22 @@ fn in_order(chosen: Vec<Candidate>) -> Vec<ChosenPassage> {
     }
     let mut sorted = chosen;
     let place = |document: usize| order.iter().position(|&one| one == document);
-    sorted.sort_by_key(|one| (place(one.document), one.piece.range.start));
+    sorted.sort_by_key(|one| (place(one.document), one.extent.range.start));
     let mut passages: Vec<ChosenPassage> = Vec::new();
     for one in sorted {
         match passages.last_mut() {
             Some(last)
-                if last.document == one.document && last.range.end == one.piece.range.start =>
+                if last.document == one.document && last.range.end == one.extent.range.start =>
             {
-                last.range.end = one.piece.range.end;
-                last.end_line = one.piece.end_line;
+                last.range.end = one.extent.range.end;
+                last.end_line = one.extent.end_line;
                 last.tokens += one.tokens;
             }
             _ => passages.push(ChosenPassage {
                 document: one.document,
-                range: one.piece.range,
-                line: one.piece.line,
-                end_line: one.piece.end_line,
+                range: one.extent.range,
+                line: one.extent.line,
+                end_line: one.extent.end_line,
                 tokens: one.tokens,
             }),
         }

@@ -6,16 +6,16 @@
 
 mod budget;
 mod compose;
-mod pieces;
+mod extents;
 mod prompt;
 mod sentences;
 mod summary;
+mod tokens;
 mod window;
 
-pub use budget::{
-    ChosenPassage, DEFAULT_BUDGET_TOKENS, FoundDocument, MAX_BUDGET_TOKENS, choose, tokens,
-};
+pub use budget::{ChosenPassage, DEFAULT_BUDGET_TOKENS, FoundDocument, MAX_BUDGET_TOKENS, choose};
 pub use compose::{Passage, compose};
 pub use prompt::{Turn, TurnRole, chat_prompt, cited, summary_prompt};
 pub use summary::{DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, summarize};
+pub use tokens::tokens;
 pub use window::relevant;

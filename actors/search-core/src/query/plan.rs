@@ -8,19 +8,19 @@ use rustc_hash::FxHashMap;
 
 use super::condition::Condition;
 use super::error::QueryError;
-use super::grammar::{Clause, Value};
+use super::grammar::Clause;
 use super::limits::MAX_QUERY_WORDS;
 use super::matcher::folded;
 use super::parsed::ParsedQuery;
 use super::phrase::MAX_PHRASE_WORDS;
 use super::reading::{asks_how, plain_text};
 use super::request::Operator;
-use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
+use super::terms::{Field, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
-use crate::definitions::DefinitionKind;
 use crate::literals::literals;
 use crate::names::WantedName;
 
+mod filters;
 mod patterns;
 
 /// Fewest letters of a beginning: fewer would be half the vocabulary.
@@ -368,52 +368,6 @@ impl<'q> Planner<'q> {
             phrases.push(phrase);
             phrases.len() - 1
         }))))
-    }
-
-    fn filter(
-        &mut self,
-        field: Field,
-        value: Value<'_>,
-        at: usize,
-    ) -> Result<Condition, QueryError> {
-        let line = folded_line(value.text);
-        let mut indices = Vec::new();
-        if field == Field::Title {
-            for word in words(value.text) {
-                indices.extend(self.word(word.text, false)?);
-            }
-        } else {
-            self.count_word()?;
-        }
-        if line.is_empty() && matches!(field, Field::Title | Field::Tag) {
-            let name = field.as_str();
-            return Err(QueryError::at(
-                self.text,
-                at,
-                format!("the value of `{name}:` holds no word"),
-            ));
-        }
-        let value_text = match field {
-            Field::Kind => self.kind_name(&line, at)?,
-            _ => value.text.trim().to_owned(),
-        };
-        self.query.filters.push(Filter {
-            field,
-            value: value_text,
-            line,
-            is_phrase: value.is_quoted && indices.len() > 1,
-            words: indices,
-        });
-        Ok(Condition::Filter(self.query.filters.len() - 1))
-    }
-
-    /// The name of the kind that is called `line`.
-    fn kind_name(&self, line: &str, at: usize) -> Result<String, QueryError> {
-        let kind = DefinitionKind::of_name(line).ok_or_else(|| {
-            let all = DefinitionKind::all_names();
-            QueryError::at(self.text, at, format!("`kind:` is one of {all}"))
-        })?;
-        Ok(kind.as_str().to_owned())
     }
 
     fn count_word(&mut self) -> Result<(), QueryError> {

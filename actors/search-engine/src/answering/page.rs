@@ -83,19 +83,12 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         &hits,
         ConceptNamer::new(role, &open, &query, concepts, hits.hits.len()),
     );
-    let budget = params.budget_tokens;
-    let passages = (budget > 0).then(|| passages(&query, &open, &hits.hits, budget));
     let reports: Vec<SourceReport> = sources
         .iter()
         .map(|source| report(source, &open, &hits, took_ms))
         .collect();
     let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
-    noted.extend(notes(
-        &hits,
-        &corrections,
-        &added,
-        !query.patterns().is_empty(),
-    ));
+    noted.extend(notes(&hits, &query, &corrections, &added));
     noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
     Ok(SearchAnswer {
         status: status(&reports),
@@ -106,8 +99,8 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         role: role.name.clone(),
         relevance_function: role.function.as_str().to_owned(),
         sources: reports,
+        passages: passages(&query, &open, &hits.hits, params.budget_tokens),
         facets: hits.facets,
-        passages,
         notes: noted,
         corrections,
         query_fault: fault.as_ref().map(query_fault),

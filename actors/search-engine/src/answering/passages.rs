@@ -19,13 +19,16 @@ const MAX_TEXT: usize = 1 << 20;
 /// Texts are read until so many bytes were.
 const MAX_TEXTS: usize = 16 << 20;
 
-/// The passages of `hits` within `budget` tokens.
+/// The passages of `hits` within `budget` tokens; none where no tokens are asked for.
 pub(super) fn passages(
     query: &ParsedQuery,
     open: &[&SearchableSource],
     hits: &[Hit],
     budget: usize,
-) -> Vec<PassageView> {
+) -> Option<Vec<PassageView>> {
+    if budget == 0 {
+        return None;
+    }
     let mut excerpter = Excerpter::new(query, 0);
     let (mut documents, mut with_lines, mut bytes) = (Vec::new(), Vec::new(), 0);
     for hit in hits.iter().take(MAX_DOCUMENTS) {
@@ -63,7 +66,7 @@ pub(super) fn passages(
             tokens: one.tokens,
         }
     };
-    chosen.into_iter().map(view).collect()
+    Some(chosen.into_iter().map(view).collect())
 }
 
 fn shown_place(source: &SearchableSource, hit: &Hit) -> String {

@@ -65,13 +65,11 @@ pub(super) fn taken_as_words(fault: &QueryError) -> String {
 }
 
 /// What a person is told about how the query was taken.
-///
-/// `patterns`: whether regular expressions or exact texts are looked for.
 pub(super) fn notes(
     hits: &Hits,
+    query: &ParsedQuery,
     corrections: &[Correction],
     added: &[String],
-    patterns: bool,
 ) -> Vec<String> {
     let mut notes: Vec<String> = corrections
         .iter()
@@ -91,14 +89,14 @@ pub(super) fn notes(
         ));
     }
     if hits.unread > 0 {
-        notes.push(if patterns {
+        notes.push(if query.patterns().is_empty() {
             format!(
-                "{} more documents may match; only the best were read for it, so add a word, a path or letters to the expression",
+                "{} more documents hold the words of the phrase; only the best were read for it, so add a word",
                 hits.unread
             )
         } else {
             format!(
-                "{} more documents hold the words of the phrase; only the best were read for it, so add a word",
+                "{} more documents may match; only the best were read for it, so add a word, a path or letters to the expression",
                 hits.unread
             )
         });

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use search_core::snippet::Hit;
 
-use super::PATTERN;
 use crate::extract::{self, Format};
 
 /// Bytes around the best place that are freed from markup, to each side.
@@ -119,7 +118,7 @@ pub(super) fn whole_words(hits: &[Hit], text: &str, slice: &Range<usize>) -> Vec
         let (start, end) = (hit.start - slice.start, hit.end - slice.start);
         match words.last_mut() {
             Some(last) if start < last.end => last.terms |= hit.terms,
-            _ if hit.terms == PATTERN => words.push(Hit {
+            _ if hit.terms == Hit::PATTERN => words.push(Hit {
                 start,
                 end,
                 terms: hit.terms,

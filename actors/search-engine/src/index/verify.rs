@@ -3,8 +3,9 @@
 //! The index keeps no positions. The words of a phrase narrow the documents down; the best of them
 //! are read and compared, at most [`MAX_VERIFIED`] of them and [`MAX_VERIFIED_BYTES`] of text, and
 //! [`ENOUGH_VERIFIED`] of them where these are enough for all results asked for. The bounds count
-//! work, not time, so the same search gives the same answer on any machine. A regular expression may
-//! cost a thousand times what another does: for these there is [`MAX_PATTERN_TIME`] beside them.
+//! work, not time, so the same search gives the same answer on any machine. A regular expression
+//! may cost a thousand times what another does: for these there is [`MAX_PATTERN_TIME`] beside
+//! them.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};

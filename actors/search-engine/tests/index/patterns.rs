@@ -10,19 +10,19 @@ use super::*;
 
 /// Texts by key, counted when they are read.
 #[derive(Default)]
-struct Shelf {
+struct KnownTexts {
     texts: BTreeMap<String, String>,
     reads: Cell<usize>,
 }
 
-impl TextSource for Shelf {
+impl TextSource for KnownTexts {
     fn text(&self, _: usize, record: &DocumentRecord) -> Option<String> {
         self.reads.set(self.reads.get() + 1);
         self.texts.get(&record.key).cloned()
     }
 }
 
-impl Shelf {
+impl KnownTexts {
     fn put(&mut self, index: &mut SourceIndex, key: &str, text: &str) {
         put(index, key, "", text);
         self.texts.insert(key.to_owned(), text.to_owned());
@@ -49,7 +49,7 @@ impl Shelf {
 fn i16_expressions_and_exact_text_find_what_they_say() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, _) = open(folder.path());
-    let mut shelf = Shelf::default();
+    let mut known = KnownTexts::default();
     for (key, text) in [
         (
             "src/read.rs",
@@ -63,7 +63,7 @@ fn i16_expressions_and_exact_text_find_what_they_say() {
         ("wide.txt", "naïve_read_exact and Kelvin \u{212a}b"),
         ("other.txt", "nothing of the kind"),
     ] {
-        shelf.put(&mut index, key, text);
+        known.put(&mut index, key, text);
     }
     let sources = [commit(&mut index)];
     for (query, expected, reads) in [
@@ -90,15 +90,15 @@ fn i16_expressions_and_exact_text_find_what_they_say() {
         ("-re:/fn/ file", &[], 2),
         ("re:/absent_word/", &[], 0),
     ] {
-        let hits = shelf.ask(&sources, query, 10);
+        let hits = known.ask(&sources, query, 10);
         let mut found = keys(&hits);
         found.sort_unstable();
         assert_eq!(found, expected, "{query}");
         assert_eq!(hits.total, expected.len() as u64, "{query}");
         assert!(
-            shelf.reads.get() <= reads,
+            known.reads.get() <= reads,
             "{query}: {} texts read",
-            shelf.reads.get()
+            known.reads.get()
         );
     }
 }
@@ -107,19 +107,19 @@ fn i16_expressions_and_exact_text_find_what_they_say() {
 fn i16_an_expression_that_words_cannot_narrow_reads_a_bounded_number_of_texts() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, _) = open(folder.path());
-    let mut shelf = Shelf::default();
+    let mut known = KnownTexts::default();
     for number in 0..MAX_VERIFIED + 50 {
         let sign = if number % 2 == 0 { "=>" } else { "->" };
-        shelf.put(&mut index, &format!("{number:05}"), &format!("a {sign} b"));
+        known.put(&mut index, &format!("{number:05}"), &format!("a {sign} b"));
     }
     let sources = [commit(&mut index)];
-    let hits = shelf.ask(&sources, "re:/=>/", 10);
+    let hits = known.ask(&sources, "re:/=>/", 10);
     assert_eq!(hits.hits.len(), 10);
-    assert_eq!(shelf.reads.get(), ENOUGH_VERIFIED);
+    assert_eq!(known.reads.get(), ENOUGH_VERIFIED);
     assert_eq!(hits.unread, (MAX_VERIFIED + 50 - ENOUGH_VERIFIED) as u64);
-    let none = shelf.ask(&sources, "re:/%%/", 10);
+    let none = known.ask(&sources, "re:/%%/", 10);
     assert_eq!((none.total, none.unread), (0, 50));
-    let one = shelf.ask(&sources, "re:/=>/ path:00042", 10);
+    let one = known.ask(&sources, "re:/=>/ path:00042", 10);
     assert_eq!((keys(&one), one.unread), (vec!["00042"], 0));
 }
 
@@ -140,17 +140,17 @@ proptest! {
         let Ok(query) = parse(&SearchRequest::for_text(&text)) else { return Ok(()) };
         let folder = tempfile::tempdir().expect("a folder");
         let (mut index, _) = open(folder.path());
-        let mut shelf = Shelf::default();
+        let mut known = KnownTexts::default();
         for (number, words) in texts.iter().enumerate() {
-            shelf.put(&mut index, &format!("{number:03}"), &words.concat());
+            known.put(&mut index, &format!("{number:03}"), &words.concat());
             if number % 7 == 0 {
                 commit(&mut index);
             }
         }
         let sources = [commit(&mut index)];
         let finder = query.patterns()[0].finder().expect("it was compiled before");
-        let expected: Vec<&str> = shelf.texts.iter().filter(|(_, text)| finder.is_in(text)).map(|(key, _)| key.as_str()).collect();
-        let hits = shelf.ask(&sources, &text, 100);
+        let expected: Vec<&str> = known.texts.iter().filter(|(_, text)| finder.is_in(text)).map(|(key, _)| key.as_str()).collect();
+        let hits = known.ask(&sources, &text, 100);
         let mut found = keys(&hits);
         found.sort_unstable();
         prop_assert_eq!(found, expected, "{}", text);

@@ -408,7 +408,8 @@ fn i16_expressions_and_exact_text_are_conditions() {
 
 #[test]
 fn i16_a_wrong_expression_is_refused_where_it_is_wrong() {
-    let nine = "re:/abc/ ".repeat(1) + &(0..8).map(|n| format!("re:/abc{n}/ ")).collect::<String>();
+    let nine =
+        "re:/abc/ ".to_owned() + &(0..8).map(|n| format!("re:/abc{n}/ ")).collect::<String>();
     for (text, position, says) in [
         ("é re:/ab(c/", 8, "unclosed group"),
         ("re:/a*/", 4, "empty text"),

@@ -1,8 +1,8 @@
-//! Pieces of a text: whole lines, cut at its seams.
+//! The extents that a text is cut into: whole lines, cut at its seams.
 
 use std::ops::Range;
 
-use super::budget::tokens;
+use super::tokens::tokens;
 
 /// Tokens from which on a piece ends at the next seam.
 const ENOUGH: usize = 60;
@@ -13,9 +13,9 @@ const MOST: usize = 180;
 /// Longest line that stays whole, in bytes.
 const MAX_LINE: usize = 800;
 
-/// A piece of a text.
+/// A piece of a text: its bytes and lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct Extent {
     pub(super) range: Range<usize>,
     /// Its first line, from 1.
     pub(super) line: usize,
@@ -25,9 +25,9 @@ pub(super) struct Piece {
 
 /// The pieces of a text, one behind the other. A seam is a line at the margin behind an empty one:
 /// the next function, heading or paragraph.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let mut open = Piece {
+pub(super) fn extents(text: &str) -> Vec<Extent> {
+    let mut extents = Vec::new();
+    let mut open = Extent {
         range: 0..0,
         line: 1,
         end_line: 1,
@@ -39,9 +39,9 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             let is_seam = is_behind_gap && part.starts_with(|c: char| !c.is_whitespace());
             if size > 0 && ((is_seam && size >= ENOUGH) || size + length > MOST) {
                 let next = open.range.end;
-                pieces.push(std::mem::replace(
+                extents.push(std::mem::replace(
                     &mut open,
-                    Piece {
+                    Extent {
                         range: next..next,
                         line,
                         end_line: line,
@@ -59,9 +59,9 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         line += 1;
     }
     if !open.range.is_empty() {
-        pieces.push(open);
+        extents.push(open);
     }
-    pieces
+    extents
 }
 
 /// A line in parts of at most [`MAX_LINE`] bytes, cut behind white space where there is some.
