@@ -2,8 +2,9 @@
 //!
 //! A dictionary tells quickly which words begin with something. For letters inside a word all words
 //! have to be looked at; one behind the other a vectorised search goes over them at several
-//! gigabytes a second. Read from the dictionaries when the first search needs it, and kept while
-//! the segment is: about ten bytes a word, nothing on disk.
+//! gigabytes a second. Read from the dictionaries when the first search needs it (half a second for
+//! 75,000 files) and kept while the segment is: less than a kilobyte a file in memory, nothing on
+//! disk.
 
 use tantivy::{InvertedIndexReader, TantivyError};
 
