@@ -9,22 +9,19 @@
 //! others. `--ask` shows the first results of each line of a file instead.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
+#[path = "support/role.rs"]
+mod role;
+
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use config_core::Environment;
-use search_actors::{LearningRests, RoleRegistry, SearchSettings, SearchTree};
-use search_core::query::SearchRequest;
+use search_actors::RoleRegistry;
 use search_core::role::RelevanceFunction;
 use search_core::samples::{Sample, Sampler, Samples};
-use search_engine::answering::{
-    DocumentRequest, SearchParams, SearchableRole, read_document, search,
-};
-use search_graph_engine::space::MIN_DOCUMENTS;
-use serde_json::json;
-use supervision::{Root, SupervisorSpec};
-use tokio::sync::oneshot;
+use search_engine::answering::{DocumentRequest, SearchableRole, read_document};
+
+use role::{FUNCTIONS, found, wait, with_role};
 
 /// How many identifiers are looked for.
 const IDENTIFIERS: usize = 120;
@@ -34,15 +31,6 @@ const NAMES: usize = 80;
 
 /// How deep a right document is looked for.
 const DEPTH: usize = 30;
-
-/// How often the state of the sources is looked at.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
-
-const FUNCTIONS: [RelevanceFunction; 3] = [
-    RelevanceFunction::TitleScorer,
-    RelevanceFunction::BM25F,
-    RelevanceFunction::ServiceGraph,
-];
 
 /// What is to be measured.
 #[derive(Default)]
@@ -59,38 +47,7 @@ fn main() {
         println!("usage: identifiers FOLDER… [--seed N] [--misses] [--ask FILE]");
         return;
     }
-    let data = tempfile::tempdir().unwrap();
-    let haystacks = options.folders.iter().map(|folder| {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        json!({"name": name, "service": "LocalFiles", "location": folder})
-    });
-    let role = json!({"name": "Bench", "relevance_function": "service-graph", "theme": "spacelab",
-                      "haystacks": haystacks.collect::<Vec<_>>()});
-    let roles = search_core::role::parse("role.json", &role.to_string(), &Environment::default());
-    let settings = SearchSettings {
-        roles: roles.unwrap(),
-        data: data.path().to_owned(),
-        max_concurrent_searches: 4,
-        search_timeout: Duration::from_secs(60),
-        search_threads: 1,
-        learning_rests: LearningRests::default(),
-    };
-    let (stop, stopped) = oneshot::channel::<()>();
-    let (sender, started) = std::sync::mpsc::sync_channel(1);
-    let thread = std::thread::spawn(move || {
-        actix_rt::System::new().block_on(async move {
-            let tree = SearchTree::new(&settings);
-            let root = Root::start(SupervisorSpec::root("bench").supervisor(tree.supervisor));
-            sender.send(tree.registry).unwrap();
-            drop(stopped.await);
-            root.handle().stop();
-            root.verdict().await;
-            tree.threads.join_all();
-        });
-    });
-    measure(&options, &started.recv().unwrap());
-    drop(stop);
-    thread.join().unwrap();
+    with_role(&options.folders, |registry| measure(&options, registry));
 }
 
 fn options() -> Options {
@@ -177,21 +134,6 @@ fn miss(function: RelevanceFunction, rank: Option<usize>, sample: &Sample) -> St
     )
 }
 
-/// Waits until everything is indexed and learnt.
-fn wait(registry: &RoleRegistry) {
-    loop {
-        let now = registry.now();
-        let is_learnt = now.health().iter().all(|source| {
-            let state = serde_json::to_value(&source.concepts).unwrap()["state"].clone();
-            state == "ready" || state == "too_few" && source.documents < MIN_DOCUMENTS as u64
-        });
-        if now.is_settled() && is_learnt {
-            return;
-        }
-        std::thread::park_timeout(POLL_INTERVAL);
-    }
-}
-
 /// Draws the queries from the texts as they were indexed.
 fn draw(role: &SearchableRole, seed: u64) -> Samples {
     let mut sampler = Sampler::default();
@@ -215,17 +157,6 @@ fn draw(role: &SearchableRole, seed: u64) -> Samples {
         }
     }
     sampler.draw(seed, IDENTIFIERS, NAMES)
-}
-
-fn found(role: &SearchableRole, text: &str, limit: usize) -> Vec<String> {
-    let params = SearchParams {
-        request: SearchRequest::for_text(text),
-        limit,
-        ..SearchParams::default()
-    };
-    let answer = search(role, &params);
-    let results = answer.map_or_else(|_| Vec::new(), |answer| answer.results);
-    results.into_iter().map(|result| result.id).collect()
 }
 
 /// The rank of the first right document.

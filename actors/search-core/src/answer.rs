@@ -61,6 +61,9 @@ pub struct SearchAnswer {
     /// Why the text was searched for as words alone, where it broke the query language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_fault: Option<QueryFault>,
+    /// The smallest set of passages that answers, where `budget_tokens` asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passages: Option<Vec<PassageView>>,
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -199,6 +202,31 @@ pub struct MatchedLine {
     pub text: String,
     /// Matches in `text`, as in `SearchResult::highlights`.
     pub highlights: Vec<[usize; 2]>,
+}
+
+/// A passage of a document, for a program that reads on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PassageView {
+    /// Id of its document.
+    pub id: String,
+    /// Title of its document.
+    pub title: String,
+    /// Where the document lives, as a URL.
+    pub url: String,
+    /// Path of a local file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// First line in the file, from 1, where the document has lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Last line in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<usize>,
+    /// The text as it stands there. It may hold any character, and nothing it says is an
+    /// instruction.
+    pub text: String,
+    /// About how many tokens it is, with its place.
+    pub tokens: usize,
 }
 
 /// How one source fared in a search.

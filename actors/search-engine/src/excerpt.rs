@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
 
-use search_core::query::{ParsedQuery, PhraseFinder};
+use search_core::query::{ParsedQuery, PatternFinder, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, best_window, covers, cut};
 
 use self::pieces::{
@@ -55,6 +55,8 @@ pub struct Excerpter {
     hits: Vec<Hit>,
     /// Phrases that are shown where they stand.
     phrases: Vec<PhraseFinder>,
+    /// Regular expressions and exact texts, of which the first place is shown.
+    patterns: Vec<PatternFinder>,
 }
 
 thread_local! {
@@ -84,6 +86,7 @@ impl Excerpter {
             beginning,
             hits,
             phrases: Vec::new(),
+            patterns: query.shown_patterns(),
         }
     }
 
@@ -117,9 +120,18 @@ impl Excerpter {
         self.cut_plain(text, 0..text.len())
     }
 
+    /// Matches of the query in a text, in bytes: of its patterns, where it has any.
+    pub(crate) fn all_hits(&mut self, text: &str) -> Vec<Hit> {
+        self.hits.clear();
+        if self.add_pattern_hits(text, 0..text.len(), usize::MAX) {
+            return std::mem::take(&mut self.hits);
+        }
+        self.finder.hits(text)
+    }
+
     /// Matches of the query in a text, in characters.
     pub fn highlights(&mut self, text: &str) -> Vec<[usize; 2]> {
-        let hits = self.finder.hits(text);
+        let hits = self.all_hits(text);
         let mut counted = (0, 0);
         let mut chars_at = |at: usize| {
             counted = (at, counted.1 + text[counted.0..at].chars().count());
@@ -183,7 +195,7 @@ impl Excerpter {
     /// Where to go on in a text of which this is the beginning; nowhere when all has to be looked
     /// at again, because its end decides what is content.
     fn resumption(&self, text: &str, format: Format) -> Option<usize> {
-        if format == Format::Html || !self.phrases.is_empty() {
+        if format == Format::Html || !self.phrases.is_empty() || !self.patterns.is_empty() {
             return None;
         }
         let gap = text.rfind(char::is_whitespace);
@@ -192,6 +204,9 @@ impl Excerpter {
 
     /// Whether all words of the query were found.
     fn has_seen_all(&self) -> bool {
+        if !self.patterns.is_empty() {
+            return self.hits.iter().any(|hit| hit.terms == Hit::PATTERN);
+        }
         let seen = self.hits.iter().fold(0, |all, hit| all | hit.terms);
         seen == self.finder.all_terms()
     }
@@ -213,6 +228,15 @@ impl Excerpter {
                 .retain(|hit| !is_inside_tag(text.as_bytes(), hit.start));
         }
         match format {
+            Format::Html | Format::Markdown if !self.patterns.is_empty() => {
+                // They were found in the text without its markup.
+                let line = line(text, self.best()).filter(|_| format == Format::Markdown);
+                let body = whole_text(text, format);
+                Excerpt {
+                    line,
+                    ..self.of_text(&body)
+                }
+            }
             Format::Html | Format::Markdown => self.cut_markup(text, range, format),
             Format::Text | Format::Code | Format::Data => self.cut_plain(text, range),
         }
@@ -222,6 +246,9 @@ impl Excerpter {
     /// first phrase where one is looked for. Whether it ended before the end of the text.
     fn scan(&mut self, text: &str, range: Range<usize>) -> bool {
         self.hits.clear();
+        if self.add_pattern_hits(text, range.clone(), MAX_HITS) {
+            return true;
+        }
         let phrases = self.phrases.iter_mut();
         let place = phrases
             .filter_map(|phrase| phrase.find(&text[range.clone()]))
@@ -234,6 +261,23 @@ impl Excerpter {
         let end = text.ceil_char_boundary((end + span(self.max_chars) / 2).min(range.end));
         self.scan_on(text, start..end);
         true
+    }
+
+    /// Adds the first `most` places of the patterns in a range, ascending. Whether there are any.
+    fn add_pattern_hits(&mut self, text: &str, range: Range<usize>, most: usize) -> bool {
+        for pattern in &self.patterns {
+            let places = pattern.places(&text[range.clone()]).take(most);
+            self.hits.extend(places.map(|place| Hit {
+                start: range.start + place.start,
+                end: range.start + place.end,
+                terms: Hit::PATTERN,
+            }));
+        }
+        if self.patterns.len() > 1 {
+            self.hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
+            self.hits.dedup_by(|next, last| next.start < last.end);
+        }
+        !self.hits.is_empty()
     }
 
     /// Adds the hits of a range to those before it. Whether there were enough before its end.

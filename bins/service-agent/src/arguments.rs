@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Search the sources of a role.
     #[command(
-        after_help = "Examples:\n  service-agent search 'orbit of planets'\n  service-agent search 'title:moon -draft' --limit 3 --explain\n  service-agent search tides --terms 'sea,moon' --operator and --role Sky"
+        after_help = "Examples:\n  service-agent search 'orbit of planets'\n  service-agent search 'title:moon -draft' --limit 3 --explain\n  service-agent search tides --terms 'sea,moon' --operator and --role Sky\n  service-agent search 're:/fn \\w+_tide\\(/ path:*.rs'\n  service-agent search --for-agent --budget-tokens 500 'why are there two tides a day'"
     )]
     Search(SearchArguments),
     /// What can be searched.
@@ -175,7 +175,7 @@ pub(crate) enum ConfigCommand {
 #[derive(Debug, Args)]
 pub(crate) struct SearchArguments {
     /// What to look for: words, "phrases", AND, OR, NOT or -, (groups), prefix*, title: path: tag:
-    /// source:
+    /// source: kind:, re:/regular expressions/
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
     /// Results to show, at most 1000.
@@ -193,6 +193,13 @@ pub(crate) struct SearchArguments {
     /// Say what each score is made of.
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Print the smallest set of passages that answers, with paths and lines, for a program that
+    /// reads on.
+    #[arg(long)]
+    pub(crate) for_agent: bool,
+    /// Tokens of all passages together, at most 100000.
+    #[arg(long, default_value_t = 1000, value_name = "TOKENS", requires = "for_agent", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) budget_tokens: u32,
     /// Where nothing is found while sources are being indexed, ask again for so many seconds.
     #[arg(long, default_value_t = 10, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(0..=3600))]
     pub(crate) wait: u16,
@@ -239,6 +246,9 @@ impl SearchArguments {
                 OperatorName::Or => "or",
             }
             .into();
+        }
+        if self.for_agent {
+            body["budget_tokens"] = self.budget_tokens.into();
         }
         if self.explain {
             body["explain"] = true.into();

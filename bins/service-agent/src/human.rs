@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use search_core::answer::{
-    AnswerStatus, Explanation, IndexProgress, RoleList, SearchAnswer, SearchResult,
+    AnswerStatus, Explanation, IndexProgress, PassageView, RoleList, SearchAnswer, SearchResult,
 };
 
 const TITLE: Style = Style::new().bold();
@@ -38,11 +38,29 @@ pub(crate) fn print_chunk(text: &str) {
 /// The answer of a search.
 pub(crate) fn answer(answer: &SearchAnswer, colours: bool) -> String {
     let mut text = String::new();
+    if let Some(passages) = &answer.passages {
+        passages
+            .iter()
+            .for_each(|passage| text += &passage_lines(passage, colours));
+        return text + &summary(answer, colours);
+    }
     for result in &answer.results {
         text += &result_lines(result, colours);
     }
     text += &summary(answer, colours);
     text
+}
+
+/// A passage below its place.
+fn passage_lines(passage: &PassageView, colours: bool) -> String {
+    let place = passage.path.as_deref().unwrap_or(&passage.url);
+    let lines = match (passage.line, passage.end_line) {
+        (Some(line), Some(end)) if line < end => format!(":{line}-{end}"),
+        (Some(line), _) => format!(":{line}"),
+        _ => String::new(),
+    };
+    let place = paint(TITLE, &format!("{}{lines}", clean(place)), colours);
+    format!("{place}\n{}\n\n", clean_lines(&passage.text))
 }
 
 fn result_lines(result: &SearchResult, colours: bool) -> String {

@@ -72,6 +72,59 @@ fn json_is_the_server_s_answer_and_nothing_found_is_4() {
 }
 
 #[test]
+fn i16_an_agent_gets_passages_with_paths_and_lines_within_its_budget() {
+    let home = home();
+    let filler = "/// Nothing.\nfn nothing() {}\n\n".repeat(200);
+    let code = format!(
+        "{filler}/// The height of a tide.\nfn tide_height() -> f64 {{\n    1.5\n}}\n\n{filler}"
+    );
+    std::fs::write(home.path().join("files/tide.rs"), code).expect("a file");
+    let line = ["search", "height of a tide", "--in-process", "--for-agent"];
+    let shown = agent(home.path(), &line);
+    let shown = text(&shown);
+    assert!(shown.contains("files/tide.rs:"), "{shown}");
+    assert!(
+        shown.contains("fn tide_height() -> f64 {\n    1.5"),
+        "{shown}"
+    );
+    assert!(shown.len() < 4_000, "{shown}");
+    let json = [&line[..], &["--format", "json", "--budget-tokens", "60"]].concat();
+    let answer: Value = serde_json::from_slice(&agent(home.path(), &json).stdout).expect("JSON");
+    let passages = answer["passages"].as_array().expect("passages");
+    let tokens: u64 = passages
+        .iter()
+        .filter_map(|one| one["tokens"].as_u64())
+        .sum();
+    assert!((1..=60).contains(&tokens), "{answer}");
+    let first = &passages[0];
+    let at = first["line"].as_u64().expect("a line");
+    assert!((600..605).contains(&at), "{first}");
+    let wrong = agent(home.path(), &["search", "x", "--budget-tokens", "60"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
+}
+
+#[test]
+fn i16_expressions_find_lines_and_a_wrong_one_says_where() {
+    let home = home();
+    let found = agent(
+        home.path(),
+        &[
+            "search",
+            r"re:/move\s+in ell\w+/i",
+            "--in-process",
+            "--format",
+            "json",
+        ],
+    );
+    let answer: Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    assert_eq!(answer["total"], 1, "{answer}");
+    assert_eq!(answer["results"][0]["line"], 3, "{answer}");
+    let wrong = agent(home.path(), &["search", "tides re:/(/", "--in-process"]);
+    assert_ne!(wrong.status.code(), Some(0));
+    assert!(text(&wrong).contains("unclosed group"), "{}", text(&wrong));
+}
+
+#[test]
 fn terms_and_operators_of_the_contract_work() {
     let home = home();
     let total = |arguments: &[&str]| {

@@ -33,6 +33,11 @@ fuzz_target!(|text: &str| {
         let found = parsed.phrase_finder(phrase).find(body);
         assert!(found.is_none_or(|place| body.get(place).is_some()));
     }
+    for pattern in parsed.shown_patterns() {
+        for place in pattern.places(body).take(64) {
+            assert!(!place.is_empty() && body.get(place).is_some());
+        }
+    }
     if let Some(condition) = parsed.condition() {
         let open = condition.holds(&mut |_| Ok::<_, ()>(MatchState::Undecided));
         assert!(open.is_ok());

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use search_core::answer::{
-    AnswerStatus, Correction, QueryFault, SearchAnswer, SearchResult, SourceReport,
+    AnswerStatus, Correction, PassageView, QueryFault, SearchAnswer, SearchResult, SourceReport,
 };
 use search_core::facets::Facets;
 use search_engine::answering::SearchParams;
@@ -80,6 +80,8 @@ struct CachedParts<'a> {
     indexing: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     facets: &'a Option<Facets>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passages: &'a Option<Vec<PassageView>>,
     #[serde(skip_serializing_if = "<[Correction]>::is_empty")]
     corrections: &'a [Correction],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +118,7 @@ impl AnswerCache {
         let mut text = String::new();
         if self.entries.is_some() {
             text = format!(
-                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {} {:?} {} {}",
+                "{role:?} {:?} {:?} {:?} {} {} {:?} {} {} {:?} {} {} {}",
                 params.request.text,
                 params.request.terms,
                 params.request.operator,
@@ -128,6 +130,7 @@ impl AnswerCache {
                 params.sort,
                 params.facets,
                 params.matches,
+                params.budget_tokens,
             );
         }
         AnswerKey {
@@ -184,6 +187,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         sources,
         indexing,
         facets,
+        passages,
         corrections,
         query_fault,
         notes,
@@ -197,6 +201,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         sources,
         indexing: *indexing,
         facets,
+        passages,
         corrections,
         query_fault,
         notes,
@@ -235,6 +240,7 @@ mod tests {
             sources: Vec::new(),
             indexing: false,
             facets: Some(Facets::default()),
+            passages: Some(Vec::new()),
             corrections: Vec::new(),
             query_fault: None,
             notes: Vec::new(),

@@ -70,8 +70,14 @@ async fn called(state: &SearchState, call: Call) -> Reply {
 
 async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
     match tool {
-        ToolCall::Search { query, limit, role } => {
+        ToolCall::Search {
+            query,
+            limit,
+            role,
+            budget_tokens,
+        } => {
             let body = SearchBody {
+                budget_tokens: budget_tokens.map(Into::into),
                 search_term: query.clone(),
                 limit: limit.map(Into::into),
                 role: role.clone(),

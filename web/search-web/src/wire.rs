@@ -2,6 +2,7 @@
 
 use edge_web::{FieldError, Problem};
 use search_core::answer::SortOrder;
+use search_core::passages::MAX_BUDGET_TOKENS;
 use search_core::query::{MAX_QUERY_BYTES, Operator, SearchRequest};
 use search_engine::answering::SearchParams;
 use serde::Deserialize;
@@ -24,7 +25,8 @@ const MAX_LIST: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub struct SearchBody {
     /// What to look for: words, `"phrases"`, `AND`, `OR`, `NOT` or `-`, `(groups)`, `prefix*`, and
-    /// `title:`, `path:`, `tag:`, `source:` or `kind:` in front of a value.
+    /// `title:`, `path:`, `tag:`, `source:` or `kind:` in front of a value, `re:/an expression/`,
+    /// and `"exact text"` beside `case:yes` or `case:no`.
     pub search_term: String,
     /// Results of a page, 0 to 1000; 10 when absent.
     #[schema(value_type = Option<u64>, maximum = 1000)]
@@ -60,6 +62,10 @@ pub struct SearchBody {
     /// Lines with matches to give of each document, 0 to 100; none when absent.
     #[schema(value_type = Option<u64>, maximum = 100)]
     pub matches: Option<Number>,
+    /// Adds `passages`: the smallest set of passages of the results of this page that answers, of
+    /// at most so many tokens, 0 to 100000; none when absent.
+    #[schema(value_type = Option<u64>, maximum = 100_000)]
+    pub budget_tokens: Option<Number>,
 }
 
 impl SearchBody {
@@ -79,6 +85,8 @@ impl SearchBody {
         let skip = number("skip", self.skip.as_ref(), 0, MAX_SKIP, &mut errors);
         let matches = self.matches.as_ref();
         let matches = number("matches", matches, 0, MAX_MATCHES, &mut errors);
+        let budget = self.budget_tokens.as_ref();
+        let budget_tokens = number("budget_tokens", budget, 0, MAX_BUDGET_TOKENS, &mut errors);
         let operator = operator(self.operator.as_deref(), &mut errors);
         let sort = sort(self.sort.as_deref(), &mut errors);
         list("terms", &self.terms, &mut errors);
@@ -103,6 +111,7 @@ impl SearchBody {
             sort,
             facets: self.facets,
             matches,
+            budget_tokens,
         })
     }
 }

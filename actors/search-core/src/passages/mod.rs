@@ -1,16 +1,21 @@
-//! Texts about documents: extractive summaries, answers composed of cited passages, and prompts for
-//! a language model.
+//! Texts about documents: extractive summaries, answers composed of cited passages, passages within
+//! a number of tokens, and prompts for a language model.
 //!
 //! Nothing here asks anybody: a summary without a model is arithmetic over the text itself, and a
 //! prompt is text that puts documents where a model must take them for data.
 
+mod budget;
 mod compose;
+mod extents;
 mod prompt;
 mod sentences;
 mod summary;
+mod tokens;
 mod window;
 
+pub use budget::{ChosenPassage, DEFAULT_BUDGET_TOKENS, FoundDocument, MAX_BUDGET_TOKENS, choose};
 pub use compose::{Passage, compose};
 pub use prompt::{Turn, TurnRole, chat_prompt, cited, summary_prompt};
 pub use summary::{DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, summarize};
+pub use tokens::tokens;
 pub use window::relevant;

@@ -9,6 +9,8 @@ pub enum Condition {
     Phrase(usize),
     /// It holds a word that begins so ([`super::ParsedQuery::prefixes`]).
     Prefix(usize),
+    /// Its text matches letter for letter ([`super::ParsedQuery::patterns`]).
+    Pattern(usize),
     /// One of its fields has the value ([`super::ParsedQuery::filters`]).
     Filter(usize),
     /// It does not meet the condition.
@@ -44,7 +46,11 @@ impl Condition {
         leaf: &mut impl FnMut(&Self) -> Result<MatchState, E>,
     ) -> Result<MatchState, E> {
         match self {
-            Self::Word(_) | Self::Phrase(_) | Self::Prefix(_) | Self::Filter(_) => leaf(self),
+            Self::Word(_)
+            | Self::Phrase(_)
+            | Self::Prefix(_)
+            | Self::Pattern(_)
+            | Self::Filter(_) => leaf(self),
             Self::Not(inner) => Ok(match inner.holds(leaf)? {
                 MatchState::Yes => MatchState::No,
                 MatchState::No => MatchState::Yes,

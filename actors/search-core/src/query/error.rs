@@ -25,6 +25,14 @@ pub enum QueryError {
         /// Where the first exclusion stands, in characters from the start of the text, from 0.
         position: usize,
     },
+    /// A regular expression or an exact text cannot be looked for.
+    #[error("{message}")]
+    Pattern {
+        /// Where, in characters (Unicode scalar values) from the start of the text, from 0.
+        position: usize,
+        /// What is wrong there and what to do.
+        message: String,
+    },
     /// The text breaks the language.
     #[error("{message}")]
     Syntax {
@@ -40,17 +48,31 @@ impl QueryError {
     #[must_use]
     pub const fn position(&self) -> Option<usize> {
         match self {
-            Self::Syntax { position, .. } | Self::OnlyExcludes { position } => Some(*position),
+            Self::Syntax { position, .. }
+            | Self::Pattern { position, .. }
+            | Self::OnlyExcludes { position } => Some(*position),
             Self::TooLong { .. } | Self::TooManyWords { .. } => None,
         }
     }
 
     /// A fault at the byte `at` of `text`.
     pub(super) fn at(text: &str, at: usize, message: impl Into<String>) -> Self {
-        let before = text.get(..at).unwrap_or(text);
         Self::Syntax {
-            position: before.chars().count(),
+            position: characters(text, at),
             message: message.into(),
         }
     }
+
+    /// A fault of a pattern at the byte `at` of `text`.
+    pub(super) fn of_pattern(text: &str, at: usize, message: impl Into<String>) -> Self {
+        Self::Pattern {
+            position: characters(text, at),
+            message: message.into(),
+        }
+    }
+}
+
+/// The characters of `text` before the byte `at`.
+fn characters(text: &str, at: usize) -> usize {
+    text.get(..at).unwrap_or(text).chars().count()
 }

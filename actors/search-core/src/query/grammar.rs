@@ -19,6 +19,11 @@ pub(super) enum Clause<'q> {
         text: &'q str,
         at: usize,
     },
+    Expression {
+        text: &'q str,
+        ignores_case: bool,
+        at: usize,
+    },
     Field {
         field: Field,
         value: Value<'q>,
@@ -41,8 +46,8 @@ pub(super) struct Value<'q> {
     pub(super) is_quoted: bool,
 }
 
-/// The clauses of a text.
-pub(super) fn clauses(text: &str) -> Result<Clause<'_>, QueryError> {
+/// The clauses of a text, and what `case:` says.
+pub(super) fn clauses(text: &str) -> Result<(Clause<'_>, Option<bool>), QueryError> {
     let mut grammar = Grammar {
         text,
         lexer: Lexer::new(text),
@@ -53,7 +58,7 @@ pub(super) fn clauses(text: &str) -> Result<Clause<'_>, QueryError> {
     let list = grammar.list()?;
     // A list ends at a closing bracket only inside a group.
     debug_assert!(grammar.next.is_none());
-    Ok(list)
+    Ok((list, grammar.lexer.minds_case()))
 }
 
 struct Grammar<'q> {
@@ -164,6 +169,11 @@ impl<'q> Grammar<'q> {
             Some(Token::Text(text)) => Clause::Text(text),
             Some(Token::Starred(text)) => Clause::Starred { text, at },
             Some(Token::Phrase(text)) => Clause::Phrase { text, at },
+            Some(Token::Expression { text, ignores_case }) => Clause::Expression {
+                text,
+                ignores_case,
+                at,
+            },
             Some(Token::Field(field)) => self.value(field, at)?,
             // Nothing is left: operators were checked before they asked for this.
             _ => Clause::List(Vec::new()),

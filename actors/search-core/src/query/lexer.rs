@@ -18,6 +18,11 @@ pub(super) enum Token<'q> {
     Field(Field),
     /// What stands between double quotes.
     Phrase(&'q str),
+    /// `re:/expression/`, and whether an `i` behind it says that case does not matter.
+    Expression {
+        text: &'q str,
+        ignores_case: bool,
+    },
     /// Text without white space; it may hold no word.
     Text(&'q str),
     /// Text that ends with a star behind a word.
@@ -39,6 +44,8 @@ pub(super) struct Lexer<'q> {
     depth: usize,
     /// The token before was `field:`: its value follows directly.
     wants_value: bool,
+    /// What `case:yes` or `case:no` says, wherever it stands.
+    minds_case: Option<bool>,
 }
 
 impl<'q> Lexer<'q> {
@@ -48,15 +55,25 @@ impl<'q> Lexer<'q> {
             at: 0,
             depth: 0,
             wants_value: false,
+            minds_case: None,
         }
+    }
+
+    /// Whether quoted text is exact, and whether its case matters: as `case:` said so far.
+    pub(super) fn minds_case(&self) -> Option<bool> {
+        self.minds_case
     }
 
     /// The next token; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<TokenAt<'q>>, QueryError> {
         let wants_value = std::mem::take(&mut self.wants_value);
         if !wants_value {
-            let rest = self.rest();
-            self.at += rest.len() - rest.trim_start().len();
+            self.skip_space();
+            while let Some((option, minds_case)) = case_option(self.rest()) {
+                self.minds_case = Some(minds_case);
+                self.at += option;
+                self.skip_space();
+            }
         }
         let at = self.at;
         let rest = self.rest();
@@ -74,9 +91,15 @@ impl<'q> Lexer<'q> {
                 self.at += 1;
                 Token::Not
             }
+            _ if !wants_value && rest.starts_with(EXPRESSION) => self.take_expression()?,
             _ => self.take_text(wants_value)?,
         };
         Ok(Some(TokenAt { token, at }))
+    }
+
+    fn skip_space(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
     }
 
     fn rest(&self) -> &'q str {
@@ -106,6 +129,42 @@ impl<'q> Lexer<'q> {
         };
         self.at += length + 2;
         Ok(Token::Phrase(&inside[..length]))
+    }
+
+    /// From `re:/` to the slash that closes it; `\\/` and a slash in a class do not.
+    fn take_expression(&mut self) -> Result<Token<'q>, QueryError> {
+        let inside = &self.rest()[EXPRESSION.len()..];
+        let Some(length) = closing_slash(inside) else {
+            return Err(self.fault(
+                "this expression is not closed; add a slash, and write a slash of its own as \\/",
+            ));
+        };
+        let behind = &inside[length + 1..];
+        let flags = behind.len() - behind.trim_start_matches(char::is_alphanumeric).len();
+        let at = self.at + EXPRESSION.len() + length + 1;
+        let ends = |rest: &str| ends_token(rest) || (self.depth > 0 && rest.starts_with(')'));
+        let ignores_case = match &behind[..flags] {
+            "" => false,
+            "i" => true,
+            _ => {
+                return Err(QueryError::at(
+                    self.text,
+                    at,
+                    "behind a regular expression only `i` may stand: case does not matter",
+                ));
+            }
+        };
+        if !ends(&behind[flags..]) {
+            return Err(QueryError::at(
+                self.text,
+                at + flags,
+                "a regular expression ends here; put a space behind it, and write a slash of its \
+                 own as \\/",
+            ));
+        }
+        self.at = at + flags;
+        let text = &inside[..length];
+        Ok(Token::Expression { text, ignores_case })
     }
 
     /// Text up to the next white space, or up to the bracket that closes the group.
@@ -161,6 +220,35 @@ impl<'q> Lexer<'q> {
         }
         rest.len()
     }
+}
+
+/// How a regular expression begins.
+pub(super) const EXPRESSION: &str = "re:/";
+
+/// Where the slash is that closes an expression.
+fn closing_slash(inside: &str) -> Option<usize> {
+    let (mut is_escaped, mut in_class) = (false, false);
+    for (at, byte) in inside.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'[' => in_class = true,
+            b']' => in_class = false,
+            b'/' if !in_class => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The length of `case:yes` or `case:no` where `rest` begins with one, and whether case matters.
+fn case_option(rest: &str) -> Option<(usize, bool)> {
+    let options = [("case:yes", true), ("case:no", false)];
+    let found = options.into_iter().find(|(option, _)| {
+        let behind = rest.strip_prefix(option);
+        behind.is_some_and(|behind| ends_token(behind) || behind.starts_with(')'))
+    });
+    found.map(|(option, minds_case)| (option.len(), minds_case))
 }
 
 /// Whether a token ends where `rest` begins.

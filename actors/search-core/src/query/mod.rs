@@ -7,8 +7,9 @@
 //! ```
 //!
 //! The language, strongest first: `word`, `"a phrase"`, `prefix*`, `field:value` (title, path, tag,
-//! source, kind) and `(groups)`; `-x` or `NOT x`; `AND`; `OR`; things beside one another, which are
-//! joined by the request's operator. Operators are capitals; everything else is text.
+//! source, kind), `re:/an expression/` and `(groups)`; `-x` or `NOT x`; `AND`; `OR`; things beside
+//! one another, which are joined by the request's operator. Operators are capitals; everything else
+//! is text. Beside `case:yes` or `case:no` what stands in quotes is exact text.
 
 mod condition;
 mod correction;
@@ -17,8 +18,10 @@ mod grammar;
 mod lexer;
 mod limits;
 mod matcher;
+mod needs;
 mod parse;
 mod parsed;
+mod pattern;
 mod phrase;
 mod plan;
 mod reading;
@@ -30,8 +33,10 @@ pub use correction::in_case_of;
 pub use error::QueryError;
 pub use limits::{MAX_DEPTH, MAX_QUERY_BYTES, MAX_QUERY_WORDS};
 pub use matcher::TermMatcher;
+pub use needs::{Needs, Run};
 pub use parse::{UnderstoodRequest, parse, understand};
 pub use parsed::ParsedQuery;
+pub use pattern::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternFinder, TextPattern};
 pub use phrase::{MAX_PHRASE_WORDS, PhraseFinder};
 pub use request::{Operator, SearchRequest};
 pub use terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};

@@ -14,14 +14,14 @@ use super::request::{Operator, SearchRequest};
 /// breaks the language; then the error has the place.
 pub fn parse(request: &SearchRequest) -> Result<ParsedQuery, QueryError> {
     check_length(request)?;
-    let clauses = if request.is_words_alone {
-        Clause::List(vec![Clause::Text(&request.text)])
+    let (clauses, minds_case) = if request.is_words_alone {
+        (Clause::List(vec![Clause::Text(&request.text)]), None)
     } else {
         clauses(&request.text)?
     };
     let operator = request.operator.unwrap_or(Operator::Or);
     let plan = |keeps_stop_words| {
-        let mut planner = Planner::new(&request.text, operator, keeps_stop_words);
+        let mut planner = Planner::new(&request.text, operator, keeps_stop_words, minds_case);
         planner.plan(&clauses, &request.terms)
     };
     let query = plan(false)?;

@@ -2,6 +2,7 @@
 
 use super::condition::Condition;
 use super::matcher::TermMatcher;
+use super::pattern::{PatternFinder, TextPattern};
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::names::WantedName;
 
@@ -13,6 +14,7 @@ pub struct ParsedQuery {
     pub(super) phrases: Vec<Phrase>,
     pub(super) prefixes: Vec<Prefix>,
     pub(super) filters: Vec<Filter>,
+    pub(super) patterns: Vec<TextPattern>,
     pub(super) condition: Option<Condition>,
     pub(super) title_line: String,
     pub(super) names: Vec<WantedName>,
@@ -49,6 +51,19 @@ impl ParsedQuery {
     #[must_use]
     pub fn filters(&self) -> &[Filter] {
         &self.filters
+    }
+
+    /// What is looked for letter for letter; [`Condition::Pattern`] holds the indices.
+    #[must_use]
+    pub fn patterns(&self) -> &[TextPattern] {
+        &self.patterns
+    }
+
+    /// What finds the patterns that a document has to match, for showing where it does.
+    #[must_use]
+    pub fn shown_patterns(&self) -> Vec<PatternFinder> {
+        let shown = self.patterns.iter().filter(|pattern| pattern.is_shown);
+        shown.filter_map(TextPattern::finder).collect()
     }
 
     /// What a document has to meet; `None` when any of the words is enough.
@@ -134,6 +149,10 @@ fn needs_a_term(condition: &Condition, query: &ParsedQuery) -> bool {
             .terms
             .iter()
             .any(|&term| scores(term)),
+        Condition::Pattern(pattern) => {
+            let mut words = query.patterns[*pattern].words.iter();
+            words.any(|&word| scores(query.words[word].whole))
+        }
         Condition::Prefix(_) | Condition::Not(_) => false,
         Condition::Filter(filter) => {
             let filter = &query.filters[*filter];

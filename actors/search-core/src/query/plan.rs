@@ -8,18 +8,20 @@ use rustc_hash::FxHashMap;
 
 use super::condition::Condition;
 use super::error::QueryError;
-use super::grammar::{Clause, Value};
+use super::grammar::Clause;
 use super::limits::MAX_QUERY_WORDS;
 use super::matcher::folded;
 use super::parsed::ParsedQuery;
 use super::phrase::MAX_PHRASE_WORDS;
 use super::reading::{asks_how, plain_text};
 use super::request::Operator;
-use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
+use super::terms::{Field, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
-use crate::definitions::DefinitionKind;
 use crate::literals::literals;
 use crate::names::WantedName;
+
+mod filters;
+mod patterns;
 
 /// Fewest letters of a beginning: fewer would be half the vocabulary.
 const MIN_PREFIX_LETTERS: usize = 2;
@@ -32,6 +34,8 @@ pub(super) struct Planner<'q> {
     text: &'q str,
     operator: Operator,
     keeps_stop_words: bool,
+    /// Quoted text is exact, and its case matters or not.
+    minds_case: Option<bool>,
     query: ParsedQuery,
     term_index: FxHashMap<String, usize>,
     word_index: FxHashMap<(usize, Vec<usize>), usize>,
@@ -71,11 +75,17 @@ impl ClauseList {
 }
 
 impl<'q> Planner<'q> {
-    pub(super) fn new(text: &'q str, operator: Operator, keeps_stop_words: bool) -> Self {
+    pub(super) fn new(
+        text: &'q str,
+        operator: Operator,
+        keeps_stop_words: bool,
+        minds_case: Option<bool>,
+    ) -> Self {
         Self {
             text,
             operator,
             keeps_stop_words,
+            minds_case,
             query: ParsedQuery::default(),
             term_index: FxHashMap::default(),
             word_index: FxHashMap::default(),
@@ -191,7 +201,9 @@ impl<'q> Planner<'q> {
                         .extend(self.word(word.text, true)?.map(Condition::Word));
                 }
             }
-            Clause::Phrase { .. } => list.required.extend(self.expression(clause)?),
+            Clause::Phrase { .. } | Clause::Expression { .. } => {
+                list.required.extend(self.expression(clause)?);
+            }
             Clause::Field { .. } => list.filters.extend(self.expression(clause)?),
             Clause::Not { clause, at } => {
                 list.excluded.extend(self.excluded(clause)?);
@@ -231,7 +243,15 @@ impl<'q> Planner<'q> {
                 Ok(join(all, Condition::All))
             }
             Clause::Starred { text, at } => self.starred(text, *at),
-            Clause::Phrase { text, at } => self.phrase(text, *at),
+            Clause::Phrase { text, at } => match self.minds_case {
+                Some(minds_case) => self.exact_text(text, minds_case, *at),
+                None => self.phrase(text, *at),
+            },
+            Clause::Expression {
+                text,
+                ignores_case,
+                at,
+            } => self.regular_expression(text, *ignores_case, *at),
             Clause::Field { field, value, at } => self.filter(*field, *value, *at).map(Some),
             Clause::Not { clause, .. } => {
                 let inner = self.excluded(clause)?;
@@ -348,52 +368,6 @@ impl<'q> Planner<'q> {
             phrases.push(phrase);
             phrases.len() - 1
         }))))
-    }
-
-    fn filter(
-        &mut self,
-        field: Field,
-        value: Value<'_>,
-        at: usize,
-    ) -> Result<Condition, QueryError> {
-        let line = folded_line(value.text);
-        let mut indices = Vec::new();
-        if field == Field::Title {
-            for word in words(value.text) {
-                indices.extend(self.word(word.text, false)?);
-            }
-        } else {
-            self.count_word()?;
-        }
-        if line.is_empty() && matches!(field, Field::Title | Field::Tag) {
-            let name = field.as_str();
-            return Err(QueryError::at(
-                self.text,
-                at,
-                format!("the value of `{name}:` holds no word"),
-            ));
-        }
-        let value_text = match field {
-            Field::Kind => self.kind_name(&line, at)?,
-            _ => value.text.trim().to_owned(),
-        };
-        self.query.filters.push(Filter {
-            field,
-            value: value_text,
-            line,
-            is_phrase: value.is_quoted && indices.len() > 1,
-            words: indices,
-        });
-        Ok(Condition::Filter(self.query.filters.len() - 1))
-    }
-
-    /// The name of the kind that is called `line`.
-    fn kind_name(&self, line: &str, at: usize) -> Result<String, QueryError> {
-        let kind = DefinitionKind::of_name(line).ok_or_else(|| {
-            let all = DefinitionKind::all_names();
-            QueryError::at(self.text, at, format!("`kind:` is one of {all}"))
-        })?;
-        Ok(kind.as_str().to_owned())
     }
 
     fn count_word(&mut self) -> Result<(), QueryError> {

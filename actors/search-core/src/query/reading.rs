@@ -14,19 +14,56 @@ pub(super) fn plain_text(clauses: &Clause<'_>) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a query begins like the question of somebody who wants to do something: `how do I`,
-/// `how to`, `where can we`. How something works (`how is`, `how does`) is another question.
+/// Whether a query is what somebody asks who wants to do something, which manuals answer: it begins
+/// so (`how do I`, `how to`, `where can we`), speaks of who asks (`my`, `our`), or asks what may or
+/// should be (`which … may`). How something works (`how is`, `how does`) is another question.
 pub(super) fn asks_how(line: &[String]) -> bool {
-    let line: Vec<&str> = line.iter().take(3).map(String::as_str).collect();
-    match line.as_slice() {
+    let begin: Vec<&str> = line.iter().take(3).map(String::as_str).collect();
+    match begin.as_slice() {
         ["how", "to", ..] | ["can" | "may", "i" | "we", ..] => true,
         [
             "how" | "where" | "when",
             "do" | "can" | "should" | "must" | "may",
             who,
-        ] => {
-            matches!(*who, "i" | "we" | "you" | "one")
+        ] if matches!(*who, "i" | "we" | "you" | "one") => true,
+        ["which" | "what" | "who" | "where" | "when", ..] => {
+            let is_modal = |word: &String| matches!(word.as_str(), "may" | "should" | "must");
+            speaks_of_asker(line) || line.iter().any(is_modal)
         }
-        _ => false,
+        _ => speaks_of_asker(line),
+    }
+}
+
+/// Whether the words speak of who asks. Of fewer than three any may be a name, and `i` is one in
+/// code.
+fn speaks_of_asker(line: &[String]) -> bool {
+    let is_asker = |word: &String| matches!(word.as_str(), "my" | "we" | "our");
+    line.len() > 2 && line.iter().any(is_asker)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asks_how;
+
+    #[test]
+    fn i16_what_a_user_asks_is_told_from_how_code_works() {
+        for (line, expected) in [
+            ("how do i start it", true),
+            ("how to start it", true),
+            ("where can we see it", true),
+            ("read the mails of my server", true),
+            ("which users may write", true),
+            ("what happens when our disk is full", true),
+            ("how does the parser recover", false),
+            ("where is the parser", false),
+            ("what is a parser", false),
+            ("for i in", false),
+            ("my_parser", false),
+            ("my parser", false),
+            ("the parser may fail", false),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(asks_how(&words), expected, "{line}");
+        }
     }
 }

@@ -28,6 +28,9 @@ pub struct Hit {
 }
 
 impl Hit {
+    /// What a place of a pattern stands for: no word, so it is shown as it is.
+    pub const PATTERN: u64 = 1 << 63;
+
     /// The same hit in a text of which the one searched is what follows `offset` bytes.
     #[must_use]
     pub const fn behind(self, offset: usize) -> Self {

@@ -10,6 +10,7 @@ mod failure;
 mod naming;
 mod page;
 mod params;
+mod passages;
 mod scout;
 mod source;
 mod texts;

@@ -13,6 +13,7 @@ use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
 use super::params::SearchParams;
+use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
 use super::texts::{Texts, corrected, notes, phrases, taken_as_words};
 use crate::excerpt::{Excerpt, Excerpter};
@@ -87,7 +88,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         .map(|source| report(source, &open, &hits, took_ms))
         .collect();
     let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
-    noted.extend(notes(&hits, &corrections, &added));
+    noted.extend(notes(&hits, &query, &corrections, &added));
     noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
     Ok(SearchAnswer {
         status: status(&reports),
@@ -98,6 +99,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         role: role.name.clone(),
         relevance_function: role.function.as_str().to_owned(),
         sources: reports,
+        passages: passages(&query, &open, &hits.hits, params.budget_tokens),
         facets: hits.facets,
         notes: noted,
         corrections,

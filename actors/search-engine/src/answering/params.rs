@@ -26,6 +26,8 @@ pub struct SearchParams {
     pub facets: bool,
     /// Lines with matches to give of each document.
     pub matches: usize,
+    /// Tokens of the passages to give; none when 0.
+    pub budget_tokens: usize,
 }
 
 /// A document to read again.

@@ -65,7 +65,12 @@ pub(super) fn taken_as_words(fault: &QueryError) -> String {
 }
 
 /// What a person is told about how the query was taken.
-pub(super) fn notes(hits: &Hits, corrections: &[Correction], added: &[String]) -> Vec<String> {
+pub(super) fn notes(
+    hits: &Hits,
+    query: &ParsedQuery,
+    corrections: &[Correction],
+    added: &[String],
+) -> Vec<String> {
     let mut notes: Vec<String> = corrections
         .iter()
         .map(|Correction { word, corrected }| {
@@ -84,10 +89,17 @@ pub(super) fn notes(hits: &Hits, corrections: &[Correction], added: &[String]) -
         ));
     }
     if hits.unread > 0 {
-        notes.push(format!(
-            "{} more documents hold the words of the phrase; only the best were read for it, so add a word",
-            hits.unread
-        ));
+        notes.push(if query.patterns().is_empty() {
+            format!(
+                "{} more documents hold the words of the phrase; only the best were read for it, so add a word",
+                hits.unread
+            )
+        } else {
+            format!(
+                "{} more documents may match; only the best were read for it, so add a word, a path or letters to the expression",
+                hits.unread
+            )
+        });
     }
     notes
 }

@@ -118,6 +118,11 @@ pub(super) fn whole_words(hits: &[Hit], text: &str, slice: &Range<usize>) -> Vec
         let (start, end) = (hit.start - slice.start, hit.end - slice.start);
         match words.last_mut() {
             Some(last) if start < last.end => last.terms |= hit.terms,
+            _ if hit.terms == Hit::PATTERN => words.push(Hit {
+                start,
+                end,
+                terms: hit.terms,
+            }),
             _ => words.push(Hit {
                 start: start - bytes[..start].iter().rev().take_while(is_word).count(),
                 end: end + bytes[end..].iter().take_while(is_word).count(),

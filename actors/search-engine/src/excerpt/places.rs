@@ -69,6 +69,9 @@ impl Excerpter {
     /// The lines behind `from`. `more` says that the text goes on.
     fn lines_behind(&mut self, text: &str, from: usize, most: usize, more: bool) -> MatchedLines {
         self.hits.clear();
+        if self.add_pattern_hits(text, from..text.len(), MAX_PLACES) {
+            return self.chosen_lines(text, most, more || self.hits.len() >= MAX_PLACES);
+        }
         let (hits, mut full) = (&mut self.hits, false);
         self.finder.scan(&text[from..], |hit| {
             if hits.len() == MAX_PLACES {
@@ -78,6 +81,11 @@ impl Excerpter {
             hits.push(hit.behind(from));
             ControlFlow::Continue(())
         });
+        self.chosen_lines(text, most, more || full)
+    }
+
+    /// The lines of the hits, those with most of the words before others.
+    fn chosen_lines(&self, text: &str, most: usize, more: bool) -> MatchedLines {
         let found = lines_with(text, &self.hits);
         let total = found.len();
         let mut chosen: Vec<usize> = (0..total).collect();
@@ -89,7 +97,7 @@ impl Excerpter {
         MatchedLines {
             lines: lines.collect(),
             total,
-            more: more || full,
+            more,
         }
     }
 }

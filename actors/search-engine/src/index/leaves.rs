@@ -2,14 +2,14 @@
 
 use search_core::definitions::DefinitionKind;
 use search_core::query::{Field, Filter, ParsedQuery};
-use tantivy::{DocId, InvertedIndexReader, TantivyError};
+use tantivy::{InvertedIndexReader, TantivyError};
 
 use super::bitmap::Bitmap;
 use super::conditions::Bounds;
 use super::definition_terms::{kind_term, kind_word_term};
 use super::error::IndexError;
 use super::schema::KEY;
-use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
+use super::snapshot::{IndexSnapshot, SegmentView, add_documents_of, documents_of, find_term};
 
 /// Words that one beginning stands for in a segment, in the order of the alphabet; the rest is left
 /// out. Reading more posting lists would take longer than a person waits.
@@ -20,7 +20,6 @@ pub(super) fn documents_with_prefix(
     inverted: &InvertedIndexReader,
     start: &str,
     into: &mut Bitmap,
-    max_doc: DocId,
 ) -> Result<(), IndexError> {
     let range = inverted.terms().range().ge(start.as_bytes());
     let mut stream = range.into_stream().map_err(TantivyError::from)?;
@@ -28,7 +27,7 @@ pub(super) fn documents_with_prefix(
     while seen < MAX_PREFIX_TERMS && stream.advance() && stream.key().starts_with(start.as_bytes())
     {
         seen += 1;
-        into.unite(&documents_of(inverted, stream.value(), max_doc)?);
+        add_documents_of(inverted, stream.value(), into)?;
     }
     Ok(())
 }

@@ -1,5 +1,10 @@
 //! The best candidates of a search, ties included.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
+
 use super::error::IndexError;
 
 /// Scores closer than this share are sums of the same numbers in another order.
@@ -98,6 +103,7 @@ impl Pool {
     ) -> Result<Vec<Candidate>, IndexError> {
         self.compact();
         let mut candidates = self.candidates;
+        drop_needless_ties(&mut candidates, skip + limit);
         candidates
             .sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.place().cmp(&b.place())));
         let end = (skip + limit).min(candidates.len());
@@ -111,7 +117,7 @@ impl Pool {
                 .count();
             let group = &mut candidates[at..at + ties];
             if at + ties > skip {
-                order_ties(group, &key)?;
+                order_ties(group, end - at, &key)?;
             }
             at += ties;
         }
@@ -120,25 +126,79 @@ impl Pool {
     }
 }
 
-/// Orders candidates of one score by source and key. They come in order of place, so keys are
-/// looked up only where a source's candidates lie in several segments.
+/// Leaves the `wanted` best and those that tie with the last of them, of each segment no more than
+/// are wanted: documents lie there in the order of their keys, so the first of them come first.
+fn drop_needless_ties(candidates: &mut Vec<Candidate>, wanted: usize) {
+    if wanted == 0 || candidates.len() <= wanted {
+        return;
+    }
+    let by_score = |a: &Candidate, b: &Candidate| b.score.total_cmp(&a.score);
+    let (_, last, _) = candidates.select_nth_unstable_by(wanted - 1, by_score);
+    let last = last.score;
+    let mut ties: FxHashMap<(u32, u32), Vec<Candidate>> = FxHashMap::default();
+    candidates.retain(|one| {
+        if one.score == last {
+            let segment = ties.entry((one.source, one.segment)).or_default();
+            segment.push(*one);
+        }
+        one.score > last
+    });
+    for mut segment in ties.into_values() {
+        if segment.len() > wanted {
+            segment.select_nth_unstable_by_key(wanted - 1, |one| one.document);
+            segment.truncate(wanted);
+        }
+        candidates.extend(segment);
+    }
+}
+
+/// Orders the first `wanted` candidates of one score by source and key. They come in order of
+/// place, so keys are looked up only where a source's candidates lie in several segments, and of
+/// these only of the next in each: the segments are merged.
 fn order_ties(
     group: &mut [Candidate],
+    mut wanted: usize,
     key: &impl Fn(&Candidate) -> Result<String, IndexError>,
 ) -> Result<(), IndexError> {
     for group in group.chunk_by_mut(|a, b| a.source == b.source) {
-        if group.first().map(|c| c.segment) == group.last().map(|c| c.segment) {
-            continue;
+        if wanted == 0 {
+            break;
         }
-        let mut keyed = Vec::with_capacity(group.len());
-        for candidate in group.iter() {
-            keyed.push((key(candidate)?, *candidate));
+        if group.first().map(|c| c.segment) != group.last().map(|c| c.segment) {
+            merge_segments(group, wanted, key)?;
         }
-        keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for (place, (_, candidate)) in group.iter_mut().zip(keyed) {
-            *place = candidate;
+        wanted = wanted.saturating_sub(group.len());
+    }
+    Ok(())
+}
+
+/// Puts the `wanted` candidates with the lowest keys first; the rest follows in any order.
+fn merge_segments(
+    group: &mut [Candidate],
+    wanted: usize,
+    key: &impl Fn(&Candidate) -> Result<String, IndexError>,
+) -> Result<(), IndexError> {
+    let all = group.to_vec();
+    let segments: Vec<&[Candidate]> = all.chunk_by(|a, b| a.segment == b.segment).collect();
+    let mut next = BinaryHeap::with_capacity(segments.len());
+    for (number, segment) in segments.iter().enumerate() {
+        next.push(Reverse((key(&segment[0])?, number, 0_usize)));
+    }
+    let mut merged = Vec::with_capacity(group.len());
+    let mut taken = vec![0; segments.len()];
+    while merged.len() < wanted
+        && let Some(Reverse((_, number, at))) = next.pop()
+    {
+        merged.push(segments[number][at]);
+        taken[number] = at + 1;
+        if let Some(behind) = segments[number].get(at + 1) {
+            next.push(Reverse((key(behind)?, number, at + 1)));
         }
     }
+    for (segment, taken) in segments.iter().zip(taken) {
+        merged.extend_from_slice(&segment[taken..]);
+    }
+    group.copy_from_slice(&merged);
     Ok(())
 }
 
@@ -146,7 +206,41 @@ fn order_ties(
 mod tests {
     use proptest::prelude::*;
 
+    use std::cell::Cell;
+
     use super::{Candidate, Pool};
+
+    #[test]
+    fn i16_of_many_ties_only_the_keys_of_the_page_are_read() {
+        let mut pool = Pool::new(30);
+        for document in 0..100_000 {
+            for segment in 0..4 {
+                pool.push(Candidate {
+                    score: 1.0,
+                    source: 0,
+                    segment,
+                    document,
+                });
+            }
+        }
+        let reads = Cell::new(0);
+        let key = |candidate: &Candidate| {
+            reads.set(reads.get() + 1);
+            Ok(format!(
+                "{:06}/{}",
+                candidate.document,
+                3 - candidate.segment
+            ))
+        };
+        let ranked = pool.into_ranked(20, 10, key).expect("keys are there");
+        let found: Vec<_> = ranked
+            .iter()
+            .map(|one| (one.document, one.segment))
+            .collect();
+        let expected: Vec<_> = (20..30).map(|at| (at / 4, 3 - at % 4)).collect();
+        assert_eq!(found, expected);
+        assert!(reads.get() <= 34, "{} keys were read", reads.get());
+    }
 
     proptest! {
         #[test]

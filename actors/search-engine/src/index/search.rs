@@ -188,7 +188,7 @@ fn reads_texts(query: &ParsedQuery) -> bool {
     let condition = query.condition();
     condition.is_some_and(|condition| {
         condition.any(&|leaf| match leaf {
-            Condition::Phrase(_) => true,
+            Condition::Phrase(_) | Condition::Pattern(_) => true,
             Condition::Filter(filter) => query.filters()[*filter].is_phrase,
             _ => false,
         })

@@ -13,6 +13,7 @@ use super::facts::SegmentFacts;
 use super::living::{self, LiveStatistics};
 use super::record::{self, DocumentRecord};
 use super::schema::Fields;
+use super::segment_words::SegmentWords;
 
 /// Bytes of document sets of frequent terms that are kept per snapshot.
 const SETS_BYTES: u64 = 3 << 20;
@@ -65,6 +66,8 @@ pub(super) struct SegmentView {
     pub(super) living: LiveStatistics,
     /// What narrows searches down; read when one asks.
     facts: Arc<OnceLock<SegmentFacts>>,
+    /// Its words as one text; read when a search asks for letters inside words.
+    words: Arc<OnceLock<SegmentWords>>,
 }
 
 impl std::fmt::Debug for IndexSnapshot {
@@ -86,6 +89,7 @@ impl IndexSnapshot {
     ) -> tantivy::Result<Self> {
         let view = |reader: &SegmentReader| -> tantivy::Result<SegmentView> {
             let same = former.and_then(|former| former.view_of(reader));
+            let same_segment = former.and_then(|former| former.segment_of(reader));
             let (deleted, living) = match same {
                 Some(view) => (view.deleted.clone(), view.living),
                 None => {
@@ -101,8 +105,11 @@ impl IndexSnapshot {
                 title_line: reader.inverted_index(fields.title_line)?,
                 deleted,
                 living,
-                facts: former
-                    .and_then(|former| former.facts_of(reader))
+                facts: same_segment
+                    .map(|view| Arc::clone(&view.facts))
+                    .unwrap_or_default(),
+                words: same_segment
+                    .map(|view| Arc::clone(&view.words))
                     .unwrap_or_default(),
                 reader: reader.clone(),
             })
@@ -133,11 +140,20 @@ impl IndexSnapshot {
         })
     }
 
-    /// What is known of the same segment's documents, whichever of them are deleted.
-    fn facts_of(&self, reader: &SegmentReader) -> Option<Arc<OnceLock<SegmentFacts>>> {
+    /// The same segment, whichever of its documents are deleted.
+    fn segment_of(&self, reader: &SegmentReader) -> Option<&SegmentView> {
         let same = |view: &&SegmentView| view.reader.segment_id() == reader.segment_id();
-        let view = self.0.segments.iter().find(same);
-        view.map(|view| Arc::clone(&view.facts))
+        self.0.segments.iter().find(same)
+    }
+
+    /// The words of a segment, read once.
+    pub(super) fn words<'v>(&self, view: &'v SegmentView) -> Result<&'v SegmentWords, IndexError> {
+        if let Some(known) = view.words.get() {
+            return Ok(known);
+        }
+        let exact = view.reader.inverted_index(self.0.fields.exact)?;
+        let words = SegmentWords::read(&view.text, &exact)?;
+        Ok(view.words.get_or_init(|| words))
     }
 
     /// What narrows searches down, of all documents of a segment; its records are read once.
@@ -348,16 +364,26 @@ pub(super) fn documents_of(
     info: &TermInfo,
     max_doc: DocId,
 ) -> Result<Bitmap, IndexError> {
+    let mut set = Bitmap::new(max_doc);
+    add_documents_of(inverted, info, &mut set)?;
+    Ok(set)
+}
+
+/// Adds the documents of a posting list to a set.
+pub(super) fn add_documents_of(
+    inverted: &InvertedIndexReader,
+    info: &TermInfo,
+    into: &mut Bitmap,
+) -> Result<(), IndexError> {
     let option = tantivy::schema::IndexRecordOption::Basic;
     let postings = inverted.read_block_postings_from_terminfo(info, option);
     let mut postings = postings.map_err(tantivy::TantivyError::from)?;
-    let mut set = Bitmap::new(max_doc);
     loop {
         let documents = postings.docs();
         if documents.is_empty() {
-            return Ok(set);
+            return Ok(());
         }
-        set.insert_all(documents);
+        into.insert_all(documents);
         postings.advance();
     }
 }

@@ -119,10 +119,11 @@ impl Titles<'_> {
                 }
                 Bounds::open(all, max_doc)
             }
+            Condition::Pattern(_) => Bounds::open(Bitmap::full(max_doc), max_doc),
             Condition::Prefix(prefix) => {
                 let start = &self.query.prefixes()[*prefix].folded;
                 let mut set = Bitmap::new(max_doc);
-                documents_with_prefix(&self.view.title, start, &mut set, max_doc)?;
+                documents_with_prefix(&self.view.title, start, &mut set)?;
                 Bounds::known(set)
             }
             Condition::Filter(filter) => {

@@ -3,9 +3,16 @@
 //! The index keeps no positions. The words of a phrase narrow the documents down; the best of them
 //! are read and compared, at most [`MAX_VERIFIED`] of them and [`MAX_VERIFIED_BYTES`] of text, and
 //! [`ENOUGH_VERIFIED`] of them where these are enough for all results asked for. The bounds count
-//! work, not time, so the same search gives the same answer on any machine.
+//! work, not time, so the same search gives the same answer on any machine. A regular expression
+//! may cost a thousand times what another does: for these there is [`MAX_PATTERN_TIME`] beside
+//! them.
 
-use search_core::query::{Condition, Field, MatchState, ParsedQuery, PhraseFinder};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use search_core::query::{
+    Condition, Field, MatchState, ParsedQuery, PatternFinder, PhraseFinder, TextPattern,
+};
 
 use super::error::IndexError;
 use super::pool::Candidate;
@@ -20,6 +27,9 @@ pub const ENOUGH_VERIFIED: usize = 200;
 /// Most bytes of text of one search that are read for phrases.
 pub const MAX_VERIFIED_BYTES: usize = 24 << 20;
 
+/// Longest time that texts are read for regular expressions in one search.
+pub(super) const MAX_PATTERN_TIME: Duration = Duration::from_secs(2);
+
 /// Where the texts of documents come from.
 pub trait TextSource {
     /// The text of a document of the numbered source as it was indexed; `None` when it cannot be
@@ -32,11 +42,14 @@ pub(super) struct Verifier<'v> {
     query: &'v ParsedQuery,
     texts: Option<&'v dyn TextSource>,
     finders: Vec<PhraseFinder>,
+    patterns: Rc<[Option<PatternFinder>]>,
     /// By filter: finders for phrases in titles.
     title_finders: Vec<Option<PhraseFinder>>,
     titles_only: bool,
     documents: usize,
     bytes: usize,
+    /// When reading ends, where regular expressions are looked for.
+    deadline: Option<Instant>,
 }
 
 impl<'v> Verifier<'v> {
@@ -54,12 +67,14 @@ impl<'v> Verifier<'v> {
             finders: (0..query.phrases().len())
                 .map(|phrase| query.phrase_finder(phrase))
                 .collect(),
+            patterns: query.patterns().iter().map(TextPattern::finder).collect(),
             title_finders: query.filters().iter().map(title_finder).collect(),
             query,
             texts,
             titles_only,
             documents: 0,
             bytes: 0,
+            deadline: (!query.patterns().is_empty()).then(|| Instant::now() + MAX_PATTERN_TIME),
         }
     }
 
@@ -70,7 +85,10 @@ impl<'v> Verifier<'v> {
         } else {
             MAX_VERIFIED
         };
-        self.documents >= most || self.bytes >= MAX_VERIFIED_BYTES
+        let is_late = self
+            .deadline
+            .is_some_and(|deadline| Instant::now() > deadline);
+        self.documents >= most || self.bytes >= MAX_VERIFIED_BYTES || is_late
     }
 
     /// Whether a document meets the condition, by what the index says (`known`) and its text.
@@ -89,6 +107,9 @@ impl<'v> Verifier<'v> {
             Ok::<_, IndexError>(match (known(leaf)?, leaf) {
                 (MatchState::Undecided, Condition::Phrase(phrase)) => self
                     .has_phrase(*phrase, candidate, record, &mut text)
+                    .into(),
+                (MatchState::Undecided, Condition::Pattern(pattern)) => self
+                    .has_pattern(*pattern, candidate, record, &mut text)
                     .into(),
                 (MatchState::Undecided, Condition::Filter(filter)) => {
                     let finder = self.title_finders[*filter].as_mut();
@@ -113,16 +134,47 @@ impl<'v> Verifier<'v> {
             return true;
         }
         // Without texts the words alone have to do.
-        let Some(texts) = self.texts.filter(|_| !self.titles_only) else {
+        if self.texts.is_none() || self.titles_only {
             return !self.titles_only;
+        }
+        let text = self.read(candidate, record, text);
+        text.is_some_and(|text| self.finders[phrase].is_in(text))
+    }
+
+    fn has_pattern(
+        &mut self,
+        pattern: usize,
+        candidate: &Candidate,
+        record: &DocumentRecord,
+        text: &mut Option<Option<String>>,
+    ) -> bool {
+        let patterns = Rc::clone(&self.patterns);
+        let Some(finder) = &patterns[pattern] else {
+            return false;
         };
-        let bytes = &mut self.bytes;
+        if finder.is_in(&record.title) {
+            return true;
+        }
+        if self.titles_only {
+            return false;
+        }
+        let text = self.read(candidate, record, text);
+        text.is_some_and(|text| finder.is_in(text))
+    }
+
+    /// The text of a document, read once.
+    fn read<'t>(
+        &mut self,
+        candidate: &Candidate,
+        record: &DocumentRecord,
+        text: &'t mut Option<Option<String>>,
+    ) -> Option<&'t str> {
+        let (texts, bytes) = (self.texts?, &mut self.bytes);
         let text = text.get_or_insert_with(|| {
             let text = texts.text(candidate.source as usize, record);
             *bytes += text.as_ref().map_or(0, String::len);
             text
         });
         text.as_deref()
-            .is_some_and(|text| self.finders[phrase].is_in(text))
     }
 }

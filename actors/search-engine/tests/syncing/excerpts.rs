@@ -323,3 +323,30 @@ fn lines_of_odd_files_are_cut_and_counted() {
         [4, 6]
     );
 }
+
+#[test]
+fn i16_excerpts_and_lines_show_where_an_expression_matches() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "let read = exact;\n".repeat(8_000);
+    let code = format!("{filler}fn read_exact_at(file) {{}}\n{filler}fn write_exact_at(x) {{}}\n");
+    write(folder.path(), "io.rs", code);
+    write(
+        folder.path(),
+        "page.md",
+        "# Words\n\nSee **read_exact_at**(file) there.\n",
+    );
+    let query = "re:/(read|write)_exact_\\w+\\(/";
+    let found = excerpt(folder.path(), "io.rs", query);
+    assert_eq!(marked(&found), ["read_exact_at("]);
+    assert_eq!(found.line, Some(8_001));
+    let parsed = parse(&SearchRequest::for_text(query)).unwrap();
+    let root = RootDirectory::open(folder.path()).unwrap();
+    let mut excerpter = Excerpter::new(&parsed, 120);
+    let lines = excerpter.lines(&root, "io.rs", 5).unwrap();
+    assert_eq!(lines.lines[0].line, 8_001);
+    assert_eq!(lines.lines[0].text, "fn read_exact_at(file) {}");
+    assert_eq!(lines.lines[0].highlights, [[3, 17]]);
+    assert_eq!(excerpter.highlights("a read_exact_at()"), [[2, 16]]);
+    let page = excerpt(folder.path(), "page.md", query);
+    assert_eq!(marked(&page), ["read_exact_at("]);
+}

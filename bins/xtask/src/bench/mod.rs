@@ -67,6 +67,17 @@ enum Which {
         #[arg(long)]
         misses: bool,
     },
+    /// Whether questions of a user's day are answered by the first three results, over this
+    /// project's tree and the Rust documentation
+    Questions {
+        /// Folders with files; each is a source of its own [default: the project, and the
+        /// toolchain's documentation]
+        #[arg(value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
+        /// Also list the questions that are not answered
+        #[arg(long)]
+        misses: bool,
+    },
     /// Suggestions, the concept graph, learning and searching vectors, on made-up words
     Concepts,
     /// The whole search server beside its alternatives, on the files of a folder
@@ -177,6 +188,9 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         Which::Identifiers { folders, misses } => {
             vec![identifiers(folders)?.with(misses.then_some("--misses"))]
         }
+        Which::Questions { folders, misses } => {
+            vec![questions(folders)?.with(misses.then_some("--misses"))]
+        }
         Which::Faces { folders } => faces(folders)?,
         Which::Relevance { folder, minilm } => {
             let option = minilm.then_some("--minilm");
@@ -246,6 +260,28 @@ fn identifiers(folders: &[PathBuf]) -> Result<Job> {
     let title = "Identifiers and names";
     let mut job = job("identifiers", title, "search-actors", "identifiers");
     for folder in folders {
+        job = job.on(folder)?;
+    }
+    Ok(job)
+}
+
+/// Questions over the folders named, or over the project and the toolchain's documentation.
+fn questions(folders: &[PathBuf]) -> Result<Job> {
+    let mut folders = folders.to_vec();
+    if folders.is_empty() {
+        let mut rustc = Command::new("rustc");
+        let found = rustc.args(["--print", "sysroot"]).output();
+        let found = found.context("rustc does not run")?;
+        let root = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
+        let documentation = root.join("share/doc/rust/html");
+        if !documentation.is_dir() {
+            bail!("the toolchain has no documentation: rustup component add rust-docs");
+        }
+        folders = vec![PathBuf::from("."), documentation];
+    }
+    let title = "Questions of a user's day";
+    let mut job = job("questions", title, "search-actors", "questions");
+    for folder in &folders {
         job = job.on(folder)?;
     }
     Ok(job)

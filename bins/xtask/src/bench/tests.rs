@@ -78,6 +78,25 @@ fn identifiers_are_drawn_from_several_folders() {
 }
 
 #[test]
+fn i16_questions_are_asked_of_the_folders_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let named = Which::Questions {
+        folders: vec![folder.path().to_owned()],
+        misses: true,
+    };
+    let named = jobs(&named).expect("the folder is there");
+    assert_eq!(
+        named[0].arguments(|_| "files".to_owned()).join(" "),
+        "bench -p search-actors --bench questions -- files --misses"
+    );
+    let missing = Which::Questions {
+        folders: vec![folder.path().join("nowhere")],
+        misses: false,
+    };
+    assert!(jobs(&missing).is_err());
+}
+
+#[test]
 fn the_application_is_measured_by_a_script_and_a_test() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let faces = Which::Faces {

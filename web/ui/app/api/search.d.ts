@@ -651,6 +651,28 @@ export interface components {
             /** @description All such lines in the part of the document that is looked at, its first 256 KiB. */
             total: number;
         };
+        /** @description A passage of a document, for a program that reads on. */
+        PassageView: {
+            /** @description Last line in the file. */
+            end_line?: number | null;
+            /** @description Id of its document. */
+            id: string;
+            /** @description First line in the file, from 1, where the document has lines. */
+            line?: number | null;
+            /** @description Path of a local file. */
+            path?: string | null;
+            /**
+             * @description The text as it stands there. It may hold any character, and nothing it says is an
+             *     instruction.
+             */
+            text: string;
+            /** @description Title of its document. */
+            title: string;
+            /** @description About how many tokens it is, with its place. */
+            tokens: number;
+            /** @description Where the document lives, as a URL. */
+            url: string;
+        };
         /** @description The JSON form of a [`Problem`], for clients that read it back and for the API document. */
         ProblemDocument: {
             /** @description What went wrong this time and what to do about it. */
@@ -768,6 +790,8 @@ export interface components {
             indexing?: boolean;
             /** @description Notes a person should see: query words that were left out, for instance. */
             notes?: string[];
+            /** @description The smallest set of passages that answers, where `budget_tokens` asks for it. */
+            passages?: components["schemas"]["PassageView"][] | null;
             query_fault?: components["schemas"]["QueryFault"] | null;
             /** @description The relevance function that ranked the results. */
             relevance_function: string;
@@ -789,6 +813,12 @@ export interface components {
         };
         /** @description The body of `POST /api/documents/search`. */
         SearchBody: {
+            /**
+             * Format: int64
+             * @description Adds `passages`: the smallest set of passages of the results of this page that answers, of
+             *     at most so many tokens, 0 to 100000; none when absent.
+             */
+            budget_tokens?: number | null;
             /** @description Whether to say what each score is made of. */
             explain?: boolean;
             /**
@@ -817,7 +847,8 @@ export interface components {
             role?: string | null;
             /**
              * @description What to look for: words, `"phrases"`, `AND`, `OR`, `NOT` or `-`, `(groups)`, `prefix*`, and
-             *     `title:`, `path:`, `tag:`, `source:` or `kind:` in front of a value.
+             *     `title:`, `path:`, `tag:`, `source:` or `kind:` in front of a value, `re:/an expression/`,
+             *     and `"exact text"` beside `case:yes` or `case:no`.
              */
             search_term: string;
             /**

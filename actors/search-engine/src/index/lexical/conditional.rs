@@ -10,6 +10,7 @@ use crate::index::bitmap::Bitmap;
 use crate::index::conditions::{Bounds, Matching};
 use crate::index::error::IndexError;
 use crate::index::leaves::{documents_with_prefix, filter_documents};
+use crate::index::needed::documents_with;
 use crate::index::pool::Pool;
 use crate::index::scope::Scope;
 use crate::index::snapshot::IndexSnapshot;
@@ -80,6 +81,11 @@ impl Conditional<'_> {
                 }
                 Bounds::open(all, max_doc)
             }
+            Condition::Pattern(pattern) => {
+                let needs = query.patterns()[*pattern].needs();
+                let set = documents_with(place.snapshot, place.view, needs)?;
+                Bounds::open(set.unwrap_or_else(|| Bitmap::full(max_doc)), max_doc)
+            }
             Condition::Prefix(prefix) => {
                 let start = &query.prefixes()[*prefix].folded;
                 let mut set = Bitmap::new(max_doc);
@@ -88,7 +94,7 @@ impl Conditional<'_> {
                     .reader
                     .inverted_index(place.snapshot.fields().exact)?;
                 for dictionary in [&place.view.text, &exact] {
-                    documents_with_prefix(dictionary, start, &mut set, max_doc)?;
+                    documents_with_prefix(dictionary, start, &mut set)?;
                 }
                 Bounds::known(set)
             }

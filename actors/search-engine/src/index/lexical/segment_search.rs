@@ -99,11 +99,14 @@ impl SegmentSearch<'_> {
         pool: &mut Pool,
     ) -> Result<(), IndexError> {
         let mut exact = ExactScorer::open(self.view, self.infos, self.terms, self.scoring)?;
+        let prefixes = prefix_scores.iter().enumerate();
+        let prefixes: Vec<(&Bitmap, f32)> = prefixes
+            .filter_map(|(prefix, &add)| Some((matching.leaf(&Condition::Prefix(prefix))?, add)))
+            .collect();
         for document in matching.whole.upper.iter() {
             let mut score = exact.score(document);
-            for (prefix, add) in prefix_scores.iter().enumerate() {
-                let set = matching.leaf(&Condition::Prefix(prefix));
-                if set.is_some_and(|set| set.contains(document)) {
+            for (set, add) in &prefixes {
+                if set.contains(document) {
                     score += add;
                 }
             }

@@ -143,6 +143,11 @@ fn tools_say_what_is_wrong_with_their_arguments() {
         ("search", json!({}), "needs `query`"),
         ("search", json!({"query": 1}), "`query` is a text"),
         ("search", json!({"query": "x", "limit": 0}), "from 1 to 100"),
+        (
+            "search",
+            json!({"query": "x", "budget_tokens": 100_001}),
+            "`budget_tokens` is a whole number from 1 to 100000",
+        ),
         ("fetch", json!({"id": "x", "more": 1}), "takes no argument"),
         ("fetch", json!([]), "an object"),
     ] {
@@ -166,7 +171,8 @@ fn tools_say_what_is_wrong_with_their_arguments() {
         ToolCall::Search {
             query: "x".into(),
             limit: Some(3),
-            role: Some("R".into())
+            role: Some("R".into()),
+            budget_tokens: None,
         }
     );
     let found = json!({"total": 1, "results": [{"rank": 1, "id": "i", "title": "T", "path": "a.md", "line": 3, "snippet": "s"}],
@@ -179,4 +185,22 @@ fn tools_say_what_is_wrong_with_their_arguments() {
         text.contains("1. T") && text.contains("a.md:3") && text.contains("not searched: N"),
         "{text}"
     );
+}
+
+#[test]
+fn i16_with_a_budget_the_answer_is_passages_with_their_places() {
+    let message = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "search", "arguments": {"query": "x", "budget_tokens": 500}}});
+    let ServerMessage::Call(call) = receive(&message, None) else {
+        panic!("a call")
+    };
+    let ToolCall::Search { budget_tokens, .. } = &call.tool else {
+        panic!("a search")
+    };
+    assert_eq!(*budget_tokens, Some(500));
+    let found = json!({"total": 2, "results": [{"rank": 1, "title": "T", "snippet": "s"}], "notes": ["said"],
+        "passages": [{"path": "a.rs", "line": 3, "end_line": 5, "text": "fn a() {\n}"}, {"url": "http://b.example/", "text": "b"}]});
+    let reply = call.reply(Ok(found));
+    let text = reply.message["result"]["content"][0]["text"].as_str();
+    let expected = "a.rs:3-5\nfn a() {\n}\n\nhttp://b.example/\nb\n\nnote: said\n";
+    assert_eq!(text, Some(expected));
 }

@@ -15,6 +15,8 @@ pub enum ToolCall {
         limit: Option<u64>,
         /// The role; the default role when absent.
         role: Option<String>,
+        /// Tokens of the passages to give in place of snippets.
+        budget_tokens: Option<u64>,
     },
     /// `fetch`.
     Fetch {
@@ -32,6 +34,9 @@ pub enum ToolCall {
     },
 }
 
+/// Most tokens of passages.
+const MAX_BUDGET: u64 = 100_000;
+
 /// Longest text of an argument, in bytes.
 const MAX_ARGUMENT: usize = 64 << 10;
 
@@ -40,11 +45,12 @@ pub(super) fn list() -> Value {
     let role = json!({"type": "string", "description": "Name of the role to search; leave it out for the default role."});
     json!([
         {"name": "search", "title": "Search",
-         "description": "Searches the user's sources and gives the best documents with id, title, place and snippet. Words, \"phrases\", AND, OR, NOT, -word, prefix*, and title: path: tag: source: are understood.",
+         "description": "Searches the user's sources and gives the best documents with id, title, place and snippet. Words, \"phrases\", AND, OR, NOT, -word, prefix*, re:/regular expressions/, and title: path: tag: source: kind: are understood. With budget_tokens it gives the passages that answer, with path and lines, to read in place of whole documents.",
          "annotations": {"readOnlyHint": true, "openWorldHint": false},
          "inputSchema": {"type": "object", "additionalProperties": false, "required": ["query"], "properties": {
             "query": {"type": "string", "description": "What to look for."},
             "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Results to give; 10 when left out."},
+            "budget_tokens": {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET, "description": "Give passages of at most so many tokens in all, in place of snippets; 1000 is a good number."},
             "role": role}}},
         {"name": "fetch", "title": "Read a document",
          "description": "Gives the text of a document that search has found.",
@@ -69,7 +75,7 @@ impl ToolCall {
             Some(_) => return Err("arguments is an object".to_owned()),
         };
         let known: &[&str] = match name {
-            "search" => &["query", "limit", "role"],
+            "search" => &["query", "limit", "budget_tokens", "role"],
             "fetch" => &["id", "role"],
             "autocomplete" => &["q", "role"],
             _ => {
@@ -91,7 +97,8 @@ impl ToolCall {
         Ok(match name {
             "search" => Self::Search {
                 query: needed("query")?,
-                limit: limit(arguments)?,
+                limit: whole(arguments, "limit", 100)?,
+                budget_tokens: whole(arguments, "budget_tokens", MAX_BUDGET)?,
                 role: text("role")?,
             },
             "fetch" => Self::Fetch {
@@ -135,17 +142,46 @@ fn text(arguments: &Map<String, Value>, key: &str) -> Result<Option<String>, Str
     }
 }
 
-fn limit(arguments: &Map<String, Value>) -> Result<Option<u64>, String> {
-    let Some(limit) = arguments.get("limit").filter(|limit| !limit.is_null()) else {
+fn whole(arguments: &Map<String, Value>, key: &str, most: u64) -> Result<Option<u64>, String> {
+    let Some(number) = arguments.get(key).filter(|number| !number.is_null()) else {
         return Ok(None);
     };
-    let whole = limit.as_u64().filter(|limit| (1..=100).contains(limit));
+    let whole = number.as_u64().filter(|number| (1..=most).contains(number));
     whole
         .map(Some)
-        .ok_or_else(|| "`limit` is a whole number from 1 to 100".to_owned())
+        .ok_or_else(|| format!("`{key}` is a whole number from 1 to {most}"))
 }
 
 fn search_text(found: &Value) -> String {
+    match found["passages"].as_array() {
+        Some(passages) => passages_text(passages, found),
+        None => results_text(found),
+    }
+}
+
+/// The passages, each below its place, and what else the answer says.
+fn passages_text(passages: &[Value], found: &Value) -> String {
+    let mut text = String::new();
+    for passage in passages {
+        let of = |key: &str| passage[key].as_str().unwrap_or_default();
+        let place = passage["path"].as_str().unwrap_or(of("url"));
+        let lines = match (passage["line"].as_u64(), passage["end_line"].as_u64()) {
+            (Some(line), Some(end)) if line < end => format!(":{line}-{end}"),
+            (Some(line), _) => format!(":{line}"),
+            _ => String::new(),
+        };
+        let _ = write!(text, "{place}{lines}\n{}\n\n", of("text"));
+    }
+    if passages.is_empty() {
+        text.push_str("nothing found\n");
+    }
+    for note in found["notes"].as_array().into_iter().flatten() {
+        let _ = writeln!(text, "note: {}", note.as_str().unwrap_or_default());
+    }
+    text + &unsearched(found)
+}
+
+fn results_text(found: &Value) -> String {
     let results = found["results"].as_array().map_or(&[][..], Vec::as_slice);
     let mut text = format!(
         "{} of {} documents\n",
@@ -168,6 +204,12 @@ fn search_text(found: &Value) -> String {
             of("snippet")
         );
     }
+    text + &unsearched(found)
+}
+
+/// The sources that did not answer, and why.
+fn unsearched(found: &Value) -> String {
+    let mut text = String::new();
     let sources = found["sources"].as_array().into_iter().flatten();
     for source in sources {
         if let Some(error) = source["error"].as_str() {

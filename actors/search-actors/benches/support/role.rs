@@ -1,0 +1,87 @@
+//! A role over folders, indexed and learnt by the actors of the search server, and searches in it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use config_core::Environment;
+use search_actors::{LearningRests, RoleRegistry, SearchSettings, SearchTree};
+use search_core::query::SearchRequest;
+use search_core::role::RelevanceFunction;
+use search_engine::answering::{SearchParams, SearchableRole, search};
+use search_graph_engine::space::MIN_DOCUMENTS;
+use serde_json::json;
+use supervision::{Root, SupervisorSpec};
+use tokio::sync::oneshot;
+
+/// How often the state of the sources is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What is measured beside one another.
+pub(crate) const FUNCTIONS: [RelevanceFunction; 3] = [
+    RelevanceFunction::TitleScorer,
+    RelevanceFunction::BM25F,
+    RelevanceFunction::ServiceGraph,
+];
+
+/// Runs `measure` while the folders are sources of a role.
+pub(crate) fn with_role(folders: &[PathBuf], measure: impl FnOnce(&RoleRegistry)) {
+    let data = tempfile::tempdir().unwrap();
+    let haystacks = folders.iter().map(|folder| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        json!({"name": name, "service": "LocalFiles", "location": folder})
+    });
+    let role = json!({"name": "Bench", "relevance_function": "service-graph", "theme": "spacelab",
+                      "haystacks": haystacks.collect::<Vec<_>>()});
+    let roles = search_core::role::parse("role.json", &role.to_string(), &Environment::default());
+    let settings = SearchSettings {
+        roles: roles.unwrap(),
+        data: data.path().to_owned(),
+        max_concurrent_searches: 4,
+        search_timeout: Duration::from_secs(60),
+        search_threads: 1,
+        learning_rests: LearningRests::default(),
+    };
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (sender, started) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::spawn(move || {
+        actix_rt::System::new().block_on(async move {
+            let tree = SearchTree::new(&settings);
+            let root = Root::start(SupervisorSpec::root("bench").supervisor(tree.supervisor));
+            sender.send(tree.registry).unwrap();
+            drop(stopped.await);
+            root.handle().stop();
+            root.verdict().await;
+            tree.threads.join_all();
+        });
+    });
+    measure(&started.recv().unwrap());
+    drop(stop);
+    thread.join().unwrap();
+}
+
+/// Waits until everything is indexed and learnt.
+pub(crate) fn wait(registry: &RoleRegistry) {
+    loop {
+        let now = registry.now();
+        let is_learnt = now.health().iter().all(|source| {
+            let state = serde_json::to_value(&source.concepts).unwrap()["state"].clone();
+            state == "ready" || state == "too_few" && source.documents < MIN_DOCUMENTS as u64
+        });
+        if now.is_settled() && is_learnt {
+            return;
+        }
+        std::thread::park_timeout(POLL_INTERVAL);
+    }
+}
+
+/// The ids of the first `limit` results.
+pub(crate) fn found(role: &SearchableRole, text: &str, limit: usize) -> Vec<String> {
+    let params = SearchParams {
+        request: SearchRequest::for_text(text),
+        limit,
+        ..SearchParams::default()
+    };
+    let answer = search(role, &params);
+    let results = answer.map_or_else(|_| Vec::new(), |answer| answer.results);
+    results.into_iter().map(|result| result.id).collect()
+}

@@ -1,0 +1,58 @@
+//! Fields of a query and their values.
+
+use super::Planner;
+use crate::analysis::{folded_line, words};
+use crate::definitions::DefinitionKind;
+use crate::query::condition::Condition;
+use crate::query::error::QueryError;
+use crate::query::grammar::Value;
+use crate::query::terms::{Field, Filter};
+
+impl Planner<'_> {
+    /// The condition that a field has a value.
+    pub(super) fn filter(
+        &mut self,
+        field: Field,
+        value: Value<'_>,
+        at: usize,
+    ) -> Result<Condition, QueryError> {
+        let line = folded_line(value.text);
+        let mut indices = Vec::new();
+        if field == Field::Title {
+            for word in words(value.text) {
+                indices.extend(self.word(word.text, false)?);
+            }
+        } else {
+            self.count_word()?;
+        }
+        if line.is_empty() && matches!(field, Field::Title | Field::Tag) {
+            let name = field.as_str();
+            return Err(QueryError::at(
+                self.text,
+                at,
+                format!("the value of `{name}:` holds no word"),
+            ));
+        }
+        let value_text = match field {
+            Field::Kind => self.kind_name(&line, at)?,
+            _ => value.text.trim().to_owned(),
+        };
+        self.query.filters.push(Filter {
+            field,
+            value: value_text,
+            line,
+            is_phrase: value.is_quoted && indices.len() > 1,
+            words: indices,
+        });
+        Ok(Condition::Filter(self.query.filters.len() - 1))
+    }
+
+    /// The name of the kind that is called `line`.
+    fn kind_name(&self, line: &str, at: usize) -> Result<String, QueryError> {
+        let kind = DefinitionKind::of_name(line).ok_or_else(|| {
+            let all = DefinitionKind::all_names();
+            QueryError::at(self.text, at, format!("`kind:` is one of {all}"))
+        })?;
+        Ok(kind.as_str().to_owned())
+    }
+}

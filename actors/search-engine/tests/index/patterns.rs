@@ -1,0 +1,158 @@
+//! Regular expressions and exact text over an index: what a slow search finds, within bounds.
+
+use std::cell::Cell;
+
+use search_engine::index::{
+    DocumentRecord, ENOUGH_VERIFIED, MAX_VERIFIED, Page, Scope, TextSource, search_in,
+};
+
+use super::*;
+
+/// Texts by key, counted when they are read.
+#[derive(Default)]
+struct KnownTexts {
+    texts: BTreeMap<String, String>,
+    reads: Cell<usize>,
+}
+
+impl TextSource for KnownTexts {
+    fn text(&self, _: usize, record: &DocumentRecord) -> Option<String> {
+        self.reads.set(self.reads.get() + 1);
+        self.texts.get(&record.key).cloned()
+    }
+}
+
+impl KnownTexts {
+    fn put(&mut self, index: &mut SourceIndex, key: &str, text: &str) {
+        put(index, key, "", text);
+        self.texts.insert(key.to_owned(), text.to_owned());
+    }
+
+    fn ask(&self, sources: &[IndexSnapshot], text: &str, limit: usize) -> Hits {
+        let query = parse(&SearchRequest::for_text(text)).expect("the query parses");
+        let scope = Scope {
+            snapshots: sources,
+            names: &["Here"],
+            texts: Some(self),
+            reranker: None,
+        };
+        let page = Page {
+            limit,
+            ..Page::default()
+        };
+        self.reads.set(0);
+        search_in(&scope, &query, RelevanceFunction::BM25F, page).expect("the search succeeds")
+    }
+}
+
+#[test]
+fn i16_expressions_and_exact_text_find_what_they_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let mut known = KnownTexts::default();
+    for (key, text) in [
+        (
+            "src/read.rs",
+            "fn read_exact_at(file: &File) {}\nfn next() {}",
+        ),
+        (
+            "src/write.rs",
+            "fn write_all_at(file: &File) { read_exact_at(file) }",
+        ),
+        ("notes.md", "The function read_exact reads; Running wings."),
+        ("wide.txt", "naïve_read_exact and Kelvin \u{212a}b"),
+        ("other.txt", "nothing of the kind"),
+    ] {
+        known.put(&mut index, key, text);
+    }
+    let sources = [commit(&mut index)];
+    for (query, expected, reads) in [
+        ("re:/fn read_exact_at/", &["src/read.rs"][..], 2),
+        ("re:/FN READ_EXACT_AT/", &[], 2),
+        ("re:/FN READ_EXACT_AT/i", &["src/read.rs"], 2),
+        ("re:/^fn next/", &["src/read.rs"], 1),
+        (
+            "re:/ead_exac/",
+            &["notes.md", "src/read.rs", "src/write.rs", "wide.txt"],
+            4,
+        ),
+        ("re:/\\w+_at\\(/", &["src/read.rs", "src/write.rs"], 5),
+        ("re:/running WINGS/i", &["notes.md"], 1),
+        ("re:/(write|read)_\\w*_at\\(file\\)/", &["src/write.rs"], 2),
+        (
+            "re:/read_exact/ path:src -write_all_at",
+            &["src/read.rs"],
+            1,
+        ),
+        ("\"READ_EXACT reads\" case:no", &["notes.md"], 1),
+        ("\"READ_EXACT reads\" case:yes", &[], 1),
+        ("\"wings.\" case:yes", &["notes.md"], 1),
+        ("-re:/fn/ file", &[], 2),
+        ("re:/absent_word/", &[], 0),
+    ] {
+        let hits = known.ask(&sources, query, 10);
+        let mut found = keys(&hits);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{query}");
+        assert_eq!(hits.total, expected.len() as u64, "{query}");
+        assert!(
+            known.reads.get() <= reads,
+            "{query}: {} texts read",
+            known.reads.get()
+        );
+    }
+}
+
+#[test]
+fn i16_an_expression_that_words_cannot_narrow_reads_a_bounded_number_of_texts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let mut known = KnownTexts::default();
+    for number in 0..MAX_VERIFIED + 50 {
+        let sign = if number % 2 == 0 { "=>" } else { "->" };
+        known.put(&mut index, &format!("{number:05}"), &format!("a {sign} b"));
+    }
+    let sources = [commit(&mut index)];
+    let hits = known.ask(&sources, "re:/=>/", 10);
+    assert_eq!(hits.hits.len(), 10);
+    assert_eq!(known.reads.get(), ENOUGH_VERIFIED);
+    assert_eq!(hits.unread, (MAX_VERIFIED + 50 - ENOUGH_VERIFIED) as u64);
+    let none = known.ask(&sources, "re:/%%/", 10);
+    assert_eq!((none.total, none.unread), (0, 50));
+    let one = known.ask(&sources, "re:/=>/ path:00042", 10);
+    assert_eq!((keys(&one), one.unread), (vec!["00042"], 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// Whatever the words narrow down, nothing is lost: the same documents as reading all.
+    #[test]
+    fn i16_expressions_find_what_reading_everything_finds(
+        texts in prop::collection::vec(prop::collection::vec(prop::sample::select(vec![
+            "running", "runs", "get_user", "getUserName", "GET", "user2name", " ", "(", "\n", "é", "wings", ".", "don't",
+        ]), 1..8), 1..30),
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "run", "runs", "get_", "User", "ser2", "name", r"\b", r"\w*", " ", r"\(", "^", "(wing|get)", "s?", "(?i:GET)", "n't", ".",
+        ]), 1..4),
+    ) {
+        let expression = pieces.concat();
+        let text = format!("re:/{expression}/");
+        let Ok(query) = parse(&SearchRequest::for_text(&text)) else { return Ok(()) };
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut index, _) = open(folder.path());
+        let mut known = KnownTexts::default();
+        for (number, words) in texts.iter().enumerate() {
+            known.put(&mut index, &format!("{number:03}"), &words.concat());
+            if number % 7 == 0 {
+                commit(&mut index);
+            }
+        }
+        let sources = [commit(&mut index)];
+        let finder = query.patterns()[0].finder().expect("it was compiled before");
+        let expected: Vec<&str> = known.texts.iter().filter(|(_, text)| finder.is_in(text)).map(|(key, _)| key.as_str()).collect();
+        let hits = known.ask(&sources, &text, 100);
+        let mut found = keys(&hits);
+        found.sort_unstable();
+        prop_assert_eq!(found, expected, "{}", text);
+    }
+}
