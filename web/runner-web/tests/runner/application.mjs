@@ -82,6 +82,8 @@ async function waits(act, wanted) {
     };
     for (const type of ["click", "keydown"]) addEventListener(type, (event) => look(event.timeStamp), { capture: true, once: true });
   }), wanted);
+  // Where the act fails, that is what is told.
+  waited.catch(() => {});
   await page.waitForTimeout(30);
   await act();
   return waited;
@@ -91,7 +93,8 @@ async function waits(act, wanted) {
 async function measureLog(lines) {
   const opened = [], found = [];
   for (let n = 0; n < 11; n++) {
-    await page.locator(".run-jobs a").first().click();
+    // The job itself: its steps stand below it, and another log is open.
+    await page.locator(".run-jobs a").nth(1).click();
     await page.waitForFunction(() => !document.querySelector(".log-box")?.textContent.includes("crate-"));
     opened.push(await waits(() => page.locator(".run-jobs .steps a").first().click(), { rows: ".log-row", text: "crate-" }));
   }
