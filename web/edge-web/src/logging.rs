@@ -79,13 +79,15 @@ pub fn init_file<W: std::io::Write + Send + 'static>(level: &str, filter: Option
     drop(started);
 }
 
-/// Libraries whose `info` is about their own inside; and the HTTP parser, which reports every
-/// malformed request as an error: whoever can reach the port could fill the log.
+/// Libraries whose `info` is about their own inside; the HTTP parser, which reports every malformed
+/// request as an error: whoever can reach the port could fill the log; and the list of segments that
+/// the index library warns with when a merge is given up because another one was there first.
 fn quiet(level: &str) -> String {
+    const SEGMENTS: &str = "tantivy::indexer::segment_manager=error";
     match level {
         "debug" => "debug".to_owned(),
-        "info" => "info,tantivy=warn,actix_server=warn,actix_http=off".to_owned(),
-        level => format!("{level},actix_http=off"),
+        "info" => format!("info,tantivy=warn,{SEGMENTS},actix_server=warn,actix_http=off"),
+        level => format!("{level},{SEGMENTS},actix_http=off"),
     }
 }
 
@@ -97,6 +99,49 @@ mod tests {
     fn every_level_is_a_filter() {
         for level in ["debug", "info", "warn", "error"] {
             assert!(EnvFilter::try_new(quiet(level)).is_ok(), "{level}");
+        }
+    }
+
+    /// Issue 15: lines without an event stood in the log, now and then.
+    #[test]
+    fn i15_what_libraries_say_of_their_inside_is_in_no_log() {
+        for level in ["info", "warn"] {
+            let (said, writer) = buffer();
+            let subscriber = tracing_subscriber::fmt()
+                .with_env_filter(EnvFilter::new(quiet(level)))
+                .with_writer(writer)
+                .finish();
+            tracing::subscriber::with_default(subscriber, || {
+                tracing::warn!(target: "tantivy::indexer::segment_manager", "segment_ids");
+                tracing::error!(target: "actix_http::h1", "stream error");
+                tracing::warn!(target: "tantivy::directory", "lock");
+                tracing::warn!(event = "index.damaged", "ours");
+            });
+            let said = String::from_utf8(said.lock().clone()).expect("text");
+            assert!(said.contains("lock") && said.contains("ours"), "{said}");
+            let inside = said.contains("segment_ids") || said.contains("stream error");
+            assert!(!inside, "{level}: {said}");
+        }
+    }
+
+    type Written = std::sync::Arc<parking_lot::Mutex<Vec<u8>>>;
+
+    fn buffer() -> (Written, impl Fn() -> Lines + Send + Sync + 'static) {
+        let said = Written::default();
+        let lines = std::sync::Arc::clone(&said);
+        (said, move || Lines(std::sync::Arc::clone(&lines)))
+    }
+
+    struct Lines(Written);
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
         }
     }
 }

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, request as ask } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -16,11 +16,13 @@ import { after, before, test as plain } from "node:test";
 const { chromium } = createRequire(import.meta.url)("playwright-core");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 export const { PICTURES } = process.env;
-const { PLATFORM, SCREENSHOTS, UI_DIST } = process.env;
+const { PLATFORM, REAL_MACHINES, SCREENSHOTS, UI_DIST, VM_CACHE, VM_GUEST } = process.env;
 export const TOKEN = "the-platform-s-token-of-the-tests", SECRET = "a-secret-of-the-tests-0123456789";
 export const HOSTILE = "<img src=x onerror=window.stolen=1><script>window.stolen=1</script>\u202egnp";
 
-const folder = mkdtempSync(join(tmpdir(), "orrery-platform-"));
+if (REAL_MACHINES) mkdirSync(VM_CACHE, { recursive: true });
+// On a disk, as in production: templates of VMs keep their memory there.
+const folder = mkdtempSync(join(REAL_MACHINES ? VM_CACHE : tmpdir(), "orrery-platform-"));
 const wrong = [], logged = [];
 export let browser, page, base;
 let platform, front, context;
@@ -67,6 +69,17 @@ ${agent("sleeper", `script = "echo going to sleep; sleep 600"`)}
 ${agent("failing", `script = "echo it breaks; exit 3"`)}
 ${agent("early", `script = "true"\nschedule = "30 6 * * *"\ntime_zone = "Europe/Berlin"`)}
 `);
+  // Only a test that looks at machines waits for real ones.
+  const machines = REAL_MACHINES ? `agent = "${VM_GUEST}"` : 'driver = "namespace-sandbox"\nagent = "/bin/true"';
+  if (REAL_MACHINES) {
+    assert.ok(VM_GUEST && VM_CACHE, "VM_GUEST names the agent of VMs, VM_CACHE the folder of images and kernels");
+    const data = join(folder, "state", "vm-manager");
+    mkdirSync(data, { recursive: true });
+    for (const name of ["images", "kernels"]) {
+      mkdirSync(join(VM_CACHE, name), { recursive: true });
+      symlinkSync(join(VM_CACHE, name), join(data, name));
+    }
+  }
   write("platform.toml", `
 data_dir = "state"
 [search]
@@ -74,8 +87,7 @@ settings = "roles.json"
 listen = "127.0.0.1:0"
 [vm_manager]
 listen = "127.0.0.1:0"
-driver = "namespace-sandbox"
-agent = "/bin/true"
+${machines}
 [runner]
 listen = "127.0.0.1:0"
 [orchestrator]

@@ -361,6 +361,7 @@ fn browser(setting: &Setting<'_>) -> Done {
     )?;
     let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
     super::web::install_packages(project)?;
+    prerequisites::prepare_machines()?;
     build_programs(setting)?;
     let mut files: Vec<_> = std::fs::read_dir(&tests)?
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -373,6 +374,8 @@ fn browser(setting: &Setting<'_>) -> Done {
     let programs = project.target()?.join("debug");
     command.env("SEARCH_SERVER", programs.join("search-server"));
     command.env("PLATFORM", programs.join("platform"));
+    command.env("VM_GUEST", prerequisites::vm_guest(project)?);
+    command.env("VM_CACHE", project.cache.join("vm"));
     counted(&mut command, counts::of_node)
 }
 
