@@ -80,8 +80,8 @@ pub fn init_file<W: std::io::Write + Send + 'static>(level: &str, filter: Option
 }
 
 /// Libraries whose `info` is about their own inside; the HTTP parser, which reports every malformed
-/// request as an error: whoever can reach the port could fill the log; and the list of segments that
-/// the index library warns with when a merge is given up because another one was there first.
+/// request as an error: whoever can reach the port could fill the log; and the list of segments
+/// that the index library warns with when a merge is given up because another one was there first.
 fn quiet(level: &str) -> String {
     const SEGMENTS: &str = "tantivy::indexer::segment_manager=error";
     match level {
