@@ -28,7 +28,7 @@ export let browser, page, base;
 let platform, front, context;
 const address = {};
 
-function write(name, text) {
+export function write(name, text) {
   const path = join(folder, name);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
