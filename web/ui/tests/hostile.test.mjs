@@ -26,7 +26,8 @@ test("i15 a hostile answer of a model is inert", async () => {
 
 test("i15 a line of ten megabytes is found, shown and holds nothing up", async () => {
   write("documents/long.txt", `zanzibarium ${"word ".repeat(1_950_000)}\n`);
-  for (;;) {
+  for (let tries = 0; ; tries++) {
+    assert.ok(tries < 300, "it is not found");
     const found = await page.request.post(`${base}/api/documents/search`, { data: { search_term: "zanzibarium" }, headers: { origin: base } });
     if ((await found.json()).total === 1) break;
     await page.waitForTimeout(200);
