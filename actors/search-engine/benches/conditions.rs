@@ -9,8 +9,13 @@
 //! then. `--keep` keeps the index in a folder, and measures one that is there already.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
+#[path = "support/arguments.rs"]
+mod arguments;
+#[path = "support/files.rs"]
+mod files;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use search_core::document::ExtractedDocument;
@@ -21,6 +26,9 @@ use search_engine::index::{
     DocumentRecord, Durability, FileState, Hits, IndexOptions, IndexSnapshot, Page, Scope,
     SourceIndex, TextSource, search_in,
 };
+
+use arguments::Arguments;
+use files::files_below;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -57,31 +65,17 @@ const PATTERNS: [&str; 12] = [
 ];
 
 fn main() {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| argument != "--bench")
-        .collect();
-    let option = |name: &str| {
-        let at = arguments.iter().position(|argument| argument == name);
-        at.and_then(|at| arguments.get(at + 1)).cloned()
-    };
-    let values = [option("--keep"), option("--split"), option("--queries")];
-    let is_value = |argument: &&String| values.iter().flatten().any(|value| value == *argument);
-    let folders = arguments
-        .iter()
-        .filter(|argument| !argument.starts_with("--"));
-    let folders: Vec<&String> = folders.filter(|argument| !is_value(argument)).collect();
-    let [keep, split, queries] = &values;
+    let arguments = Arguments::read(&["--keep", "--split", "--queries"]);
     let temporary = tempfile::tempdir().unwrap();
-    let place = keep
-        .as_ref()
-        .map_or_else(|| temporary.path().join("index"), PathBuf::from);
-    let split: Option<usize> = split.as_ref().map(|bytes| bytes.parse().unwrap());
+    let place = arguments.index_folder(temporary.path());
+    let split = arguments.option("--split");
+    let split: Option<usize> = split.map(|bytes| bytes.parse().unwrap());
     let is_there = place.exists();
     let (mut index, _) = SourceIndex::open(&place, IndexOptions::default()).unwrap();
     if !is_there {
-        for folder in &folders {
-            add(&mut index, Path::new(folder), split);
+        let files = files_below(&arguments.folders());
+        for document in files.iter().filter_map(|file| read(file)) {
+            put(&mut index, &document, split);
         }
         index.commit(Durability::Fast).unwrap();
     }
@@ -92,9 +86,8 @@ fn main() {
         snapshot.segment_count(),
         index.size_on_disk().unwrap() as f64 / 1e6
     );
-    let own = queries
-        .as_ref()
-        .map(|file| fs::read_to_string(file).unwrap());
+    let own = arguments.option("--queries");
+    let own = own.map(|file| fs::read_to_string(file).unwrap());
     match &own {
         Some(own) => own.lines().for_each(|text| measure(&snapshot, text)),
         None => {
@@ -102,25 +95,6 @@ fn main() {
             if split.is_none() {
                 PATTERNS.iter().for_each(|text| measure(&snapshot, text));
             }
-        }
-    }
-}
-
-fn add(index: &mut SourceIndex, folder: &Path, split: Option<usize>) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    let mut entries: Vec<_> = entries.flatten().collect();
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => add(index, &entry.path(), split),
-            Ok(kind) if kind.is_file() => {
-                if let Some(document) = read(&entry.path()) {
-                    put(index, &document, split);
-                }
-            }
-            _ => {}
         }
     }
 }

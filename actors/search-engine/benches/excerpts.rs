@@ -6,7 +6,9 @@
 //! with and without excerpts, and prints the CPU time of this thread for both, per query.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
-use std::path::{Path, PathBuf};
+#[path = "support/arguments.rs"]
+mod arguments;
+
 use std::sync::Arc;
 
 use search_core::query::{SearchRequest, parse};
@@ -19,26 +21,23 @@ use search_engine::index::{
 use search_engine::sync::walk_all;
 use search_engine::walk::{RootDirectory, WalkOptions};
 
+use arguments::Arguments;
+
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| argument != "--bench")
-        .collect();
-    let option = |name: &str| {
-        let at = arguments.iter().position(|argument| argument == name);
-        at.and_then(|at| arguments.get(at + 1)).cloned()
-    };
-    let (Some(folder), Some(queries)) = (arguments.first(), option("--queries")) else {
+    let arguments = Arguments::read(&["--queries", "--keep", "--rounds"]);
+    let folders = arguments.folders();
+    let (Some(folder), Some(queries)) = (folders.first(), arguments.option("--queries")) else {
         println!("usage: excerpts FOLDER --queries FILE [--keep FOLDER] [--rounds N]");
         return;
     };
-    let rounds: usize = option("--rounds").map_or(3, |rounds| rounds.parse().unwrap());
+    let rounds = arguments.option("--rounds");
+    let rounds: usize = rounds.map_or(3, |rounds| rounds.parse().unwrap());
     let temporary = tempfile::tempdir().unwrap();
-    let place = option("--keep").map_or_else(|| temporary.path().join("index"), PathBuf::from);
-    let root = RootDirectory::open(Path::new(folder)).unwrap();
+    let place = arguments.index_folder(temporary.path());
+    let root = RootDirectory::open(folder).unwrap();
     let (mut index, opened) = SourceIndex::open(&place, IndexOptions::default()).unwrap();
     if opened != OpenOutcome::Existing {
         fill(&mut index, &root);

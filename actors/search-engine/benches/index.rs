@@ -9,6 +9,10 @@
 //! searches it, for the memory that takes.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
+#[path = "support/arguments.rs"]
+mod arguments;
+#[path = "support/files.rs"]
+mod files;
 #[path = "support/stems.rs"]
 mod stems;
 
@@ -30,55 +34,50 @@ use tantivy::schema::{
 use tantivy::tokenizer::{LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer};
 use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
 
+use arguments::Arguments;
+use files::files_below;
 use stems::Stems;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|a| a != "--bench")
-        .collect();
-    let option = |name: &str| {
-        let at = arguments.iter().position(|a| a == name);
-        at.and_then(|at| arguments.get(at + 1)).cloned()
-    };
-    let values = [option("--queries"), option("--keep"), option("--memory")];
-    let is_value = |a: &String| values.iter().flatten().any(|value| value == a);
-    let folders: Vec<PathBuf> = arguments
-        .iter()
-        .filter(|a| !a.starts_with("--") && !is_value(a))
-        .map(PathBuf::from)
-        .collect();
-    if folders.is_empty() && option("--keep").is_none() {
+    let arguments = Arguments::read(&["--queries", "--keep", "--memory"]);
+    let folders = arguments.folders();
+    if folders.is_empty() && arguments.option("--keep").is_none() {
         println!(
             "usage: index FOLDER… [--queries FILE] [--keep FOLDER] [--memory MB] [--merge] [--serve] [--plain]"
         );
         return;
     }
-    let serving = arguments.iter().any(|a| a == "--serve");
-    let files = if serving { Vec::new() } else { list(&folders) };
+    let serving = arguments.has("--serve");
+    let files = if serving {
+        Vec::new()
+    } else {
+        files_below(&folders)
+    };
     let temporary = tempfile::tempdir().unwrap();
-    let place = option("--keep").map_or_else(|| temporary.path().join("index"), PathBuf::from);
-    if arguments.iter().any(|a| a == "--plain") {
+    let place = arguments.index_folder(temporary.path());
+    if arguments.has("--plain") {
         return plain(&files, &place, &arguments);
     }
     if !place.exists() {
-        let memory = option("--memory").map(|megabytes| megabytes.parse::<usize>().unwrap() << 20);
+        let memory = arguments
+            .option("--memory")
+            .map(|megabytes| megabytes.parse::<usize>().unwrap() << 20);
         let options = memory.map_or_else(IndexOptions::default, |memory_bytes| IndexOptions {
             memory_bytes,
         });
         bulk(&files, &place, options);
     }
-    if let (true, Some(queries)) = (serving, option("--queries")) {
+    if let (true, Some(queries)) = (serving, arguments.option("--queries")) {
         return serve(&place, &fs::read_to_string(queries).unwrap());
     }
     opening(&place);
-    if let Some(queries) = option("--queries") {
+    if let Some(queries) = arguments.option("--queries") {
         searches(&place, &fs::read_to_string(queries).unwrap());
     }
-    if arguments.iter().any(|a| a == "--merge") {
+    if arguments.has("--merge") {
         let (mut index, _) = SourceIndex::open(&place, IndexOptions::default()).unwrap();
         let cpu = cpu_seconds();
         let snapshot = index.merge().unwrap();
@@ -89,36 +88,12 @@ fn main() {
             megabytes(index.size_on_disk().unwrap())
         );
         drop(index);
-        if let Some(queries) = option("--queries") {
+        if let Some(queries) = arguments.option("--queries") {
             searches(&place, &fs::read_to_string(queries).unwrap());
         }
     }
-    if !arguments.iter().any(|a| a == "--no-changes") {
+    if !arguments.has("--no-changes") {
         changes(&files, &place);
-    }
-}
-
-/// All files, in the order of a walk by name.
-fn list(folders: &[PathBuf]) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for folder in folders {
-        walk(folder, &mut files);
-    }
-    files
-}
-
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    let mut entries: Vec<_> = entries.flatten().collect();
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => walk(&entry.path(), files),
-            Ok(kind) if kind.is_file() => files.push(entry.path()),
-            _ => {}
-        }
     }
 }
 
@@ -385,14 +360,17 @@ fn minimal(searcher: &Searcher, field: Field, query: &ParsedQuery) -> Vec<f32> {
 }
 
 /// tantivy's own indexing: its tokenizer, one thread; `--stems` and `--positions` add those.
-fn plain(files: &[PathBuf], place: &Path, arguments: &[String]) {
-    let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    let option = if has("--positions") {
+fn plain(files: &[PathBuf], place: &Path, arguments: &Arguments) {
+    let option = if arguments.has("--positions") {
         IndexRecordOption::WithFreqsAndPositions
     } else {
         IndexRecordOption::WithFreqs
     };
-    let tokenizer = if has("--stems") { "stems" } else { "default" };
+    let tokenizer = if arguments.has("--stems") {
+        "stems"
+    } else {
+        "default"
+    };
     fs::create_dir_all(place).unwrap();
     let mut schema = Schema::builder();
     let key = schema.add_text_field("key", STRING | STORED);
