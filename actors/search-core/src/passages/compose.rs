@@ -1,6 +1,9 @@
 //! An answer without a model: the passages of the found documents that say most about the question,
 //! with their sources.
 
+use rustc_hash::FxHashSet;
+
+use super::extents::extents;
 use super::sentences::{sentences, terms_of};
 
 /// A passage and where it is from.
@@ -8,37 +11,31 @@ use super::sentences::{sentences, terms_of};
 pub struct Passage {
     /// Number of its document, 1 for the first.
     pub document: usize,
-    /// One or two sentences, as they stand there.
+    /// A sentence as it stands there, or the lines, in a fence if they are several: they may be
+    /// code.
     pub text: String,
 }
+
+/// Text looked at where no sentence answers, in bytes.
+const LOOK_BYTES: usize = 1 << 20;
 
 /// Passages taken at most.
 const MAX_PASSAGES: usize = 5;
 
 /// Picks, for each of `documents` (their texts, best first), the sentence that has most of the
-/// question's words; those that have none are left out. Documents come in their order, so the best
-/// one is cited first.
+/// question's words, or the lines, where no sentence has any (code, names, entries of a list);
+/// documents that have none are left out. Documents come in their order, so the best one is cited
+/// first.
 #[must_use]
 pub fn compose(question: &str, documents: &[&str]) -> Vec<Passage> {
-    let wanted = terms_of(question);
+    let wanted: FxHashSet<String> = terms_of(question).into_keys().collect();
     let mut passages = Vec::new();
     for (index, text) in documents.iter().enumerate() {
-        let mut best: Option<(usize, &str)> = None;
-        for sentence in sentences(text) {
-            let shared = sentence
-                .terms
-                .keys()
-                .filter(|term| wanted.contains_key(*term))
-                .count();
-            // Equal: the earlier one.
-            if shared > best.map_or(0, |(most, _)| most) {
-                best = Some((shared, sentence.text));
-            }
-        }
-        if let Some((_, text)) = best {
+        let best = best_sentence(&wanted, text).map(str::to_owned);
+        if let Some(text) = best.or_else(|| best_lines(&wanted, text)) {
             passages.push(Passage {
                 document: index + 1,
-                text: text.to_owned(),
+                text,
             });
         }
         if passages.len() == MAX_PASSAGES {
@@ -46,6 +43,46 @@ pub fn compose(question: &str, documents: &[&str]) -> Vec<Passage> {
         }
     }
     passages
+}
+
+fn best_sentence<'t>(wanted: &FxHashSet<String>, text: &'t str) -> Option<&'t str> {
+    let counted = sentences(text).into_iter().map(|sentence| {
+        let shared = sentence.terms.keys().filter(|term| wanted.contains(*term));
+        (shared.count(), sentence.text)
+    });
+    first_best(counted)
+}
+
+fn best_lines(wanted: &FxHashSet<String>, text: &str) -> Option<String> {
+    let text = &text[..text.floor_char_boundary(LOOK_BYTES)];
+    let counted = extents(text).into_iter().map(|extent| {
+        let lines = text[extent.range].trim_matches(['\n', '\r']);
+        let terms = terms_of(lines);
+        let shared = terms.keys().filter(|term| wanted.contains(*term));
+        (shared.count(), lines)
+    });
+    let lines = first_best(counted)?;
+    if !lines.contains('\n') {
+        return Some(lines.trim().to_owned());
+    }
+    let fence = "`".repeat(longest_run(lines, '`').max(2) + 1);
+    Some(format!("{fence}\n{lines}\n{fence}\n"))
+}
+
+/// The first of those that share most; none if nothing is shared.
+fn first_best<'t>(counted: impl Iterator<Item = (usize, &'t str)>) -> Option<&'t str> {
+    let mut best: Option<(usize, &str)> = None;
+    for (shared, text) in counted {
+        if shared > best.map_or(0, |(most, _)| most) {
+            best = Some((shared, text));
+        }
+    }
+    best.map(|(_, text)| text)
+}
+
+fn longest_run(text: &str, wanted: char) -> usize {
+    let runs = text.split(|found| found != wanted);
+    runs.map(str::len).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -65,5 +102,17 @@ mod tests {
         };
         assert_eq!(passages, [expected]);
         assert_eq!(compose("", &[first]), []);
+    }
+
+    #[test]
+    fn i15_what_is_no_sentence_is_cited_as_it_stands() {
+        let question = "Where is the needle?";
+        let cited = |text: &str| compose(question, &[text]).pop().map(|one| one.text);
+        assert_eq!(cited("needle").as_deref(), Some("needle"));
+        assert_eq!(cited("- needle, 3"), Some("- needle, 3".to_owned()));
+        let code = "fn needle() {\n    find(\"```\")\n}\n";
+        let fenced = "````\nfn needle() {\n    find(\"```\")\n}\n````\n";
+        assert_eq!(cited(code).as_deref(), Some(fenced));
+        assert_eq!(cited("hay\nstack"), None);
     }
 }
