@@ -22,6 +22,8 @@ pub enum FileRole {
     Vendored,
     /// Exact versions of what is used.
     Lock,
+    /// What has changed from version to version.
+    History,
 }
 
 /// Folders of code that others have made.
@@ -101,12 +103,25 @@ const GENERATED_ENDS: [&str; 14] = [
     ".snap",
 ];
 
+/// Names of lists of changes, without their extensions.
+const HISTORY: [&str; 9] = [
+    "changelog",
+    "changelogs",
+    "changes",
+    "history",
+    "news",
+    "release-notes",
+    "release_notes",
+    "releasenotes",
+    "releases",
+];
+
 /// Bytes of a text in which a generator says that it has written it.
 const MARKER_BYTES: usize = 1_000;
 
 impl FileRole {
     /// All roles.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Main,
         Self::Documentation,
         Self::Example,
@@ -114,6 +129,7 @@ impl FileRole {
         Self::Generated,
         Self::Vendored,
         Self::Lock,
+        Self::History,
     ];
 
     /// The role of a file with this path, `/`-separated, relative to its source.
@@ -148,6 +164,10 @@ impl FileRole {
         if !is_prose && (lies_among(&TESTS) || is_test_name(file_name(key))) {
             return Self::Test;
         }
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        if (is_prose || stem == name) && HISTORY.contains(&stem) {
+            return Self::History;
+        }
         if lies_among(&EXAMPLES) {
             return Self::Example;
         }
@@ -177,6 +197,7 @@ impl FileRole {
             Self::Generated => 4,
             Self::Vendored => 5,
             Self::Lock => 6,
+            Self::History => 7,
         }
     }
 
@@ -190,6 +211,7 @@ impl FileRole {
             4 => Self::Generated,
             5 => Self::Vendored,
             6 => Self::Lock,
+            7 => Self::History,
             _ => Self::Main,
         }
     }
@@ -204,6 +226,7 @@ impl FileRole {
             Self::Generated => GENERATED.contains(&folded) || folded == "minified",
             Self::Vendored => VENDORED.contains(&folded),
             Self::Lock => ["lock", "lockfile", "locked"].contains(&folded),
+            Self::History => HISTORY.contains(&folded) || ["changed", "release"].contains(&folded),
         }
     }
 }
@@ -249,7 +272,9 @@ fn is_generated(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::FileRole::{self, Documentation, Example, Generated, Lock, Main, Test, Vendored};
+    use super::FileRole::{
+        self, Documentation, Example, Generated, History, Lock, Main, Test, Vendored,
+    };
 
     #[test]
     fn paths_tell_what_files_are_for() {
@@ -288,6 +313,11 @@ mod tests {
             ("web/package-lock.json", Lock),
             ("go.sum", Lock),
             ("src/lock.rs", Main),
+            ("CHANGELOG.md", History),
+            ("docs/releases.html", History),
+            ("ChangeLog", History),
+            ("src/history.rs", Main),
+            ("history/notes.md", Documentation),
             ("", Main),
         ] {
             assert_eq!(FileRole::of_path(path), expected, "{path}");

@@ -1,8 +1,9 @@
-//! Search without I/O: roles, text analysis, query, snippets, names, relevance measures and
-//! samples.
+//! Search without I/O: roles, text analysis, query, snippets, names, relevance measures, samples
+//! and tasks.
 
 pub mod analysis;
 pub mod answer;
+pub mod code_tasks;
 pub mod concepts;
 pub mod conversation;
 pub mod definitions;

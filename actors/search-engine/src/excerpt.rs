@@ -15,7 +15,8 @@ use search_core::query::{ParsedQuery, PatternFinder, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, best_window, covers, cut};
 
 use self::pieces::{
-    around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
+    around, content_range, extent, is_inside_tag, line, passage_range, plain_around, whole_text,
+    whole_words,
 };
 use crate::extract::{self, Format};
 use crate::walk::{RootDirectory, SkipReason};
@@ -57,6 +58,8 @@ pub struct Excerpter {
     phrases: Vec<PhraseFinder>,
     /// Regular expressions and exact texts, of which the first place is shown.
     patterns: Vec<PatternFinder>,
+    /// The passage of the next text that says most, from 0.
+    passage: Option<usize>,
 }
 
 thread_local! {
@@ -87,7 +90,15 @@ impl Excerpter {
             hits,
             phrases: Vec::new(),
             patterns: query.shown_patterns(),
+            passage: None,
         }
+    }
+
+    /// Shows this passage of the next text, from 0, where it is known and holds words of the query.
+    /// Phrases and patterns are shown where they stand.
+    pub fn prefer(&mut self, passage: Option<usize>) {
+        let is_free = self.phrases.is_empty() && self.patterns.is_empty();
+        self.passage = passage.filter(|_| is_free);
     }
 
     /// Shows the place of a phrase rather than one where its words merely stand close together.
@@ -111,6 +122,9 @@ impl Excerpter {
     /// The excerpt of a text that is at hand and may be long: only its beginning is looked at.
     pub fn of_long_text(&mut self, text: &str) -> Excerpt {
         let beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
+        if self.scan_passage(beginning, Format::Text, text.len()) {
+            return self.cut_plain(beginning, 0..beginning.len());
+        }
         self.of_text(beginning)
     }
 
@@ -168,7 +182,8 @@ impl Excerpter {
             if let Some(text) = plain_utf8(beginning.bytes()) {
                 let format = format.or_by_content(text);
                 let range = content_range(text, format);
-                if self.scan(text, range.clone()) || self.has_seen_all() {
+                let is_shown = self.scan_passage(text, format, data.len() as usize);
+                if is_shown || self.scan(text, range.clone()) || self.has_seen_all() {
                     return Ok(Some(self.of_scanned(text, range, format)));
                 }
                 scanned = self.resumption(text, format);
@@ -217,7 +232,9 @@ impl Excerpter {
         }
         let format = format.or_by_content(text);
         let range = content_range(text, format);
-        self.scan(text, range.clone());
+        if !self.scan_passage(text, format, text.len()) {
+            self.scan(text, range.clone());
+        }
         Some(self.of_scanned(text, range, format))
     }
 
@@ -261,6 +278,21 @@ impl Excerpter {
         let end = text.ceil_char_boundary((end + span(self.max_chars) / 2).min(range.end));
         self.scan_on(text, start..end);
         true
+    }
+
+    /// Collects the hits of the passage that says most, where the text is what was indexed. `bytes`
+    /// is the length of all of it, of which `text` is the beginning. Whether there are any.
+    fn scan_passage(&mut self, text: &str, format: Format, bytes: usize) -> bool {
+        let is_as_indexed = matches!(format, Format::Text | Format::Code | Format::Data);
+        let Some(passage) = self.passage.filter(|_| is_as_indexed) else {
+            return false;
+        };
+        let Some(range) = passage_range(text, passage, bytes) else {
+            return false;
+        };
+        self.hits.clear();
+        self.scan_on(text, range);
+        !self.hits.is_empty()
     }
 
     /// Adds the first `most` places of the patterns in a range, ascending. Whether there are any.

@@ -19,6 +19,6 @@ mod words;
 
 pub use fold::{fold, folded_line};
 pub use identifier::parts as identifier_parts;
-pub use stop_words::is_stop_word;
+pub use stop_words::{is_stop_word, stop_words};
 pub use terms::{MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms};
 pub use words::{Word, Words, words};

@@ -18,6 +18,12 @@ pub fn is_stop_word(folded: &str) -> bool {
     STOP_WORDS.binary_search(&folded).is_ok()
 }
 
+/// All such words, sorted.
+#[must_use]
+pub const fn stop_words() -> &'static [&'static str] {
+    STOP_WORDS
+}
+
 #[cfg(test)]
 mod tests {
     use super::{STOP_WORDS, is_stop_word};

@@ -6,6 +6,7 @@
 
 mod budget;
 mod compose;
+mod cuts;
 mod extents;
 mod prompt;
 mod sentences;
@@ -15,6 +16,7 @@ mod window;
 
 pub use budget::{ChosenPassage, DEFAULT_BUDGET_TOKENS, FoundDocument, MAX_BUDGET_TOKENS, choose};
 pub use compose::{Passage, compose};
+pub use cuts::{is_scaled, passage_starts};
 pub use prompt::{Turn, TurnRole, chat_prompt, cited, summary_prompt};
 pub use summary::{DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, summarize};
 pub use tokens::tokens;

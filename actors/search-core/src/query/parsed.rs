@@ -19,6 +19,7 @@ pub struct ParsedQuery {
     pub(super) title_line: String,
     pub(super) names: Vec<WantedName>,
     pub(super) asks_how: bool,
+    pub(super) asks_how_it_works: bool,
     pub(super) literals: Vec<String>,
 }
 
@@ -90,6 +91,12 @@ impl ParsedQuery {
     #[must_use]
     pub fn asks_how(&self) -> bool {
         self.asks_how
+    }
+
+    /// Whether somebody asks how something works, which code answers.
+    #[must_use]
+    pub fn asks_how_it_works(&self) -> bool {
+        self.asks_how_it_works
     }
 
     /// Words with signs that are part of them (`--json`, `.env`), looked for as they stand.

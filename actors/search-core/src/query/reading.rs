@@ -34,6 +34,11 @@ pub(super) fn asks_how(line: &[String]) -> bool {
     }
 }
 
+/// Whether a query asks how something works (`how is a page cut`), not how to do something.
+pub(super) fn asks_how_it_works(line: &[String]) -> bool {
+    line.len() > 2 && line[0] == "how" && !asks_how(line)
+}
+
 /// Whether the words speak of who asks. Of fewer than three any may be a name, and `i` is one in
 /// code.
 fn speaks_of_asker(line: &[String]) -> bool {
@@ -43,7 +48,22 @@ fn speaks_of_asker(line: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::asks_how;
+    use super::{asks_how, asks_how_it_works};
+
+    #[test]
+    fn i16_how_something_works_is_another_question() {
+        for (line, expected) in [
+            ("how does the parser recover", true),
+            ("how pages are cut", true),
+            ("how to cut pages", false),
+            ("how do i cut pages", false),
+            ("how it", false),
+            ("parser recovery", false),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(asks_how_it_works(&words), expected, "{line}");
+        }
+    }
 
     #[test]
     fn i16_what_a_user_asks_is_told_from_how_code_works() {

@@ -214,6 +214,7 @@ impl Page<'_> {
         let record = &hit.record;
         let place = source.place(&record.key);
         let kept = source.kept_text(record);
+        excerpter.prefer(hit.passage);
         let excerpt = match (&kept, &source.root) {
             (Some(text), _) if !text.trim().is_empty() => excerpter.of_long_text(text),
             (None, Some(root)) => excerpter.excerpt(root, &record.key, &record.title),

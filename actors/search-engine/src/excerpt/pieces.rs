@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use search_core::passages::{is_scaled, passage_starts};
 use search_core::snippet::Hit;
 
 use crate::extract::{self, Format};
@@ -32,6 +33,22 @@ pub(super) fn content_range(text: &str, format: Format) -> Range<usize> {
         Format::Markdown => extract::front_matter_end(text)..text.len(),
         Format::Text | Format::Code | Format::Data => 0..text.len(),
     }
+}
+
+/// The bytes of a passage of a text that is `bytes` long and begins with `text`; none where it does
+/// not end there, or where another text decides how it was cut.
+pub(super) fn passage_range(text: &str, passage: usize, bytes: usize) -> Option<Range<usize>> {
+    if is_scaled(bytes) && text.len() < bytes {
+        return None;
+    }
+    let starts = passage_starts(text);
+    let start = match passage.checked_sub(1) {
+        None => 0,
+        Some(before) => *starts.get(before)?,
+    };
+    let end = starts.get(passage).copied();
+    let end = end.or_else(|| (text.len() >= bytes).then_some(text.len()))?;
+    Some(start..end)
 }
 
 /// Whether the nearest angle bracket before `at` opens a tag.

@@ -12,10 +12,11 @@ use search_core::definitions::{DefinitionKind, definitions};
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::literals::literals;
 use search_core::names::squeezed;
+use search_core::passages::passage_starts;
 
 use super::definition_terms::{definition_term, heading_term, kind_term, kind_word_term};
 use super::documents::Documents;
-use super::gathered::PendingPostings;
+use super::gathered::{PendingPostings, Weighted};
 use super::record::{self, FileState};
 use super::run::{self, RunFile};
 use super::vocabulary::Vocabulary;
@@ -100,18 +101,16 @@ impl SegmentBuilder {
             document: self.documents.len(),
             length: 0,
         };
-        match document.kind {
-            ContentKind::Code => count.code(&document.body),
-            ContentKind::Prose | ContentKind::Data => count.text(&document.body, 1, 0),
-        }
+        // What belongs to the document as a whole comes before its passages.
         count.text(&document.key, 1, 0);
-        count.literals(&document.body);
-        count.definitions(document);
         for tag in &document.tags {
             count.text(tag, TAG, TAG - 1);
         }
         count.headings(&document.headings);
         let title_length = count.title(&document.title);
+        count.body(&document.body, document.kind);
+        count.literals(&document.body);
+        count.definitions(document);
         let length = count.length;
         let record = record::encode(document, file);
         let line = folded_line(&document.title);
@@ -134,7 +133,8 @@ impl Count<'_> {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         vocabulary.for_each_word(text, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
-            lists.count(vocabulary.len(), self.document, ids, exact, weight);
+            let counted = Weighted::whole(weight);
+            lists.count(vocabulary.len(), self.document, ids, exact, counted);
             if surplus > 0 {
                 lists.count_surplus(self.document, ids, surplus);
             }
@@ -142,17 +142,27 @@ impl Count<'_> {
         });
     }
 
-    /// Counts the terms of source code; names that are defined count more.
-    fn code(&mut self, text: &str) {
+    /// Counts the terms of the text by passages; names that source code defines count more.
+    fn body(&mut self, text: &str, kind: ContentKind) {
+        let is_code = kind == ContentKind::Code;
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
+        let mut starts = passage_starts(text).into_iter();
+        let (mut passage, mut next) = (1, starts.next().unwrap_or(usize::MAX));
         let mut defining_end = None;
         vocabulary.for_each_word(text, |vocabulary, word, list| {
+            while word.start >= next {
+                passage += 1;
+                next = starts.next().unwrap_or(usize::MAX);
+            }
             let is_defined = defining_end.is_some_and(|end| defines(text, end, word));
             let weight = if is_defined { 1 + DEFINITION } else { 1 };
             let (ids, exact) = vocabulary.ids(&list);
-            lists.count(vocabulary.len(), self.document, ids, exact, weight);
+            let is_everywhere = ids.first().is_some_and(|&id| vocabulary.is_everywhere(id));
+            let passage = if is_everywhere { 0 } else { passage };
+            let counted = Weighted { weight, passage };
+            lists.count(vocabulary.len(), self.document, ids, exact, counted);
             self.length += ids.len() as u32 * weight;
-            defining_end = Vocabulary::is_defining(list).then_some(word.end());
+            defining_end = (is_code && Vocabulary::is_defining(list)).then_some(word.end());
         });
     }
 
@@ -197,7 +207,13 @@ impl Count<'_> {
     fn sign_term(&mut self, term: &str) {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let id = vocabulary.sign_term(term);
-        lists.count(vocabulary.len(), self.document, &[], Some(id), 0);
+        lists.count(
+            vocabulary.len(),
+            self.document,
+            &[],
+            Some(id),
+            Weighted::whole(0),
+        );
     }
 
     /// Headings are part of the body already: all of what they count here is surplus.
@@ -213,7 +229,8 @@ impl Count<'_> {
         let mut words = 0;
         vocabulary.for_each_word(title, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
-            lists.count(vocabulary.len(), self.document, ids, exact, TITLE);
+            let counted = Weighted::whole(TITLE);
+            lists.count(vocabulary.len(), self.document, ids, exact, counted);
             lists.count_title(self.document, ids);
             self.length += ids.len() as u32 * TITLE;
             words += 1;

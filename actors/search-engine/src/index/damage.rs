@@ -20,8 +20,8 @@ use crate::lack::is_of_machine;
 /// The list of segments.
 const META: &str = "meta.json";
 
-/// Kinds of the files that every segment has. It has positions too where words have them.
-const KINDS: [&str; 5] = ["term", "idx", "store", "fast", "fieldnorm"];
+/// Kinds of the files that every segment has.
+const KINDS: [&str; 6] = ["term", "idx", "pos", "store", "fast", "fieldnorm"];
 
 /// Behind the checksum: its length and a number that says what it is.
 const TAIL_BYTES: u64 = 8;

@@ -280,7 +280,7 @@ impl Directory for DeferredDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let in_pieces = path
             .extension()
-            .is_some_and(|kind| kind == "idx" || kind == "store");
+            .is_some_and(|kind| kind == "idx" || kind == "pos" || kind == "store");
         if !in_pieces {
             return self.maps.get_file_handle(path);
         }

@@ -8,10 +8,21 @@ use tantivy::{DocSet, TERMINATED, TantivyError};
 use super::cursor::{ExactScorer, TermPart};
 use super::error::IndexError;
 use super::lexical::{LexicalMatches, Scoring, Terms};
+use super::passages::{PassageScore, PassageScores};
 use super::pool::Candidate;
 use super::rerank::RankedCandidate;
 use super::scope::Scope;
 use super::snapshot::{SegmentView, find_term};
+
+/// What the passages of a document have changed.
+fn of_passages(passages: PassageScore) -> Option<ScorePart> {
+    (passages.change != 0.0).then(|| ScorePart {
+        kind: "passages".to_owned(),
+        note: Some("how many of the words stand together in a long document".to_owned()),
+        score: passages.change,
+        ..ScorePart::default()
+    })
+}
 
 /// Explains the results of one search.
 pub(super) struct Explainer<'e> {
@@ -19,6 +30,7 @@ pub(super) struct Explainer<'e> {
     query: &'e ParsedQuery,
     function: RelevanceFunction,
     outcome: &'e LexicalMatches,
+    passages: &'e PassageScores,
     terms: Terms<'e>,
 }
 
@@ -28,12 +40,14 @@ impl<'e> Explainer<'e> {
         query: &'e ParsedQuery,
         function: RelevanceFunction,
         outcome: &'e LexicalMatches,
+        passages: &'e PassageScores,
     ) -> Result<Self, IndexError> {
         Ok(Self {
             scope,
             query,
             function,
             outcome,
+            passages,
             terms: Terms::look_up(scope.snapshots, query)?,
         })
     }
@@ -46,6 +60,7 @@ impl<'e> Explainer<'e> {
             | RelevanceFunction::BM25F
             | RelevanceFunction::ServiceGraph => self.lexical(candidate)?,
         };
+        parts.extend(self.passages.of(candidate).and_then(of_passages));
         if let Some(fusion) = &ranked.fusion {
             // The words' parts on the scale of the fused score.
             let scale = fusion.lexical_part / fusion.lexical_score.max(f32::MIN_POSITIVE);

@@ -28,6 +28,21 @@ pub(super) struct Lists {
     pub(super) title: SparsePostings,
 }
 
+/// What an occurrence of a word counts, and where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weighted {
+    pub(super) weight: u32,
+    /// The passage it stands in, from 1; 0 for what belongs to the document as a whole.
+    pub(super) passage: u32,
+}
+
+impl Weighted {
+    /// What belongs to the document as a whole: its title, its path.
+    pub(super) const fn whole(weight: u32) -> Self {
+        Self { weight, passage: 0 }
+    }
+}
+
 impl PendingPostings {
     pub(super) fn new(vocabulary: Vocabulary) -> Self {
         Self {
@@ -47,8 +62,7 @@ impl PendingPostings {
 }
 
 impl Lists {
-    /// Counts the terms of a word `weight` times, its exact form once a document. There are `terms`
-    /// terms so far.
+    /// Counts the terms of a word, its exact form once a document. There are `terms` terms so far.
     #[inline]
     pub(super) fn count(
         &mut self,
@@ -56,13 +70,13 @@ impl Lists {
         document: u32,
         ids: &[TermId],
         exact: Option<TermId>,
-        weight: u32,
+        Weighted { weight, passage }: Weighted,
     ) {
         if self.postings.len() < terms {
             self.postings.resize(terms, Posting::default());
         }
         for &id in ids {
-            self.postings[id as usize].count(document, weight, &mut self.arena);
+            self.postings[id as usize].count(document, passage, weight, &mut self.arena);
         }
         if let Some(id) = exact {
             self.postings[id as usize].count_once(document, &mut self.arena);
@@ -74,7 +88,7 @@ impl Lists {
             self.surplus
                 .entry(id)
                 .or_default()
-                .count(document, surplus, &mut self.arena);
+                .count(document, 0, surplus, &mut self.arena);
         }
     }
 
@@ -83,7 +97,7 @@ impl Lists {
             self.title
                 .entry(id)
                 .or_default()
-                .count(document, 1, &mut self.arena);
+                .count(document, 0, 1, &mut self.arena);
         }
     }
 }

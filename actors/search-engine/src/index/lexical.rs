@@ -65,5 +65,6 @@ pub(super) fn search(
         };
         search.search(weight.as_ref(), pool, &mut outcome)?;
     }
+    outcome.infos = terms.infos;
     Ok(outcome)
 }

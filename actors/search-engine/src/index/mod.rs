@@ -6,9 +6,9 @@
 //!                       per document        format)          or synced)
 //! ```
 //!
-//! One tantivy index a source. Bodies are not stored and positions not kept; what is stored of a
-//! document is its record: what a result shows, and which version of the file this is. The index is
-//! the only account of that, so it cannot disagree with another one.
+//! One tantivy index a source. Bodies are not stored, and of places only the passages that words
+//! stand in; what is stored of a document is its record: what a result shows, and which version of
+//! the file this is. The index is the only account of that, so it cannot disagree with another one.
 
 mod arena;
 mod bitmap;
@@ -35,6 +35,7 @@ mod name_term;
 mod narrowing;
 mod needed;
 mod options;
+mod passages;
 mod pool;
 mod postings;
 mod record;

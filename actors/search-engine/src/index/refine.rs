@@ -7,7 +7,7 @@
 //! for them.
 
 use rustc_hash::FxHashMap;
-use search_core::analysis::{TermKind, WordAnalyzer, WordTerms, words};
+use search_core::analysis::{TermKind, WordAnalyzer, WordTerms, fold, identifier_parts, words};
 use search_core::file_roles::FileRole;
 use search_core::names::{NameKind, stem};
 use search_core::query::{Field, ParsedQuery};
@@ -41,6 +41,9 @@ const fn name_bonus(kind: NameKind) -> f32 {
 /// What defining what the query names adds; a file that is called so as well has both.
 const DEFINITION: f32 = 1.6;
 
+/// From how much of a definition on vectors have no say.
+const DECIDING: f32 = 0.5;
+
 /// What is left of that in files that the query does not ask for.
 const DEFINED_ASIDE: f32 = 0.5;
 
@@ -58,7 +61,13 @@ const OWNER: f32 = 0.6;
 const WORDS_OF_NAMED: f32 = 0.3;
 
 /// What the words of a path add where they are all words of the query.
-const PATH: f32 = 0.3;
+const PATH: f32 = 1.0;
+
+/// The same where the document is called like the query, which counts by itself.
+const PATH_OF_NAMED: f32 = 0.3;
+
+/// Letters from which on the beginning of a word stands for it, in bytes.
+const MIN_BEGINNING: usize = 3;
 
 /// How much less the folder's words count than the file's.
 const FOLDER: f32 = 0.5;
@@ -69,6 +78,7 @@ const fn role_factor(role: FileRole) -> f32 {
     match role {
         FileRole::Main | FileRole::Documentation => 1.0,
         FileRole::Example => 0.7,
+        FileRole::History => 0.3,
         FileRole::Test | FileRole::Lock => 0.1,
         FileRole::Generated | FileRole::Vendored => 0.2,
     }
@@ -76,6 +86,12 @@ const fn role_factor(role: FileRole) -> f32 {
 
 /// The same of a manual, for somebody who asks how to do something.
 const MANUAL: f32 = 1.5;
+
+/// What is left of manuals beside code, in the same source.
+const MANUAL_BESIDE_CODE: f32 = 0.85;
+
+/// The same where somebody asks how something works, which the code says.
+const MANUAL_OF_WORKINGS: f32 = 0.4;
 
 /// Looks at the best results of one search.
 pub(super) struct Refiner<'r> {
@@ -88,6 +104,8 @@ pub(super) struct Refiner<'r> {
     known_words: FxHashMap<String, Vec<usize>>,
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
+    /// By source: whether anything else than manuals is among the results.
+    has_code: Vec<bool>,
     analyzer: WordAnalyzer,
     buffer: WordTerms,
 }
@@ -143,6 +161,22 @@ fn named_roles(query: &ParsedQuery) -> Vec<FileRole> {
     FileRole::ALL.into_iter().filter(is_named).collect()
 }
 
+/// The parts of a word of a path; a word without parts is one.
+fn parts_of(word: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    identifier_parts(word, &mut parts);
+    if parts.is_empty() {
+        return vec![word];
+    }
+    parts.into_iter().map(|part| &word[part]).collect()
+}
+
+/// Whether one of two words begins with the other: `serializer` is about what is serialized.
+fn is_beginning(term: &str, word: &str) -> bool {
+    let shorter = term.len().min(word.len());
+    shorter >= MIN_BEGINNING && (term.starts_with(word) || word.starts_with(term))
+}
+
 impl<'r> Refiner<'r> {
     pub(super) fn new(
         sources: &'r [IndexSnapshot],
@@ -159,6 +193,7 @@ impl<'r> Refiner<'r> {
             shares: shares.collect(),
             known_words: FxHashMap::default(),
             named_roles: named_roles(query),
+            has_code: Vec::new(),
             analyzer: WordAnalyzer::default(),
             buffer: WordTerms::default(),
         }
@@ -173,9 +208,16 @@ impl<'r> Refiner<'r> {
         let depth = if fused > 0 { fused } else { REFINE_DEPTH };
         let rest = ranked.split_off(depth.min(ranked.len()));
         let scale = Scale::of(&ranked);
-        for one in &mut ranked {
-            let record = self.record(&one.candidate)?;
-            self.look_at(one, &record, &scale);
+        let mut records = Vec::with_capacity(ranked.len());
+        for one in &ranked {
+            records.push(self.record(&one.candidate)?);
+        }
+        self.has_code = vec![false; self.sources.len()];
+        for (one, record) in ranked.iter().zip(&records) {
+            self.has_code[one.candidate.source as usize] |= record.role == FileRole::Main;
+        }
+        for (one, record) in ranked.iter_mut().zip(&records) {
+            self.look_at(one, record, &scale);
         }
         ranked.sort_by(|a, b| b.candidate.score.total_cmp(&a.candidate.score));
         append_below(&mut ranked, rest);
@@ -191,17 +233,18 @@ impl<'r> Refiner<'r> {
         let held = self.outcome.holders.count(&one.candidate);
         let name = self.name_bonus(record);
         let defined = self.outcome.definers.weight(&one.candidate);
-        let decides = held > 0 || name > 0.0 || defined > 0.0;
+        let decides = held > 0 || name > 0.0 || defined >= DECIDING;
         if let Some(fusion) = one.fusion.as_mut().filter(|_| decides) {
             fusion.lexical_part = fusion.lexical_score / scale.lexical.max(f32::MIN_POSITIVE);
             fusion.concept_part = 0.0;
             one.candidate.score = fusion.lexical_part;
         }
         let of_words = one.candidate.score;
-        let path = PATH * self.path_share(&record.key) * scale.unit;
+        let path = if name > 0.0 { PATH_OF_NAMED } else { PATH };
+        let path = path * self.path_share(&record.key) * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
-        let role = self.role_factor(record.role);
+        let role = self.role_factor(record.role, one.candidate.source);
         let aside = if role < DEFINED_ASIDE {
             DEFINED_ASIDE
         } else {
@@ -221,9 +264,16 @@ impl<'r> Refiner<'r> {
         one.candidate.score += one.refinement.sum();
     }
 
-    fn role_factor(&self, role: FileRole) -> f32 {
+    fn role_factor(&self, role: FileRole, source: u32) -> f32 {
         match role {
             FileRole::Documentation if self.query.asks_how() => MANUAL,
+            FileRole::Documentation if self.has_code[source as usize] => {
+                if self.query.asks_how_it_works() {
+                    MANUAL_OF_WORKINGS
+                } else {
+                    MANUAL_BESIDE_CODE
+                }
+            }
             role if self.named_roles.contains(&role) => 1.0,
             role => role_factor(role),
         }
@@ -276,10 +326,20 @@ impl<'r> Refiner<'r> {
             .buffer
             .iter()
             .filter(|(_, kind)| *kind != TermKind::Exact);
-        let found: Vec<usize> = indexed
-            .filter_map(|(text, _)| place(text))
-            .filter(|&term| self.shares[term] > 0.0)
-            .collect();
+        let mut found: Vec<usize> = indexed.filter_map(|(text, _)| place(text)).collect();
+        let mut folded = String::new();
+        for part in parts_of(word) {
+            folded.clear();
+            fold(part, &mut folded);
+            let alike = terms
+                .iter()
+                .enumerate()
+                .filter(|(_, term)| is_beginning(&term.text, &folded));
+            found.extend(alike.map(|(place, _)| place));
+        }
+        found.retain(|&term| self.shares[term] > 0.0);
+        found.sort_unstable();
+        found.dedup();
         self.known_words.insert(word.to_owned(), found.clone());
         found
     }

@@ -62,11 +62,12 @@ impl Refinement {
 fn role_note(role: FileRole) -> &'static str {
     match role {
         FileRole::Main => "what the folder is about",
-        FileRole::Documentation => "a manual answers how something is done",
+        FileRole::Documentation => "manuals answer how something is done, code how it works",
         FileRole::Example => "an example, which the query does not ask for",
         FileRole::Test => "a test, which the query does not ask for",
         FileRole::Generated => "written by a program, which the query does not ask for",
         FileRole::Vendored => "a copy of what others made, which the query does not ask for",
+        FileRole::History => "a list of changes, which the query does not ask for",
         FileRole::Lock => "a lock file, which the query does not ask for",
     }
 }

@@ -5,14 +5,19 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use search_core::query::ParsedQuery;
+use search_graph_engine::fuse::CONCEPT_WEIGHT;
 
 use super::error::IndexError;
+use super::passages::WHOLE_TERMS;
 use super::pool::Candidate;
 use super::refinement::Refinement;
 use super::snapshot::IndexSnapshot;
 
 /// Lexical results that are ranked again.
 pub const RERANK_DEPTH: usize = 200;
+
+/// What is left of the vector's part of a score where a document is far longer.
+const LEAST_OF_VECTOR: f32 = 0.2;
 
 /// A lexical result that is to be ranked again.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,7 +146,7 @@ pub(super) fn reranked(
         known.insert((result.source, result.key), *candidate);
     }
     let mut placed = Vec::with_capacity(ranked.len() + rest.len());
-    for new in ranked {
+    for mut new in ranked {
         let lexical = known.remove(&(new.source, new.key.clone()));
         let found = match lexical {
             Some(candidate) => Some(candidate),
@@ -150,6 +155,9 @@ pub(super) fn reranked(
         };
         // A vector may outlive its document by a moment.
         let Some(candidate) = found else { continue };
+        if new.nearness == Nearness::Learnt {
+            weigh_by_length(&mut new, length(sources, &candidate)?);
+        }
         if lexical.is_none() && !is_counted(&candidate) {
             added[new.source] += 1;
         }
@@ -168,8 +176,28 @@ pub(super) fn reranked(
             refinement: Refinement::default(),
         });
     }
+    // What ties stays in the order of the reranker.
+    placed.sort_by(|a, b| b.candidate.score.total_cmp(&a.candidate.score));
     append_rest(&mut placed, unchanged(rest));
     Ok((placed, added))
+}
+
+/// The terms of a document, about.
+fn length(sources: &[IndexSnapshot], candidate: &Candidate) -> Result<u32, IndexError> {
+    let source = &sources[candidate.source as usize];
+    let reader = &source.segments()[candidate.segment as usize].reader;
+    let norms = reader.get_fieldnorms_reader(source.fields().text)?;
+    Ok(norms.fieldnorm(candidate.document))
+}
+
+/// The longer a document is, the less its one vector says of it: words get that part of the score.
+fn weigh_by_length(document: &mut RerankedDocument, length: u32) {
+    let share = WHOLE_TERMS / (length as f32).max(WHOLE_TERMS);
+    let left = LEAST_OF_VECTOR + (1.0 - LEAST_OF_VECTOR) * share;
+    let to_words = CONCEPT_WEIGHT * (1.0 - left) / (1.0 - CONCEPT_WEIGHT);
+    document.lexical_part *= 1.0 + to_words;
+    document.concept_part *= left;
+    document.score = document.lexical_part + document.concept_part;
 }
 
 /// A document that no word led to.

@@ -9,7 +9,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
 use super::gathered::{PendingPostings, SparsePostings};
-use super::postings::{self, Posting};
+use super::postings::{DecodedPostings, Posting};
 use super::term_id::{Namespace, TermId};
 use super::vocabulary::Vocabulary;
 
@@ -75,8 +75,8 @@ pub(super) trait Run {
     fn next_section(&mut self) -> io::Result<()>;
     /// The term, `None` behind the last one of the section.
     fn term(&self) -> Option<&[u8]>;
-    /// The documents of the term with its frequencies, added to `out`; goes to the next term.
-    fn take(&mut self, out: &mut Vec<(u32, u32)>) -> io::Result<()>;
+    /// The documents of the term, added to `out`; goes to the next term.
+    fn take(&mut self, out: &mut DecodedPostings) -> io::Result<()>;
 }
 
 /// A run that is read from a file.
@@ -118,12 +118,12 @@ impl Run for FileRun {
         (!self.at_end).then_some(&self.term)
     }
 
-    fn take(&mut self, out: &mut Vec<(u32, u32)>) -> io::Result<()> {
+    fn take(&mut self, out: &mut DecodedPostings) -> io::Result<()> {
         let mut length = [0; 4];
         self.input.read_exact(&mut length)?;
         self.bytes.resize(u32::from_le_bytes(length) as usize, 0);
         self.input.read_exact(&mut self.bytes)?;
-        postings::decode(&self.bytes, out);
+        out.decode(&self.bytes);
         self.read_term()
     }
 }
@@ -166,11 +166,11 @@ impl Run for MemoryRun<'_> {
         Some(self.gathered.vocabulary.term(*id))
     }
 
-    fn take(&mut self, out: &mut Vec<(u32, u32)>) -> io::Result<()> {
+    fn take(&mut self, out: &mut DecodedPostings) -> io::Result<()> {
         if let Some(&(_, id)) = self.terms.get(self.at) {
             let posting = posting(self.gathered, self.section, id);
             posting.encode(&self.gathered.lists.arena, &mut self.bytes);
-            postings::decode(&self.bytes, out);
+            out.decode(&self.bytes);
             self.at += 1;
         }
         Ok(())
@@ -231,11 +231,11 @@ fn prefix(term: &[u8]) -> u128 {
 mod tests {
     use search_core::document::ExtractedDocument;
 
-    use super::{FileRun, MemoryRun, Run, SECTIONS};
+    use super::{DecodedPostings, FileRun, MemoryRun, Run, SECTIONS};
     use crate::index::builder::SegmentBuilder;
     use crate::index::record::FileState;
 
-    type Lists = Vec<(Vec<u8>, Vec<(u32, u32)>)>;
+    type Lists = Vec<(Vec<u8>, DecodedPostings)>;
 
     fn read(run: &mut dyn Run) -> Vec<Lists> {
         let mut sections = Vec::new();
@@ -243,7 +243,7 @@ mod tests {
             run.next_section().expect("the run reads");
             let mut lists = Lists::new();
             while let Some(term) = run.term().map(<[u8]>::to_vec) {
-                let mut list = Vec::new();
+                let mut list = DecodedPostings::default();
                 run.take(&mut list).expect("the run reads");
                 lists.push((term, list));
             }
@@ -274,7 +274,7 @@ mod tests {
         assert!(
             memory
                 .iter()
-                .all(|lists| !lists.is_empty() && lists.is_sorted())
+                .all(|lists| !lists.is_empty() && lists.is_sorted_by_key(|(term, _)| term))
         );
         builder.spill().expect("the run is written");
         let file = read(&mut FileRun::open(&builder.runs[0]).expect("the run opens"));

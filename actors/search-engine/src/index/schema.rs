@@ -6,7 +6,7 @@ use tantivy::store::Compressor;
 
 /// Grows whenever the fields, their weights or the analysis change: an index of another format is
 /// built anew.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 
 /// Name of the key field, by which every segment is sorted.
 pub(super) const KEY: &str = "key";
@@ -18,7 +18,8 @@ pub(super) struct Fields {
     pub(super) key: Field,
     /// What a result shows and what the next scan compares; the only stored field.
     pub(super) record: Field,
-    /// All text in one field. Term frequencies are weighted (BM25F), the length is not.
+    /// All text in one field. Term frequencies are weighted (BM25F), the length is not. Where
+    /// tantivy keeps positions there are the numbers of passages.
     pub(super) text: Field,
     /// How much of a term frequency in `text` is weight beyond the first: `text` minus `surplus`
     /// is the plain term frequency (BM25).
@@ -42,7 +43,7 @@ pub(super) fn schema() -> (Schema, Fields) {
     let fields = Fields {
         key: builder.add_text_field(KEY, documents_only().set_fast("raw")),
         record: builder.add_bytes_field("record", STORED),
-        text: builder.add_text_field("text", with_frequencies(true)),
+        text: builder.add_text_field("text", with_passages()),
         surplus: builder.add_text_field("surplus", with_frequencies(false)),
         exact: builder.add_text_field("exact", documents_only()),
         title: builder.add_text_field("title", with_frequencies(true)),
@@ -73,6 +74,11 @@ pub(super) const STORE_BLOCK_BYTES: usize = 2048;
 
 fn documents_only() -> TextOptions {
     TextOptions::default().set_indexing_options(indexing(IndexRecordOption::Basic, false))
+}
+
+fn with_passages() -> TextOptions {
+    let option = IndexRecordOption::WithFreqsAndPositions;
+    TextOptions::default().set_indexing_options(indexing(option, true))
 }
 
 fn with_frequencies(norms: bool) -> TextOptions {

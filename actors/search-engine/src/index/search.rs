@@ -9,6 +9,7 @@ use super::error::IndexError;
 use super::explain::Explainer;
 use super::lexical::{self, LexicalMatches, Scoring, Terms};
 use super::narrowing;
+use super::passages::PassageScores;
 use super::pool::{Candidate, Pool};
 use super::record::DocumentRecord;
 use super::refine::{REFINE_DEPTH, Refiner};
@@ -52,6 +53,8 @@ pub struct Hit {
     pub explanation: Option<Explanation>,
     /// The concepts that led to it.
     pub concepts: Vec<String>,
+    /// The passage of its text that says most, from 0, where several words were looked for.
+    pub passage: Option<usize>,
 }
 
 /// The answer to a search.
@@ -167,6 +170,7 @@ pub fn search_in(
         function,
         page,
         outcome,
+        passages: PassageScores::default(),
         reranker,
         refines,
     };
@@ -202,6 +206,7 @@ struct RankedSearch<'s> {
     function: RelevanceFunction,
     page: Page,
     outcome: LexicalMatches,
+    passages: PassageScores,
     reranker: Option<&'s dyn Reranker>,
     /// Whether the best results are looked at once more.
     refines: bool,
@@ -252,6 +257,7 @@ impl RankedSearch<'_> {
                 let depth = self.depth();
                 self.outcome.complete(&mut candidates, depth);
             }
+            self.look_at_passages(&mut candidates)?;
             let placed = self.rerank(candidates)?;
             let placed = self.refine(placed)?;
             placed.into_iter().skip(skip).take(limit).collect()
@@ -276,6 +282,25 @@ impl RankedSearch<'_> {
     /// Lexical results that are looked at again.
     fn depth(&self) -> usize {
         self.reranker.map_or(REFINE_DEPTH, |_| RERANK_DEPTH)
+    }
+
+    /// Scores the best candidates by their passages, where they are ranked by their words.
+    fn look_at_passages(&mut self, candidates: &mut [Candidate]) -> Result<(), IndexError> {
+        if !self.refines {
+            return Ok(());
+        }
+        let (best, rest) = candidates.split_at_mut(self.depth().min(candidates.len()));
+        let sources = self.scope.snapshots;
+        self.passages = PassageScores::rescore(sources, self.query, &self.outcome, best)?;
+        // What ties stays in its order.
+        best.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let lowest = best.last().map_or(f32::MAX, |last| last.score);
+        let highest = rest.first().map_or(0.0, |first| first.score);
+        if highest > lowest {
+            rest.iter_mut()
+                .for_each(|one| one.score *= lowest / highest);
+        }
+        Ok(())
     }
 
     fn refine(&self, ranked: Vec<RankedCandidate>) -> Result<Vec<RankedCandidate>, IndexError> {
@@ -331,6 +356,7 @@ impl RankedSearch<'_> {
             record: self.record(&placed.candidate)?,
             explanation: None,
             concepts: fusion.map_or_else(Vec::new, |fusion| fusion.concepts.clone()),
+            passage: self.passages.of(&placed.candidate).and_then(|one| one.best),
         })
     }
 
@@ -370,7 +396,13 @@ impl RankedSearch<'_> {
         if !self.page.explain {
             return Ok(());
         }
-        let explainer = Explainer::new(self.scope, self.query, self.function, &self.outcome)?;
+        let explainer = Explainer::new(
+            self.scope,
+            self.query,
+            self.function,
+            &self.outcome,
+            &self.passages,
+        )?;
         for (one, hit) in placed.iter().zip(hits) {
             let explained = explainer.explain(one)?;
             hit.explanation = Some(explained);

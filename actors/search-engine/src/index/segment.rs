@@ -21,6 +21,7 @@ use tantivy::{Index, TantivyDocument};
 use super::builder::SegmentBuilder;
 use super::documents::{Documents, Pending};
 use super::name_term::name_term;
+use super::postings::{DecodedPosting, DecodedPostings};
 use super::record;
 use super::run::{FileRun, MemoryRun, Run, SECTIONS, Section};
 use super::schema::{Fields, STORE_BLOCK_BYTES};
@@ -91,15 +92,15 @@ impl Order {
     }
 
     /// Renumbers a posting list.
-    fn apply(&self, list: &mut Vec<(u32, u32)>) {
+    fn apply(&self, list: &mut Vec<DecodedPosting>) {
         if self.is_straight {
             return;
         }
-        for (document, _) in list.iter_mut() {
-            *document = self.placed[*document as usize];
+        for one in list.iter_mut() {
+            one.document = self.placed[one.document as usize];
         }
-        list.retain(|&(document, _)| document != DROPPED);
-        list.sort_unstable_by_key(|&(document, _)| document);
+        list.retain(|one| one.document != DROPPED);
+        list.sort_unstable_by_key(|one| one.document);
     }
 }
 
@@ -175,7 +176,7 @@ fn write_inverted(
     let mut merge = Merge {
         runs: open_runs(builder)?,
         order,
-        list: Vec::new(),
+        list: DecodedPostings::default(),
         term: Vec::new(),
     };
     for section in SECTIONS {
@@ -186,7 +187,7 @@ fn write_inverted(
             Section::Title => (fields.title, total(|document| document.title_length)),
         };
         let mut field = serializer.new_field(field, length, norms.get_field(field)?)?;
-        merge.write_section(&mut field, section != Section::Exact)?;
+        merge.write_section(&mut field, section)?;
         field.close()?;
     }
     let titles = lines(documents, |document| document.title_line);
@@ -209,7 +210,7 @@ fn open_runs(builder: &SegmentBuilder) -> io::Result<Vec<Box<dyn Run + '_>>> {
 struct Merge<'b> {
     runs: Vec<Box<dyn Run + 'b>>,
     order: &'b Order,
-    list: Vec<(u32, u32)>,
+    list: DecodedPostings,
     term: Vec<u8>,
 }
 
@@ -217,19 +218,25 @@ impl Merge<'_> {
     fn write_section(
         &mut self,
         field: &mut FieldSerializer<'_>,
-        with_frequencies: bool,
+        section: Section,
     ) -> tantivy::Result<()> {
+        let with_frequencies = section != Section::Exact;
         for run in &mut self.runs {
             run.next_section()?;
         }
         while self.next_term()? {
-            self.order.apply(&mut self.list);
-            if self.list.is_empty() {
+            self.order.apply(&mut self.list.documents);
+            if self.list.documents.is_empty() {
                 continue;
             }
-            field.new_term(&self.term, self.list.len() as u32, with_frequencies)?;
-            for &(document, frequency) in &self.list {
-                field.write_doc(document, frequency, &[]);
+            let documents = self.list.documents.len() as u32;
+            field.new_term(&self.term, documents, with_frequencies)?;
+            for &one in &self.list.documents {
+                let passages = match section {
+                    Section::Text => self.list.passages(one),
+                    _ => &[],
+                };
+                field.write_doc(one.document, one.frequency, passages);
             }
             field.close_term()?;
         }

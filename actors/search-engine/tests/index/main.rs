@@ -8,6 +8,7 @@ mod deciding;
 mod defining;
 mod facets;
 mod histories;
+mod passages;
 mod patterns;
 
 use std::collections::{BTreeMap, HashMap};

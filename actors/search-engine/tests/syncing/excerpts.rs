@@ -42,6 +42,32 @@ fn an_excerpt_shows_the_place_where_the_words_meet() {
 }
 
 #[test]
+fn i16_the_passage_that_says_most_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = |name: &str, line: &str| {
+        let filler = "    nothing(of, interest);\n".repeat(50);
+        format!("fn {name}() {{\n    {line}\n{filler}}}\n\n")
+    };
+    let code =
+        function("a", "lease; stale;") + &function("b", "") + &function("c", "a stale lease");
+    write(folder.path(), "a.rs", &code);
+    write(folder.path(), "a.md", &code);
+    let query = parse(&SearchRequest::for_text("stale lease")).unwrap();
+    let root = RootDirectory::open(folder.path()).unwrap();
+    let mut excerpter = Excerpter::new(&query, 120);
+    let mut line = |key: &str, passage: Option<usize>| {
+        excerpter.prefer(passage);
+        excerpter.excerpt(&root, key, "").line
+    };
+    assert_eq!(line("a.rs", None), Some(2));
+    assert_eq!(line("a.rs", Some(2)), Some(110));
+    // Without the words, beyond the end, and in markup it is the best place of all.
+    assert_eq!(line("a.rs", Some(1)), Some(2));
+    assert_eq!(line("a.rs", Some(9)), Some(2));
+    assert_eq!(line("a.md", Some(2)), Some(2));
+}
+
+#[test]
 fn an_excerpt_of_markdown_or_html_is_free_of_markup_and_names_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let filler = "Some *other* paragraph.\n\n".repeat(100);

@@ -67,6 +67,14 @@ enum Which {
         #[arg(long)]
         misses: bool,
     },
+    /// How well files are found by what people ask about code, in the shape of the semble benchmark
+    Code {
+        /// Folder with repos.json, annotations/NAME.json and the checkouts in repos/NAME
+        folder: PathBuf,
+        /// Also list the queries whose files are not all first
+        #[arg(long)]
+        misses: bool,
+    },
     /// Whether questions of a user's day are answered by the first three results, over this
     /// project's tree and the Rust documentation
     Questions {
@@ -187,6 +195,10 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         }
         Which::Identifiers { folders, misses } => {
             vec![identifiers(folders)?.with(misses.then_some("--misses"))]
+        }
+        Which::Code { folder, misses } => {
+            let job = job("code", "Code search", "search-actors", "code");
+            vec![job.with(misses.then_some("--misses")).on(folder)?]
         }
         Which::Questions { folders, misses } => {
             vec![questions(folders)?.with(misses.then_some("--misses"))]

@@ -97,6 +97,21 @@ fn i16_questions_are_asked_of_the_folders_named() {
 }
 
 #[test]
+fn i16_code_is_searched_in_one_folder() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let code = |folder: PathBuf| Which::Code {
+        folder,
+        misses: true,
+    };
+    let named = jobs(&code(folder.path().to_owned())).expect("the folder is there");
+    assert_eq!(
+        named[0].arguments(|_| "files".to_owned()).join(" "),
+        "bench -p search-actors --bench code -- files --misses"
+    );
+    assert!(jobs(&code(folder.path().join("nowhere"))).is_err());
+}
+
+#[test]
 fn the_application_is_measured_by_a_script_and_a_test() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let faces = Which::Faces {

@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap;
 use search_core::names::{WantedName, squeezed};
+use search_core::query::QueryWord;
 use tantivy::DocId;
 
 use super::segment_search::SegmentSearch;
@@ -34,6 +35,13 @@ const OWNER: f32 = 0.5;
 
 /// What the definition of an identifier among other words is worth.
 const AMONG_WORDS: f32 = 0.6;
+
+/// What the definition of a word with a first capital is worth among other words: `Response`, or
+/// the first word of a sentence.
+const CAPITAL: f32 = 0.3;
+
+/// Shorter words with a first capital are no names, in bytes.
+const MIN_CAPITAL: usize = 3;
 
 /// The documents that define what a query names.
 #[derive(Debug, Default)]
@@ -130,16 +138,21 @@ fn wanted(terms: &Terms<'_>) -> Vec<WantedDefinition> {
     };
     let mut wanted: Vec<_> = query.names().iter().enumerate().map(of_name).collect();
     let words = query.words().iter();
-    let words: Vec<_> = words.filter(|word| query.is_looked_for(word)).collect();
-    let identifiers = || words.iter().filter(|word| word.is_identifier());
-    let is_sentence = identifiers().count() * 2 < words.len();
-    let meant = identifiers().filter(|word| !is_sentence || word.is_snake_case());
-    wanted.extend(meant.map(|word| WantedDefinition {
+    let words = words.filter(|word| query.is_looked_for(word));
+    let among_words = |word: &QueryWord, weight: f32| WantedDefinition {
         name: squeezed(&word.surface),
         owner: None,
-        weight: AMONG_WORDS,
+        weight,
         is_line: false,
-    }));
+    };
+    for word in words {
+        let is_capital = word.surface.starts_with(char::is_uppercase);
+        if word.is_identifier() {
+            wanted.push(among_words(word, AMONG_WORDS));
+        } else if is_capital && word.surface.len() >= MIN_CAPITAL {
+            wanted.push(among_words(word, CAPITAL));
+        }
+    }
     wanted
 }
 

@@ -1,6 +1,7 @@
 //! What a search found beside its candidates.
 
 use rustc_hash::FxHashSet;
+use tantivy::postings::TermInfo;
 
 use super::definers::Definers;
 use super::holders::IdentifierHolders;
@@ -34,6 +35,8 @@ pub(in crate::index) struct LexicalMatches {
     pub(in crate::index) named: Vec<Candidate>,
     /// What each term of the query is worth: its rarity, times how often it was typed.
     pub(in crate::index) term_weights: Vec<f32>,
+    /// By segment of all sources, by term: where its posting list is.
+    pub(in crate::index) infos: Vec<Vec<Option<TermInfo>>>,
 }
 
 impl LexicalMatches {

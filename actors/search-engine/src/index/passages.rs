@@ -1,0 +1,202 @@
+//! The best results by their passages: a long document holds many words somewhere, what is meant
+//! holds them together.
+//!
+//! The index says of each occurrence of a word in which passage it is, so that no text is read.
+//! Passages are about equally long: their scores have no length norm. A short document is one
+//! passage, whose score is the document's; the longer one is, the more its passages count, and the
+//! more words are looked for.
+
+use rustc_hash::FxHashMap;
+use search_core::query::ParsedQuery;
+use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, TantivyError};
+
+use super::error::IndexError;
+use super::lexical::{LexicalMatches, Terms};
+use super::pool::Candidate;
+use super::snapshot::IndexSnapshot;
+
+/// Terms of a document that is ranked as a whole: about four passages.
+pub(super) const WHOLE_TERMS: f32 = 800.0;
+
+/// What the best passages of a document count, best first.
+const SHARES: [f32; 3] = [1.0, 0.8, 0.6];
+
+/// Saturation of frequencies, as BM25 has it.
+const SATURATION: f32 = 1.2;
+
+/// What passages have changed.
+#[derive(Debug, Default)]
+pub(super) struct PassageScores(FxHashMap<(u32, u32, u32), PassageScore>);
+
+/// What the passages of a document say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct PassageScore {
+    /// What they add to the score of the document's words, or take away.
+    pub(super) change: f32,
+    /// The best of them, from 0; none where the words stand outside of the text alone.
+    pub(super) best: Option<usize>,
+}
+
+impl PassageScores {
+    /// What the passages of a document say, if they were looked at.
+    pub(super) fn of(&self, candidate: &Candidate) -> Option<PassageScore> {
+        self.0.get(&candidate.place()).copied()
+    }
+
+    /// Scores candidates anew by their passages; what they were scored by were their words.
+    pub(super) fn rescore(
+        sources: &[IndexSnapshot],
+        query: &ParsedQuery,
+        outcome: &LexicalMatches,
+        candidates: &mut [Candidate],
+    ) -> Result<Self, IndexError> {
+        let mut changed = Self::default();
+        let words = query.words().iter();
+        let words = words.filter(|word| query.is_looked_for(word)).count();
+        if words < 2 {
+            return Ok(changed);
+        }
+        let share = 1.0 - 1.0 / words as f32;
+        let mut order: Vec<usize> = (0..candidates.len()).collect();
+        order.sort_unstable_by_key(|&at| candidates[at].place());
+        let segment = |at: usize| (candidates[at].source, candidates[at].segment);
+        let groups: Vec<&[usize]> = order.chunk_by(|a, b| segment(*a) == segment(*b)).collect();
+        let mut scores: Vec<(usize, PassageScore)> = Vec::with_capacity(candidates.len());
+        for group in groups {
+            let (source, segment) = segment(group[0]);
+            let snapshot = &sources[source as usize];
+            let reader = &snapshot.segments()[segment as usize].reader;
+            let norms = reader.get_fieldnorms_reader(snapshot.fields().text);
+            let norms = norms.map_err(IndexError::from)?;
+            let documents: Vec<DocId> = group.iter().map(|&at| candidates[at].document).collect();
+            let passages = passages(sources, (source, segment), outcome, &documents)?;
+            for (&at, passages) in group.iter().zip(&passages) {
+                let length = norms.fieldnorm(candidates[at].document) as f32;
+                let part = share * (1.0 - WHOLE_TERMS / length.max(WHOLE_TERMS));
+                let of_words = candidates[at].score;
+                scores.push((
+                    at,
+                    PassageScore {
+                        change: part * (best_together(passages) - of_words),
+                        best: best(passages),
+                    },
+                ));
+            }
+        }
+        for (at, score) in scores {
+            candidates[at].score += score.change;
+            changed.0.insert(candidates[at].place(), score);
+        }
+        Ok(changed)
+    }
+}
+
+/// The scores of the passages of documents of a segment, which are ascending.
+fn passages(
+    sources: &[IndexSnapshot],
+    (source, segment): (u32, u32),
+    outcome: &LexicalMatches,
+    documents: &[DocId],
+) -> Result<Vec<Vec<f32>>, IndexError> {
+    let mut scores: Vec<Vec<f32>> = vec![Vec::new(); documents.len()];
+    let infos = &outcome.infos[Terms::place_of(sources, source, segment)];
+    let view = &sources[source as usize].segments()[segment as usize];
+    let mut places = Vec::new();
+    for (info, &weight) in infos.iter().zip(&outcome.term_weights) {
+        let Some(info) = info.as_ref().filter(|_| weight > 0.0) else {
+            continue;
+        };
+        let option = IndexRecordOption::WithFreqsAndPositions;
+        let postings = view.text.read_postings_from_terminfo(info, option);
+        let mut postings = postings.map_err(TantivyError::from)?;
+        for (&document, scores) in documents.iter().zip(&mut scores) {
+            if places_in(&mut postings, document, &mut places) {
+                add_term(weight, &places, scores);
+            }
+        }
+    }
+    Ok(scores)
+}
+
+/// The passage of each occurrence in a document, which is not before the last one; whether there
+/// are any.
+fn places_in(postings: &mut SegmentPostings, document: DocId, places: &mut Vec<u32>) -> bool {
+    if postings.doc() < document {
+        postings.seek(document);
+    }
+    let is_there = postings.doc() == document;
+    if is_there {
+        postings.positions(places);
+    }
+    is_there
+}
+
+/// Adds what a term gives to the passages it stands in. Passages are numbered from 1: 0 is the
+/// document as a whole.
+fn add_term(weight: f32, places: &[u32], scores: &mut Vec<f32>) {
+    for same in places.chunk_by(|a, b| a == b) {
+        let Some(passage) = same[0].checked_sub(1) else {
+            continue;
+        };
+        let passage = passage as usize;
+        if scores.len() <= passage {
+            scores.resize(passage + 1, 0.0);
+        }
+        let frequency = same.len() as f32;
+        scores[passage] += weight * frequency * (SATURATION + 1.0) / (frequency + SATURATION);
+    }
+}
+
+/// The best passages together.
+fn best_together(scores: &[f32]) -> f32 {
+    let mut best = [0.0_f32; SHARES.len()];
+    for &score in scores {
+        let mut score = score;
+        for place in &mut best {
+            if score > *place {
+                std::mem::swap(place, &mut score);
+            }
+        }
+    }
+    best.iter()
+        .zip(SHARES)
+        .map(|(score, share)| score * share)
+        .sum()
+}
+
+/// The first of the best passages.
+fn best(scores: &[f32]) -> Option<usize> {
+    let order = |&a: &usize, &b: &usize| scores[a].total_cmp(&scores[b]).then(b.cmp(&a));
+    (0..scores.len()).max_by(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{add_term, best, best_together};
+
+    #[test]
+    fn i16_words_count_by_the_passages_they_stand_in() {
+        let mut scores = Vec::new();
+        add_term(1.0, &[0, 0, 1, 3, 3], &mut scores);
+        add_term(2.0, &[3], &mut scores);
+        let expected = [1.0, 0.0, 2.0 * 2.2 / 3.2 + 2.0];
+        assert!(
+            scores
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 1e-6)
+        );
+        assert_eq!((scores.len(), best(&scores)), (3, Some(2)));
+    }
+
+    #[test]
+    fn i16_of_the_passages_the_best_three_count() {
+        assert_eq!(best_together(&[]), 0.0);
+        assert_eq!(best(&[]), None);
+        assert_eq!(best_together(&[5.0]), 5.0);
+        assert_eq!(best_together(&[0.5, 5.0, 1.0, 10.0]), 10.0 + 4.0 + 0.6);
+        assert_eq!(best(&[2.0, 2.0]), Some(0));
+    }
+}
