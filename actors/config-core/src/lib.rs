@@ -71,9 +71,9 @@ pub use suggest::{quoted, suggestion};
 pub use syntax::Format;
 pub use table::{
     BOOLEAN, Choice, Described, EffectiveSetting, FILE_PATH, FlagValues, Given, List, Map, Opt,
-    PROGRAM, Plain, Record, Row, RowInfo, SECRET, Set, Shape, Shaped, Table, TableInfo, TextKind,
-    ValueKind, Whole, choice, from_str, list, map, map_of, no_text, opt, record, render_effective,
-    set, whole,
+    PROGRAM, Plain, Record, Row, RowInfo, SECRET, STORE_URL, Set, Shape, Shaped, Table, TableInfo,
+    TextKind, ValueKind, Whole, choice, from_str, list, map, map_of, no_text, opt, record,
+    render_effective, set, whole,
 };
 pub use text::SourceText;
 pub use unknown_keys::UnknownKeys;

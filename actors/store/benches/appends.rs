@@ -1,5 +1,6 @@
-//! Durable appends per second: the store at 1, 16, 64 and 256 writers against a bare loop of write
-//! and fdatasync, on the same disk in the same run, taking turns.
+//! Durable appends per second: the store at 1, 16, 64 and 256 writers, in redb and in a PostgreSQL
+//! server of its own in the folder of temporary files (`TMPDIR`), against a bare loop of write and
+//! fdatasync, in the same run, taking turns.
 //!
 //! `cargo bench -p store --bench appends -- [--json] [--seconds N] [--rounds N] [--folder PATH]`
 
@@ -10,6 +11,7 @@
 )]
 
 use hdrhistogram::Histogram;
+use postgres_server::PostgresServer;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
@@ -34,7 +36,16 @@ struct Plan {
 #[derive(Clone, Copy)]
 struct Case {
     payload: usize,
+    engine: Engine,
     writers: Option<u64>,
+}
+
+/// What appends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Bare,
+    Redb,
+    Postgres,
 }
 
 /// What one case showed, over all its turns.
@@ -53,12 +64,27 @@ fn main() {
     let plan = plan(std::env::args().skip(1));
     let before = load_average();
     let mut figures: Vec<Figures> = cases().map(Figures::new).collect();
+    let server = PostgresServer::of_usual_size();
+    let mut schemas = 0;
     for round in 0..plan.rounds {
         for case in &mut figures {
             let folder = tempfile::tempdir_in(&plan.folder).unwrap();
-            match case.case.writers {
-                None => bare(case, folder.path(), plan.turn),
-                Some(writers) => with_store(case, writers, folder.path(), plan.turn),
+            let Some(writers) = case.case.writers else {
+                bare(case, folder.path(), plan.turn);
+                continue;
+            };
+            let options = Options::new("bench");
+            let store = match case.case.engine {
+                Engine::Postgres => {
+                    schemas += 1;
+                    let url = server.url_in(&format!("turn_{schemas}"));
+                    Store::open_postgres(&url.parse().unwrap(), &options)
+                }
+                _ => Store::open(folder.path(), &options),
+            };
+            with_store(case, writers, &store.unwrap(), plan.turn);
+            if case.case.engine == Engine::Postgres {
+                server.sql(&format!("DROP SCHEMA turn_{schemas} CASCADE; CHECKPOINT"));
             }
         }
         if !plan.json {
@@ -100,8 +126,16 @@ fn number(text: Option<String>) -> f64 {
 
 fn cases() -> impl Iterator<Item = Case> {
     PAYLOADS.into_iter().flat_map(|payload| {
-        let writers = std::iter::once(None).chain(WRITERS.map(Some));
-        writers.map(move |writers| Case { payload, writers })
+        let stores = [Engine::Redb, Engine::Postgres];
+        let stores = stores
+            .into_iter()
+            .flat_map(|engine| WRITERS.map(|writers| (engine, Some(writers))));
+        let all = std::iter::once((Engine::Bare, None)).chain(stores);
+        all.map(move |(engine, writers)| Case {
+            payload,
+            engine,
+            writers,
+        })
     })
 }
 
@@ -122,8 +156,7 @@ fn bare(figures: &mut Figures, folder: &Path, turn: Duration) {
 }
 
 /// So many writers, each waiting for its answer before it asks again.
-fn with_store(figures: &mut Figures, writers: u64, folder: &Path, turn: Duration) {
-    let store = Store::open(folder, &Options::new("bench")).unwrap();
+fn with_store(figures: &mut Figures, writers: u64, store: &Store, turn: Duration) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -173,6 +206,9 @@ impl Case {
     fn name(self) -> String {
         match self.writers {
             None => "bare write + fdatasync".to_owned(),
+            Some(writers) if self.engine == Engine::Postgres => {
+                format!("PostgreSQL, {writers} writers")
+            }
             Some(writers) => format!("store, {writers} writers"),
         }
     }

@@ -84,6 +84,11 @@ pub fn decode_row<V: Row>(bytes: &[u8]) -> Result<V, Unreadable> {
     }
 }
 
+/// Whether bytes have the form of a row and its checksum is right, whatever its type.
+pub(crate) fn is_whole(bytes: &[u8]) -> bool {
+    bytes.len() >= BLOB_END && bytes[2..BLOB_END] == checksum(bytes)
+}
+
 fn checksum(row: &[u8]) -> [u8; 4] {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&row[..2]);

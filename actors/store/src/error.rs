@@ -68,6 +68,15 @@ pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
+    /// Another process has taken the store since. Nothing of the request was stored, and this
+    /// process stores nothing more: it has to end.
+    #[error("the store in {place} was taken over by {by}; this process stores nothing more")]
+    TakenOver {
+        /// The store's place.
+        place: String,
+        /// Who has it now.
+        by: String,
+    },
 }
 
 impl StoreError {
@@ -75,7 +84,11 @@ impl StoreError {
     pub fn is_temporary(&self) -> bool {
         matches!(
             self,
-            Self::Busy { .. } | Self::Full { .. } | Self::Storage { .. } | Self::Unknown { .. }
+            Self::Busy { .. }
+                | Self::Full { .. }
+                | Self::Storage { .. }
+                | Self::Unknown { .. }
+                | Self::TakenOver { .. }
         )
     }
 
@@ -165,6 +178,37 @@ pub enum OpenError {
         name: &'static str,
         /// What went wrong within.
         source: StoreError,
+    },
+    /// The address of a PostgreSQL server is none.
+    #[error("store.url: {reason}; write postgresql://user:password@host/database")]
+    Url {
+        /// What is wrong with it. The address itself may hold a password.
+        reason: String,
+    },
+    /// The PostgreSQL server cannot be used as it is.
+    #[error("cannot open the store in {place}: {reason}")]
+    Server {
+        /// The server, database and schema, without a password.
+        place: String,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// Another process holds the store in PostgreSQL.
+    #[error("the store in {place} is in use by {by}; stop it or choose another database")]
+    InUse {
+        /// The server, database and schema.
+        place: String,
+        /// Program, machine and process.
+        by: String,
+    },
+    /// A copy into this store was begun and did not come to its end.
+    #[error(
+        "the store in {place} holds part of a copy that did not end; \
+         repeat the `store migrate` or `store restore`, which begins anew"
+    )]
+    HalfCopied {
+        /// The store's place.
+        place: String,
     },
     /// The first transaction failed: disk full or failing.
     #[error(transparent)]

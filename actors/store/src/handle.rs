@@ -2,18 +2,19 @@
 
 use crate::backend::{BackendFactory, Memory, StoreLocation};
 use crate::blobs::{SegmentDirectory, SegmentStorage, SegmentsInMemory};
-use crate::database::DatabaseSlot;
-use crate::engine::Engine;
+use crate::engine::{Engine, Snapshots, alone};
 use crate::error::{OpenError, StoreError};
 use crate::health::{Health, HealthRecord, State};
 use crate::job::{Job, Reply, Request};
 use crate::lock::DirectoryLock;
 use crate::migrate::migrate;
 use crate::options::Options;
+use crate::postgres::{PostgresEngine, PostgresUrl};
 use crate::read::ReadTxn;
+use crate::redb_engine::RedbEngine;
 use crate::reentrancy;
-use crate::rows::raw::UnreadableRow;
-use crate::write::{WriteTxn, panic_text};
+use crate::rows::raw::{RawRead as _, UnreadableRow};
+use crate::write::{COPYING, META, WriteTxn, panic_text};
 use crate::writer::{Limits, Message, Writer};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parking_lot::{Mutex, RwLock};
@@ -39,7 +40,7 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
-    database: Arc<DatabaseSlot>,
+    snapshots: Arc<dyn Snapshots>,
     health: Arc<HealthRecord>,
     writes: Sender<Message>,
     reads: Sender<ReadJob>,
@@ -49,9 +50,11 @@ struct Inner {
     /// wait for ever, since a queue without a reader keeps what is in it.
     closing: RwLock<bool>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// The lock on a folder that the store itself is not in.
+    folder: Mutex<Option<DirectoryLock>>,
 }
 
-type ReadJob = Box<dyn FnOnce(&DatabaseSlot) + Send>;
+type ReadJob = Box<dyn FnOnce(&dyn Snapshots) + Send>;
 
 impl Store {
     /// Opens the store in `folder`, both made if missing, and brings its schema up to date.
@@ -60,10 +63,38 @@ impl Store {
     /// # Errors
     /// See [`OpenError`]; a folder in use names its holder.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
-        let lock = DirectoryLock::take(folder, &options.program)?;
-        let place = StoreLocation::file(folder.join(FILE));
-        let segments = Arc::new(SegmentDirectory::new(folder.join(BLOB_DIRECTORY)));
-        Self::start(Engine::open(place, segments, Some(lock), options)?, options)
+        Self::start(Box::new(directory_engine(folder, options)?), options)
+    }
+
+    /// Opens the store in a PostgreSQL server, 15 or newer, and makes its tables if there are none.
+    /// Blocks: for a moment, or for up to two leases where the process that holds the store is gone
+    /// and the server has not noticed.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; a store in use names its holder.
+    pub fn open_postgres(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
+        Self::start(Box::new(PostgresEngine::open(url, options)?), options)
+    }
+
+    /// The store in PostgreSQL where `url` is given, else the one in `folder`. Either way nobody
+    /// else may have the folder, which holds more than the store.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_in(
+        folder: &Path,
+        url: Option<&PostgresUrl>,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        match url {
+            Some(url) => {
+                let lock = DirectoryLock::take(folder, &options.program)?;
+                let store = Self::open_postgres(url, options)?;
+                *store.inner.folder.lock() = Some(lock);
+                Ok(store)
+            }
+            None => Self::open(folder, options),
+        }
     }
 
     /// A store in memory, gone with its last handle: for tests and dry runs.
@@ -99,19 +130,22 @@ impl Store {
         options: &Options,
     ) -> Result<Self, OpenError> {
         let place = StoreLocation::Custom(name.to_owned(), storage);
-        Self::start(Engine::open(place, segments, None, options)?, options)
+        let engine = RedbEngine::open(place, segments, None, options)?;
+        Self::start(Box::new(engine), options)
     }
 
     /// Brings the schema up to date and starts the threads.
-    fn start(mut engine: Engine, options: &Options) -> Result<Self, OpenError> {
-        migrate(&mut engine, options.migrations)?;
-        let (database, health) = (Arc::clone(engine.database()), Arc::clone(engine.health()));
+    fn start(mut engine: Box<dyn Engine>, options: &Options) -> Result<Self, OpenError> {
+        refuse_half_copied(&mut *engine)?;
+        migrate(&mut *engine, options.migrations)?;
+        let (snapshots, health) = (engine.snapshots(), Arc::clone(engine.health()));
+        let place = snapshots.place().to_owned();
         let (writes, queue) = bounded(options.queue.max(1));
         let (reads, read_queue) = bounded::<ReadJob>(options.queue.max(1));
         for n in 0..options.readers.max(1) {
-            let (queue, slot) = (read_queue.clone(), Arc::clone(&database));
-            spawn(&database.place, format!("store-read-{n}"), move || {
-                serve_reads(&queue, &slot);
+            let (queue, slot) = (read_queue.clone(), Arc::clone(&snapshots));
+            spawn(&place, format!("store-read-{n}"), move || {
+                serve_reads(&queue, &*slot);
             })?;
         }
         let limits = Limits {
@@ -120,11 +154,12 @@ impl Store {
             linger: options.linger,
         };
         let writer = Writer::new(engine, queue, limits);
-        let writer = spawn(&database.place, "store-write".to_owned(), || writer.run())?;
+        let writer = spawn(&place, "store-write".to_owned(), || writer.run())?;
         let inner = Inner {
             writer: Mutex::new(Some(writer)),
+            folder: Mutex::default(),
             queue: options.queue.max(1),
-            database,
+            snapshots,
             health,
             writes,
             closing: RwLock::new(false),
@@ -198,8 +233,8 @@ impl Store {
     {
         let (reply, answer) = oneshot::channel();
         let writes = self.inner.writes.clone();
-        let job: ReadJob = Box::new(move |database| {
-            let (result, found) = snapshot(database, work);
+        let job: ReadJob = Box::new(move |snapshots| {
+            let (result, found) = snapshot(snapshots, work);
             report(&writes, found);
             Reply::Future(reply).send(result);
         });
@@ -221,7 +256,7 @@ impl Store {
         F: FnOnce(&mut ReadTxn<'_>) -> Result<T, E>,
         E: From<StoreError>,
     {
-        let (result, found) = snapshot(&self.inner.database, work);
+        let (result, found) = snapshot(&*self.inner.snapshots, work);
         report(&self.inner.writes, found);
         result
     }
@@ -253,6 +288,21 @@ impl Store {
     /// The state, to be told of its changes.
     pub fn watch_state(&self) -> watch::Receiver<State> {
         self.inner.health.state.subscribe()
+    }
+
+    /// Resolves with the process that has taken the store, once one has: this one has to end. Never
+    /// resolves otherwise.
+    pub fn taken_over(&self) -> impl Future<Output = String> + Send + 'static + use<> {
+        let mut state = self.watch_state();
+        async move {
+            let taken = state.wait_for(|state| matches!(state, State::TakenOver(_)));
+            if let Ok(state) = taken.await.as_deref()
+                && let State::TakenOver(by) = state
+            {
+                return by.clone();
+            }
+            std::future::pending().await
+        }
     }
 
     /// Carries out what is queued, closes the file and gives the folder free; blocks until then.
@@ -302,6 +352,7 @@ impl Inner {
             // A panic of the writer was printed by the panic hook; there is nothing to add.
             let _ = writer.join();
         }
+        *self.folder.lock() = None;
     }
 }
 
@@ -309,6 +360,29 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Whether there is a store in the folder.
+pub(crate) fn holds_store(folder: &Path) -> bool {
+    folder.join(FILE).exists()
+}
+
+/// A copy that did not end is no store.
+fn refuse_half_copied(engine: &mut dyn Engine) -> Result<(), OpenError> {
+    match alone(engine, |txn| txn.raw_get(META, COPYING))? {
+        None => Ok(()),
+        Some(_) => Err(OpenError::HalfCopied {
+            place: engine.place(),
+        }),
+    }
+}
+
+/// The engine of a folder, which nobody else may have.
+pub(crate) fn directory_engine(folder: &Path, options: &Options) -> Result<RedbEngine, OpenError> {
+    let lock = DirectoryLock::take(folder, &options.program)?;
+    let place = StoreLocation::file(folder.join(FILE));
+    let segments = Arc::new(SegmentDirectory::new(folder.join(BLOB_DIRECTORY)));
+    RedbEngine::open(place, segments, Some(lock), options)
 }
 
 fn spawn(
@@ -324,30 +398,36 @@ fn spawn(
 }
 
 /// A reader's thread.
-fn serve_reads(queue: &Receiver<ReadJob>, database: &DatabaseSlot) {
+fn serve_reads(queue: &Receiver<ReadJob>, snapshots: &dyn Snapshots) {
     for job in queue {
-        job(database);
+        job(snapshots);
     }
 }
 
 /// Runs `work` over a snapshot; also gives the rows it could not decode.
 fn snapshot<T, E: From<StoreError>>(
-    database: &DatabaseSlot,
+    snapshots: &dyn Snapshots,
     work: impl FnOnce(&mut ReadTxn<'_>) -> Result<T, E>,
 ) -> (Result<T, E>, Vec<UnreadableRow>) {
-    // Recursive, because `work` may read again while a reopening waits for the lock.
-    let open = database.open.read_recursive();
-    let rows = database.snapshot(&open);
-    let mut rows = match rows {
-        Ok(rows) => rows,
-        Err(error) => return (Err(error.into()), Vec::new()),
-    };
-    let result = reentrancy::run(|| catch_unwind(AssertUnwindSafe(|| work(&mut rows))));
-    let result = result.unwrap_or_else(|panic| {
-        let message = panic_text(panic.as_ref());
-        Err(StoreError::Panicked { message }.into())
+    let mut work = Some(work);
+    let mut outcome = (Err(StoreError::Closed.into()), Vec::new());
+    snapshots.snapshot(&mut |rows| {
+        let (rows, work) = match (rows, work.take()) {
+            (Ok(rows), Some(work)) => (rows, work),
+            (Err(error), _) => {
+                outcome.0 = Err(error.into());
+                return;
+            }
+            (Ok(_), None) => return,
+        };
+        let result = reentrancy::run(|| catch_unwind(AssertUnwindSafe(|| work(rows))));
+        let result = result.unwrap_or_else(|panic| {
+            let message = panic_text(panic.as_ref());
+            Err(StoreError::Panicked { message }.into())
+        });
+        outcome = (result, rows.take_found());
     });
-    (result, rows.into_found())
+    outcome
 }
 
 /// Has the writer move unreadable rows to quarantine. With a full queue it is left to the next

@@ -1,6 +1,8 @@
 //! What `/readyz` and `/metrics` ask.
 
+use crate::error::StoreError;
 use std::fmt;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// Whether the store takes requests.
@@ -12,6 +14,9 @@ pub enum State {
     Full,
     /// The disk fails for another reason, told here; it is tried again and again.
     Failing(String),
+    /// Another process, told here, has taken the store (PostgreSQL only). This one writes and reads
+    /// no more, and has to end.
+    TakenOver(String),
     /// The store was closed.
     Closed,
 }
@@ -22,7 +27,31 @@ impl fmt::Display for State {
             Self::Ready => f.write_str("ready"),
             Self::Full => f.write_str("full: the disk has no space left"),
             Self::Failing(why) => write!(f, "failing: {why}"),
+            Self::TakenOver(by) => write!(f, "taken over by {by}"),
             Self::Closed => f.write_str("closed"),
+        }
+    }
+}
+
+impl State {
+    /// Why the store in `place` takes no requests.
+    pub(crate) fn refusal(&self, place: &str) -> StoreError {
+        let place = place.to_owned();
+        match self {
+            Self::Closed => StoreError::Closed,
+            Self::Full => StoreError::Full { place },
+            Self::TakenOver(by) => StoreError::TakenOver {
+                place,
+                by: by.clone(),
+            },
+            Self::Failing(reason) => StoreError::Storage {
+                place,
+                reason: reason.clone(),
+            },
+            Self::Ready => StoreError::Storage {
+                place,
+                reason: "it is being reopened".to_owned(),
+            },
         }
     }
 }
@@ -67,6 +96,40 @@ impl Default for HealthRecord {
         Self {
             state: watch::Sender::new(State::Ready),
             counters: Counters::default(),
+        }
+    }
+}
+
+impl HealthRecord {
+    /// Whether the store in `place` takes requests from now on; a change is logged.
+    pub(crate) fn set_state(&self, place: &str, state: &State) {
+        let changed = self.state.send_if_modified(|now| {
+            let changed = now != state;
+            now.clone_from(state);
+            changed
+        });
+        if !changed {
+            return;
+        }
+        match state {
+            State::Ready => tracing::info!(event = "store.ready", %place, "works again"),
+            State::Closed => tracing::debug!(event = "store.closed", %place),
+            State::Full => tracing::error!(event = "store.full", %place, "no space left"),
+            State::Failing(why) => tracing::error!(event = "store.failing", %place, %why),
+            State::TakenOver(by) => tracing::error!(
+                event = "store.taken_over", %place, %by,
+                "another process has taken the store; this one writes no more"
+            ),
+        }
+    }
+
+    /// The counters of a commit.
+    pub(crate) fn note_commit(&self, took: Duration, quarantined: Option<u64>) {
+        self.counters.groups.add(1);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.counters.last_commit_micros.set(micros);
+        if let Some(rows) = quarantined {
+            self.counters.quarantined.set(rows);
         }
     }
 }

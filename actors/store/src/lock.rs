@@ -114,7 +114,7 @@ fn held(folder: &Path, file: &mut File) -> LockError {
 
 impl Holder {
     /// This process, now.
-    fn current(program: &str) -> Self {
+    pub(crate) fn current(program: &str) -> Self {
         Self {
             pid: std::process::id(),
             program: program.replace(['\n', '\r'], " "),

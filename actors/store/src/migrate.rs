@@ -1,13 +1,13 @@
 //! The schema's version and the steps between versions.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, alone};
 use crate::error::OpenError;
 use crate::options::Migration;
 use crate::rows::raw::RawRead;
 use crate::write::{META, SCHEMA};
 
 /// Brings an opened store to the newest version.
-pub(crate) fn migrate(engine: &mut Engine, steps: &[Migration]) -> Result<(), OpenError> {
+pub(crate) fn migrate(engine: &mut dyn Engine, steps: &[Migration]) -> Result<(), OpenError> {
     check_order(steps)?;
     let stored = stored_version(engine)?;
     let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
@@ -43,8 +43,8 @@ fn check_order(steps: &[Migration]) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn stored_version(engine: &mut Engine) -> Result<u32, OpenError> {
-    let row = engine.alone(|txn| txn.raw_get(META, SCHEMA))?;
+fn stored_version(engine: &mut dyn Engine) -> Result<u32, OpenError> {
+    let row = alone(engine, |txn| txn.raw_get(META, SCHEMA))?;
     let Some(row) = row else { return Ok(0) };
     let bytes = row.try_into().map_err(|_| OpenError::Damaged {
         place: engine.place(),
@@ -53,8 +53,8 @@ fn stored_version(engine: &mut Engine) -> Result<u32, OpenError> {
     Ok(u32::from_be_bytes(bytes))
 }
 
-fn run(engine: &mut Engine, step: &Migration) -> Result<(), OpenError> {
-    let done = engine.alone(|txn| {
+fn run(engine: &mut dyn Engine, step: &Migration) -> Result<(), OpenError> {
+    let done = alone(engine, |txn| {
         (step.run)(txn)?;
         txn.raw_put(META, SCHEMA.to_vec(), &step.version.to_be_bytes())
     });

@@ -38,15 +38,25 @@ pub struct Options {
     pub cache_bytes: usize,
     /// Threads that serve [`crate::Store::read`].
     pub readers: usize,
-    /// How often a full or failing disk is tried.
+    /// How often a full or failing disk is tried, or a server that is gone.
     pub probe_every: Duration,
+    /// PostgreSQL: the schema with the store's tables, unless the address names one. The program's
+    /// name with `_` in place of `-`.
+    pub schema: String,
+    /// PostgreSQL: how long a holder that says nothing keeps the store, while its session lives on.
+    pub lease: Duration,
+    /// PostgreSQL: longest wait for a server that is gone before a request is told so; for one that
+    /// does not answer, three times as long.
+    pub patience: Duration,
 }
 
 impl Options {
     /// The defaults, for the program of this name.
     pub fn new(program: impl Into<String>) -> Self {
+        let program = program.into();
         Self {
-            program: program.into(),
+            schema: program.replace('-', "_"),
+            program,
             migrations: &[],
             queue: 1024,
             group_requests: 512,
@@ -56,7 +66,17 @@ impl Options {
             cache_bytes: 64 * 1024 * 1024,
             readers: 2,
             probe_every: Duration::from_millis(250),
+            lease: Duration::from_secs(8),
+            patience: Duration::from_secs(5),
         }
+    }
+
+    /// With the tables in this schema, whatever the program's name: one part of a product may run
+    /// in several programs.
+    #[must_use]
+    pub fn schema(mut self, schema: &str) -> Self {
+        self.schema = schema.to_owned();
+        self
     }
 
     /// With these migrations.

@@ -1,39 +1,27 @@
 //! The rows of a write: one transaction, lent to the requests of a group in turn.
 //!
-//! redb undoes whole transactions only, and a group's requests share one. So each change leaves a
-//! note of what was there before, and a request that fails is undone by its undo_log alone.
+//! An engine undoes whole transactions only, and a group's requests share one. So each change
+//! leaves a note of what was there before, and a request that fails is undone by its undo_log
+//! alone.
 
 mod quarantine;
 
-use crate::blobs::{Blob, BlobBatch, BlobChanges, BlobEnd, Extent, SegmentStorage, segment_key};
+use crate::blobs::{Blob, BlobBatch, BlobChanges, BlobEnd, Extent, segment_key};
 use crate::codec::{Row, encode_row};
 use crate::error::StoreError;
 use crate::key::Key;
 use crate::quarantine::QUARANTINE;
 use crate::reentrancy;
+use crate::row_source::{Before, RowChanges};
 use crate::rows::raw::{KeyRange, RawRead, RawRow, UnreadableRow};
 use crate::table::{MAX_KEY_BYTES, MAX_ROW_BYTES, Table};
-use redb::{ReadableTable, ReadableTableMetadata, TableDefinition, WriteTransaction};
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-pub(crate) type RawTable<'db> = redb::Table<'db, &'static [u8], &'static [u8]>;
-
-/// The definition of any table: bytes to bytes; types are this crate's business.
-pub(crate) const fn raw_table(name: &str) -> TableDefinition<'_, &'static [u8], &'static [u8]> {
-    TableDefinition::new(name)
-}
 
 /// Rows to read and change. What a request did is undone if it returns an error or panics.
 pub struct WriteTxn<'db> {
-    txn: &'db WriteTransaction,
-    /// The store's file, for messages.
-    place: &'db str,
-    /// Tables opened by this group: opening one twice is an error in redb, and not free.
-    open: HashMap<&'static str, RawTable<'db>>,
+    rows: &'db mut dyn RowChanges,
     /// Blobs appended and released by the group.
     appends: BlobChanges,
-    segments: &'db dyn SegmentStorage,
     /// How to undo the request under way, oldest first.
     undo_log: Vec<UndoEntry>,
     /// The number this group will have once committed.
@@ -51,7 +39,7 @@ pub struct WriteTxn<'db> {
 struct UndoEntry {
     table: &'static str,
     key: Vec<u8>,
-    before: Option<Vec<u8>>,
+    before: Before,
 }
 
 /// What a group that may be committed did.
@@ -59,8 +47,10 @@ struct UndoEntry {
 pub(crate) struct GroupChanges {
     pub(crate) changed: bool,
     pub(crate) quarantined: Option<u64>,
-    /// To be written before the commit names its root.
+    /// To be durable no later than the rows.
     pub(crate) parts: BlobBatch,
+    /// Blobs that no row needs any more.
+    pub(crate) released: Vec<Extent>,
     /// Where they end.
     pub(crate) head: BlobEnd,
     /// Segments that no row needs once this is committed.
@@ -68,20 +58,11 @@ pub(crate) struct GroupChanges {
 }
 
 impl<'db> WriteTxn<'db> {
-    pub(crate) fn new(
-        txn: &'db WriteTransaction,
-        place: &'db str,
-        group: u64,
-        appends: BlobChanges,
-        segments: &'db dyn SegmentStorage,
-    ) -> Self {
+    pub(crate) fn new(rows: &'db mut dyn RowChanges, group: u64, appends: BlobChanges) -> Self {
         Self {
-            txn,
-            place,
+            rows,
             group,
-            open: HashMap::new(),
             appends,
-            segments,
             undo_log: Vec::new(),
             written: 0,
             changed: false,
@@ -167,14 +148,31 @@ impl<'db> WriteTxn<'db> {
     fn undo(&mut self) {
         while let Some(UndoEntry { table, key, before }) = self.undo_log.pop() {
             let done = match before {
-                Some(row) => self.insert(table, &key, &row).map(drop),
-                None => self.remove(table, &key).map(drop),
+                Before::Row(Some(row)) => self.insert(table, &key, &row).map(drop),
+                Before::Row(None) => self.remove(table, &key).map(drop),
+                Before::Committed => {
+                    self.rows.revert(table, &key);
+                    Ok(())
+                }
             };
             if done.is_err() {
                 // `failed` is set: nothing of the group will be committed.
                 self.undo_log.clear();
             }
         }
+    }
+
+    /// Puts a row of another store, which is not undone by itself.
+    pub(crate) fn import(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<(), StoreError> {
+        self.written += key.len() + row.len();
+        self.changed = true;
+        self.insert(table, key, row).map(drop)
+    }
+
+    /// Removes a row of any table, which is not undone by itself.
+    pub(crate) fn expunge(&mut self, table: &str, key: &[u8]) -> Result<(), StoreError> {
+        self.changed = true;
+        self.remove(table, key).map(drop)
     }
 
     pub(crate) fn raw_put(
@@ -197,42 +195,26 @@ impl<'db> WriteTxn<'db> {
         let Some(before) = self.remove(table, &key)? else {
             return Ok(false);
         };
-        let before = Some(before);
         self.undo_log.push(UndoEntry { table, key, before });
         Ok(true)
     }
 
-    fn insert(
-        &mut self,
-        table: &'static str,
-        key: &[u8],
-        row: &[u8],
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        let before = self.table(table)?.insert(key, row);
-        let before = before.map(|row| row.map(|row| row.value().to_vec()));
-        before.map_err(|e| self.fail(e))
+    fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<Before, StoreError> {
+        let before = self.rows.insert(table, key, row);
+        self.noted(before)
     }
 
-    fn remove(&mut self, table: &'static str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let before = self.table(table)?.remove(key);
-        let before = before.map(|row| row.map(|row| row.value().to_vec()));
-        before.map_err(|e| self.fail(e))
+    fn remove(&mut self, table: &str, key: &[u8]) -> Result<Option<Before>, StoreError> {
+        let before = self.rows.remove(table, key);
+        self.noted(before)
     }
 
-    fn table(&mut self, name: &'static str) -> Result<&mut RawTable<'db>, StoreError> {
-        if !self.open.contains_key(name) {
-            let table = self.txn.open_table(raw_table(name));
-            let table = table.map_err(|e| self.fail(e))?;
-            self.open.insert(name, table);
+    /// Notes that the storage failed, if it did: the group is lost.
+    fn noted<T>(&mut self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error) = &outcome {
+            self.failed.get_or_insert_with(|| error.clone());
         }
-        Ok(self.open.get_mut(name).expect("inserted just above"))
-    }
-
-    /// Notes that the storage failed; the error for the request at hand.
-    fn fail(&mut self, error: impl Into<redb::Error>) -> StoreError {
-        let error = StoreError::from_redb(self.place, &error.into());
-        self.failed.get_or_insert_with(|| error.clone());
-        error
+        outcome
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -252,7 +234,7 @@ impl<'db> WriteTxn<'db> {
             let _ = self.insert(META, GROUP, &number);
             emptied = self.count_blobs().unwrap_or_default();
         }
-        let quarantined = match self.open.contains_key(QUARANTINE.name()) {
+        let quarantined = match self.rows.has_touched(QUARANTINE.name()) {
             true => self.raw_len(QUARANTINE.name()).ok(),
             false => None,
         };
@@ -262,6 +244,7 @@ impl<'db> WriteTxn<'db> {
                 changed: self.changed,
                 quarantined,
                 head: self.appends.head(),
+                released: self.appends.take_released(),
                 parts: self.appends.into_batch(),
                 emptied,
             }),
@@ -300,14 +283,15 @@ pub(crate) const GROUP: &[u8] = b"group";
 pub(crate) const BLOB_END: &[u8] = b"pieces";
 /// In [`META`]: the schema's version.
 pub(crate) const SCHEMA: &[u8] = b"schema";
+/// In [`META`]: a copy of another store is under way, or did not end.
+pub(crate) const COPYING: &[u8] = b"copying";
 /// In [`META`]: bytes written to try a disk that was full.
 pub(crate) const BALLAST: &[u8] = b"ballast";
 
 impl RawRead for WriteTxn<'_> {
     fn raw_get(&mut self, table: &'static str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let row = self.table(table)?.get(key);
-        let row = row.map(|row| row.map(|row| row.value().to_vec()));
-        row.map_err(|e| self.fail(e))
+        let row = self.rows.get(table, key);
+        self.noted(row)
     }
 
     fn raw_scan(
@@ -316,14 +300,13 @@ impl RawRead for WriteTxn<'_> {
         key_range: &KeyRange,
         limit: usize,
     ) -> Result<Vec<RawRow>, StoreError> {
-        let range = self.table(table)?.range::<&[u8]>(key_range.edges());
-        let rows = range.and_then(|range| page(range, key_range.backward, limit));
-        rows.map_err(|e| self.fail(e))
+        let rows = self.rows.scan(table, key_range, limit);
+        self.noted(rows)
     }
 
     fn raw_len(&mut self, table: &'static str) -> Result<u64, StoreError> {
-        let len = self.table(table)?.len();
-        len.map_err(|e| self.fail(e))
+        let len = self.rows.len(table);
+        self.noted(len)
     }
 
     fn found_unreadable(&mut self, found: UnreadableRow) -> Result<(), StoreError> {
@@ -334,30 +317,9 @@ impl RawRead for WriteTxn<'_> {
         if let Some(bytes) = self.appends.get(extent) {
             return Ok(Some(bytes.as_ref().to_vec()));
         }
-        let read = extent.read_from(self.segments);
-        // The rows are not concerned: this request fails, not its group.
-        read.map_err(|e| StoreError::from_redb(self.place, &redb::Error::Io(e)))
+        // The rows are not concerned: a failure is this request's, not its group's.
+        self.rows.blob(extent)
     }
-}
-
-/// The first `limit` rows of a range, or the last, last first.
-pub(crate) fn page(
-    mut range: redb::Range<'_, &'static [u8], &'static [u8]>,
-    backward: bool,
-    limit: usize,
-) -> Result<Vec<RawRow>, redb::StorageError> {
-    let mut rows = Vec::new();
-    while rows.len() < limit {
-        let next = if backward {
-            range.next_back()
-        } else {
-            range.next()
-        };
-        let Some(row) = next else { break };
-        let (key, row) = row?;
-        rows.push((key.value().to_vec(), row.value().to_vec()));
-    }
-    Ok(rows)
 }
 
 fn check(

@@ -17,7 +17,7 @@ pub(crate) enum Message {
 
 /// The writer.
 pub(crate) struct Writer {
-    engine: Engine,
+    engine: Box<dyn Engine>,
     queue: Receiver<Message>,
     limits: Limits,
     /// Requests taken from the queue and not yet carried out.
@@ -36,7 +36,7 @@ pub(crate) struct Limits {
 }
 
 impl Writer {
-    pub(crate) fn new(engine: Engine, queue: Receiver<Message>, limits: Limits) -> Self {
+    pub(crate) fn new(engine: Box<dyn Engine>, queue: Receiver<Message>, limits: Limits) -> Self {
         Self {
             engine,
             queue,
@@ -117,7 +117,7 @@ impl Writer {
         let jobs = &mut self.waiting;
         let bytes = self.limits.bytes;
         let mut ran = 0;
-        let outcome = self.engine.group(|txn| {
+        let outcome = self.engine.group(&mut |txn| {
             for job in jobs.iter_mut() {
                 job.run(txn);
                 ran += 1;

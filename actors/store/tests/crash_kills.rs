@@ -6,13 +6,17 @@
     reason = "a test that fails here should say where"
 )]
 
+mod engines;
+
+use engines::Lab;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
-use store::{Blob, Extent, Options, RawBytes, ReadRows, Store, StoreError, Table};
+use store::{
+    Blob, Extent, OpenError, Options, PostgresUrl, RawBytes, ReadRows, Store, StoreError, Table,
+};
 
 /// Tables that each request writes to: found in one only would be half a request.
 const BODIES: Table<u64, RawBytes> = Table::new("bodies");
@@ -36,9 +40,9 @@ fn child_that_writes_until_it_is_killed() {
     let Ok(task) = std::env::var(CHILD) else {
         return;
     };
-    let (first, folder) = task.split_once(' ').unwrap();
+    let (first, place) = task.split_once(' ').unwrap();
     let first: u64 = first.parse().unwrap();
-    let store = Store::open(Path::new(folder), &Options::new("child")).unwrap();
+    let store = open(place, "child").unwrap();
     say("\nready");
     std::thread::scope(|threads| {
         for writer in 0..WRITERS {
@@ -46,6 +50,18 @@ fn child_that_writes_until_it_is_killed() {
             threads.spawn(move || write_for_ever(store, first + writer));
         }
     });
+}
+
+/// Opens the store in a folder or at an address.
+fn open(place: &str, program: &str) -> Result<Store, OpenError> {
+    let options = Options {
+        schema: "kills".to_owned(),
+        ..Options::new(program)
+    };
+    match PostgresUrl::is_one(place) {
+        true => Store::open_postgres(&place.parse()?, &options),
+        false => Store::open(place.as_ref(), &options),
+    }
 }
 
 fn write_for_ever(store: &Store, first: u64) {
@@ -69,14 +85,14 @@ fn say(line: &str) {
     out.flush().unwrap();
 }
 
-fn spawn(folder: &Path, first: u64) -> (Child, Receiver<String>) {
+fn spawn(place: &str, first: u64) -> (Child, Receiver<String>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
             "child_that_writes_until_it_is_killed",
             "--nocapture",
         ])
-        .env(CHILD, format!("{first} {}", folder.display()))
+        .env(CHILD, format!("{first} {place}"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -99,8 +115,8 @@ fn spread(counter: u64, n: u64) -> u64 {
 
 /// Lets the child run for so many acknowledgements and a little longer, then kills it; all that
 /// it acknowledged.
-fn run_and_kill(folder: &Path, first: u64, round: u64) -> Vec<u64> {
-    let (mut child, lines) = spawn(folder, first);
+fn run_and_kill(place: &str, first: u64, round: u64) -> Vec<u64> {
+    let (mut child, lines) = spawn(place, first);
     let mut acked = Vec::new();
     // Each tenth is killed while it starts.
     let wanted = if round % 10 == 9 {
@@ -143,8 +159,8 @@ fn ack(line: &str) -> Option<u64> {
 }
 
 /// Opens what the kill left and compares it with what was acknowledged.
-fn check(folder: &Path, acked: &mut BTreeSet<u64>, round: u64) {
-    let store = Store::open(folder, &Options::new("parent")).unwrap();
+fn check(place: &str, acked: &mut BTreeSet<u64>, round: u64) {
+    let store = open(place, "parent").unwrap();
     let (bodies, index) = store
         .read_blocking(|rows| {
             let bodies = rows.range(&BODIES, .., usize::MAX)?;
@@ -193,18 +209,31 @@ fn prune(store: &Store, found: BTreeSet<u64>) {
     pruned.unwrap();
 }
 
-#[test]
-fn f01_a_killed_process_loses_nothing_it_acknowledged() {
-    let kills = std::env::var("ORRERY_KILLS").map_or(100, |n| n.parse().unwrap());
-    let folder = tempfile::tempdir().unwrap();
+fn kill_and_check(place: &str, kills: u64) {
     let mut acked = BTreeSet::new();
     let mut total = 0;
     for round in 0..kills {
-        let now = run_and_kill(folder.path(), round * 1_000_000, round);
+        let now = run_and_kill(place, round * 1_000_000, round);
         total += now.len();
         acked.extend(now);
-        check(folder.path(), &mut acked, round);
+        check(place, &mut acked, round);
     }
     println!("{kills} kills, {total} acknowledged writes, none lost");
     assert!(total as u64 >= kills / 2, "the children hardly wrote");
+}
+
+fn kills(usual: u64) -> u64 {
+    std::env::var("ORRERY_KILLS").map_or(usual, |n| n.parse().unwrap())
+}
+
+#[test]
+fn f01_a_killed_process_loses_nothing_it_acknowledged() {
+    let lab = Lab::redb();
+    kill_and_check(lab.folder().to_str().unwrap(), kills(100));
+}
+
+#[test]
+fn i18_f01_a_killed_process_loses_nothing_it_acknowledged_in_postgresql() {
+    let lab = Lab::postgres();
+    kill_and_check(&lab.url(), kills(40));
 }

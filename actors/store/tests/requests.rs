@@ -4,6 +4,9 @@
     reason = "a test that fails here should say where"
 )]
 
+mod engines;
+
+use engines::{Lab, over_both_engines, wait};
 use std::sync::mpsc;
 use std::time::Duration;
 use store::{Options, ReadRows, Store, StoreError, Table};
@@ -13,10 +16,6 @@ const OTHER: Table<u64, u64> = Table::new("other");
 
 /// Longest that anything may take before a test gives up.
 const DEADLINE: Duration = Duration::from_secs(60);
-
-fn store() -> Store {
-    Store::in_memory(&Options::new("test")).unwrap()
-}
 
 fn all(store: &Store) -> Vec<(u64, String)> {
     let rows = store.read_blocking(|rows| rows.range(&ROWS, .., 1000));
@@ -59,101 +58,103 @@ impl From<StoreError> for Refusal {
     }
 }
 
-#[tokio::test]
-async fn requests_that_wait_together_share_a_commit() {
-    let store = store();
-    let plug = Plug::insert(&store);
-    let asked: Vec<_> = (0..100u64)
-        .map(|n| {
-            store.write(move |txn| {
-                txn.put(&ROWS, &n, &n.to_string())?;
-                Ok::<_, StoreError>(txn.group())
+fn requests_that_wait_together_share_a_commit(lab: &Lab) {
+    wait(async {
+        let store = lab.store();
+        let plug = Plug::insert(&store);
+        let asked: Vec<_> = (0..100u64)
+            .map(|n| {
+                store.write(move |txn| {
+                    txn.put(&ROWS, &n, &n.to_string())?;
+                    Ok::<_, StoreError>(txn.group())
+                })
             })
-        })
-        .collect();
-    let before = store.health().groups;
-    plug.pull();
-    let mut groups = Vec::new();
-    for answer in asked {
-        groups.push(answer.await.unwrap());
-    }
-    groups.dedup();
-    assert_eq!(groups.len(), 1, "{groups:?}");
-    assert_eq!(store.health().groups, before + 1);
-    assert_eq!(all(&store).len(), 100);
-}
-
-#[tokio::test]
-async fn one_that_fails_and_one_that_panics_leave_no_trace_and_disturb_nobody() {
-    let store = store();
-    store
-        .write(|txn| txn.put(&ROWS, &1, &"one".to_owned()))
-        .await
-        .unwrap();
-    let plug = Plug::insert(&store);
-    let good = store.write(|txn| {
-        txn.put(&ROWS, &2, &"two".to_owned())?;
-        Ok::<_, Refusal>(txn.group())
-    });
-    let bad = store.write(|txn| {
-        txn.put(&ROWS, &1, &"overwritten".to_owned())?;
-        txn.put(&ROWS, &1, &"twice".to_owned())?;
-        txn.delete(&ROWS, &2)?;
-        txn.put(&ROWS, &3, &"new".to_owned())?;
-        txn.put(&OTHER, &1, &1)?;
-        Err::<(), _>(Refusal::Known(7))
-    });
-    let ugly = store.write(|txn| {
-        txn.delete(&ROWS, &1)?;
-        txn.put(&ROWS, &4, &"four".to_owned())?;
-        if txn.group() > 0 {
-            panic!("no such thing");
+            .collect();
+        let before = store.health().groups;
+        plug.pull();
+        let mut groups = Vec::new();
+        for answer in asked {
+            groups.push(answer.await.unwrap());
         }
-        Ok::<_, Refusal>(())
+        groups.dedup();
+        assert_eq!(groups.len(), 1, "{groups:?}");
+        assert_eq!(store.health().groups, before + 1);
+        assert_eq!(all(&store).len(), 100);
     });
-    let after = store.write(|txn| {
-        let seen = txn.range(&ROWS, .., 10)?;
-        txn.put(&ROWS, &5, &"five".to_owned())?;
-        Ok::<_, Refusal>((seen, txn.group()))
-    });
-    plug.pull();
-    let group = good.await.unwrap();
-    assert_eq!(bad.await, Err(Refusal::Known(7)));
-    let message = "no such thing".to_owned();
-    assert_eq!(
-        ugly.await,
-        Err(Refusal::Store(StoreError::Panicked { message }))
-    );
-    let (seen, same) = after.await.unwrap();
-    assert_eq!(same, group, "they were to share a group");
-    let two = [(1, "one".to_owned()), (2, "two".to_owned())];
-    assert_eq!(seen, two);
-    assert_eq!(all(&store).len(), 3);
-    let other = store.read(|rows| rows.len(&OTHER)).await;
-    assert_eq!(other, Ok::<_, StoreError>(0));
 }
 
-#[tokio::test]
-async fn calls_are_carried_out_in_order_whenever_they_are_awaited() {
-    let store = store();
-    let mut asked = Vec::new();
-    for n in 0..200u64 {
-        asked.push(store.write(move |txn| {
-            let last = txn.last(&ROWS)?.map(|(key, _)| key);
-            assert_eq!(last, n.checked_sub(1));
-            txn.put(&ROWS, &n, &String::new())
-        }));
-    }
-    while let Some(answer) = asked.pop() {
-        answer.await.unwrap();
-    }
+fn one_that_fails_and_one_that_panics_leave_no_trace_and_disturb_nobody(lab: &Lab) {
+    wait(async {
+        let store = lab.store();
+        store
+            .write(|txn| txn.put(&ROWS, &1, &"one".to_owned()))
+            .await
+            .unwrap();
+        let plug = Plug::insert(&store);
+        let good = store.write(|txn| {
+            txn.put(&ROWS, &2, &"two".to_owned())?;
+            Ok::<_, Refusal>(txn.group())
+        });
+        let bad = store.write(|txn| {
+            txn.put(&ROWS, &1, &"overwritten".to_owned())?;
+            txn.put(&ROWS, &1, &"twice".to_owned())?;
+            txn.delete(&ROWS, &2)?;
+            txn.put(&ROWS, &3, &"new".to_owned())?;
+            txn.put(&OTHER, &1, &1)?;
+            Err::<(), _>(Refusal::Known(7))
+        });
+        let ugly = store.write(|txn| {
+            txn.delete(&ROWS, &1)?;
+            txn.put(&ROWS, &4, &"four".to_owned())?;
+            if txn.group() > 0 {
+                panic!("no such thing");
+            }
+            Ok::<_, Refusal>(())
+        });
+        let after = store.write(|txn| {
+            let seen = txn.range(&ROWS, .., 10)?;
+            txn.put(&ROWS, &5, &"five".to_owned())?;
+            Ok::<_, Refusal>((seen, txn.group()))
+        });
+        plug.pull();
+        let group = good.await.unwrap();
+        assert_eq!(bad.await, Err(Refusal::Known(7)));
+        let message = "no such thing".to_owned();
+        assert_eq!(
+            ugly.await,
+            Err(Refusal::Store(StoreError::Panicked { message }))
+        );
+        let (seen, same) = after.await.unwrap();
+        assert_eq!(same, group, "they were to share a group");
+        let two = [(1, "one".to_owned()), (2, "two".to_owned())];
+        assert_eq!(seen, two);
+        assert_eq!(all(&store).len(), 3);
+        let other = store.read(|rows| rows.len(&OTHER)).await;
+        assert_eq!(other, Ok::<_, StoreError>(0));
+    });
 }
 
-#[test]
-fn a_full_queue_is_busy_at_once_and_works_again_later() {
+fn calls_are_carried_out_in_order_whenever_they_are_awaited(lab: &Lab) {
+    wait(async {
+        let store = lab.store();
+        let mut asked = Vec::new();
+        for n in 0..200u64 {
+            asked.push(store.write(move |txn| {
+                let last = txn.last(&ROWS)?.map(|(key, _)| key);
+                assert_eq!(last, n.checked_sub(1));
+                txn.put(&ROWS, &n, &String::new())
+            }));
+        }
+        while let Some(answer) = asked.pop() {
+            answer.await.unwrap();
+        }
+    });
+}
+
+fn a_full_queue_is_busy_at_once_and_works_again_later(lab: &Lab) {
     let mut options = Options::new("test");
     options.queue = 4;
-    let store = Store::in_memory(&options).unwrap();
+    let store = lab.open(&options).unwrap();
     let plug = Plug::insert(&store);
     let asked: Vec<_> = (0..10u64)
         .map(|n| store.write(move |txn| txn.put(&ROWS, &n, &String::new())))
@@ -175,20 +176,20 @@ fn a_full_queue_is_busy_at_once_and_works_again_later() {
         .unwrap();
 }
 
-#[tokio::test]
-async fn what_nobody_waits_for_any_more_is_not_done() {
-    let store = store();
-    let plug = Plug::insert(&store);
-    drop(store.write(|txn| txn.put(&ROWS, &1, &String::new())));
-    let kept = store.write(|txn| txn.put(&ROWS, &2, &String::new()));
-    plug.pull();
-    kept.await.unwrap();
-    assert_eq!(all(&store), [(2, String::new())]);
+fn what_nobody_waits_for_any_more_is_not_done(lab: &Lab) {
+    wait(async {
+        let store = lab.store();
+        let plug = Plug::insert(&store);
+        drop(store.write(|txn| txn.put(&ROWS, &1, &String::new())));
+        let kept = store.write(|txn| txn.put(&ROWS, &2, &String::new()));
+        plug.pull();
+        kept.await.unwrap();
+        assert_eq!(all(&store), [(2, String::new())]);
+    });
 }
 
-#[test]
-fn a_request_cannot_wait_for_another() {
-    let store = store();
+fn a_request_cannot_wait_for_another(lab: &Lab) {
+    let store = lab.store();
     let inner = store.clone();
     let result = store
         .write_blocking(move |_| inner.write_blocking(|txn| txn.put(&ROWS, &1, &String::new())));
@@ -199,9 +200,8 @@ fn a_request_cannot_wait_for_another() {
     assert_eq!(result, Err(StoreError::Reentrant));
 }
 
-#[test]
-fn the_last_handle_may_go_within_a_request() {
-    let store = store();
+fn the_last_handle_may_go_within_a_request(lab: &Lab) {
+    let store = lab.store();
     let mut state = store.watch_state();
     let inner = store.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -221,10 +221,8 @@ fn the_last_handle_may_go_within_a_request() {
     });
 }
 
-#[test]
-fn closing_carries_out_what_is_queued_and_refuses_the_rest() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path(), &Options::new("test")).unwrap();
+fn closing_carries_out_what_is_queued_and_refuses_the_rest(lab: &Lab) {
+    let store = lab.store();
     let asked: Vec<_> = (0..50u64)
         .map(|n| store.write(move |txn| txn.put(&ROWS, &n, &String::new())))
         .collect();
@@ -241,14 +239,13 @@ fn closing_carries_out_what_is_queued_and_refuses_the_rest() {
     assert_eq!(closed, Err(StoreError::Closed));
     assert_eq!(store.health().state, store::State::Closed);
     // The folder is free although a handle is left.
-    let again = Store::open(folder.path(), &Options::new("test")).unwrap();
+    let again = lab.store();
     assert_eq!(all(&again).len(), 50);
 }
 
-#[test]
-fn too_large_a_row_or_key_fails_its_request_only() {
+fn too_large_a_row_or_key_fails_its_request_only(lab: &Lab) {
     const TEXT: Table<String, String> = Table::new("text");
-    let store = store();
+    let store = lab.store();
     let error = store.write_blocking(|txn| txn.put(&TEXT, &"k".repeat(5000), &String::new()));
     assert!(
         matches!(error, Err(StoreError::TooLarge { what: "key", .. })),
@@ -263,10 +260,9 @@ fn too_large_a_row_or_key_fails_its_request_only() {
     assert!(store.health().is_ready());
 }
 
-#[test]
-fn ranges_go_both_ways_and_odd_ones_are_empty() {
+fn ranges_go_both_ways_and_odd_ones_are_empty(lab: &Lab) {
     const PAIRS: Table<(String, u64), u64> = Table::new("pairs");
-    let store = store();
+    let store = lab.store();
     store
         .write_blocking(|txn| {
             for n in 0..600 {
@@ -302,10 +298,9 @@ fn ranges_go_both_ways_and_odd_ones_are_empty() {
     check.unwrap();
 }
 
-#[test]
-fn every_write_that_meets_the_close_is_answered() {
+fn every_write_that_meets_the_close_is_answered(lab: &Lab) {
     for _ in 0..100 {
-        let store = store();
+        let store = lab.store();
         let writers: Vec<_> = (0..4u64)
             .map(|n| {
                 let store = store.clone();
@@ -326,3 +321,17 @@ fn every_write_that_meets_the_close_is_answered() {
         }
     }
 }
+
+over_both_engines!(
+    requests_that_wait_together_share_a_commit,
+    one_that_fails_and_one_that_panics_leave_no_trace_and_disturb_nobody,
+    calls_are_carried_out_in_order_whenever_they_are_awaited,
+    a_full_queue_is_busy_at_once_and_works_again_later,
+    what_nobody_waits_for_any_more_is_not_done,
+    a_request_cannot_wait_for_another,
+    the_last_handle_may_go_within_a_request,
+    closing_carries_out_what_is_queued_and_refuses_the_rest,
+    too_large_a_row_or_key_fails_its_request_only,
+    ranges_go_both_ways_and_odd_ones_are_empty,
+    every_write_that_meets_the_close_is_answered,
+);

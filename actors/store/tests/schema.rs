@@ -4,6 +4,9 @@
     reason = "a test that fails here should say where"
 )]
 
+mod engines;
+
+use engines::{Lab, over_both_engines};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::{
@@ -76,10 +79,8 @@ fn agent(name: &str, tries: u32) -> Run {
     Run { agent, tries }
 }
 
-#[test]
-fn migrations_run_once_in_order_and_whole_or_not_at_all() {
-    let folder = tempfile::tempdir().unwrap();
-    let open = |steps| Store::open(folder.path(), &Options::new("test").migrations(steps));
+fn migrations_run_once_in_order_and_whole_or_not_at_all(lab: &Lab) {
+    let open = |steps| lab.open(&Options::new("test").migrations(steps));
     let store = open(V1).unwrap();
     store
         .write_blocking(|txn| {
@@ -131,10 +132,8 @@ fn settle(store: &Store) {
     store.write_blocking(|_| Ok::<_, StoreError>(())).unwrap();
 }
 
-#[test]
-fn w32_a_poisonous_row_is_quarantined_and_the_store_goes_on_after_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path(), &Options::new("test")).unwrap();
+fn w32_a_poisonous_row_is_quarantined_and_the_store_goes_on_after_a_restart(lab: &Lab) {
+    let store = lab.store();
     store
         .write_blocking(|txn| {
             for id in 0..5 {
@@ -151,10 +150,13 @@ fn w32_a_poisonous_row_is_quarantined_and_the_store_goes_on_after_a_restart() {
         })
         .unwrap();
     drop(store);
-    damage(folder.path(), 3);
+    match lab.is_postgres() {
+        true => damage_in_postgres(lab),
+        false => damage(&lab.folder(), 3),
+    }
 
     for _restart in 0..3 {
-        let store = Store::open(folder.path(), &Options::new("test")).unwrap();
+        let store = lab.store();
         let rows = store
             .read_blocking(|rows| rows.range(&RUNS, .., 10))
             .unwrap();
@@ -178,6 +180,15 @@ fn w32_a_poisonous_row_is_quarantined_and_the_store_goes_on_after_a_restart() {
     }
 }
 
+/// The same in a server.
+fn damage_in_postgres(lab: &Lab) {
+    lab.sql(
+        "UPDATE test.rows SET value = set_byte(value, length(value) - 1, \
+         get_byte(value, length(value) - 1) # 1) \
+         WHERE tbl = 'runs' AND key = '\\x0000000000000003'",
+    );
+}
+
 /// Flips a byte of a stored run, as a program gone wrong would: in its body, past redb's checksums.
 fn damage(folder: &std::path::Path, id: u64) {
     const RAW: redb::TableDefinition<'_, &[u8], &[u8]> = redb::TableDefinition::new("runs");
@@ -194,9 +205,8 @@ fn damage(folder: &std::path::Path, id: u64) {
     txn.commit().unwrap();
 }
 
-#[test]
-fn a_row_in_quarantine_can_be_put_back_or_thrown_away() {
-    let store = Store::in_memory(&Options::new("test")).unwrap();
+fn a_row_in_quarantine_can_be_put_back_or_thrown_away(lab: &Lab) {
+    let store = lab.store();
     let moved = store.write_blocking(|txn| {
         for id in 1..4 {
             let agent = format!("old {id}");
@@ -231,10 +241,9 @@ fn a_row_in_quarantine_can_be_put_back_or_thrown_away() {
     assert_eq!(row.unwrap().agent, "old 1");
 }
 
-#[test]
-fn retention_bounds_by_count_and_by_age_a_bit_at_a_time() {
+fn retention_bounds_by_count_and_by_age_a_bit_at_a_time(lab: &Lab) {
     const EVENTS: Table<(u64, u64), u64> = Table::new("events");
-    let store = Store::in_memory(&Options::new("test")).unwrap();
+    let store = lab.store();
     let pass = |max_rows, age_ms: Option<u64>, now: u64, limit| {
         let max_age = age_ms.map(Duration::from_millis);
         let keep = Retention { max_rows, max_age };
@@ -263,3 +272,10 @@ fn retention_bounds_by_count_and_by_age_a_bit_at_a_time() {
     let left = store.read_blocking(|rows| rows.len(&EVENTS));
     assert_eq!(left, Ok::<_, StoreError>(0));
 }
+
+over_both_engines!(
+    migrations_run_once_in_order_and_whole_or_not_at_all,
+    w32_a_poisonous_row_is_quarantined_and_the_store_goes_on_after_a_restart,
+    a_row_in_quarantine_can_be_put_back_or_thrown_away,
+    retention_bounds_by_count_and_by_age_a_bit_at_a_time,
+);

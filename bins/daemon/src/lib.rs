@@ -20,5 +20,6 @@ pub mod memory;
 pub mod notify;
 pub mod process;
 pub mod settings;
+pub mod store;
 
 pub use error_chain::error_chain;

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
 use daemon::settings::ConfigOptions;
+use daemon::store::{BackupOptions, CheckOptions, MigrateOptions, RestoreOptions, StoreTask};
 
 /// Exit code when the configuration is wrong or the orchestrator cannot start.
 pub(crate) const EXIT_FAILED: u8 = 1;
@@ -63,6 +64,12 @@ pub(crate) enum Command {
         #[arg(value_name = "CONFIG_FILE", required_unless_present = "schema")]
         config: Option<PathBuf>,
     },
+    /// The store of runs and queue: check it, move it to PostgreSQL and back, save and restore it
+    #[command(
+        subcommand,
+        after_help = "Exit codes: 0 done, 1 the store is damaged or it could not be done, 2 usage.\n\nExamples:\n  orchestrator store check --config orchestrator.toml\n  orchestrator store migrate --from /var/lib/orrery-orchestrator --to config --config orchestrator.toml\n  orchestrator store backup --to /srv/backup/orchestrator-monday --config orchestrator.toml\n  orchestrator store restore --from /srv/backup/orchestrator-monday --config orchestrator.toml"
+    )]
+    Store(StoreCommand),
     /// Print completions for a shell
     #[command(
         after_help = "Examples:\n  orchestrator completions bash > ~/.local/share/bash-completion/completions/orchestrator\n  orchestrator completions zsh > ~/.zfunc/_orchestrator"
@@ -73,6 +80,44 @@ pub(crate) enum Command {
         after_help = "Examples:\n  orchestrator man | man -l -\n  orchestrator man --out ~/.local/share/man/man1"
     )]
     Man(ManOptions),
+}
+
+/// What to do with the store.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Read every row, and compare checksums and counts
+    #[command(
+        after_help = "A store in a folder must not be in use, one in PostgreSQL may be. Exit codes: 0 it is whole, 1 it is damaged or cannot be read, 2 usage.\n\nExamples:\n  orchestrator store check --config orchestrator.toml\n  orchestrator store check /srv/backup/monday"
+    )]
+    Check(CheckOptions),
+    /// Copy the store into an empty one, in a folder or in PostgreSQL, and compare both
+    #[command(
+        after_help = "Neither may be in use. Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  orchestrator store migrate --from /var/lib/orrery-orchestrator --to config --config orchestrator.toml\n  orchestrator store migrate --from config --to /srv/back --config orchestrator.toml"
+    )]
+    Migrate(MigrateOptions),
+    /// Copy the configured store into an empty folder, and compare both; one in PostgreSQL may be
+    /// in use meanwhile
+    #[command(
+        after_help = "Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  orchestrator store backup --to /srv/backup/monday --config orchestrator.toml"
+    )]
+    Backup(BackupOptions),
+    /// Copy a backup into the configured store, which has to be empty, and compare both
+    #[command(
+        after_help = "Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  orchestrator store restore --from /srv/backup/monday --config orchestrator.toml"
+    )]
+    Restore(RestoreOptions),
+}
+
+impl StoreCommand {
+    /// The same for all programs.
+    pub(crate) fn task(&self) -> StoreTask<'_> {
+        match self {
+            Self::Check(options) => StoreTask::Check(options),
+            Self::Migrate(options) => StoreTask::Migrate(options),
+            Self::Backup(options) => StoreTask::Backup(options),
+            Self::Restore(options) => StoreTask::Restore(options),
+        }
+    }
 }
 
 /// How results are printed.

@@ -37,6 +37,13 @@ pub(crate) fn read(arguments: &Arguments, environment: &Environment) -> Result<C
     })
 }
 
+/// The checked configuration of a file, for commands that only look something up.
+pub(crate) fn read_file(path: &Path, environment: &Environment) -> Result<Checked, String> {
+    let files = load(path, environment).map_err(|error| error.to_string())?;
+    let host = SystemHost::new(environment);
+    check(&files, environment, &host, UnknownKeys::Refuse).map_err(|wrong| wrong.to_string())
+}
+
 fn files(path: Option<&Path>, environment: &Environment) -> Result<Files, ExitCode> {
     load(path.unwrap_or(Path::new("")), environment).map_err(|error| {
         say(&error.to_string());

@@ -25,6 +25,9 @@ fn main() -> ExitCode {
     if let Some(Command::Config { what, config }) = &arguments.command {
         return check::settings(*what, config.as_deref(), &environment);
     }
+    if let Some(Command::Store(command)) = &arguments.command {
+        return run::store_command(command, &environment);
+    }
     let checked = match check::read(&arguments, &environment) {
         Ok(checked) => checked,
         Err(code) => return code,

@@ -2,9 +2,11 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use config_core::Environment;
+use daemon::store::ConfigFile;
 use daemon::{first_screen, notify};
 use orchestrator_actors::messages::GetJournal;
 use orchestrator_actors::{OperatorApi, OrchestratorService};
@@ -12,7 +14,8 @@ use orchestrator_core::config::Checked;
 use orchestrator_web::{Listening, OrchestratorServer, boot, reload_on_hangup};
 use supervision::ChildRef;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, StoreCommand, print, say};
+use crate::check;
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) fn run(
@@ -33,8 +36,20 @@ pub(crate) fn run(
     listening.serve = connections;
     let store = service.store.clone();
     let ended = actix_rt::System::new().block_on(serve(service, listening, &data, agents));
-    store.close();
-    ended
+    let closed = daemon::store::close(&store);
+    ended.and(closed)
+}
+
+/// Checks, moves, saves or restores the store.
+pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -> ExitCode {
+    let configured = |of: &ConfigFile| {
+        let path = of.config.as_deref();
+        let path = path.ok_or("name the configuration with --config orchestrator.toml")?;
+        let checked = check::read_file(path, environment)?;
+        boot::store_place(&checked.config).map_err(|error| error.to_string())
+    };
+    let options = boot::store_options("orchestrator");
+    daemon::store::run(command.task(), &options, configured, (print, say))
 }
 
 async fn serve(
@@ -49,6 +64,7 @@ async fn serve(
         .as_ref()
         .map(TcpListener::local_addr)
         .transpose()?;
+    let store = service.store.clone();
     let server = OrchestratorServer::start(service);
     server.ready().await;
     let signal = edge_web::shutdown_signal()?;
@@ -82,6 +98,7 @@ async fn serve(
             "agents are ended"
         );
     };
+    let stopped = daemon::store::stop_or_taken_over(stopped, &store);
     server.serve(listening, stopped).await?;
     tracing::info!(event = "orchestrator.stopped", "everything has ended");
     Ok(())

@@ -223,7 +223,8 @@ impl Runs {
         if let Some(listener) = &services {
             config.runner.services = Some(services_at(listener.local_addr()?));
         }
-        let store = Store::open(&config.runner.data, &Options::new("platform"))?;
+        let options = Options::new("platform").schema(runs::STORE_SCHEMA);
+        let store = Store::open_in(&config.runner.data, config.store.as_ref(), &options)?;
         let listener = edge_web::bind(config.listen, "listen in [runner], or PORT and HOST")?;
         let bound = listener.local_addr()?;
         runs::link_to(&mut config, bound);
@@ -283,9 +284,9 @@ impl Runs {
         let server = RunnerServer::start_below(tree, service, options).await?;
         let server = server.services_on(services);
         servers.add("runner", |stop| async move {
+            let stop = daemon::store::stop_or_taken_over(stop, &store);
             server.serve(listener, stop).await?;
-            store.close();
-            Ok(())
+            daemon::store::close(&store)
         });
         Ok(())
     }
@@ -353,9 +354,9 @@ impl Agents {
             );
         })?;
         servers.add("orchestrator", |stop| async move {
+            let stop = daemon::store::stop_or_taken_over(stop, &store);
             server.serve(listening, stop).await?;
-            store.close();
-            Ok(())
+            daemon::store::close(&store)
         });
         Ok(())
     }

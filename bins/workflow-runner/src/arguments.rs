@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
 use daemon::settings::ConfigOptions;
+use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTask};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -52,6 +53,13 @@ pub(crate) enum Command {
         after_help = "Examples:\n  workflow-runner hook add acme/app --url https://ci.example.org/webhook --test"
     )]
     Hook(HookCommand),
+    /// The store of deliveries and runs: check it, move it to PostgreSQL and back, save and restore
+    /// it
+    #[command(
+        subcommand,
+        after_help = "Exit codes: 0 done, 1 the store is damaged or it could not be done, 2 usage.\n\nExamples:\n  workflow-runner store check\n  workflow-runner store migrate --from /var/lib/orrery-runner --to config\n  workflow-runner store backup --to /srv/backup/runner-monday\n  workflow-runner store restore --from /srv/backup/runner-monday"
+    )]
+    Store(StoreCommand),
     /// What may be set, and what is in force
     #[command(
         after_help = "Examples:\n  workflow-runner config --show\n  workflow-runner config --schema"
@@ -78,6 +86,44 @@ pub(crate) struct SettingsOptions {
     /// Of which server
     #[command(flatten)]
     pub(crate) serve: ServeOptions,
+}
+
+/// What to do with the store.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Read every row, and compare checksums and counts
+    #[command(
+        after_help = "A store in a folder must not be in use, one in PostgreSQL may be. Exit codes: 0 it is whole, 1 it is damaged or cannot be read, 2 usage.\n\nExamples:\n  workflow-runner store check\n  workflow-runner store check /srv/backup/monday"
+    )]
+    Check(store::CheckOptions),
+    /// Copy the store into an empty one, in a folder or in PostgreSQL, and compare both
+    #[command(
+        after_help = "Neither may be in use. Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  workflow-runner store migrate --from /var/lib/orrery-runner --to config\n  workflow-runner store migrate --from config --to /srv/back"
+    )]
+    Migrate(MigrateOptions),
+    /// Copy the configured store into an empty folder, and compare both; one in PostgreSQL may be
+    /// in use meanwhile
+    #[command(
+        after_help = "Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  workflow-runner store backup --to /srv/backup/monday"
+    )]
+    Backup(BackupOptions),
+    /// Copy a backup into the configured store, which has to be empty, and compare both
+    #[command(
+        after_help = "Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  workflow-runner store restore --from /srv/backup/monday"
+    )]
+    Restore(RestoreOptions),
+}
+
+impl StoreCommand {
+    /// The same for all programs.
+    pub(crate) fn task(&self) -> StoreTask<'_> {
+        match self {
+            Self::Check(options) => StoreTask::Check(options),
+            Self::Migrate(options) => StoreTask::Migrate(options),
+            Self::Backup(options) => StoreTask::Backup(options),
+            Self::Restore(options) => StoreTask::Restore(options),
+        }
+    }
 }
 
 /// What to do with webhooks.
@@ -201,12 +247,12 @@ workflow-runner exec deploy.yml --event workflow_dispatch --input target=staging
 
 /// The contract's variables, for `--help`.
 const SERVE_HELP: &str = "Environment: PORT, HOST, FORGE_WEBHOOK_SECRET (needed), FORGE_TOKEN, FORGE_URL, VMM_API_URL, VMM_AUTH_TOKEN, USE_LLM_PARSER, \
-LOCALLLM_BASE_URL, LOCALLLM_MODEL, CLOUDLLM_API_KEY, CLOUDLLM_MODEL, REPOSITORY_PATH, LOG_LEVEL, LOG_FORMAT, WORKFLOW_RUNNER_CONFIG, WORKFLOW_RUNNER_DATA, \
+LOCALLLM_BASE_URL, LOCALLLM_MODEL, CLOUDLLM_API_KEY, CLOUDLLM_MODEL, REPOSITORY_PATH, LOG_LEVEL, LOG_FORMAT, WORKFLOW_RUNNER_CONFIG, WORKFLOW_RUNNER_DATA, WORKFLOW_RUNNER_STORE_URL, \
 WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage.\n\n\
 Examples:\n  workflow-runner serve --config runner.toml\n  workflow-runner serve --check --config runner.toml";
 
 /// How to serve.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServeOptions {
     /// The configuration file; all of it can be left out
     #[arg(long)]

@@ -31,6 +31,10 @@ fn main() -> ExitCode {
             let environment = daemon::environment::take();
             hook::add(&options, &environment)
         }
+        Command::Store(command) => {
+            let environment = daemon::environment::take();
+            serve::store_command(&command, &environment)
+        }
         Command::Config(options) => {
             let environment = daemon::environment::take();
             serve::settings(&options, &environment)

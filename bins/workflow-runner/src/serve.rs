@@ -4,14 +4,15 @@ use std::process::ExitCode;
 
 use config_core::Environment;
 use daemon::settings::{ConfigText, effective, schema};
+use daemon::store::ConfigFile;
 use daemon::{first_screen, lifecycle};
 use edge_web::BodyLimits;
 use runner_actors::RunnerService;
 use runner_web::config::{Flags, RunnerConfig, keys};
 use runner_web::{RunnerServer, ServerOptions, boot};
-use store::{Options, Store};
+use store::{Options, Store, StorePlace};
 
-use crate::arguments::{ServeOptions as Arguments, SettingsOptions, print, say};
+use crate::arguments::{ServeOptions as Arguments, SettingsOptions, StoreCommand, print, say};
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode {
@@ -84,6 +85,27 @@ fn flags(arguments: &Arguments) -> Flags {
     }
 }
 
+/// How the store is opened, by whatever program.
+fn store_options() -> Options {
+    Options::new("workflow-runner").schema(boot::STORE_SCHEMA)
+}
+
+/// Checks, moves, saves or restores the store.
+pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -> ExitCode {
+    let configured = |of: &ConfigFile| {
+        let arguments = Arguments {
+            config: of.config.clone(),
+            ..Arguments::default()
+        };
+        let config = read(&arguments, &without_webhooks(environment))?;
+        Ok(match config.store {
+            Some(url) => StorePlace::Postgres(url),
+            None => StorePlace::Directory(config.runner.data),
+        })
+    };
+    daemon::store::run(command.task(), &store_options(), configured, (print, say))
+}
+
 /// Prints what may be set, or what is in force.
 pub(crate) fn settings(options: &SettingsOptions, environment: &Environment) -> ExitCode {
     let text = if options.what.schema {
@@ -120,7 +142,7 @@ fn serve(
     first_screen::start_log("workflow-runner", data, level, log_output, environment);
     daemon::limits::warn_of_few_files();
     daemon::data::tighten(&config.runner.data);
-    let store = Store::open(&config.runner.data, &Options::new("workflow-runner"))?;
+    let store = Store::open_in(&config.runner.data, config.store.as_ref(), &store_options())?;
     let listener = edge_web::bind(config.listen, "PORT and HOST, or --listen")?;
     let bound = listener.local_addr()?;
     boot::warn(&config);
@@ -150,8 +172,8 @@ fn serve(
             "ready",
             "`workflow-runner hook add` connects a repository. Ctrl-C ends it.",
         );
+        let stopped = daemon::store::stop_or_taken_over(stopped, &store);
         server.serve(listener, stopped).await?;
-        store.close();
-        Ok(())
+        daemon::store::close(&store)
     })
 }

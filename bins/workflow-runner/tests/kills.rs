@@ -13,6 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
 const SECRET: &str = "the webhook's secret";
@@ -27,8 +28,10 @@ struct Runner {
 }
 
 impl Runner {
-    fn start(folder: &Path) -> Self {
+    /// With its store in the folder, or at an address.
+    fn start(folder: &Path, store: Option<&str>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
+            .envs(store.map(|url| ("WORKFLOW_RUNNER_STORE_URL", url)))
             .args(["--listen", "127.0.0.1:0", "--data"])
             .arg(folder)
             .env("FORGE_WEBHOOK_SECRET", SECRET)
@@ -115,14 +118,24 @@ fn runs(address: &str) -> BTreeMap<String, usize> {
 
 #[test]
 fn f01_w19_kills_at_random_lose_nothing_and_double_nothing() {
+    kill_and_compare(INCARNATIONS, None);
+}
+
+#[test]
+fn i18_f01_w19_kills_at_random_lose_and_double_nothing_in_postgresql() {
+    let server = PostgresServer::start();
+    kill_and_compare(INCARNATIONS / 2, Some(&server.url()));
+}
+
+fn kill_and_compare(lives: u64, store: Option<&str>) {
     let lives = std::env::var("ORRERY_KILLS")
         .ok()
-        .map_or(INCARNATIONS, |kills| kills.parse().unwrap());
+        .map_or(lives, |kills| kills.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let acknowledged = Arc::new(Mutex::new(Vec::new()));
     let mut next = 1;
     for life in 0..lives {
-        let mut runner = Runner::start(folder.path());
+        let mut runner = Runner::start(folder.path(), store);
         let address = runner.address.clone();
         let log = Arc::clone(&acknowledged);
         let before = log.lock().unwrap().len();
@@ -154,7 +167,7 @@ fn f01_w19_kills_at_random_lose_nothing_and_double_nothing() {
         "only {} were acknowledged",
         acknowledged.len()
     );
-    let runner = Runner::start(folder.path());
+    let runner = Runner::start(folder.path(), store);
     let known = runs(&runner.address);
     for number in &acknowledged {
         assert_eq!(

@@ -171,7 +171,34 @@ pub(crate) fn program(programs: &[&str], package: &str) -> Result<PathBuf> {
 /// # Errors
 /// When it is not there and this is no Debian, or the user may not install packages.
 pub(crate) fn system_program(path: &str, package: &str) -> Result<()> {
-    if Path::new(path).is_file() {
+    system_package(path, package, || Path::new(path).is_file())
+}
+
+/// A PostgreSQL server of this major version or newer: Debian keeps each version's programs in a
+/// folder of their own, outside of `PATH`.
+///
+/// # Errors
+/// As for [`system_program`].
+pub(crate) fn postgresql(oldest: u32) -> Result<()> {
+    let is_there = || {
+        let versions = std::fs::read_dir("/usr/lib/postgresql")
+            .into_iter()
+            .flatten();
+        let debian = versions.filter_map(Result::ok).any(|entry| {
+            let version = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok());
+            version.is_some_and(|version: u32| version >= oldest)
+                && entry.path().join("bin/initdb").is_file()
+        });
+        debian || shell::which("initdb").is_some()
+    };
+    system_package("PostgreSQL's initdb", "postgresql", is_there)
+}
+
+fn system_package(path: &str, package: &str, is_there: impl Fn() -> bool) -> Result<()> {
+    if is_there() {
         return Ok(());
     }
     if shell::which("apt-get").is_none() || !is_root() {
@@ -187,7 +214,7 @@ pub(crate) fn system_program(path: &str, package: &str) -> Result<()> {
         package,
     ];
     shell::run(&mut apt(&arguments))?;
-    if Path::new(path).is_file() {
+    if is_there() {
         return Ok(());
     }
     bail!("{package} was installed, but {path} is still missing")

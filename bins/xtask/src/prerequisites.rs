@@ -40,6 +40,8 @@ const PROGRAMS: [(&[&str], &str); 10] = [
 ];
 /// Programs outside of a user's `PATH`.
 const SYSTEM_PROGRAMS: [(&str, &str); 2] = [("/usr/sbin/sshd", "openssh-server"), MKE2FS];
+/// The oldest PostgreSQL that stores are tested with.
+const POSTGRESQL: u32 = 15;
 /// Makes file systems.
 const MKE2FS: (&str, &str) = ("/usr/sbin/mke2fs", "e2fsprogs");
 
@@ -73,6 +75,7 @@ pub(crate) fn prepare(project: &Project) -> Result<TestEnvironment> {
     for (path, package) in SYSTEM_PROGRAMS {
         install::system_program(path, package)?;
     }
+    install::postgresql(POSTGRESQL)?;
     object_storage(project)?;
     let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
     let toolkit = install::node_packages(project, "actions-toolkit-2026.11-2", &ACTIONS_TOOLKIT)?;

@@ -12,7 +12,7 @@ use git_engine::Git;
 use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup};
 use orchestrator_core::config::{Checked, Config};
 use orchestrator_engine::process::{Confinement, adopt_orphans};
-use store::{LockError, OpenError, Options, Store};
+use store::{LockError, OpenError, Options, Store, StorePlace};
 
 use crate::error::ServerError;
 use crate::server::Listening;
@@ -27,7 +27,7 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
     /// The data directory cannot be used, or another orchestrator uses it.
-    #[error("data_dir: {0}")]
+    #[error("the store: {0}")]
     Data(#[from] OpenError),
     /// An address is taken or not this machine's.
     #[error(transparent)]
@@ -65,7 +65,7 @@ pub fn open(
     }
     let config = checked.config;
     let data = config.directories.data.clone();
-    let store = open_store(&data, program)?;
+    let store = open_store(&config, program)?;
     let listening = listening(&config)?;
     adopt_orphans().map_err(BootError::Orphans)?;
     let confinement = Confinement::detect(&data.display().to_string());
@@ -88,16 +88,38 @@ pub fn open(
 /// Pages of the store kept in memory: the open runs are held beside them, so little is read twice.
 const CACHE_BYTES: usize = 16 << 20;
 
+/// How the orchestrator's store is opened by `program`.
+#[must_use]
+pub fn store_options(program: &str) -> Options {
+    Options {
+        cache_bytes: CACHE_BYTES,
+        ..Options::new(program).schema("orchestrator")
+    }
+}
+
+/// Where a configuration says that the store is.
+///
+/// # Errors
+/// The address is none.
+pub fn store_place(config: &Config) -> Result<StorePlace, OpenError> {
+    match &config.store.url {
+        Some(url) => url.expose().parse(),
+        None => Ok(StorePlace::Directory(config.directories.data.clone())),
+    }
+}
+
 /// Opens the store. A child that a killed daemon was just starting holds its lock for the moment
 /// before it becomes another program, so a lock whose holder is gone is waited for.
-fn open_store(data: &Path, program: &str) -> Result<Store, OpenError> {
+fn open_store(config: &Config, program: &str) -> Result<Store, OpenError> {
     let until = Instant::now() + LOCK_TIMEOUT;
-    let options = Options {
-        cache_bytes: CACHE_BYTES,
-        ..Options::new(program)
-    };
+    let options = store_options(program);
+    let place = store_place(config)?;
     loop {
-        let opened = Store::open(data, &options);
+        let url = match &place {
+            StorePlace::Postgres(url) => Some(url),
+            StorePlace::Directory(_) => None,
+        };
+        let opened = Store::open_in(&config.directories.data, url, &options);
         let Err(OpenError::Lock(LockError::Held { holder, .. })) = &opened else {
             return opened;
         };

@@ -7,6 +7,10 @@ use url::Url;
 
 use crate::config::{GOOD_SECRET, RunnerConfig};
 
+/// The schema of the runner's store in PostgreSQL, unless its address names one: the same for the
+/// runner alone and within the platform.
+pub const STORE_SCHEMA: &str = "workflow_runner";
+
 /// Tells the operator what works and should not stay so. The contract names no least length of a
 /// secret: a short one is no error.
 pub fn warn(config: &RunnerConfig) {

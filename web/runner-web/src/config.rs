@@ -15,6 +15,7 @@ use http_clients::http::AddressPolicy;
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{NewVm, Target, TargetHost};
 use runner_actors::{ActionSettings, ModelServer, RunnerSettings, ScheduleTime};
+use store::PostgresUrl;
 use url::Url;
 
 pub use file::{File, keys};
@@ -52,6 +53,8 @@ impl Flags {
 pub struct RunnerConfig {
     /// Where it listens.
     pub listen: SocketAddr,
+    /// Where the store is, if not in the data folder.
+    pub store: Option<PostgresUrl>,
     /// Where the services of jobs listen.
     pub services_listen: Option<SocketAddr>,
     /// How much is logged.
@@ -147,6 +150,7 @@ impl Resolver<'_> {
         let secrets = self.webhook_secrets();
         let short_secret = self.has_short_secret();
         let model = self.model();
+        let store = self.store();
         let (listen, secrets) = (listen?, secrets?);
         let file = std::mem::take(&mut self.file);
         let usual = || environment.data_home().join("orrery/workflow-runner");
@@ -202,6 +206,7 @@ impl Resolver<'_> {
         };
         Some(RunnerConfig {
             listen,
+            store: store?,
             services_listen: file.services_listen,
             log_level: file.log_level,
             secrets,
@@ -235,6 +240,19 @@ impl Resolver<'_> {
             error.help("HOST is an address such as 0.0.0.0, PORT a number from 0 to 65535")
         });
         self.kept("HOST and PORT", found)
+    }
+
+    /// The variable, else `url` of `[store]`, else none. What is wrong says nothing of the
+    /// password.
+    fn store(&mut self) -> Option<Option<PostgresUrl>> {
+        const NAME: &str = "WORKFLOW_RUNNER_STORE_URL or `url` in [store]";
+        let variable = self.file.variables.store_url.take();
+        let Some(url) = variable.or_else(|| self.file.store.url.take()) else {
+            return Some(None);
+        };
+        let parsed = url.expose().parse::<PostgresUrl>();
+        let parsed = parsed.map_err(|error| ValueError::new(error.to_string()));
+        self.kept(NAME, parsed).map(Some)
     }
 
     /// `FORGE_WEBHOOK_SECRET`, and the one before it while forges are told the new one.

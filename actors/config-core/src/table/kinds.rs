@@ -145,6 +145,31 @@ pub const SECRET: Plain<Secret<String>> = Plain {
     write: |_| None,
 };
 
+/// The address of a store in PostgreSQL, which may hold a password: no message, document or log
+/// shows it.
+pub const STORE_URL: Plain<Secret<String>> = Plain {
+    read: |item| {
+        let url = item.secret()?;
+        match store_url(url.expose()) {
+            Ok(()) => Some(url),
+            Err(error) => {
+                item.error(error);
+                None
+            }
+        }
+    },
+    parse: |text, _| store_url(text).map(|()| Secret::new(text.to_owned())),
+    ..SECRET
+};
+
+fn store_url(text: &str) -> Result<(), ValueError> {
+    if text.starts_with("postgresql://") || text.starts_with("postgres://") {
+        return Ok(());
+    }
+    let error = ValueError::new("this is no address of a store");
+    Err(error.help("write postgresql://user:password@host/database, or leave it out"))
+}
+
 /// A whole number of a range.
 #[derive(Debug, Clone)]
 pub struct Whole(RangeInclusive<i64>);

@@ -138,6 +138,7 @@ fn build(top: Top, own: FileParts, parts: Vec<FileParts>) -> Option<Config> {
         main_project,
         strict: top.strict,
         listeners: top.listeners,
+        store: top.store,
         directories: top.directories,
         forge: top.forge,
         webhook,

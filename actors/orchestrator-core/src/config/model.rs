@@ -30,6 +30,8 @@ pub struct Config {
     pub listeners: Listeners,
     /// Folders.
     pub directories: Directories,
+    /// Where the store is.
+    pub store: StoreConfig,
     /// The forge; without one nothing is posted or polled.
     pub forge: Option<ForgeConfig>,
     /// The receiver's secrets and limits.
@@ -104,6 +106,7 @@ impl Config {
                 &in_force.directories.data,
                 "data_dir",
             ),
+            keep(&mut self.store, &in_force.store, "store.url"),
             keep(
                 &mut self.webhook.max_body_bytes,
                 &in_force.webhook.max_body_bytes,
@@ -134,6 +137,13 @@ pub struct Listeners {
     pub hosts: Vec<String>,
     /// Bearer token of the admin bridge on loopback.
     pub admin_token: Option<Secret<String>>,
+}
+
+/// Where the store is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// The address of one in PostgreSQL; absent: in the data folder.
+    pub url: Option<Secret<String>>,
 }
 
 /// Folders; relative ones in the file stand for ones beside `orchestrator.toml`.

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config_core::{
-    BOOLEAN, Choices, Fields, SECRET, Secret, TableInfo, TextKind, ValueError, choice, list, map,
-    opt, quoted, record, table, whole,
+    BOOLEAN, Choices, Fields, SECRET, STORE_URL, Secret, TableInfo, TextKind, ValueError, choice,
+    list, map, opt, quoted, record, table, whole,
 };
 use forge_core::{AgentName, BranchName, Forge, Login, ProjectId, RepoName, StatusContext};
 
 use super::agent_keys::{AGENT, blank_agent};
 use super::model::{
     Directories, ForgeConfig, Listeners, Mentions, PrDispatch, Project, Provider, Retention,
-    WebhookConfig,
+    StoreConfig, WebhookConfig,
 };
 use super::secrets::WEBHOOK_SECRET;
 use super::values::{ADDRESS, FOLDER, LOGINS, days, id_kind, seconds};
@@ -35,6 +35,7 @@ pub(super) struct Top {
     pub(super) strict: bool,
     pub(super) listeners: Listeners,
     pub(super) directories: Directories,
+    pub(super) store: StoreConfig,
     pub(super) forge: Option<ForgeConfig>,
     pub(super) webhook: Option<WebhookConfig>,
     pub(super) mentions: Option<Mentions>,
@@ -66,6 +67,7 @@ impl Top {
                 admin_token: None,
             },
             directories: Directories::beside(folder),
+            store: StoreConfig::default(),
             forge: None,
             webhook: None,
             mentions: None,
@@ -167,6 +169,8 @@ table! {
         "hosts" = list(TextKind::STRING) => listeners.hosts;
         /// the store and the logs of runs
         "data_dir" = FOLDER => directories.data;
+        /// where runs, queue and statuses owed are kept
+        "store" { STORE } => store;
         /// personas
         "persona_data_dir" = FOLDER => directories.personas;
         /// skills
@@ -220,6 +224,12 @@ table! {
         /// how long the daemon waits for its parts to end, in seconds
         "shutdown_secs" = seconds(1, 3600) => shutdown;
     } then check;
+
+    static STORE: StoreConfig = "[store]" {
+        /// a PostgreSQL server, 15 or newer, as `postgresql://user:password@host/database`, in
+        /// place of `store.redb` in `data_dir`; `schema=` names the schema
+        "url" = opt(STORE_URL) => url;
+    }
 
     static FORGE: ForgeConfig = "[forge]" {
         /// which kind

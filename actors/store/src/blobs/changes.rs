@@ -56,8 +56,8 @@ pub(crate) struct BlobChanges {
     before: BlobEnd,
     segment_bytes: u64,
     parts: BlobBatch,
-    /// The segments of the blobs that are no longer needed, one entry each.
-    released: Vec<u32>,
+    /// The blobs that are no longer needed.
+    released: Vec<Extent>,
 }
 
 /// A point to go back to: a request that fails takes its blobs with it.
@@ -108,7 +108,7 @@ impl BlobChanges {
     }
 
     pub(crate) fn release(&mut self, extent: &Extent) {
-        self.released.push(extent.segment);
+        self.released.push(*extent);
     }
 
     /// A blob that this group appended.
@@ -137,10 +137,15 @@ impl BlobChanges {
         for (extent, _) in &self.parts.0 {
             *changes.entry(extent.segment).or_default() += 1;
         }
-        for segment in &self.released {
-            *changes.entry(*segment).or_default() -= 1;
+        for extent in &self.released {
+            *changes.entry(extent.segment).or_default() -= 1;
         }
         changes
+    }
+
+    /// What is no longer needed.
+    pub(crate) fn take_released(&mut self) -> Vec<Extent> {
+        std::mem::take(&mut self.released)
     }
 
     /// What is to be written.
@@ -156,6 +161,11 @@ pub(crate) struct BlobBatch(Vec<(Extent, Bytes)>);
 impl BlobBatch {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The blobs with their places.
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = &(Extent, Bytes)> {
+        self.0.iter()
     }
 
     /// Writes the blobs; durable on `Ok`.

@@ -33,6 +33,12 @@ impl SegmentStorage for SegmentsInMemory {
         Ok(())
     }
 
+    fn len(&self, segment: u32) -> io::Result<u64> {
+        let segments = self.0.lock();
+        let held = segments.get(&segment).ok_or(ErrorKind::NotFound)?;
+        Ok(held.len() as u64)
+    }
+
     fn list(&self) -> io::Result<Vec<u32>> {
         Ok(self.0.lock().keys().copied().collect())
     }

@@ -91,21 +91,38 @@ impl Extent {
         }
         let mut bytes = vec![0; self.len as usize];
         match segments.read(self.segment, u64::from(self.offset), &mut bytes) {
-            Ok(()) if crc32fast::hash(&bytes) == self.crc => Ok(Some(bytes)),
-            Ok(()) => {
-                tracing::warn!(
-                    event = "store.piece_damaged",
-                    segment = self.segment,
-                    offset = self.offset,
-                    "checksum differs"
-                );
-                Ok(None)
-            }
+            Ok(()) => Ok(self.checked(Some(bytes))),
             Err(error) if matches!(error.kind(), NotFound | UnexpectedEof) => {
-                tracing::warn!(event = "store.piece_missing", segment = self.segment, offset = self.offset, %error);
-                Ok(None)
+                Ok(self.checked(None))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// The bytes that were found at the blob's place, if they are the blob; else the log says what
+    /// is wrong.
+    pub(crate) fn checked(&self, found: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let (segment, offset) = (self.segment, self.offset);
+        match found {
+            Some(bytes) if crc32fast::hash(&bytes) == self.crc => Some(bytes),
+            Some(_) => {
+                tracing::warn!(
+                    event = "store.piece_damaged",
+                    segment,
+                    offset,
+                    "checksum differs"
+                );
+                None
+            }
+            None => {
+                tracing::warn!(
+                    event = "store.piece_missing",
+                    segment,
+                    offset,
+                    "it is not there"
+                );
+                None
+            }
         }
     }
 }

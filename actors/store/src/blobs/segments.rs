@@ -37,6 +37,15 @@ pub trait SegmentStorage: Debug + Send + Sync {
     /// The disk's.
     fn remove(&self, segment: u32) -> io::Result<()>;
 
+    /// Bytes in a segment: needed to copy it into another store.
+    ///
+    /// # Errors
+    /// `NotFound` without the segment, `Unsupported` where it cannot be told; otherwise the disk's.
+    fn len(&self, segment: u32) -> io::Result<u64> {
+        let _ = segment;
+        Err(ErrorKind::Unsupported.into())
+    }
+
     /// Looks whether what was written last is still there.
     ///
     /// # Errors
@@ -170,6 +179,10 @@ impl SegmentStorage for SegmentDirectory {
         let mut file = File::open(self.path(segment))?;
         file.seek(SeekFrom::Start(at))?;
         file.read_exact(out)
+    }
+
+    fn len(&self, segment: u32) -> io::Result<u64> {
+        Ok(std::fs::metadata(self.path(segment))?.len())
     }
 
     fn list(&self) -> io::Result<Vec<u32>> {

@@ -15,7 +15,7 @@ struct Owned {
 }
 
 /// The whole table; uses for tests and benchmarks are free.
-const OWNED: [Owned; 9] = [
+const OWNED: [Owned; 10] = [
     Owned {
         library: "redb",
         packages: &["store"],
@@ -27,6 +27,12 @@ const OWNED: [Owned; 9] = [
         packages: &["store"],
         layers: &[],
         reason: "durable state has one owner",
+    },
+    Owned {
+        library: "tokio-postgres",
+        packages: &["store"],
+        layers: &[],
+        reason: "durable state has one owner, and one durability",
     },
     Owned {
         library: "tantivy",

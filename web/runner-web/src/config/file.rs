@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use config_core::{
-    BOOLEAN, ByteSize, Choices, FILE_PATH, Item, LOG_LEVELS, Plain, SECRET, Secret, Shaped as _,
-    TableInfo, TextKind, ValueError, ValueKind as _, choice, format_duration, from_str, list, map,
-    map_of, no_text, opt, parse_duration, quoted, table, whole,
+    BOOLEAN, ByteSize, Choices, FILE_PATH, Item, LOG_LEVELS, Plain, SECRET, STORE_URL, Secret,
+    Shaped as _, TableInfo, TextKind, ValueError, ValueKind as _, choice, format_duration,
+    from_str, list, map, map_of, no_text, opt, parse_duration, quoted, table, whole,
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
@@ -73,6 +73,7 @@ pub struct File {
     pub(super) data: Option<PathBuf>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) services_listen: Option<SocketAddr>,
+    pub(super) store: StoreSettings,
     pub(super) log_level: &'static str,
     pub(super) hosts: Vec<String>,
     pub(super) public_url: Option<Url>,
@@ -98,12 +99,19 @@ pub struct File {
     pub(super) variables: Variables,
 }
 
+/// Where the store is.
+#[derive(Debug, Default)]
+pub(super) struct StoreSettings {
+    pub(super) url: Option<Secret<String>>,
+}
+
 /// What only the environment says.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     pub(super) host: Option<String>,
     pub(super) port: Option<String>,
     pub(super) mirrors: Option<PathBuf>,
+    pub(super) store_url: Option<Secret<String>>,
     pub(super) webhook_secret: Option<Secret<String>>,
     pub(super) previous_webhook_secret: Option<Secret<String>>,
     pub(super) forge_token: Option<Secret<String>>,
@@ -124,6 +132,7 @@ impl Default for File {
             data: None,
             listen: None,
             services_listen: None,
+            store: StoreSettings::default(),
             log_level: "info",
             hosts: Vec::new(),
             public_url: None,
@@ -177,6 +186,8 @@ table! {
     pub(super) static RUNNER: File = "the runner's configuration" {
         /// runs, logs, artifacts, caches
         "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", shown "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
+        /// where deliveries, runs and statuses owed are kept
+        "store" { STORE } => store;
         /// listen address; `HOST` and `PORT` win over it
         "listen" (flag "--listen", shown "127.0.0.1:3000") = opt(ADDRESS) => listen;
         /// where artifacts and caches are for programs in the VMs of jobs, as `127.0.0.1:3002`: the
@@ -239,6 +250,8 @@ table! {
         "PORT" (variable "PORT", no_key, shown "3000") = opt(TextKind::STRING) => variables.port;
         /// mirrors of repositories
         "REPOSITORY_PATH" (variable "REPOSITORY_PATH", no_key, shown "`repositories` in the data folder") = opt(FILE_PATH) => variables.mirrors;
+        /// the address of the store; wins over [store] `url`
+        "WORKFLOW_RUNNER_STORE_URL" (variable "WORKFLOW_RUNNER_STORE_URL", no_key) = opt(STORE_URL) => variables.store_url;
         /// what webhooks are signed with; without it nothing starts; one of fewer than 16
         /// characters is warned of
         "FORGE_WEBHOOK_SECRET" (variable "FORGE_WEBHOOK_SECRET", no_key) = opt(SECRET) => variables.webhook_secret;
@@ -266,6 +279,12 @@ table! {
         "CLOUDLLM_MODEL" (variable "CLOUDLLM_MODEL", no_key) = opt(TextKind::STRING) => variables.cloud_model;
         /// its address
         "CLOUDLLM_BASE_URL" (variable "CLOUDLLM_BASE_URL", no_key) = opt(TextKind::STRING) => variables.cloud_url;
+    }
+
+    static STORE: StoreSettings = "[store]" {
+        /// a PostgreSQL server, 15 or newer, as `postgresql://user:password@host/database`, in
+        /// place of `store.redb` in the data folder; `schema=` names the schema
+        "url" = opt(STORE_URL) => url;
     }
 
     static CHECKOUTS: CheckoutLimits = "the limits of checkouts" {

@@ -222,3 +222,34 @@ fn a_short_secret_works_and_is_warned_of() {
     assert!(is_short("fifteen-letters"));
     assert!(!is_short("sixteen--letters"));
 }
+
+#[test]
+fn i18_the_address_of_the_store_comes_from_file_or_variable_and_is_shown_nowhere() {
+    let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
+    let config = parse(&[secret], "").unwrap();
+    assert!(config.store.is_none(), "in the data folder unless said");
+    let file = "[store]\nurl = \"postgresql://ci:geheim@db.test/ci\"\n";
+    let config = parse(&[secret], file).unwrap();
+    let shown = format!("{:?}", config.store);
+    assert!(shown.contains("ci:***@db.test/ci"), "{shown}");
+    let variable = ("WORKFLOW_RUNNER_STORE_URL", "postgresql://other.test/ci");
+    let config = parse(&[secret, variable], file).unwrap();
+    assert_eq!(config.store.unwrap().to_string(), variable.1);
+    for url in [
+        "mysql://ci:geheim@db.test/ci",
+        "postgresql://ci:geheim@db.test",
+    ] {
+        let file = format!("[store]\nurl = \"{url}\"\n");
+        let wrong = parse(&[secret], &file).expect_err("no address").to_string();
+        assert!(
+            wrong.contains("postgresql://user:password@host/database"),
+            "{wrong}"
+        );
+        assert!(!wrong.contains("geheim"), "{wrong}");
+        let variable = ("WORKFLOW_RUNNER_STORE_URL", url);
+        let wrong = parse(&[secret, variable], "")
+            .expect_err("no address")
+            .to_string();
+        assert!(!wrong.contains("geheim"), "{wrong}");
+    }
+}

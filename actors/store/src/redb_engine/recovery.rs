@@ -1,6 +1,6 @@
 //! What follows a failure: reopening, finding out what became of the group, trying the disk again.
 
-use super::{Engine, Failure, PROBE_BYTES, TxnOutcome};
+use super::{Failure, PROBE_BYTES, RedbEngine, TxnOutcome};
 use crate::error::StoreError;
 use crate::health::State;
 use crate::write::{BALLAST, META, WriteTxn};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// How often the files are looked for while nothing is asked.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-impl Engine {
+impl RedbEngine {
     /// Reopens after a failure and finds out what became of the group.
     pub(super) fn recover(&mut self, failure: Failure, written: usize) -> Result<(), StoreError> {
         let Failure { error, in_commit } = failure;
@@ -44,13 +44,13 @@ impl Engine {
 
     fn unknown(&self, error: &StoreError) -> StoreError {
         StoreError::Unknown {
-            place: self.place(),
+            place: self.place.to_string(),
             reason: error.to_string(),
         }
     }
 
     /// Tries a disk that was full or failing, if it is time to.
-    pub(crate) fn probe(&mut self) {
+    pub(super) fn try_disk(&mut self) {
         if self.is_ready() || Instant::now() < self.next_probe {
             return;
         }
@@ -81,7 +81,7 @@ impl Engine {
     }
 
     /// When the writer should look after the disk.
-    pub(crate) fn probe_in(&self) -> Duration {
+    pub(super) fn next_look(&self) -> Duration {
         if self.is_ready() {
             return IDLE_CHECK_INTERVAL;
         }
@@ -90,7 +90,7 @@ impl Engine {
 
     /// While nothing is asked: whether the files are still there, so that health says so before
     /// somebody asks.
-    pub(crate) fn look(&mut self) {
+    pub(super) fn look_for_files(&mut self) {
         if self.is_ready()
             && let Err(error) = self.check_files()
         {

@@ -1,0 +1,92 @@
+//! Where a store is: a folder or a database.
+
+use super::MaintenanceError;
+use crate::engine::{Engine, Snapshots};
+use crate::error::OpenError;
+use crate::handle::{directory_engine, holds_store};
+use crate::options::Options;
+use crate::postgres::{self, PostgresEngine, PostgresUrl};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A folder with a store in redb, or the address of one in PostgreSQL. Printed without password.
+#[derive(Debug, Clone)]
+pub enum StorePlace {
+    /// In redb.
+    Directory(PathBuf),
+    /// In PostgreSQL.
+    Postgres(PostgresUrl),
+}
+
+impl fmt::Display for StorePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(folder) => folder.display().fmt(f),
+            Self::Postgres(url) => url.fmt(f),
+        }
+    }
+}
+
+impl FromStr for StorePlace {
+    type Err = OpenError;
+
+    fn from_str(text: &str) -> Result<Self, OpenError> {
+        match PostgresUrl::is_one(text) {
+            true => text.parse().map(Self::Postgres),
+            false => Ok(Self::Directory(text.into())),
+        }
+    }
+}
+
+/// A store that is read.
+pub(super) struct Source {
+    pub(super) snapshots: Arc<dyn Snapshots>,
+    /// Held so that nobody else writes meanwhile.
+    _engine: Option<Box<dyn Engine>>,
+}
+
+impl StorePlace {
+    /// Opens what is there to be read; nobody else may write until it is dropped.
+    pub(super) fn source(&self, options: &Options) -> Result<Source, MaintenanceError> {
+        let engine: Box<dyn Engine> = match self {
+            Self::Directory(folder) if !holds_store(folder) => return Err(self.missing()),
+            Self::Directory(folder) => Box::new(directory_engine(folder, options)?),
+            Self::Postgres(url) => {
+                // It says whether there is one; taking a store would make it.
+                postgres::read_only(url, options)?;
+                Box::new(PostgresEngine::open(url, options)?)
+            }
+        };
+        Ok(Source {
+            snapshots: engine.snapshots(),
+            _engine: Some(engine),
+        })
+    }
+
+    /// Opens what is there to be read as of now, while its program goes on writing if the engine
+    /// lets it.
+    pub(super) fn live_source(&self, options: &Options) -> Result<Source, MaintenanceError> {
+        match self {
+            Self::Directory(_) => self.source(options),
+            Self::Postgres(url) => Ok(Source {
+                snapshots: postgres::read_only(url, options)?,
+                _engine: None,
+            }),
+        }
+    }
+
+    /// Opens or makes the store to be written.
+    pub(super) fn target(&self, options: &Options) -> Result<Box<dyn Engine>, MaintenanceError> {
+        Ok(match self {
+            Self::Directory(folder) => Box::new(directory_engine(folder, options)?),
+            Self::Postgres(url) => Box::new(PostgresEngine::open(url, options)?),
+        })
+    }
+
+    pub(super) fn missing(&self) -> MaintenanceError {
+        let place = self.to_string();
+        MaintenanceError::Missing { place }
+    }
+}

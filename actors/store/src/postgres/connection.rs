@@ -1,0 +1,237 @@
+//! One connection to the server: statements prepared once, every wait bounded.
+
+use super::bridge::Bridge;
+use super::fault::{Fault, with_causes};
+use super::tls::MakeTls;
+use super::url::PostgresUrl;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::AbortHandle;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, Row, Statement};
+
+/// The parameters of a statement.
+pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// Begins what a reader sees: all of it as of its first statement.
+const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// What opens connections: the address, and what stays the same for all.
+#[derive(Debug)]
+pub(super) struct Connector {
+    pub(super) bridge: Arc<Bridge>,
+    pub(super) url: PostgresUrl,
+    /// Where the store's tables are.
+    pub(super) schema: String,
+    /// Told to the server's administrator.
+    program: String,
+    /// Longest wait for a connection.
+    connect_limit: Duration,
+    /// Longest wait for an answer.
+    limit: Duration,
+}
+
+impl Connector {
+    pub(super) fn new(
+        bridge: Arc<Bridge>,
+        url: PostgresUrl,
+        schema: String,
+        program: &str,
+        (connect_limit, limit): (Duration, Duration),
+    ) -> Self {
+        Self {
+            bridge,
+            url,
+            schema,
+            program: program.to_owned(),
+            connect_limit,
+            limit,
+        }
+    }
+
+    /// Connects, and sets what all statements of the store rely on.
+    pub(super) fn connect(&self) -> Result<Connection, Fault> {
+        let config = self.config();
+        let tls = match config.get_ssl_mode() {
+            SslMode::Disable => MakeTls::none(),
+            _ => MakeTls::trusting(self.url.root_certificates.as_deref()).map_err(|reason| {
+                Fault::Refused {
+                    state: None,
+                    reason,
+                }
+            })?,
+        };
+        let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
+        let connected = connected.map_err(|_| late(self.connect_limit))?;
+        let (client, connection) = connected.map_err(connect_fault)?;
+        let task = self.bridge.spawn(async move {
+            // How it ended is told to whoever asks next.
+            let _ = connection.await;
+        });
+        let mut connection = Connection {
+            client: Some(client),
+            task,
+            statements: HashMap::new(),
+            bridge: Arc::clone(&self.bridge),
+            limit: self.limit,
+        };
+        connection.batch(&self.session_settings())?;
+        Ok(connection)
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::clone(&self.url.config);
+        config
+            .connect_timeout(self.connect_limit)
+            .tcp_user_timeout(self.limit);
+        config.keepalives_idle(Duration::from_secs(15));
+        if config.get_application_name().is_none() {
+            config.application_name(&self.program);
+        }
+        config
+    }
+
+    /// Durable when answered, whatever the role's or the database's defaults are; every row is
+    /// looked for by its key, and the planner is not asked to think of another way.
+    fn session_settings(&self) -> String {
+        let (schema, limit) = (&self.schema, self.limit.as_millis());
+        format!(
+            "SET search_path TO \"{schema}\", pg_catalog; SET statement_timeout = {limit}; \
+             SET lock_timeout = {limit}; SET idle_in_transaction_session_timeout = {idle}; \
+             SELECT set_config('synchronous_commit', 'on', false) \
+             WHERE current_setting('synchronous_commit') IN ('off', 'local'); \
+             SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; \
+             SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
+             SET client_min_messages = warning; SET bytea_output = hex",
+            idle = limit * 6
+        )
+    }
+}
+
+/// What a refused connection means, with what to do where that is known.
+fn connect_fault(error: tokio_postgres::Error) -> Fault {
+    let said = with_causes(&error);
+    let fault = Fault::from(error);
+    let Fault::Lost(reason) = fault else {
+        return fault;
+    };
+    // Certificates are checked within a stream, so what is wrong with them looks like its failure.
+    if said.contains("certificate") || said.contains("TLS") {
+        let reason = format!(
+            "{said}; name the authority's certificate with sslrootcert=, or connect without TLS \
+             with sslmode=disable"
+        );
+        return Fault::Refused {
+            state: None,
+            reason,
+        };
+    }
+    Fault::Lost(reason)
+}
+
+fn late(limit: Duration) -> Fault {
+    Fault::Lost(format!("no answer within {} s", limit.as_secs_f64()))
+}
+
+/// A connection. Dropped, it says goodbye to the server.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Gone once an answer did not come: nobody knows what the server does with the rest.
+    client: Option<Client>,
+    task: AbortHandle,
+    statements: HashMap<String, Statement>,
+    bridge: Arc<Bridge>,
+    limit: Duration,
+}
+
+impl Connection {
+    /// Whether it can be used no more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.as_ref().is_none_or(Client::is_closed)
+    }
+
+    /// The rows of a statement.
+    pub(super) fn rows(
+        &mut self,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, Fault> {
+        let prepared = self.prepared(statement)?;
+        let client = self.client()?;
+        let answer = self
+            .bridge
+            .wait(self.limit, client.query(&prepared, parameters));
+        self.answered(answer)
+    }
+
+    /// The same as the first statement of a reader's transaction, sent with its beginning.
+    pub(super) fn first_rows(
+        &mut self,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, Fault> {
+        let prepared = self.prepared(statement)?;
+        let client = self.client()?;
+        let both = async {
+            tokio::join!(
+                biased;
+                client.batch_execute(BEGIN_READING),
+                client.query(&prepared, parameters)
+            )
+        };
+        let answer = self.bridge.wait(self.limit, both);
+        self.answered(answer.map(|(begun, rows)| begun.and(rows)))
+    }
+
+    /// Runs statements without parameters.
+    pub(super) fn batch(&mut self, statements: &str) -> Result<(), Fault> {
+        let client = self.client()?;
+        let answer = self
+            .bridge
+            .wait(self.limit, client.batch_execute(statements));
+        self.answered(answer)
+    }
+
+    /// Ends a transaction some time; what is asked next is answered behind that.
+    pub(super) fn roll_back(self, back: impl FnOnce(Self) + Send + 'static) {
+        let bridge = Arc::clone(&self.bridge);
+        bridge.spawn(async move {
+            let ended = match &self.client {
+                Some(client) => client.batch_execute("ROLLBACK").await.is_ok(),
+                None => false,
+            };
+            if ended {
+                back(self);
+            }
+        });
+    }
+
+    fn client(&self) -> Result<&Client, Fault> {
+        let gone = || Fault::Lost("the connection was given up".to_owned());
+        self.client.as_ref().ok_or_else(gone)
+    }
+
+    fn prepared(&mut self, text: &str) -> Result<Statement, Fault> {
+        if let Some(known) = self.statements.get(text) {
+            return Ok(known.clone());
+        }
+        let answer = self.bridge.wait(self.limit, self.client()?.prepare(text));
+        let statement = self.answered(answer)?;
+        self.statements.insert(text.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    fn answered<T, L>(
+        &mut self,
+        answer: Result<Result<T, tokio_postgres::Error>, L>,
+    ) -> Result<T, Fault> {
+        let Ok(answer) = answer else {
+            self.client = None;
+            self.task.abort();
+            return Err(late(self.limit));
+        };
+        answer.map_err(Fault::from)
+    }
+}

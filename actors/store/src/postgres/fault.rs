@@ -1,0 +1,102 @@
+//! What a server or the way to it may answer, sorted by what can be done about it.
+
+use crate::error::StoreError;
+use tokio_postgres::error::SqlState;
+
+/// The state by which `commit_group` says that another process has a higher epoch.
+pub(super) const EPOCH_PASSED: &str = "OR001";
+/// The state by which it says that a group of this number was committed before.
+pub(super) const GROUP_KNOWN: &str = "OR002";
+
+/// Why the server did not do what it was asked.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The connection is gone, or the server does not answer: it may have done it.
+    Lost(String),
+    /// Another process has taken the store.
+    EpochPassed,
+    /// A group of this number was committed before.
+    GroupKnown,
+    /// No space left on the server.
+    Full,
+    /// The server refuses, and says why.
+    Refused {
+        /// Its code, where it gave one.
+        state: Option<SqlState>,
+        /// What it said.
+        reason: String,
+    },
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(said) = error.as_db_error() else {
+            let reason = with_causes(&error);
+            return match is_of_the_connection(&error) {
+                true => Self::Lost(reason),
+                false => Self::Refused {
+                    state: None,
+                    reason,
+                },
+            };
+        };
+        let state = said.code();
+        let reason = said.message().to_owned();
+        match state.code() {
+            EPOCH_PASSED => Self::EpochPassed,
+            GROUP_KNOWN => Self::GroupKnown,
+            "53100" => Self::Full,
+            // Connection exceptions; shut down, crashed, starting; too many connections; a
+            // statement that took too long; a transaction or session that sat idle.
+            code if code.starts_with("08") || code.starts_with("57P") => Self::Lost(reason),
+            "53300" | "57014" | "25P03" => Self::Lost(reason),
+            // A server that was made a standby, or is one that was not yet promoted.
+            "25006" => Self::Lost(format!("{reason}: the server is a read-only standby")),
+            _ => Self::Refused {
+                state: Some(state.clone()),
+                reason,
+            },
+        }
+    }
+}
+
+impl Fault {
+    /// As the users of the store get it; nothing was stored.
+    pub(super) fn into_store_error(self, place: &str) -> StoreError {
+        let place = place.to_owned();
+        let reason = match self {
+            Self::Full => return StoreError::Full { place },
+            Self::EpochPassed => {
+                let by = "another process".to_owned();
+                return StoreError::TakenOver { place, by };
+            }
+            Self::GroupKnown => "the server knows the group already".to_owned(),
+            Self::Lost(reason) | Self::Refused { reason, .. } => reason,
+        };
+        StoreError::Storage { place, reason }
+    }
+}
+
+/// Whether the connection failed, and not a value or a statement.
+fn is_of_the_connection(error: &tokio_postgres::Error) -> bool {
+    let causes =
+        std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| {
+            error.source()
+        });
+    error.is_closed() || causes.into_iter().any(|cause| cause.is::<std::io::Error>())
+}
+
+/// An error with all that caused it.
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,158 @@
+//! Who holds a store in PostgreSQL: taking it, keeping it, and finding out that another has it.
+//!
+//! Three things, one for each question. The **epoch** in the owner's row is the fence: whoever
+//! takes the store raises it, and a write under an older one is refused by the server. The
+//! **advisory lock** of the writer's session tells whether the holder's connection lives: the
+//! server frees it with the session, however that ends. The **lease** (when the holder said last,
+//! by the server's clock, that it is well) tells a holder that is paused or cut off from one that
+//! is there: its session may live on for hours.
+
+use super::connection::Connection;
+use super::fault::Fault;
+use crate::error::OpenError;
+use crate::lock::Holder;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two looks at a store that another session holds.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A store that was given free is silent for ever, which is no duration.
+const LONGEST_SILENCE: f64 = 1e7;
+
+/// What the owner's row says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Owner {
+    pub(super) epoch: i64,
+    pub(super) last_group: i64,
+    /// When the holder said that it is well, by the server's clock, in seconds of the Unix epoch.
+    renewed: f64,
+    /// How long that is ago, by the same clock.
+    silent: Duration,
+    /// Program, machine and process.
+    pub(super) by: String,
+}
+
+/// A store that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    pub(super) epoch: i64,
+    pub(super) last_group: i64,
+}
+
+/// Reads the owner's row.
+pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
+    let rows = connection.rows(
+        "SELECT epoch, last_group, program, host, pid, started, \
+         extract(epoch FROM renewed)::float8, \
+         (extract(epoch FROM clock_timestamp()) - extract(epoch FROM renewed))::float8 FROM owner",
+        &[],
+    )?;
+    let row = rows.first().ok_or_else(|| Fault::Refused {
+        state: None,
+        reason: "the table `owner` is empty: restore a backup".to_owned(),
+    })?;
+    let (program, host, started): (String, String, String) = (row.get(2), row.get(3), row.get(5));
+    let pid: i64 = row.get(4);
+    Ok(Owner {
+        epoch: row.get(0),
+        last_group: row.get(1),
+        renewed: row.get(6),
+        silent: Duration::from_secs_f64(row.get::<_, f64>(7).clamp(0.0, LONGEST_SILENCE)),
+        by: format!("{program} on {host} (pid {pid}, since {started})"),
+    })
+}
+
+/// Takes the store for `program`: at once if nobody holds it; after its holder has said nothing for
+/// `lease`, if that one's session lives on.
+///
+/// # Errors
+/// [`OpenError::InUse`] as soon as the holder shows that it is well; the server's.
+pub(super) fn take(
+    connection: &mut Connection,
+    (schema, place): (&str, &str),
+    program: &str,
+    lease: Duration,
+) -> Result<Taken, OpenError> {
+    let failed = |fault| super::layout::refused(place, fault);
+    let first = owner(connection).map_err(failed)?;
+    // A holder that is well says so several times within a lease.
+    let until = Instant::now() + lease * 2;
+    while !lock(connection, schema).map_err(failed)? {
+        let now = owner(connection).map_err(failed)?;
+        let renewed = now.renewed > first.renewed || now.epoch != first.epoch;
+        if renewed || Instant::now() > until {
+            let (place, by) = (place.to_owned(), now.by);
+            return Err(OpenError::InUse { place, by });
+        }
+        if now.silent > lease {
+            tracing::warn!(
+                event = "store.holder_ended", %place, holder = %now.by,
+                silent_s = now.silent.as_secs(),
+                "the holder of the store says nothing any more; its session is ended"
+            );
+            end_holder(connection, schema).map_err(failed)?;
+        }
+        thread::park_timeout(POLL_INTERVAL);
+    }
+    raise(connection, program).map_err(failed)
+}
+
+/// Gets the lock of the store for this session, unless another has it.
+pub(super) fn lock(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
+    let statement = "SELECT pg_try_advisory_lock(hashtextextended('orrery store ' || $1, 0))";
+    Ok(connection.rows(statement, &[&schema])?[0].get(0))
+}
+
+/// Ends the session that has the lock: what it had begun is undone, or was committed before.
+pub(super) fn end_holder(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \
+         SELECT pg_terminate_backend(l.pid) FROM pg_locks l, k \
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid()";
+    connection.rows(statement, &[&schema]).map(drop)
+}
+
+/// Raises the epoch in this process's name, and notes behind which group.
+fn raise(connection: &mut Connection, program: &str) -> Result<Taken, Fault> {
+    let holder = Holder::current(program);
+    let host = host();
+    let pid = i64::from(holder.pid);
+    let by = format!("{} on {host} (pid {pid})", holder.program);
+    let statement = "WITH raised AS (UPDATE owner SET epoch = epoch + 1, \
+         renewed = clock_timestamp(), program = $1, host = $2, pid = $3, started = $4 \
+         RETURNING epoch, last_group), noted AS (INSERT INTO epochs \
+         SELECT epoch, last_group, clock_timestamp(), $5 FROM raised) \
+         SELECT epoch, last_group FROM raised";
+    let (program, started) = (&holder.program, &holder.started);
+    let rows = connection.rows(statement, &[program, &host, &pid, started, &by])?;
+    Ok(Taken {
+        epoch: rows[0].get(0),
+        last_group: rows[0].get(1),
+    })
+}
+
+/// Behind which group the store was taken from whoever had `epoch`, if it was.
+pub(super) fn taken_behind(connection: &mut Connection, epoch: i64) -> Result<Option<i64>, Fault> {
+    let statement = "SELECT after_group FROM epochs WHERE epoch > $1 ORDER BY epoch LIMIT 1";
+    let rows = connection.rows(statement, &[&epoch])?;
+    Ok(rows.first().map(|row| row.get(0)))
+}
+
+/// Gives the store free for the next one.
+pub(super) fn release(connection: &mut Connection, schema: &str, epoch: i64) -> Result<(), Fault> {
+    let ended = "UPDATE owner SET renewed = '-infinity' WHERE epoch = $1 RETURNING epoch";
+    connection.rows(ended, &[&epoch])?;
+    let free = "SELECT pg_advisory_unlock(hashtextextended('orrery store ' || $1, 0))";
+    connection.rows(free, &[&schema]).map(drop)
+}
+
+/// This machine's name.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let name = name.ok().map(|name| name.trim().to_owned());
+    name.filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "an unnamed machine".to_owned())
+}

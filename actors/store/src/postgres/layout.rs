@@ -1,0 +1,262 @@
+//! The store's tables in a schema of PostgreSQL.
+//!
+//! | Table | What it holds |
+//! |---|---|
+//! | `layout` | the version of these tables |
+//! | `owner` | one row: the epoch, who has it, when it said so last, the last group's number |
+//! | `epochs` | a row for each time the store was taken: by whom, and behind which group |
+//! | `tables` | the number of rows of each typed table |
+//! | `rows` | all rows: typed table, encoded key, encoded row |
+//! | `blobs` | what was appended, by segment and place |
+//!
+//! A group is one call of `commit_group`: it is a transaction of its own, so that nothing of it is
+//! ever held open while the client thinks, or sleeps.
+
+use super::connection::Connection;
+use super::fault::Fault;
+use crate::error::OpenError;
+
+/// The version of the tables that this program makes and knows.
+const VERSION: i32 = 1;
+
+/// The oldest server that is known to work, as it counts its versions.
+const OLDEST_SERVER: i32 = 150_000;
+
+/// The tables. `EXTERNAL`: rows are small, or bodies that came compressed or will be gone soon.
+const TABLES: &str = "
+CREATE TABLE layout (version int NOT NULL);
+CREATE TABLE owner (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    epoch bigint NOT NULL,
+    last_group bigint NOT NULL,
+    renewed timestamptz NOT NULL,
+    program text NOT NULL,
+    host text NOT NULL,
+    pid bigint NOT NULL,
+    started text NOT NULL
+) WITH (fillfactor = 10);
+CREATE TABLE epochs (
+    epoch bigint PRIMARY KEY,
+    after_group bigint NOT NULL,
+    taken timestamptz NOT NULL,
+    holder text NOT NULL
+);
+CREATE TABLE tables (
+    name text COLLATE \"C\" PRIMARY KEY,
+    rows bigint NOT NULL
+) WITH (fillfactor = 50);
+CREATE TABLE rows (
+    tbl text COLLATE \"C\" NOT NULL,
+    key bytea NOT NULL,
+    value bytea NOT NULL,
+    PRIMARY KEY (tbl, key)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
+ALTER TABLE rows ALTER COLUMN key SET STORAGE PLAIN, ALTER COLUMN value SET STORAGE EXTERNAL;
+CREATE TABLE blobs (
+    segment bigint NOT NULL,
+    start bigint NOT NULL,
+    bytes bytea NOT NULL,
+    PRIMARY KEY (segment, start)
+);
+ALTER TABLE blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
+INSERT INTO owner VALUES (true, 0, 0, '-infinity', '', '', 0, '');
+";
+
+/// What writes. Both lock the owner's row until the transaction ends, and refuse whoever has no
+/// longer the newest epoch.
+const FUNCTIONS: &str = "
+CREATE FUNCTION hold(_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE owner SET renewed = clock_timestamp() WHERE epoch = _epoch;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'epoch % has passed', _epoch USING ERRCODE = 'OR001';
+    END IF;
+END $$;
+
+CREATE FUNCTION commit_group(
+    _epoch bigint, _group bigint,
+    _put_tables text[], _put_keys bytea[], _put_values bytea[],
+    _cut_tables text[], _cut_keys bytea[],
+    _blob_segments bigint[], _blob_starts bigint[], _blob_bytes bytea[],
+    _gone_segments bigint[], _gone_starts bigint[], _gone_lengths bigint[],
+    _emptied bigint[]
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE owner SET renewed = clock_timestamp(), last_group = _group
+    WHERE epoch = _epoch AND last_group < _group;
+    IF NOT FOUND THEN
+        PERFORM hold(_epoch);
+        RAISE EXCEPTION 'group % is there already', _group USING ERRCODE = 'OR002';
+    END IF;
+    WITH put AS (
+        INSERT INTO rows AS r (tbl, key, value)
+        SELECT * FROM unnest(_put_tables, _put_keys, _put_values)
+        ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value
+        RETURNING r.tbl, r.xmax = 0 AS is_new
+    ), counted AS (
+        SELECT tbl, count(*) AS new FROM put WHERE is_new GROUP BY tbl
+    )
+    INSERT INTO tables AS t (name, rows) SELECT tbl, new FROM counted
+    ON CONFLICT (name) DO UPDATE SET rows = t.rows + EXCLUDED.rows;
+    IF cardinality(_cut_keys) > 0 THEN
+        WITH cut AS (
+            DELETE FROM rows r USING unnest(_cut_tables, _cut_keys) AS c (tbl, key)
+            WHERE r.tbl = c.tbl AND r.key = c.key RETURNING r.tbl
+        ), counted AS (
+            SELECT tbl, count(*) AS gone FROM cut GROUP BY tbl
+        )
+        UPDATE tables t SET rows = t.rows - c.gone FROM counted c WHERE t.name = c.tbl;
+    END IF;
+    IF cardinality(_blob_starts) > 0 THEN
+        INSERT INTO blobs (segment, start, bytes)
+        SELECT * FROM unnest(_blob_segments, _blob_starts, _blob_bytes);
+    END IF;
+    IF cardinality(_gone_starts) > 0 THEN
+        DELETE FROM blobs b USING unnest(_gone_segments, _gone_starts, _gone_lengths)
+            AS g (segment, start, length)
+        WHERE b.segment = g.segment AND b.start = g.start AND length(b.bytes) = g.length;
+    END IF;
+    IF cardinality(_emptied) > 0 THEN
+        DELETE FROM blobs b USING unnest(_emptied) AS e (segment) WHERE b.segment = e.segment;
+    END IF;
+END $$;
+";
+
+/// Makes the tables where there are none, and looks whether those that are there are known.
+///
+/// # Errors
+/// The server or the tables are not what is needed; the reason says what to do.
+pub(super) fn prepare(
+    connection: &mut Connection,
+    schema: &str,
+    place: &str,
+) -> Result<(), OpenError> {
+    check_server(connection).map_err(|reason| server_error(place, reason))?;
+    if let Some(version) = version(connection, schema).map_err(|f| refused(place, f))? {
+        return known(version, place);
+    }
+    let make = format!(
+        "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('orrery layout {schema}', 0)); \
+         CREATE SCHEMA IF NOT EXISTS \"{schema}\"; SET LOCAL search_path TO \"{schema}\", pg_catalog;"
+    );
+    let made = make_tables(connection, schema, &make);
+    if made.is_err() {
+        // A failed transaction takes no other statement.
+        let _ = connection.batch("ROLLBACK");
+    }
+    made.map_err(|f| refused(place, f))
+}
+
+fn make_tables(connection: &mut Connection, schema: &str, begin: &str) -> Result<(), Fault> {
+    connection.batch(begin)?;
+    // Another process may have made them while this one waited for the lock.
+    if version(connection, schema)?.is_none() {
+        connection.batch(TABLES)?;
+        connection.batch(FUNCTIONS)?;
+        connection.batch(&format!("INSERT INTO layout VALUES ({VERSION})"))?;
+    }
+    connection.batch("COMMIT")
+}
+
+/// Looks whether a store is there, for those who only read it.
+///
+/// # Errors
+/// As [`prepare`]; there is none.
+pub(super) fn check(
+    connection: &mut Connection,
+    schema: &str,
+    place: &str,
+) -> Result<(), OpenError> {
+    check_server(connection).map_err(|reason| server_error(place, reason))?;
+    match version(connection, schema).map_err(|f| refused(place, f))? {
+        Some(version) => known(version, place),
+        None => {
+            let reason = "there is no store".to_owned();
+            Err(server_error(place, reason))
+        }
+    }
+}
+
+fn known(version: i32, place: &str) -> Result<(), OpenError> {
+    if version <= VERSION {
+        return Ok(());
+    }
+    let unsigned = |version| u32::try_from(version).unwrap_or_default();
+    Err(OpenError::SchemaTooNew {
+        place: place.to_owned(),
+        stored: unsigned(version),
+        known: unsigned(VERSION),
+    })
+}
+
+/// The version of the tables in `schema`, if there are any.
+fn version(connection: &mut Connection, schema: &str) -> Result<Option<i32>, Fault> {
+    let table = format!("\"{schema}\".layout");
+    let there = connection.rows("SELECT to_regclass($1) IS NOT NULL", &[&table])?;
+    if !there[0].get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let rows = connection.rows(&format!("SELECT max(version) FROM {table}"), &[])?;
+    Ok(rows[0].get(0))
+}
+
+/// The server is new enough, and takes writes.
+fn check_server(connection: &mut Connection) -> Result<(), String> {
+    let asked = connection.rows(
+        "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
+         pg_is_in_recovery(), current_setting('fsync')::bool",
+        &[],
+    );
+    let rows = asked.map_err(advice)?;
+    let (number, text): (i32, String) = (rows[0].get(0), rows[0].get(1));
+    if number < OLDEST_SERVER {
+        return Err(format!(
+            "the server is PostgreSQL {text}; 15 or newer is needed"
+        ));
+    }
+    if rows[0].get(2) {
+        return Err(
+            "the server is a read-only standby; name the primary, or all servers \
+                    with target_session_attrs=read-write"
+                .to_owned(),
+        );
+    }
+    if !rows[0].get::<_, bool>(3) {
+        tracing::warn!(
+            event = "store.fsync_off",
+            "the server runs with fsync = off: a power cut loses what was acknowledged"
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn refused(place: &str, fault: Fault) -> OpenError {
+    server_error(place, advice(fault))
+}
+
+fn server_error(place: &str, reason: String) -> OpenError {
+    let place = place.to_owned();
+    OpenError::Server { place, reason }
+}
+
+/// What the server said, with what to do.
+fn advice(fault: Fault) -> String {
+    let (state, reason) = match fault {
+        Fault::Lost(reason) => {
+            return format!("{reason}; see that the server runs and can be reached from here");
+        }
+        Fault::Refused { state, reason } => (state, reason),
+        Fault::Full => return "no space left on the server".to_owned(),
+        Fault::EpochPassed => return "another process has just taken it".to_owned(),
+        Fault::GroupKnown => return "the server knows the group already".to_owned(),
+    };
+    let what = match state.as_ref().map(|state| state.code()) {
+        Some("28P01" | "28000") => "look at user and password of the address, and at pg_hba.conf",
+        Some("3D000") => "make it: CREATE DATABASE … OWNER …",
+        Some("42501") => {
+            "give the role CREATE on the database, or make the schema with it as owner"
+        }
+        _ => return reason,
+    };
+    format!("{reason}; {what}")
+}

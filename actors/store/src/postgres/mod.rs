@@ -1,0 +1,428 @@
+//! The engine over a PostgreSQL server, 15 or newer. See docs/adr/0021.
+//!
+//! ```text
+//! writer ─▶ PostgresChanges (rows of the group) ─▶ Session ─ commit_group(epoch, number, …) ─▶ server
+//! readers ─▶ PostgresSnapshot ─ REPEATABLE READ ─▶ connections of their own ─────────────────▶ server
+//! ```
+//!
+//! # What holds
+//!
+//! - One statement commits a group. It checks the epoch and the group's number within its
+//!   transaction, so a process that lost the store stores nothing, and a group that is sent twice
+//!   is stored once.
+//! - A commit whose answer was lost is looked for after the session that may have done it has
+//!   ended.
+//! - Blobs stand in the database as well: the commit of the group is theirs.
+
+mod bridge;
+mod changes;
+mod connection;
+mod fault;
+mod holder;
+mod layout;
+mod queries;
+mod readers;
+mod session;
+mod tls;
+mod url;
+
+use self::bridge::Bridge;
+use self::changes::{ChangedTables, PostgresChanges, RowCache};
+use self::connection::{Connection, Connector};
+use self::fault::Fault;
+use self::readers::Readers;
+use self::session::{CommitError, Session};
+use crate::blobs::{BlobChanges, BlobEnd, Extent};
+use crate::engine::{Engine, Snapshots};
+use crate::error::{OpenError, StoreError};
+use crate::health::{HealthRecord, State};
+use crate::options::Options;
+use crate::quarantine::QUARANTINE;
+use crate::row_source::RowSource;
+use crate::write::{BLOB_END, GroupChanges, META, WriteTxn};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use self::url::PostgresUrl;
+
+const COMMIT: &str =
+    "SELECT commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+
+/// How many times the patience for a server that is gone one that works on something gets: a group
+/// may hold megabytes.
+const ANSWER_TIMEOUT_FACTOR: u32 = 3;
+
+/// The writer's side of a store in PostgreSQL.
+pub(crate) struct PostgresEngine {
+    place: String,
+    health: Arc<HealthRecord>,
+    session: Session,
+    readers: Arc<Readers>,
+    cache: RowCache,
+    /// Number of the last committed group.
+    last_group: u64,
+    /// Where its blobs end.
+    head: BlobEnd,
+    segment_bytes: u64,
+    /// How long a group waits for a server that is gone.
+    patience: Duration,
+    /// How often this holder says that it is well, while nothing is written.
+    renew_every: Duration,
+    next_renewal: Instant,
+    probe_every: Duration,
+    next_probe: Instant,
+}
+
+impl PostgresEngine {
+    /// Connects and takes the store. Waits for a holder that may be gone, for twice the lease at
+    /// most.
+    pub(crate) fn open(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
+        let (connector, place) = connector(url, options)?;
+        let (lease, patience) = (options.lease, options.patience);
+        let times = (lease, patience);
+        let session = Session::open(Arc::clone(&connector), &place, &options.program, times)?;
+        let health = Arc::new(HealthRecord::default());
+        let readers = Readers::new(
+            place.clone(),
+            connector,
+            Arc::clone(&health),
+            (options.readers.max(1), patience),
+        );
+        let mut engine = Self {
+            readers: Arc::new(readers),
+            cache: RowCache::new(options.cache_bytes),
+            last_group: session.last_group(),
+            head: BlobEnd::default(),
+            segment_bytes: options.segment_bytes,
+            patience,
+            renew_every: lease / 4,
+            next_renewal: Instant::now() + lease / 4,
+            probe_every: options.probe_every,
+            next_probe: Instant::now(),
+            place,
+            health,
+            session,
+        };
+        engine.read_numbers()?;
+        Ok(engine)
+    }
+
+    /// Reads what the engine keeps in memory.
+    fn read_numbers(&mut self) -> Result<(), StoreError> {
+        let mut rows = PostgresChanges::new(&mut self.session, &self.cache);
+        let head = rows.get(META, BLOB_END)?;
+        self.head = head
+            .and_then(|row| BlobEnd::from_bytes(&row))
+            .unwrap_or_default();
+        let quarantined = rows.len(QUARANTINE.name())?;
+        self.health.counters.quarantined.set(quarantined);
+        self.last_group = self.last_group.max(self.session.last_group());
+        Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        *self.health.state.borrow() == State::Ready
+    }
+
+    /// What a failure means for those who ask next.
+    fn halt(&mut self, error: &StoreError) {
+        self.next_probe = Instant::now() + self.probe_every;
+        let state = match error {
+            StoreError::Full { .. } => State::Full,
+            StoreError::TakenOver { by, .. } => State::TakenOver(by.clone()),
+            other => State::Failing(other.to_string()),
+        };
+        self.health.set_state(&self.place, &state);
+        if matches!(state, State::TakenOver(_)) {
+            self.readers.close();
+        }
+    }
+
+    /// Refuses while nothing can be written, except that from time to time somebody has to try.
+    fn admit(&mut self) -> Result<(), StoreError> {
+        let patience = match &*self.health.state.borrow() {
+            State::Ready => self.patience,
+            state @ (State::TakenOver(_) | State::Closed) => {
+                return Err(state.refusal(&self.place));
+            }
+            state if Instant::now() < self.next_probe => return Err(state.refusal(&self.place)),
+            _ => Duration::ZERO,
+        };
+        let reached = self.session.ensure(patience);
+        if let Err(error) = &reached {
+            self.halt(error);
+        }
+        reached
+    }
+
+    fn commit(
+        &mut self,
+        number: u64,
+        changed: &ChangedTables,
+        group: &GroupChanges,
+    ) -> Result<(), StoreError> {
+        let began = Instant::now();
+        let arrays = Arrays::of(changed, group);
+        let outcome = self.session.commit(number, |connection, epoch, number| {
+            arrays.send(connection, epoch, number)
+        });
+        self.count_reconnects();
+        match outcome {
+            Ok(()) => {
+                self.last_group = number;
+                self.head = group.head;
+                self.cache.apply(changed);
+                self.next_renewal = Instant::now() + self.renew_every;
+                self.health.note_commit(began.elapsed(), group.quarantined);
+                self.health.set_state(&self.place, &State::Ready);
+                Ok(())
+            }
+            Err(CommitError::Refused(error)) => {
+                self.halt(&error);
+                Err(error)
+            }
+            Err(CommitError::Unknown(reason)) => {
+                // What the server has is read when it is reached again.
+                self.cache.clear();
+                let place = self.place.clone();
+                let error = StoreError::Unknown { place, reason };
+                self.halt(&error);
+                Err(error)
+            }
+        }
+    }
+
+    fn count_reconnects(&self) {
+        let counters = &self.health.counters;
+        counters.reopened.set(self.session.reconnected);
+    }
+
+    /// After a commit nobody knows the end of: the server says what its last group is.
+    fn catch_up(&mut self) -> Result<(), StoreError> {
+        self.session.refresh()?;
+        self.cache.clear();
+        self.read_numbers()
+    }
+}
+
+impl Engine for PostgresEngine {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn health(&self) -> &Arc<HealthRecord> {
+        &self.health
+    }
+
+    fn snapshots(&self) -> Arc<dyn Snapshots> {
+        Arc::clone(&self.readers) as Arc<dyn Snapshots>
+    }
+
+    fn group(&mut self, body: &mut dyn FnMut(&mut WriteTxn<'_>)) -> Result<(), StoreError> {
+        let was_ready = self.is_ready();
+        self.admit()?;
+        if !was_ready && let Err(error) = self.catch_up() {
+            self.halt(&error);
+            return Err(error);
+        }
+        let number = self.last_group + 1;
+        let appends = BlobChanges::after(self.head, self.segment_bytes);
+        let mut rows = PostgresChanges::new(&mut self.session, &self.cache);
+        let mut group = WriteTxn::new(&mut rows, number, appends);
+        body(&mut group);
+        let finished = group.finish();
+        let changed = rows.into_changed();
+        match finished {
+            Ok(group) if group.changed => self.commit(number, &changed, &group),
+            Ok(_) if was_ready => {
+                self.look();
+                Ok(())
+            }
+            // It reads again; whether it writes is found out by the lease.
+            Ok(_) => {
+                self.probe();
+                Ok(())
+            }
+            Err(error) => {
+                self.halt(&error);
+                Err(error)
+            }
+        }
+    }
+
+    fn probe(&mut self) {
+        if self.is_ready() || Instant::now() < self.next_probe {
+            return;
+        }
+        if self.admit().is_err() {
+            return;
+        }
+        match self.catch_up().and_then(|()| self.session.renew()) {
+            Ok(()) => self.health.set_state(&self.place, &State::Ready),
+            Err(error) => self.halt(&error),
+        }
+    }
+
+    fn probe_in(&self) -> Duration {
+        let next = match &*self.health.state.borrow() {
+            State::Ready => self.next_renewal,
+            State::TakenOver(_) | State::Closed => return Duration::from_secs(3600),
+            _ => self.next_probe,
+        };
+        next.saturating_duration_since(Instant::now())
+    }
+
+    fn look(&mut self) {
+        if !self.is_ready() || Instant::now() < self.next_renewal {
+            return;
+        }
+        let renewed = self.session.renew();
+        self.count_reconnects();
+        self.next_renewal = Instant::now() + self.renew_every;
+        if let Err(error) = renewed {
+            self.halt(&error);
+        }
+    }
+
+    fn close(&mut self) {
+        let taken = matches!(&*self.health.state.borrow(), State::TakenOver(_));
+        if !taken {
+            self.health.set_state(&self.place, &State::Closed);
+        }
+        self.readers.close();
+        self.session.close();
+    }
+
+    fn continue_from(&mut self, group: u64, blob_end: &[u8]) -> Result<(), StoreError> {
+        self.last_group = self.last_group.max(group);
+        self.head = BlobEnd::from_bytes(blob_end).unwrap_or(self.head);
+        Ok(())
+    }
+
+    fn import_segment(&mut self, segment: u32, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        let (segment, start) = (i64::from(segment), queries::signed(at));
+        // Sent again over a new connection, it is the same.
+        let statement = "INSERT INTO blobs (segment, start, bytes) VALUES ($1, $2, $3) \
+             ON CONFLICT (segment, start) DO UPDATE SET bytes = EXCLUDED.bytes";
+        self.session
+            .rows(statement, &[&segment, &start, &bytes])
+            .map(drop)
+    }
+
+    fn clear_segments(&mut self) -> Result<(), StoreError> {
+        self.session.rows("DELETE FROM blobs", &[]).map(drop)
+    }
+}
+
+impl Drop for PostgresEngine {
+    fn drop(&mut self) {
+        self.session.close();
+    }
+}
+
+/// The rows and blobs of a store that is open elsewhere or not at all, as of now.
+pub(crate) fn read_only(
+    url: &PostgresUrl,
+    options: &Options,
+) -> Result<Arc<dyn Snapshots>, OpenError> {
+    let (connector, place) = connector(url, options)?;
+    let connected = connector.connect();
+    let mut connection = connected.map_err(|fault| layout::refused(&place, fault))?;
+    layout::check(&mut connection, &connector.schema, &place)?;
+    let health = Arc::new(HealthRecord::default());
+    let readers = Readers::new(place, connector, health, (1, options.patience));
+    Ok(Arc::new(readers))
+}
+
+fn connector(url: &PostgresUrl, options: &Options) -> Result<(Arc<Connector>, String), OpenError> {
+    let schema = url.schema.clone();
+    let schema = schema.unwrap_or_else(|| options.schema.clone());
+    let place = match &url.schema {
+        Some(_) => url.to_string(),
+        None => format!("{url} (schema {schema})"),
+    };
+    let bridge = Bridge::start().map_err(|source| OpenError::Io {
+        path: place.clone().into(),
+        source,
+    })?;
+    let times = (options.patience, options.patience * ANSWER_TIMEOUT_FACTOR);
+    let connector = Connector::new(bridge, url.clone(), schema, &options.program, times);
+    Ok((Arc::new(connector), place))
+}
+
+/// A group as the arrays of one statement.
+struct Arrays<'g> {
+    put: (Vec<&'g str>, Vec<&'g [u8]>, Vec<&'g [u8]>),
+    cut: (Vec<&'g str>, Vec<&'g [u8]>),
+    blobs: (Vec<i64>, Vec<i64>, Vec<&'g [u8]>),
+    gone: (Vec<i64>, Vec<i64>, Vec<i64>),
+    emptied: Vec<i64>,
+}
+
+impl<'g> Arrays<'g> {
+    fn of(changed: &'g ChangedTables, group: &'g GroupChanges) -> Self {
+        let mut arrays = Self {
+            put: Default::default(),
+            cut: Default::default(),
+            blobs: Default::default(),
+            gone: Default::default(),
+            emptied: group.emptied.iter().copied().map(i64::from).collect(),
+        };
+        for (table, changes) in changed {
+            for (key, row) in changes {
+                match row {
+                    Some(row) => arrays.put(table, key, row),
+                    None => {
+                        arrays.cut.0.push(table);
+                        arrays.cut.1.push(key);
+                    }
+                }
+            }
+        }
+        // A blob of no bytes has none to keep, and the place of the one behind it.
+        for (extent, bytes) in group.parts.blobs().filter(|(extent, _)| extent.len > 0) {
+            let (segment, start, _) = at(extent);
+            arrays.blobs.0.push(segment);
+            arrays.blobs.1.push(start);
+            arrays.blobs.2.push(bytes.as_ref());
+        }
+        for (segment, start, len) in group.released.iter().map(at) {
+            arrays.gone.0.push(segment);
+            arrays.gone.1.push(start);
+            arrays.gone.2.push(len);
+        }
+        arrays
+    }
+
+    fn put(&mut self, table: &'g str, key: &'g [u8], row: &'g [u8]) {
+        self.put.0.push(table);
+        self.put.1.push(key);
+        self.put.2.push(row);
+    }
+
+    fn send(&self, connection: &mut Connection, epoch: i64, group: i64) -> Result<(), Fault> {
+        let Self {
+            put,
+            cut,
+            blobs,
+            gone,
+            emptied,
+        } = self;
+        let sent = connection.rows(
+            COMMIT,
+            &[
+                &epoch, &group, &put.0, &put.1, &put.2, &cut.0, &cut.1, &blobs.0, &blobs.1,
+                &blobs.2, &gone.0, &gone.1, &gone.2, emptied,
+            ],
+        );
+        sent.map(drop)
+    }
+}
+
+fn at(extent: &Extent) -> (i64, i64, i64) {
+    (
+        i64::from(extent.segment),
+        i64::from(extent.offset),
+        i64::from(extent.len),
+    )
+}

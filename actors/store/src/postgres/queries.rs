@@ -1,0 +1,117 @@
+//! The statements that read, for the writer and for readers.
+
+use crate::blobs::Extent;
+use crate::error::StoreError;
+use crate::rows::raw::{KeyRange, RangeEnd, RawRow};
+use std::ops::Bound;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+/// The row of a key.
+pub(super) const GET: &str = "SELECT value FROM rows WHERE tbl = $1 AND key = $2";
+
+/// The number of rows of a table.
+pub(super) const LEN: &str = "SELECT rows FROM tables WHERE name = $1";
+
+/// The tables there ever was a row in.
+pub(super) const TABLES: &str = "SELECT name, rows FROM tables ORDER BY name";
+
+/// Which of some keys there are.
+pub(super) const KEYS_THERE: &str = "SELECT count(*) FROM unnest($2::bytea[]) AS k (key) JOIN rows r ON r.tbl = $1 AND r.key = k.key";
+
+/// The blobs that hold bytes of a segment from $2 on, $3 of them. They were appended one by one, or
+/// copied in parts of another size.
+const PARTS: &str = "SELECT start, bytes FROM blobs WHERE segment = $1 AND start >= coalesce(\
+    (SELECT max(start) FROM blobs WHERE segment = $1 AND start <= $2), 0) \
+    AND start < $2 + $3 ORDER BY start";
+
+/// The segments.
+pub(super) const SEGMENTS: &str = "SELECT DISTINCT segment FROM blobs ORDER BY segment";
+
+/// The first part of a segment that stands at $2 or behind.
+pub(super) const NEXT_PART: &str =
+    "SELECT start, bytes FROM blobs WHERE segment = $1 AND start >= $2 ORDER BY start LIMIT 1";
+
+/// What asks: a statement and its parameters, in order.
+pub(super) type Ask<'a> = &'a mut dyn FnMut(&str, &[&(dyn ToSql + Sync)]) -> Asked;
+/// The rows, or why there are none.
+pub(super) type Asked = Result<Vec<Row>, StoreError>;
+
+/// The value of a one-row, one-column answer.
+pub(super) fn value(rows: &[Row]) -> Option<Vec<u8>> {
+    rows.first().map(|row| row.get(0))
+}
+
+/// A count that is absent where nothing was ever counted.
+pub(super) fn count(rows: &[Row]) -> u64 {
+    let count: i64 = rows.first().map_or(0, |row| row.get(0));
+    u64::try_from(count).unwrap_or_default()
+}
+
+/// Rows of a range, by ascending or descending key.
+pub(super) fn scan(
+    ask: Ask<'_>,
+    table: &str,
+    range: &KeyRange,
+    limit: usize,
+) -> Result<Vec<RawRow>, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut statement = "SELECT key, value FROM rows WHERE tbl = $1".to_owned();
+    let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&table, &limit];
+    for (edge, inclusive, exclusive) in [(&range.from, ">=", ">"), (&range.to, "<=", "<")] {
+        let (key, comparison) = match edge {
+            RangeEnd::Included(key) => (key, inclusive),
+            RangeEnd::Excluded(key) => (key, exclusive),
+            Bound::Unbounded => continue,
+        };
+        parameters.push(key);
+        statement.push_str(&format!(" AND key {comparison} ${}", parameters.len()));
+    }
+    let order = if range.backward { "DESC" } else { "ASC" };
+    statement.push_str(&format!(" ORDER BY key {order} LIMIT $2"));
+    let rows = ask(&statement, &parameters)?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+/// Fills `out` from `at` of a segment; `false` if not all of it is there.
+pub(super) fn segment_read(
+    ask: Ask<'_>,
+    segment: u32,
+    at: u64,
+    out: &mut [u8],
+) -> Result<bool, StoreError> {
+    let (segment, start) = (i64::from(segment), signed(at));
+    let len = signed(out.len() as u64);
+    let rows = ask(PARTS, &[&segment, &start, &len])?;
+    let mut filled = 0;
+    for row in rows {
+        let (start, bytes): (i64, &[u8]) = (row.get(0), row.get(1));
+        let begin = u64::try_from(start).unwrap_or_default();
+        let wanted = at + filled as u64;
+        // Parts stand in order; what is missing between two stays missing.
+        let Some(skip) = wanted
+            .checked_sub(begin)
+            .and_then(|n| usize::try_from(n).ok())
+        else {
+            break;
+        };
+        let part = bytes.get(skip..).unwrap_or_default();
+        let take = part.len().min(out.len() - filled);
+        out[filled..filled + take].copy_from_slice(&part[..take]);
+        filled += take;
+    }
+    Ok(filled == out.len())
+}
+
+/// A committed blob.
+pub(super) fn blob(ask: Ask<'_>, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut bytes = vec![0; extent.len as usize];
+    let there = bytes.is_empty()
+        || segment_read(ask, extent.segment, u64::from(extent.offset), &mut bytes)?;
+    Ok(extent.checked(there.then_some(bytes)))
+}
+
+/// A number as the server counts.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

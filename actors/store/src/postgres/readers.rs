@@ -1,0 +1,248 @@
+//! Readers' connections, and what one sees: everything as of one commit.
+
+use super::connection::{Connection, Connector, Parameters};
+use super::fault::Fault;
+use super::queries;
+use crate::blobs::Extent;
+use crate::engine::Snapshots;
+use crate::error::StoreError;
+use crate::health::{HealthRecord, State};
+use crate::read::ReadTxn;
+use crate::reentrancy;
+use crate::row_source::{RowSource, Snapshot, TableCount};
+use crate::rows::raw::{KeyRange, RawRow};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio_postgres::Row;
+
+/// Connections beside those of the reading threads, for callers that read on their own threads.
+const SPARE: usize = 6;
+/// Between two attempts to reach the server.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
+
+/// The readers' connections.
+#[derive(Debug)]
+pub(super) struct Readers {
+    /// Server, database and schema, for messages.
+    place: String,
+    connector: Arc<Connector>,
+    health: Arc<HealthRecord>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    /// Connections that may still be taken.
+    free: Mutex<usize>,
+    freed: Condvar,
+    /// How long a reader waits for a connection, to be free or to be made.
+    patience: Duration,
+}
+
+impl Readers {
+    /// Of so many reading threads.
+    pub(super) fn new(
+        place: String,
+        connector: Arc<Connector>,
+        health: Arc<HealthRecord>,
+        (threads, patience): (usize, Duration),
+    ) -> Self {
+        Self {
+            place,
+            connector,
+            health,
+            idle: Arc::default(),
+            free: Mutex::new(threads + SPARE),
+            freed: Condvar::new(),
+            patience,
+        }
+    }
+
+    /// Forgets the connections that nobody uses.
+    pub(super) fn close(&self) {
+        self.idle.lock().clear();
+    }
+
+    /// Waits until one more may be used. A read within a read gets one in any case: waiting for the
+    /// outer one would never end.
+    fn admit(&self) -> Result<Admitted<'_>, StoreError> {
+        if reentrancy::is_in_request() {
+            return Ok(Admitted(None));
+        }
+        let until = Instant::now() + self.patience;
+        let mut free = self.free.lock();
+        while *free == 0 {
+            if self.freed.wait_until(&mut free, until).timed_out() {
+                return Err(self.failure(Fault::Lost(
+                    "all connections of readers are in use".to_owned(),
+                )));
+            }
+        }
+        *free -= 1;
+        Ok(Admitted(Some(self)))
+    }
+
+    fn failure(&self, fault: Fault) -> StoreError {
+        fault.into_store_error(&self.place)
+    }
+}
+
+/// The right to one connection.
+struct Admitted<'r>(Option<&'r Readers>);
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if let Some(readers) = self.0 {
+            *readers.free.lock() += 1;
+            readers.freed.notify_one();
+        }
+    }
+}
+
+impl Snapshots for Readers {
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn snapshot(&self, work: &mut dyn FnMut(Result<&mut ReadTxn<'_>, StoreError>)) {
+        let ended = match &*self.health.state.borrow() {
+            State::Ready | State::Full | State::Failing(_) => None,
+            ended => Some(ended.refusal(&self.place)),
+        };
+        let admitted = match ended {
+            Some(error) => Err(error),
+            None => self.admit(),
+        };
+        match admitted {
+            Ok(_admitted) => {
+                let mut rows = PostgresSnapshot::new(self);
+                work(Ok(&mut ReadTxn::new(&mut rows)));
+            }
+            Err(error) => work(Err(error)),
+        }
+    }
+}
+
+/// What one reader sees: as of its first question.
+struct PostgresSnapshot<'r> {
+    readers: &'r Readers,
+    connection: Option<Connection>,
+    /// Whether the first question was answered: the rest has to come from the same connection.
+    is_open: bool,
+}
+
+impl<'r> PostgresSnapshot<'r> {
+    fn new(readers: &'r Readers) -> Self {
+        Self {
+            readers,
+            connection: None,
+            is_open: false,
+        }
+    }
+
+    fn rows(
+        &mut self,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let answer = match (self.is_open, &mut self.connection) {
+            (true, Some(connection)) => connection.rows(statement, parameters),
+            _ => return self.begin(statement, parameters),
+        };
+        answer.map_err(|fault| self.readers.failure(fault))
+    }
+
+    /// The first question: asked again over another connection when the one at hand turns out to be
+    /// gone, since nothing was seen yet.
+    fn begin(
+        &mut self,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let until = Instant::now() + self.readers.patience;
+        loop {
+            let idle = self.readers.idle.lock().pop();
+            let connected = match idle {
+                Some(connection) if connection.is_closed() => continue,
+                Some(connection) => Ok(connection),
+                None => self.readers.connector.connect(),
+            };
+            let asked = connected.and_then(|mut connection| {
+                let rows = connection.first_rows(statement, parameters)?;
+                Ok((connection, rows))
+            });
+            match asked {
+                Ok((connection, rows)) => {
+                    self.connection = Some(connection);
+                    self.is_open = true;
+                    return Ok(rows);
+                }
+                Err(Fault::Lost(_)) if Instant::now() < until => thread::park_timeout(RETRY_DELAY),
+                Err(fault) => return Err(self.readers.failure(fault)),
+            }
+        }
+    }
+}
+
+impl Drop for PostgresSnapshot<'_> {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            let idle = Arc::clone(&self.readers.idle);
+            connection.roll_back(move |connection| idle.lock().push(connection));
+        }
+    }
+}
+
+impl RowSource for PostgresSnapshot<'_> {
+    fn get(&mut self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let rows = self.rows(queries::GET, &[&table, &key])?;
+        Ok(queries::value(&rows))
+    }
+
+    fn scan(
+        &mut self,
+        table: &str,
+        range: &KeyRange,
+        limit: usize,
+    ) -> Result<Vec<RawRow>, StoreError> {
+        queries::scan(&mut |s, p| self.rows(s, p), table, range, limit)
+    }
+
+    fn len(&mut self, table: &str) -> Result<u64, StoreError> {
+        Ok(queries::count(&self.rows(queries::LEN, &[&table])?))
+    }
+
+    fn blob(&mut self, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
+        queries::blob(&mut |s, p| self.rows(s, p), extent)
+    }
+}
+
+impl Snapshot for PostgresSnapshot<'_> {
+    fn tables(&mut self) -> Result<Vec<TableCount>, StoreError> {
+        let rows = self.rows(queries::TABLES, &[])?;
+        let count = |row: &Row| u64::try_from(row.get::<_, i64>(1)).unwrap_or_default();
+        Ok(rows.iter().map(|row| (row.get(0), count(row))).collect())
+    }
+
+    fn segments(&mut self) -> Result<Vec<u32>, StoreError> {
+        let rows = self.rows(queries::SEGMENTS, &[])?;
+        let number = |row: &Row| u32::try_from(row.get::<_, i64>(0)).ok();
+        Ok(rows.iter().filter_map(number).collect())
+    }
+
+    fn segment_part(
+        &mut self,
+        segment: u32,
+        from: u64,
+    ) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+        let (segment, from) = (i64::from(segment), queries::signed(from));
+        let rows = self.rows(queries::NEXT_PART, &[&segment, &from])?;
+        let part = |row: &Row| {
+            let start = u64::try_from(row.get::<_, i64>(0)).unwrap_or_default();
+            (start, row.get(1))
+        };
+        Ok(rows.first().map(part))
+    }
+
+    fn segment_read(&mut self, segment: u32, at: u64, out: &mut [u8]) -> Result<bool, StoreError> {
+        queries::segment_read(&mut |s, p| self.rows(s, p), segment, at, out)
+    }
+}

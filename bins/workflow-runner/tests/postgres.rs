@@ -1,0 +1,131 @@
+//! The runner with its store in PostgreSQL: its end when another takes the store, and the command
+//! `store`.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use postgres_server::PostgresServer;
+
+fn runner() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+    command
+        .env("FORGE_WEBHOOK_SECRET", "sixteen--letters")
+        .env("VMM_API_URL", "http://127.0.0.1:9")
+        .env("LOG_LEVEL", "info")
+        .env_remove("WORKFLOW_RUNNER_STORE_URL");
+    command
+}
+
+#[test]
+fn i18_a_runner_whose_store_was_taken_ends_and_says_by_whom() {
+    let server = PostgresServer::start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = runner()
+        .args(["--listen", "127.0.0.1:0", "--data"])
+        .arg(folder.path())
+        .env("WORKFLOW_RUNNER_STORE_URL", server.url())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut lines = lines.map_while(Result::ok);
+    lines
+        .find(|line| line.contains("server.listening"))
+        .unwrap();
+    let second = tempfile::tempdir().unwrap();
+    let refused = runner()
+        .args(["--listen", "127.0.0.1:0", "--data"])
+        .arg(second.path())
+        .env("WORKFLOW_RUNNER_STORE_URL", server.url())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("is in use by workflow-runner on "), "{said}");
+    assert!(said.contains(&format!("(pid {}", child.id())), "{said}");
+    // Another has taken it meanwhile: nothing is asked of the runner, it notices by itself.
+    server.sql("UPDATE workflow_runner.owner SET epoch = epoch + 1, program = 'other'");
+    let rest: Vec<String> = lines.collect();
+    let rest = rest.join("\n");
+    assert!(rest.contains("server.store_taken_over"), "{rest}");
+    assert!(
+        rest.contains("the store was taken over by other on "),
+        "{rest}"
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+fn store(config: &Path, arguments: &[&str]) -> (String, Output) {
+    let output = runner()
+        .arg("store")
+        .args(arguments)
+        .arg("--config")
+        .arg(config)
+        .output()
+        .unwrap();
+    let text = [output.stdout.clone(), output.stderr.clone()].concat();
+    (String::from_utf8_lossy(&text).into_owned(), output)
+}
+
+#[test]
+fn i18_the_store_is_moved_checked_saved_and_restored_by_command() {
+    let server = PostgresServer::start();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let options = store::Options::new("workflow-runner").schema("workflow_runner");
+    let rows: store::Table<u64, String> = store::Table::new("rows");
+    let local = store::Store::open(&folder.path().join("local"), &options).unwrap();
+    let wrote = local.write_blocking(move |txn| txn.put(&rows, &1, &"one".to_owned()));
+    let _: Result<(), store::StoreError> = wrote;
+    local.close();
+    let config = folder.path().join("runner.toml");
+    let text = format!("data_dir = \"data\"\n[store]\nurl = \"{}\"\n", server.url());
+    std::fs::write(&config, text).unwrap();
+
+    let (said, output) = store(
+        &config,
+        &["migrate", "--from", &path("local"), "--to", "config"],
+    );
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("both are equal") && said.contains("1 rows"),
+        "{said}"
+    );
+    assert!(!said.contains("correct"), "the password is in {said}");
+    let (said, output) = store(&config, &["check"]);
+    assert!(
+        output.status.success() && said.contains("is whole"),
+        "{said}"
+    );
+    let (said, output) = store(&config, &["backup", "--to", &path("saved")]);
+    assert!(output.status.success(), "{said}");
+    let (said, output) = store(&config, &["restore", "--from", &path("saved")]);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("is not empty"), "{said}");
+    server.sql("DROP SCHEMA workflow_runner CASCADE");
+    let (said, output) = store(&config, &["restore", "--from", &path("saved")]);
+    assert!(output.status.success(), "{said}");
+    let (said, output) = store(
+        &config,
+        &["migrate", "--from", "config", "--to", &path("back")],
+    );
+    assert!(output.status.success(), "{said}");
+    let back = store::Store::open(&folder.path().join("back"), &options).unwrap();
+    let row = back.read_blocking(|txn| store::ReadRows::get(txn, &rows, &1));
+    let row: Result<Option<String>, store::StoreError> = row;
+    assert_eq!(row.unwrap().as_deref(), Some("one"));
+    // What is damaged is named, and the code tells.
+    server.sql("DELETE FROM workflow_runner.rows WHERE tbl = 'rows'");
+    let (said, output) = store(&config, &["check"]);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("error: table rows: 1 rows are counted, 0 are there"),
+        "{said}"
+    );
+}

@@ -1,0 +1,302 @@
+//! A PostgreSQL server of a test's own, in a temporary folder, on a Unix socket: made, started,
+//! killed, stopped and removed by the test. For tests and benchmarks only.
+//!
+//! It needs Debian's `postgresql` (15 or newer), which `cargo xtask test` installs. PostgreSQL
+//! refuses to run as root, so root starts it as the user `postgres`, which that package makes.
+
+#![allow(
+    clippy::missing_panics_doc,
+    reason = "a test that cannot have its server should stop, and say why"
+)]
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// What to do where there is no server.
+const INSTALL: &str = "PostgreSQL 15 or newer is not installed: `apt-get install postgresql`, or \
+                       `cargo xtask test`, which does so";
+/// The oldest major version that the store takes.
+const OLDEST: u32 = 15;
+/// The role, its password, and the database.
+const USER: &str = "orrery";
+const PASSWORD: &str = "correct horse";
+/// Longest that a start or an end may take before a test gives up.
+const DEADLINE: Duration = Duration::from_secs(120);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How a server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Sessions are ended, everything is written (SIGINT).
+    Fast,
+    /// At once; the next start recovers from the log (SIGQUIT).
+    Crash,
+}
+
+/// A server. Dropped, it is stopped, and its folder removed.
+#[derive(Debug)]
+pub struct PostgresServer {
+    folder: TempDir,
+    programs: PathBuf,
+    /// Whom it runs as, where that is not this process's user.
+    user: Option<(u32, u32)>,
+    /// Settings of the test's, `name=value`.
+    settings: Vec<String>,
+    server: Option<Child>,
+}
+
+impl PostgresServer {
+    /// Makes a server and starts it.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::with_settings(&[])
+    }
+
+    /// [`PostgresServer::start`], with settings (`name=value`).
+    #[must_use]
+    pub fn with_settings(settings: &[&str]) -> Self {
+        Self::make_and_start(settings, &["--wal-segsize=1"])
+    }
+
+    /// A server with the sizes that PostgreSQL itself begins with, for benchmarks.
+    #[must_use]
+    pub fn of_usual_size() -> Self {
+        Self::make_and_start(&["shared_buffers=128MB"], &[])
+    }
+
+    fn make_and_start(settings: &[&str], sizes: &[&str]) -> Self {
+        let programs = programs().unwrap_or_else(|| panic!("{INSTALL}"));
+        let user = rustix::process::geteuid().is_root().then(|| {
+            account("postgres").unwrap_or_else(|| panic!("there is no user `postgres`. {INSTALL}"))
+        });
+        let folder = tempfile::Builder::new().prefix("pg-").tempdir();
+        let folder = folder.expect("a temporary folder");
+        if let Some((uid, gid)) = user {
+            chown(folder.path(), Some(uid), Some(gid)).expect("root may give a folder away");
+        }
+        let mut server = Self {
+            folder,
+            programs,
+            user,
+            settings: settings.iter().map(|&setting| setting.into()).collect(),
+            server: None,
+        };
+        server.make(sizes);
+        server.start_again();
+        server.psql("postgres", &format!("CREATE DATABASE {USER}"));
+        server
+    }
+
+    fn make(&self, sizes: &[&str]) {
+        let password = self.folder.path().join("password");
+        std::fs::write(&password, PASSWORD).expect("the folder can be written");
+        std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o644))
+            .expect("the file is ours");
+        let made = self
+            .command("initdb")
+            .args(["--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8"])
+            .args(["-A", "scram-sha-256", "-U", USER])
+            .args(sizes)
+            .arg("--pwfile")
+            .arg(&password)
+            .arg("-D")
+            .arg(self.data())
+            .output();
+        expect_success("initdb", made);
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A program of the server's, as the server's user.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.programs.join(program));
+        if let Some((uid, gid)) = self.user {
+            command.uid(uid).gid(gid);
+        }
+        command.current_dir(self.folder.path());
+        command.env("PGPASSWORD", PASSWORD).env("LC_ALL", "C");
+        command
+    }
+
+    /// The address of its database, as a store takes it.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url_of(USER, PASSWORD, USER)
+    }
+
+    /// An address with another schema.
+    #[must_use]
+    pub fn url_in(&self, schema: &str) -> String {
+        format!("{}?schema={schema}", self.url())
+    }
+
+    /// The address of a database of the server, for a role.
+    #[must_use]
+    pub fn url_of(&self, user: &str, password: &str, database: &str) -> String {
+        let socket = self.folder.path().display().to_string().replace('/', "%2F");
+        let password = password.replace(' ', "%20");
+        format!("postgresql://{user}:{password}@{socket}/{database}")
+    }
+
+    /// Starts a server that was stopped, and waits until it takes statements.
+    pub fn start_again(&mut self) {
+        assert!(self.server.is_none(), "the server runs already");
+        let until = Instant::now() + DEADLINE;
+        // What a crash left running may still hold on to the folder for a moment.
+        while !self.try_start(until) {
+            assert!(Instant::now() < until, "no start: {}", self.log());
+            std::thread::park_timeout(POLL_INTERVAL);
+        }
+    }
+
+    fn try_start(&mut self, until: Instant) -> bool {
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.path().join("log"))
+            .expect("the folder can be written");
+        let mut command = self.command("postgres");
+        command
+            .arg("-D")
+            .arg(self.data())
+            .arg("-k")
+            .arg(self.folder.path());
+        for setting in [
+            "listen_addresses=",
+            "shared_buffers=16MB",
+            "max_connections=60",
+        ] {
+            command.args(["-c", setting]);
+        }
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        let mut server = command.spawn().expect("the program is there");
+        loop {
+            if server.try_wait().expect("it is our child").is_some() {
+                return false;
+            }
+            let asked = self
+                .command("pg_isready")
+                .arg("-q")
+                .arg("-h")
+                .arg(self.folder.path())
+                .status();
+            if asked.is_ok_and(|status| status.success()) {
+                self.server = Some(server);
+                return true;
+            }
+            if Instant::now() > until {
+                let _ = server.kill();
+                panic!("the server does not come up: {}", self.log());
+            }
+            std::thread::park_timeout(POLL_INTERVAL);
+        }
+    }
+
+    /// Stops the server, and waits until it has ended.
+    pub fn stop(&mut self, how: Stop) {
+        if let Some(mut server) = self.server.take() {
+            let signal = match how {
+                Stop::Fast => Signal::INT,
+                Stop::Crash => Signal::QUIT,
+            };
+            signal_process(&server, signal);
+            server.wait().expect("it is our child");
+        }
+    }
+
+    /// Stops and starts it.
+    pub fn restart(&mut self, how: Stop) {
+        self.stop(how);
+        self.start_again();
+    }
+
+    /// Runs statements with `psql` as the role of [`PostgresServer::url`]; what it prints, columns
+    /// separated by `|`.
+    pub fn sql(&self, statements: &str) -> String {
+        self.psql(USER, statements)
+    }
+
+    fn psql(&self, database: &str, statements: &str) -> String {
+        let done = self
+            .command("psql")
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", USER])
+            .arg("-h")
+            .arg(self.folder.path())
+            .args(["-d", database, "-c", statements])
+            .output();
+        let output = expect_success("psql", done);
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Runs a program of PostgreSQL's (`pg_dump`, `pg_restore`) on its database.
+    #[must_use]
+    pub fn program(&self, program: &str) -> Command {
+        let mut command = self.command(program);
+        command.arg("-h").arg(self.folder.path()).args(["-U", USER]);
+        command
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        self.stop(Stop::Crash);
+    }
+}
+
+fn signal_process(process: &Child, signal: Signal) {
+    let pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
+    // One that has ended needs no signal.
+    let _ = kill_process(pid.expect("processes have numbers"), signal);
+}
+
+fn expect_success(program: &str, done: std::io::Result<Output>) -> Output {
+    let output = done.unwrap_or_else(|error| panic!("{program}: {error}. {INSTALL}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {said}");
+    output
+}
+
+/// The folder of the newest server's programs, Debian's or whatever `PATH` has.
+fn programs() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok();
+    let mut versions: Vec<u32> = versions
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|version| *version >= OLDEST)
+        .collect();
+    versions.sort_unstable();
+    let newest = versions.last();
+    let debian = newest.map(|version| format!("/usr/lib/postgresql/{version}/bin").into());
+    debian.or_else(|| {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).find(|folder| folder.join("initdb").is_file())
+    })
+}
+
+/// User and group of an account.
+fn account(name: &str) -> Option<(u32, u32)> {
+    let accounts = std::fs::read_to_string(Path::new("/etc/passwd")).ok()?;
+    let line = accounts
+        .lines()
+        .find(|line| line.split(':').next() == Some(name))?;
+    let mut numbers = line.split(':').skip(2);
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
