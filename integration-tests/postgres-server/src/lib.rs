@@ -10,6 +10,7 @@
 )]
 
 use rustix::process::{Pid, Signal, kill_process};
+use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,8 @@ pub struct PostgresServer {
     programs: PathBuf,
     /// Whom it runs as, where that is not this process's user.
     user: Option<(u32, u32)>,
+    /// Of its socket, and of its address where it has one.
+    port: u16,
     /// Settings of the test's, `name=value`.
     settings: Vec<String>,
     server: Option<Child>,
@@ -60,16 +63,29 @@ impl PostgresServer {
     /// [`PostgresServer::start`], with settings (`name=value`).
     #[must_use]
     pub fn with_settings(settings: &[&str]) -> Self {
-        Self::make_and_start(settings, &["--wal-segsize=1"])
+        Self::make_and_start(settings, &["--wal-segsize=1"], None)
+    }
+
+    /// A server that speaks TLS on a port of 127.0.0.1 as well, with this certificate and its key
+    /// (PEM).
+    #[must_use]
+    pub fn with_tls(certificate: &str, key: &str) -> Self {
+        let settings = [
+            "listen_addresses=127.0.0.1",
+            "ssl=on",
+            "ssl_cert_file=../server.crt",
+            "ssl_key_file=../server.key",
+        ];
+        Self::make_and_start(&settings, &["--wal-segsize=1"], Some((certificate, key)))
     }
 
     /// A server with the sizes that PostgreSQL itself begins with, for benchmarks.
     #[must_use]
     pub fn of_usual_size() -> Self {
-        Self::make_and_start(&["shared_buffers=128MB"], &[])
+        Self::make_and_start(&["shared_buffers=128MB"], &[], None)
     }
 
-    fn make_and_start(settings: &[&str], sizes: &[&str]) -> Self {
+    fn make_and_start(settings: &[&str], sizes: &[&str], tls: Option<(&str, &str)>) -> Self {
         let programs = programs().unwrap_or_else(|| panic!("{INSTALL}"));
         let user = rustix::process::geteuid().is_root().then(|| {
             account("postgres").unwrap_or_else(|| panic!("there is no user `postgres`. {INSTALL}"))
@@ -83,10 +99,15 @@ impl PostgresServer {
             folder,
             programs,
             user,
+            port: if tls.is_some() { free_port() } else { 5432 },
             settings: settings.iter().map(|&setting| setting.into()).collect(),
             server: None,
         };
         server.make(sizes);
+        if let Some((certificate, key)) = tls {
+            server.place("server.crt", certificate);
+            server.place("server.key", key);
+        }
         server.start_again();
         server.psql("postgres", &format!("CREATE DATABASE {USER}"));
         server
@@ -110,6 +131,17 @@ impl PostgresServer {
         expect_success("initdb", made);
     }
 
+    /// A file that only the server's user can read.
+    fn place(&self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).expect("the folder can be written");
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&path, mode).expect("the file is ours");
+        if let Some((uid, gid)) = self.user {
+            chown(&path, Some(uid), Some(gid)).expect("root may give a file away");
+        }
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
@@ -122,6 +154,7 @@ impl PostgresServer {
         }
         command.current_dir(self.folder.path());
         command.env("PGPASSWORD", PASSWORD).env("LC_ALL", "C");
+        command.env("PGPORT", self.port.to_string());
         command
     }
 
@@ -143,6 +176,13 @@ impl PostgresServer {
         let socket = self.folder.path().display().to_string().replace('/', "%2F");
         let password = password.replace(' ', "%20");
         format!("postgresql://{user}:{password}@{socket}/{database}")
+    }
+
+    /// The address of its database by the network, for a server with TLS, with further parameters.
+    #[must_use]
+    pub fn network_url(&self, parameters: &str) -> String {
+        let (password, port) = (PASSWORD.replace(' ', "%20"), self.port);
+        format!("postgresql://{USER}:{password}@127.0.0.1:{port}/{USER}?{parameters}")
     }
 
     /// Starts a server that was stopped, and waits until it takes statements.
@@ -258,6 +298,13 @@ impl Drop for PostgresServer {
     fn drop(&mut self) {
         self.stop(Stop::Crash);
     }
+}
+
+/// A port that nobody listens on at the moment.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback address is there");
+    let address = listener.local_addr().expect("it listens");
+    address.port()
 }
 
 fn signal_process(process: &Child, signal: Signal) {

@@ -84,6 +84,7 @@ impl Lab {
 }
 
 /// Makes a test of each engine from a function of a [`Lab`].
+#[allow(unused_macros, reason = "not each test program has such")]
 macro_rules! over_both_engines {
     ($($name:ident),+ $(,)?) => {
         mod in_redb {

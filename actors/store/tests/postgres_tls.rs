@@ -1,0 +1,64 @@
+//! TLS between a store and its server.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use postgres_server::PostgresServer;
+use rcgen::{CertifiedKey, KeyPair};
+use store::{Options, ReadRows, Store, StoreError, Table};
+
+const ROWS: Table<u64, u64> = Table::new("rows");
+
+/// Bytes in the form that servers read files in (RFC 7468).
+fn pem(label: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+}
+
+fn certificate(made: &CertifiedKey<KeyPair>) -> String {
+    pem("CERTIFICATE", made.cert.der())
+}
+
+#[test]
+fn i18_tls_is_spoken_and_the_certificate_is_checked() {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let other = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let server = PostgresServer::with_tls(
+        &certificate(&made),
+        &pem("PRIVATE KEY", &made.signing_key.serialize_der()),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let trusting = |name: &str, certificate: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, certificate).unwrap();
+        let rest = format!("sslmode=verify-full&sslrootcert={}", path.display());
+        server.network_url(&rest)
+    };
+    let right = trusting("right", &certificate(&made));
+    let store = Store::open_postgres(&right.parse().unwrap(), &Options::new("test")).unwrap();
+    let put = store.write_blocking(|txn| txn.put(&ROWS, &1, &1));
+    let _: &Result<(), StoreError> = &put;
+    put.unwrap();
+    let encrypted = "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) \
+                     WHERE s.ssl AND a.application_name = 'test'";
+    assert_eq!(server.sql(encrypted), "1");
+    store.close();
+    let refusal = |url: String| {
+        let opened = Store::open_postgres(&url.parse().unwrap(), &Options::new("test"));
+        opened.unwrap_err().to_string()
+    };
+    let wrong = refusal(trusting("wrong", &certificate(&other)));
+    assert!(
+        wrong.contains("certificate") && wrong.contains("sslrootcert="),
+        "{wrong}"
+    );
+    let none = refusal(trusting("none", "no certificate"));
+    assert!(none.contains("holds no certificate"), "{none}");
+    let plain = server.network_url("sslmode=disable").parse().unwrap();
+    let store = Store::open_postgres(&plain, &Options::new("test")).unwrap();
+    let rows = store.read_blocking(|rows| rows.len(&ROWS));
+    assert_eq!(rows, Ok::<_, StoreError>(1));
+}
