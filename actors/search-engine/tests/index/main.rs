@@ -9,6 +9,7 @@ mod defining;
 mod facets;
 mod histories;
 mod patterns;
+mod streaming;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
