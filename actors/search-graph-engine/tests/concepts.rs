@@ -297,7 +297,9 @@ proptest! {
             let gone: Vec<_> = gone.iter().map(|text| entry(text.as_str(), 0)).collect();
             let put: Vec<_> = put.iter().map(|(text, weight)| entry(text.as_str(), *weight)).collect();
             changed = changed.changed(&put, &gone);
-            gone.iter().for_each(|one| _ = result.remove(one.text));
+            for one in &gone {
+                result.remove(one.text);
+            }
             result.extend(put.iter().map(|one| (one.text.to_owned(), one.weight)));
         }
         let all: Vec<(&str, u32)> = result.iter().map(|(text, weight)| (text.as_str(), *weight)).collect();
