@@ -6,11 +6,13 @@
 //! ```
 
 mod backoff;
+mod changed_documents;
 pub mod chat;
 mod concepts;
 mod config;
 mod embedding;
 mod indexer;
+mod limits;
 pub mod messages;
 mod registry;
 mod remote_sources;
@@ -27,6 +29,7 @@ pub use config::{
 };
 pub use embedding::EmbeddingService;
 pub use indexer::{IndexThreads, IndexerSettings, SourceIndexer};
+pub use limits::SearchLimits;
 pub use registry::{RoleEntry, RoleRegistry, RoleSet, RoleSource};
 pub use remote_sources::{RemoteSources, SourceOutcome};
 pub use role_manager::RoleManager;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::{Mutex, RwLock};
-use search_core::answer::{IndexProgress, SourceState};
+use search_core::answer::{IndexProgress, LimitReason, SourceState};
 use search_core::concepts::ConceptsHealth;
 use search_core::role::{EmbeddingSource, Haystack};
 use search_engine::index::IndexSnapshot;
@@ -17,7 +17,9 @@ use search_graph_engine::graph::GraphIndex;
 use search_sources_core::Item;
 use supervision::TellError;
 
+use crate::changed_documents::ChangedDocuments;
 use crate::embedding::EmbeddingEndpoint;
+use crate::limits::LimitState;
 use crate::registry::thesauri::SourceConcepts;
 use crate::remote_sources::{self, RecentItems};
 use crate::skips::{SkippedFiles, SkippedPage};
@@ -39,6 +41,8 @@ pub struct SourceHandle {
     /// The embedding model it is ranked by.
     pub(crate) model: Option<EmbeddingSource>,
     status: RwLock<SourceStatus>,
+    /// Which documents have changed since its concepts were brought in step; locked after `status`.
+    changed: Mutex<ChangedDocuments>,
     /// Counts the changes that a search can see.
     version: AtomicU64,
     /// Texts of its documents that are no text files, where such files are read.
@@ -101,6 +105,8 @@ pub struct SourceStatus {
     pub concepts: ConceptsHealth,
     /// Files that never stop changing and are looked at ever more rarely.
     pub busy_files: u64,
+    /// Limits that it has reached, and what that means.
+    pub limits: BTreeMap<LimitReason, String>,
     /// Whether its indexer has failed and waits for another attempt.
     pub is_down: bool,
 }
@@ -123,6 +129,7 @@ impl SourceHandle {
             skipped: BTreeMap::new(),
             concepts: ConceptsHealth::default(),
             busy_files: 0,
+            limits: BTreeMap::new(),
             is_down: false,
         };
         Self {
@@ -132,6 +139,7 @@ impl SourceHandle {
             learns,
             model,
             status: RwLock::new(status),
+            changed: Mutex::default(),
             version: AtomicU64::new(0),
             texts: OnceLock::new(),
             recent: Mutex::default(),
@@ -242,9 +250,47 @@ impl SourceHandle {
         self.version.fetch_add(1, Ordering::Release);
     }
 
+    /// The same where documents have changed: whoever follows them takes them together with the
+    /// state that holds the change.
+    pub(crate) fn publish_changed(
+        &self,
+        changed: ChangedDocuments,
+        change: impl FnOnce(&mut SourceStatus),
+    ) {
+        self.publish(|status| {
+            self.changed.lock().merge(changed);
+            change(status);
+        });
+    }
+
+    /// The state at this moment, and what has changed since this was last asked.
+    pub(crate) fn take_changed(&self) -> (SourceStatus, ChangedDocuments) {
+        let status = self.status.read();
+        let changed = self.changed.lock().take();
+        (status.clone(), changed)
+    }
+
     /// Changes the progress, which no answer that is kept shows.
     pub(crate) fn publish_progress(&self, change: impl FnOnce(&mut SourceStatus)) {
         change(&mut self.status.write());
+    }
+
+    /// Notes whether a limit is reached; says so in the log where that is new.
+    pub(crate) fn set_limit(&self, (limit, detail): LimitState) {
+        if self.with(|status| status.limits.get(&limit) == detail.as_ref()) {
+            return;
+        }
+        let (source, reason) = (self.haystack.name.as_str(), limit.as_str());
+        let was_reached = self.with(|status| status.limits.contains_key(&limit));
+        if let Some(detail) = detail.as_deref().filter(|_| !was_reached) {
+            tracing::warn!(event = "source.limit", source, reason, detail);
+        }
+        self.publish_progress(|status| {
+            match detail {
+                Some(detail) => status.limits.insert(limit, detail),
+                None => status.limits.remove(&limit),
+            };
+        });
     }
 
     /// The source cannot be searched, or not completely; what was searchable stays so.

@@ -21,6 +21,7 @@ use supervision::{ChildRef, ChildSpec, PastLimit, Placement, SupervisorSpec};
 use crate::concepts::LearningRests;
 use crate::embedding::{EmbeddingService, TEXTS_TIMEOUT};
 use crate::indexer::{IndexThreads, IndexerSettings};
+use crate::limits::SearchLimits;
 use crate::registry::{RolePublisher, RoleRegistry, RoleSet};
 use crate::remote_sources::RemoteSources;
 use crate::role_manager::{RoleManager, RoleManagerContext};
@@ -41,6 +42,8 @@ pub struct SearchSettings {
     pub search_threads: usize,
     /// How long the threads that learn rest.
     pub learning_rests: LearningRests,
+    /// How much of one source is taken up.
+    pub limits: SearchLimits,
 }
 
 /// The search part of a tree before it is started: its spec, and what peers hold.
@@ -80,6 +83,7 @@ impl SearchTree {
         let indexer_settings = IndexerSettings::new(
             settings.data.clone(),
             settings.learning_rests,
+            settings.limits,
             embedding.reference(),
         );
         let indexer_settings = Arc::new(indexer_settings.with_readers(readers));

@@ -50,6 +50,7 @@ impl Running {
             search_timeout: DEADLINE,
             search_threads: 2,
             learning_rests: search_actors::LearningRests::default(),
+            limits: search_actors::SearchLimits::default(),
         });
         let root = Root::start(SupervisorSpec::root("test").supervisor(tree.supervisor));
         Self {

@@ -37,6 +37,7 @@ fn search_tree(home: &std::path::Path) -> SearchTree {
         search_timeout: DEADLINE,
         search_threads: 1,
         learning_rests: search_actors::LearningRests::default(),
+        limits: search_actors::SearchLimits::default(),
     })
 }
 

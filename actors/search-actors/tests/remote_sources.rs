@@ -111,6 +111,7 @@ impl Running {
             search_timeout: DEADLINE,
             search_threads: 1,
             learning_rests: search_actors::LearningRests::default(),
+            limits: search_actors::SearchLimits::default(),
         });
         let peers = Peers {
             registry: tree.registry,

@@ -386,9 +386,48 @@ pub struct SourceHealth {
     /// minutes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub busy_files: u64,
+    /// Limits that the source has reached, and what that means.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<ReachedLimit>,
     /// How far its concepts are, for sources with an index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concepts: Option<crate::concepts::ConceptsHealth>,
+}
+
+/// A limit that a source has reached, in `GET /health`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReachedLimit {
+    /// Which one.
+    pub reason: LimitReason,
+    /// What it means for the source, and which setting moves it.
+    pub detail: String,
+}
+
+/// What a source can have too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitReason {
+    /// Folders to watch: the source is compared at intervals.
+    WatchedFolders,
+    /// Folders to watch, for the system: the source is compared at intervals.
+    SystemWatches,
+    /// Documents to learn from: search ranks by words.
+    LearntDocuments,
+    /// Documents for the concept graph: the rest is not in it.
+    GraphDocuments,
+}
+
+impl LimitReason {
+    /// The word in JSON, in the log and in docs/REASONS.md.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::WatchedFolders => "watched_folders",
+            Self::SystemWatches => "system_watches",
+            Self::LearntDocuments => "learnt_documents",
+            Self::GraphDocuments => "graph_documents",
+        }
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]

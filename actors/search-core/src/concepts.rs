@@ -48,7 +48,8 @@ pub enum ConceptsState {
     Ready,
     /// There are too few documents to learn from: search ranks by words.
     TooFew,
-    /// No role ranks this source by concepts.
+    /// No role ranks this source by concepts, or it has more documents than are learnt from:
+    /// `limits` says so.
     Off,
     /// It failed, and is tried again; `error` says why.
     Failed,

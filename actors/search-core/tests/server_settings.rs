@@ -32,6 +32,13 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!(settings.log_level.value, LogLevel::Info);
     assert_eq!(settings.cache_size.value.bytes(), 16_000_000);
     assert_eq!(settings.max_concurrent_searches.value.get(), 64);
+    let limits = [
+        settings.max_watched_folders,
+        settings.max_learnt_documents,
+        settings.max_graph_documents,
+    ];
+    let limits = limits.map(|limit| limit.value.get());
+    assert_eq!(limits, [100_000, 4_000_000, 1_000_000]);
     assert!(settings.api_endpoint.is_none() && settings.api_token.is_none());
     assert!(settings.object_store.is_none() && settings.warnings.is_empty());
 }

@@ -62,28 +62,32 @@ impl TextStore {
         read.ok().map(|_| text)
     }
 
-    /// Removes the texts of documents that are no longer there. Returns how many.
+    /// The hashes of the documents whose texts are kept. What is no text is removed.
     ///
     /// # Errors
     /// The folder cannot be read or written.
-    pub fn keep_only<'h>(
-        &self,
-        hashes: impl IntoIterator<Item = &'h [u8; 16]>,
-    ) -> io::Result<usize> {
+    pub fn hashes(&self) -> io::Result<BTreeSet<[u8; 16]>> {
         let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
             entries => entries?,
         };
-        let names: BTreeSet<String> = hashes.into_iter().map(name).collect();
-        let mut removed = 0;
+        let mut hashes = BTreeSet::new();
         for entry in entries {
             let entry = entry?;
-            if !names.contains(entry.file_name().to_string_lossy().as_ref()) {
-                remove(&entry.path())?;
-                removed += 1;
+            match entry.file_name().to_str().and_then(hash_of_name) {
+                Some(hash) => _ = hashes.insert(hash),
+                None => remove(&entry.path())?,
             }
         }
-        Ok(removed)
+        Ok(hashes)
+    }
+
+    /// Removes the texts of documents that are no longer there.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn remove(&self, hashes: &BTreeSet<[u8; 16]>) -> io::Result<()> {
+        hashes.iter().try_for_each(|hash| remove(&self.path(hash)))
     }
 }
 
@@ -103,6 +107,13 @@ fn name(hash: &[u8; 16]) -> String {
     name
 }
 
+/// The hash that a file is named after; `None` for another name.
+fn hash_of_name(file: &str) -> Option<[u8; 16]> {
+    let number = u128::from_str_radix(file, 16).ok()?;
+    let hash = number.to_be_bytes();
+    (name(&hash) == file).then_some(hash)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,8 +123,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder");
         let store = TextStore::new(home.path().join("texts"));
         assert_eq!(
-            (store.get(&[1; 16]), store.keep_only([]).expect("no folder")),
-            (None, 0)
+            (store.get(&[1; 16]), store.hashes().expect("no folder")),
+            (None, BTreeSet::new())
         );
         let long = "é".repeat(MAX_TEXT_BYTES);
         store.put(&[1; 16], "one").expect("room");
@@ -123,7 +134,11 @@ mod tests {
             store.get(&[2; 16]).map(|text| text.len()),
             Some(MAX_TEXT_BYTES)
         );
-        assert_eq!(store.keep_only([&[1; 16]]).expect("room"), 1);
+        fs::write(store.folder.join("0a.new"), "cut short").expect("room");
+        let kept = store.hashes().expect("room");
+        assert_eq!(kept, [[1; 16], [2; 16]].into());
+        assert!(!store.folder.join("0a.new").exists());
+        store.remove(&[[2; 16], [9; 16]].into()).expect("room");
         assert_eq!(
             (store.get(&[1; 16]).as_deref(), store.get(&[2; 16])),
             (Some("one"), None)

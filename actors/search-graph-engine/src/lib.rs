@@ -5,10 +5,11 @@ mod columns;
 pub mod embedding;
 pub mod fuse;
 pub mod graph;
+pub mod journal;
 pub mod learning;
 mod math;
 pub mod space;
 pub mod suggest;
 pub mod thesaurus;
 
-pub use columns::{ColumnError, key_hash};
+pub use columns::{ColumnError, content_hash, key_hash};

@@ -279,6 +279,39 @@ proptest! {
 }
 
 proptest! {
+    /// What is changed step by step suggests what would be made of the result at once.
+    #[test]
+    fn i16_suggestions_that_are_changed_are_those_that_are_made_anew(
+        before in prop::collection::btree_map("[a-c]{1,3}", 0u32..4, 0..20),
+        steps in prop::collection::vec(
+            (prop::collection::btree_map("[a-c]{1,3}", 0u32..4, 0..5), prop::collection::btree_set("[a-c]{1,3}", 0..5)),
+            1..5,
+        ),
+        input in "[a-c]{1,4}",
+    ) {
+        let entry = |text, weight| SuggesterEntry { text, kind: SuggestionKind::Title, weight };
+        let all: Vec<(&str, u32)> = before.iter().map(|(text, weight)| (text.as_str(), *weight)).collect();
+        let mut changed = suggester(&all);
+        let mut result = before.clone();
+        for (put, gone) in &steps {
+            let gone: Vec<_> = gone.iter().map(|text| entry(text.as_str(), 0)).collect();
+            let put: Vec<_> = put.iter().map(|(text, weight)| entry(text.as_str(), *weight)).collect();
+            changed = changed.changed(&put, &gone);
+            for one in &gone {
+                result.remove(one.text);
+            }
+            result.extend(put.iter().map(|one| (one.text.to_owned(), one.weight)));
+        }
+        let all: Vec<(&str, u32)> = result.iter().map(|(text, weight)| (text.as_str(), *weight)).collect();
+        let anew = suggester(&all);
+        prop_assert_eq!(changed.len(), anew.len());
+        prop_assert_eq!(changed.by_prefix(&input, 100), anew.by_prefix(&input, 100));
+        prop_assert_eq!(changed.nearly(&input, 100), anew.nearly(&input, 100));
+        prop_assert_eq!(anew.differing(), 0);
+    }
+}
+
+proptest! {
     /// Whatever a file holds, reading it and searching with it does no harm, and matches are in
     /// order at the borders of characters.
     #[test]

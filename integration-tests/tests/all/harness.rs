@@ -79,6 +79,7 @@ impl Home {
             search_timeout: DEADLINE,
             search_threads: 2,
             learning_rests: search_actors::LearningRests::default(),
+            limits: search_actors::SearchLimits::default(),
         };
         let mut options = ServerOptions {
             cache_bytes: 1 << 20,

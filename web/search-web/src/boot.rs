@@ -137,6 +137,11 @@ pub fn search_settings(settings: &ServerSettings, roles: RoleFile) -> SearchSett
         search_timeout: SEARCH_TIMEOUT,
         search_threads: std::thread::available_parallelism().map_or(2, usize::from),
         learning_rests: search_actors::LearningRests::default(),
+        limits: search_actors::SearchLimits {
+            watched_folders: settings.max_watched_folders.value.get() as usize,
+            learnt_documents: u64::from(settings.max_learnt_documents.value.get()),
+            graph_documents: settings.max_graph_documents.value.get() as usize,
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! A role over folders, indexed and learnt by the actors of the search server, and searches in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config_core::Environment;
@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What is measured beside one another.
+#[allow(dead_code, reason = "not every benchmark ranks by all of them")]
 pub(crate) const FUNCTIONS: [RelevanceFunction; 3] = [
     RelevanceFunction::TitleScorer,
     RelevanceFunction::BM25F,
@@ -24,8 +25,19 @@ pub(crate) const FUNCTIONS: [RelevanceFunction; 3] = [
 ];
 
 /// Runs `measure` while the folders are sources of a role.
+#[allow(dead_code, reason = "not every benchmark begins with nothing")]
 pub(crate) fn with_role(folders: &[PathBuf], measure: impl FnOnce(&RoleRegistry)) {
     let data = tempfile::tempdir().unwrap();
+    with_role_at(data.path(), LearningRests::default(), folders, measure);
+}
+
+/// The same with a data folder that may hold something already.
+pub(crate) fn with_role_at(
+    data: &Path,
+    learning_rests: LearningRests,
+    folders: &[PathBuf],
+    measure: impl FnOnce(&RoleRegistry),
+) {
     let haystacks = folders.iter().map(|folder| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         json!({"name": name, "service": "LocalFiles", "location": folder})
@@ -35,11 +47,12 @@ pub(crate) fn with_role(folders: &[PathBuf], measure: impl FnOnce(&RoleRegistry)
     let roles = search_core::role::parse("role.json", &role.to_string(), &Environment::default());
     let settings = SearchSettings {
         roles: roles.unwrap(),
-        data: data.path().to_owned(),
+        data: data.join("indexes"),
         max_concurrent_searches: 4,
         search_timeout: Duration::from_secs(60),
         search_threads: 1,
-        learning_rests: LearningRests::default(),
+        learning_rests,
+        limits: search_actors::SearchLimits::default(),
     };
     let (stop, stopped) = oneshot::channel::<()>();
     let (sender, started) = std::sync::mpsc::sync_channel(1);
@@ -75,6 +88,7 @@ pub(crate) fn wait(registry: &RoleRegistry) {
 }
 
 /// The ids of the first `limit` results.
+#[allow(dead_code, reason = "not every benchmark looks at them")]
 pub(crate) fn found(role: &SearchableRole, text: &str, limit: usize) -> Vec<String> {
     let params = SearchParams {
         request: SearchRequest::for_text(text),

@@ -1,8 +1,8 @@
 //! What the index holds.
 
-use search_engine::index::{IndexError, IndexSnapshot};
+use search_engine::index::{DocumentRecord, IndexError, IndexSnapshot};
 
-use super::files::ContentHash;
+use super::known::ContentHash;
 
 /// A document of the index.
 pub(super) struct IndexedDocument {
@@ -11,29 +11,25 @@ pub(super) struct IndexedDocument {
     pub(super) title: String,
 }
 
-/// The documents of the index in the order of their keys.
-pub(super) fn list(snapshot: &IndexSnapshot) -> Result<Vec<IndexedDocument>, IndexError> {
-    let mut documents = Vec::new();
-    snapshot.for_each_document(|record| {
-        documents.push(IndexedDocument {
+impl From<DocumentRecord> for IndexedDocument {
+    fn from(record: DocumentRecord) -> Self {
+        Self {
             key: record.key,
             hash: record.file.hash,
             title: record.title,
-        });
-    })?;
-    documents.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-    Ok(documents)
+        }
+    }
 }
 
-/// The distinct titles of the documents.
-pub(super) fn titles(snapshot: &IndexSnapshot) -> Result<Vec<String>, IndexError> {
-    let mut titles = Vec::new();
-    snapshot.for_each_document(|record| {
-        if !record.title.trim().is_empty() {
-            titles.push(record.title);
-        }
-    })?;
-    titles.sort_unstable();
-    titles.dedup();
-    Ok(titles)
+/// The documents of the index in the order of their keys, one after the other.
+pub(super) fn in_order(
+    snapshot: &IndexSnapshot,
+) -> impl Iterator<Item = Result<IndexedDocument, IndexError>> {
+    let documents = snapshot.documents_in_order();
+    documents.map(|record| record.map(IndexedDocument::from))
+}
+
+/// The same as a list, which takes a hundred bytes and more a document.
+pub(super) fn list(snapshot: &IndexSnapshot) -> Result<Vec<IndexedDocument>, IndexError> {
+    in_order(snapshot).collect()
 }

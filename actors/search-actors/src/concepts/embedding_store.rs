@@ -8,7 +8,8 @@ use search_graph_engine::embedding::{Embedding, EmbeddingIndex, SourceEmbeddings
 
 use super::documents::IndexedDocument;
 use super::error::ConceptError;
-use super::files::{ConceptFiles, ContentHash};
+use super::files::ConceptFiles;
+use super::known::ContentHash;
 use super::models::Model;
 
 /// First bytes of the file of embeddings; changes with its form.

@@ -1,65 +1,24 @@
 //! What of a source's concepts outlives a restart: files in a folder of its own.
 //!
 //! Each file is written beside its place and renamed. `manifest` is written last: it never promises
-//! more than the others hold, and what it does not name is read again.
+//! more than the others hold, and what it does not name is read again. What has changed since is in
+//! `journal`, which is begun anew after the manifest: whichever of the files an interruption has
+//! left behind, the records lead to the same.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
-use rustc_hash::FxHashMap;
+use search_graph_engine::content_hash;
 use search_graph_engine::graph::ConceptGraph;
-use search_graph_engine::key_hash;
+use search_graph_engine::journal::{Journal, JournalBase, JournalRecord};
 use search_graph_engine::space::ConceptSpace;
 use search_graph_engine::thesaurus::Thesaurus;
 
+use super::known::KnownDocuments;
+
 /// First bytes of a manifest; changes with its form.
-const MAGIC: &[u8; 8] = b"sgmanif3";
-
-/// First 16 bytes of the BLAKE3 hash of a file's content.
-pub(super) type ContentHash = [u8; 16];
-
-/// Which version of which document is part of the graph and the space, by the hash of its key.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct KnownDocuments(FxHashMap<u64, ContentHash>);
-
-impl KnownDocuments {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether this version of a document is part of them.
-    pub(super) fn holds(&self, key: &str, hash: &ContentHash) -> bool {
-        self.0.get(&key_hash(key)) == Some(hash)
-    }
-
-    /// Whether any version of the document is, by the hash of its key.
-    pub(super) fn holds_hashed(&self, key: u64) -> bool {
-        self.0.contains_key(&key)
-    }
-
-    pub(super) fn insert(&mut self, key: &str, hash: ContentHash) {
-        self.0.insert(key_hash(key), hash);
-    }
-
-    pub(super) fn remove_hashed(&mut self, key: u64) {
-        self.0.remove(&key);
-    }
-
-    /// The hashes of the keys, ascending.
-    pub(super) fn hashes(&self) -> Vec<u64> {
-        let mut hashes: Vec<u64> = self.0.keys().copied().collect();
-        hashes.sort_unstable();
-        hashes
-    }
-}
-
-impl<'k> FromIterator<(&'k str, ContentHash)> for KnownDocuments {
-    fn from_iter<I: IntoIterator<Item = (&'k str, ContentHash)>>(documents: I) -> Self {
-        let documents = documents.into_iter();
-        Self(documents.map(|(key, hash)| (key_hash(key), hash)).collect())
-    }
-}
+const MAGIC: &[u8; 8] = b"sgmanif4";
 
 /// The folder.
 #[derive(Debug)]
@@ -128,6 +87,30 @@ impl ConceptFiles {
         self.write("manifest", |output| output.write_all(&bytes))
     }
 
+    /// What the records of a journal belong to now.
+    fn journal_base(&self, thesaurus: &Thesaurus) -> JournalBase {
+        JournalBase {
+            thesaurus: fingerprint(thesaurus),
+            // Without a space no record has a vector.
+            space: content_hash(&self.path("space")).unwrap_or_default(),
+        }
+    }
+
+    /// Begins an empty journal: everything is in the other files.
+    pub(super) fn begin_journal(&self, thesaurus: &Thesaurus) -> io::Result<Journal> {
+        Journal::create(&self.path("journal"), &self.journal_base(thesaurus))
+    }
+
+    /// Takes up the journal: `each` gets what has changed since the other files were written, and
+    /// whether vectors belong to the space there is.
+    pub(super) fn journal(
+        &self,
+        thesaurus: &Thesaurus,
+        each: impl FnMut(JournalRecord, bool),
+    ) -> io::Result<Journal> {
+        Journal::open(&self.path("journal"), &self.journal_base(thesaurus), each)
+    }
+
     /// The graph; `None` where there is none, or it is damaged.
     pub(super) fn graph(&self) -> Option<ConceptGraph> {
         ConceptGraph::open(&self.path("graph")).ok()
@@ -143,9 +126,9 @@ impl ConceptFiles {
 fn manifest(known: &KnownDocuments, thesaurus: [u8; 32]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&thesaurus);
-    for key in known.hashes() {
+    for (key, content) in known.to_rows() {
         bytes.extend_from_slice(&key.to_le_bytes());
-        bytes.extend_from_slice(&known.0[&key]);
+        bytes.extend_from_slice(&content);
     }
     let hash = blake3::hash(&bytes);
     bytes.extend_from_slice(hash.as_bytes());
@@ -159,11 +142,14 @@ fn read_manifest(bytes: &[u8]) -> Option<([u8; 32], KnownDocuments)> {
     }
     let mut rest = content.strip_prefix(MAGIC.as_slice())?;
     let thesaurus = *take::<32>(&mut rest)?;
-    let mut known = KnownDocuments::default();
-    while !rest.is_empty() {
-        let key = u64::from_le_bytes(*take(&mut rest)?);
-        known.0.insert(key, *take(&mut rest)?);
-    }
+    let (rows, []) = rest.as_chunks::<24>() else {
+        return None;
+    };
+    let row = |mut row: &[u8]| {
+        let key = u64::from_le_bytes(*take(&mut row)?);
+        Some((key, *take::<16>(&mut row)?))
+    };
+    let known = KnownDocuments::of(rows.iter().map_while(|bytes| row(bytes)));
     Some((thesaurus, known))
 }
 

@@ -12,6 +12,7 @@ mod documents;
 mod embedding_store;
 mod error;
 mod files;
+mod known;
 mod models;
 mod rests;
 mod settings;

@@ -8,6 +8,7 @@ use supervision::ChildRef;
 use super::models::LoadedModels;
 use super::rests::LearningRests;
 use crate::embedding::EmbeddingService;
+use crate::limits::SearchLimits;
 
 /// What the concept threads of all sources share.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct ConceptSettings {
     pub(crate) learning: Mutex<()>,
     /// How long the threads rest.
     pub(crate) rests: LearningRests,
+    /// How much of one source is taken up.
+    pub(crate) limits: SearchLimits,
     /// Embedding models in memory.
     pub(crate) models: LoadedModels,
     /// Who asks the embedding models of servers.

@@ -3,11 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashMap;
 use search_core::document::ExtractedDocument;
-use search_engine::index::{Durability, FileState, IndexError, IndexSnapshot, SourceIndex};
-use search_engine::sync::{IndexSink, KnownFile};
+use search_engine::index::{
+    Durability, FileState, IndexError, IndexSnapshot, IndexedFiles, SourceIndex,
+};
+use search_engine::sync::{IndexSink, KnownFile, KnownFiles};
 
+use crate::changed_documents::ChangedDocuments;
 use crate::source_handle::SourceHandle;
 
 /// The first commit of a long run comes after this time, the next ones after twice the former: a
@@ -20,6 +22,8 @@ pub(crate) struct DocumentSink<'a> {
     handle: &'a SourceHandle,
     committed: Instant,
     interval: Duration,
+    /// What has changed since the last commit.
+    changed: ChangedDocuments,
 }
 
 impl<'a> DocumentSink<'a> {
@@ -29,7 +33,20 @@ impl<'a> DocumentSink<'a> {
             handle,
             committed: Instant::now(),
             interval: FIRST_COMMIT,
+            changed: ChangedDocuments::default(),
         }
+    }
+
+    /// What has changed and is not committed yet.
+    pub(crate) fn into_changed(self) -> ChangedDocuments {
+        self.changed
+    }
+
+    /// Notes that a document changes, with the title that it has still.
+    fn note(&mut self, key: &str) {
+        let snapshot = || self.index.snapshot().document(key);
+        self.changed
+            .note(key, || Some(snapshot().ok().flatten()?.title));
     }
 
     fn commit_now_and_then(&mut self) -> Result<(), IndexError> {
@@ -37,8 +54,9 @@ impl<'a> DocumentSink<'a> {
             return Ok(());
         }
         let snapshot = self.index.commit(Durability::Fast)?;
-        self.handle
-            .publish(|status| status.snapshot = Some(snapshot));
+        self.handle.publish_changed(self.changed.take(), |status| {
+            status.snapshot = Some(snapshot);
+        });
         self.committed = Instant::now();
         self.interval *= 2;
         Ok(())
@@ -49,11 +67,13 @@ impl IndexSink for DocumentSink<'_> {
     type Error = IndexError;
 
     fn put(&mut self, document: ExtractedDocument, version: KnownFile) -> Result<(), IndexError> {
+        self.note(&document.key);
         self.index.put(&document, file_state(version))?;
         self.commit_now_and_then()
     }
 
     fn delete(&mut self, key: &str) -> Result<(), IndexError> {
+        self.note(key);
         self.index.delete(key)
     }
 }
@@ -75,16 +95,27 @@ pub(crate) fn known_file(file: &FileState) -> KnownFile {
     }
 }
 
-/// Every indexed file and its version.
-///
-/// # Errors
-/// The index cannot be read.
-pub(crate) fn known_files(
-    snapshot: &IndexSnapshot,
-) -> Result<FxHashMap<String, KnownFile>, IndexError> {
-    let mut known = FxHashMap::default();
-    snapshot.for_each_document(|record| {
-        known.insert(record.key, known_file(&record.file));
-    })?;
-    Ok(known)
+/// Every indexed file and its version, for a comparison with the folder.
+pub(crate) struct KnownInIndex<'s>(IndexedFiles<'s>);
+
+impl<'s> KnownInIndex<'s> {
+    pub(crate) fn new(snapshot: &'s IndexSnapshot) -> Self {
+        Self(IndexedFiles::new(snapshot))
+    }
+}
+
+impl KnownFiles for KnownInIndex<'_> {
+    type Error = IndexError;
+
+    fn take(&mut self, key: &str) -> Result<Option<KnownFile>, IndexError> {
+        Ok(self.0.take(key)?.as_ref().map(known_file))
+    }
+
+    fn rest(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, IndexError> {
+        self.0.rest(wanted)
+    }
+
+    fn any_below(&self, folder: &str) -> Result<bool, IndexError> {
+        self.0.any_below(folder)
+    }
 }

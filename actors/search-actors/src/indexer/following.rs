@@ -46,6 +46,9 @@ impl IndexLoop {
                 return Ok(LoopExit::Reopen);
             }
             self.report_busy_files(watch);
+            for limit in self.settings.concepts.limits.of_watch(watch.mode()) {
+                self.handle.set_limit(limit);
+            }
             let missing = mounts.missing(root);
             if told.is_some() && missing.is_none() && !matches!(event, Event::End) {
                 index.sync()?;
@@ -173,14 +176,14 @@ impl IndexLoop {
             self.follow_skips(batch, Vec::new());
             return Ok(());
         }
-        let report = self.carry_out(index, root, plan, &self.walk_options())?;
+        let (report, changed) = self.carry_out(index, root, plan, &self.walk_options())?;
         let has_changed = report.put + report.touched + report.removed > 0;
         self.follow_skips(batch, report.left_out);
         if !has_changed {
             return Ok(());
         }
         index.commit(Durability::Fast)?;
-        self.publish_ready(index, None, |_| {});
+        self.publish_ready(index, None, changed, |_| {});
         tracing::debug!(
             event = "source.changed",
             source = self.handle.haystack.name,

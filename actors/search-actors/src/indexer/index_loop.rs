@@ -16,14 +16,15 @@ use search_core::answer::{IndexProgress, SourceState};
 use search_core::role::LocalFiles;
 use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
 use search_engine::index::{Durability, IndexError, IndexOptions, OpenOutcome, SourceIndex};
-use search_engine::sync::{self, CancelFlag, Plan, SyncError, SyncOptions, SyncReport};
+use search_engine::sync::{self, CancelFlag, Comparison, Plan, SyncError, SyncOptions, SyncReport};
 use search_engine::walk::{RootDirectory, WalkOptions};
 use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
 
-use super::document_sink::{DocumentSink, known_files};
+use super::document_sink::{DocumentSink, KnownInIndex};
 use super::mounts::Mounts;
 use super::settings::IndexerSettings;
 use crate::backoff::{Backoff, MAX_PAUSE};
+use crate::changed_documents::ChangedDocuments;
 use crate::concepts::ConceptThread;
 use crate::skips::SkippedFiles;
 use crate::source_handle::{SourceHandle, SourceStatus};
@@ -151,7 +152,9 @@ impl IndexLoop {
             ConceptThread::start(&self.handle, &self.settings.concepts, self.woken.clone())
                 .map_err(IndexLoopError::Thread)?;
         let files = self.files();
-        let watch = DirectoryWatch::start(&root, WatchOptions::new(files.filter))?;
+        let mut watching = WatchOptions::new(files.filter);
+        watching.max_directories = self.settings.concepts.limits.watched_folders;
+        let watch = DirectoryWatch::start(&root, watching)?;
         self.compare(&mut index, &root, &mut mounts)?;
         tracing::info!(
             event = "source.ready", source = self.handle.haystack.name,
@@ -182,11 +185,23 @@ impl IndexLoop {
         let Some(texts) = self.handle.texts.get() else {
             return Ok(());
         };
-        let known = known_files(&index.snapshot())?;
-        if let Err(error) = texts.keep_only(known.values().map(|file| &file.hash)) {
-            let source = self.handle.haystack.name.as_str();
-            tracing::warn!(event = "texts.unwritable", source, %error);
+        let mut left = match texts.hashes() {
+            Ok(kept) if kept.is_empty() => return Ok(()),
+            Ok(kept) => kept,
+            Err(error) => return self.texts_failed(&error),
+        };
+        index.snapshot().for_each_document(|record| {
+            left.remove(&record.file.hash);
+        })?;
+        if let Err(error) = texts.remove(&left) {
+            return self.texts_failed(&error);
         }
+        Ok(())
+    }
+
+    fn texts_failed(&self, error: &std::io::Error) -> Result<(), IndexLoopError> {
+        let source = self.handle.haystack.name.as_str();
+        tracing::warn!(event = "texts.unwritable", source, %error);
         Ok(())
     }
 
@@ -301,22 +316,30 @@ impl IndexLoop {
             status.progress = IndexProgress::default();
         });
         let options = self.walk_options();
-        let walked = sync::walk_all(root, &options);
-        let now_mounted = walked.mounts.clone();
-        let former = mounts.matching(&options.filter);
-        let plan = Plan::compare_mounted(known_files(&index.snapshot())?, walked, &former);
+        let (plan, now_mounted) = {
+            let snapshot = index.snapshot();
+            let mut known = KnownInIndex::new(&snapshot);
+            let former = mounts.matching(&options.filter);
+            let mut comparison = Comparison::begin(&mut known, &former)?;
+            let mut walk = root.walk(&options);
+            for item in walk.by_ref() {
+                comparison.see(item)?;
+            }
+            let now_mounted = walk.mounts();
+            (comparison.finish(&now_mounted)?, now_mounted)
+        };
         // Known before anything is taken from them: they may be away at the next look.
         let known_mounts = now_mounted.into_iter().chain(plan.unmounted.clone());
         mounts
             .save(known_mounts.collect())
             .map_err(IndexLoopError::Mounts)?;
-        let report = self.carry_out(index, root, plan, &options)?;
+        let (report, changed) = self.carry_out(index, root, plan, &options)?;
         index.commit(Durability::Synced)?;
         self.tidy_texts(index)?;
         let skips = SkippedFiles::of(report.left_out);
         let counts = skips.counts();
         self.handle.set_skips(skips);
-        self.publish_ready(index, mounts.missing(root), |status| {
+        self.publish_ready(index, mounts.missing(root), changed, |status| {
             status.skipped = counts;
         });
         Ok(())
@@ -328,7 +351,7 @@ impl IndexLoop {
         root: &RootDirectory,
         plan: Plan,
         walk: &WalkOptions,
-    ) -> Result<SyncReport, IndexLoopError> {
+    ) -> Result<(SyncReport, ChangedDocuments), IndexLoopError> {
         let options = SyncOptions {
             cancel: self.cancel_flag(),
             extraction: self.extraction(root),
@@ -352,7 +375,8 @@ impl IndexLoop {
             }
         };
         let mut sink = DocumentSink::new(index, handle);
-        Ok(sync::apply(root, plan, &options, &mut sink, on_progress)?)
+        let report = sync::apply(root, plan, &options, &mut sink, on_progress)?;
+        Ok((report, sink.into_changed()))
     }
 
     fn cancel_flag(&self) -> CancelFlag {
@@ -368,11 +392,12 @@ impl IndexLoop {
         &self,
         index: &SourceIndex,
         missing: Option<String>,
+        changed: ChangedDocuments,
         more: impl FnOnce(&mut SourceStatus),
     ) {
         self.ready.lock().get_or_insert_with(Instant::now);
         let mut was_down = false;
-        self.handle.publish(|status| {
+        self.handle.publish_changed(changed, |status| {
             status.snapshot = Some(index.snapshot());
             status.state = SourceState::Ready;
             status.error = missing;

@@ -10,6 +10,7 @@ use supervision::ChildRef;
 use super::threads::IndexThreads;
 use crate::concepts::{ConceptSettings, LearningRests, LoadedModels};
 use crate::embedding::EmbeddingService;
+use crate::limits::SearchLimits;
 
 /// What all indexers share.
 #[derive(Debug)]
@@ -27,14 +28,21 @@ pub struct IndexerSettings {
 }
 
 impl IndexerSettings {
-    /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it, and
-    /// is learnt at the pace of `rests`. `embedding` asks the embedding models of servers.
+    /// Indexes live below `data`; what was learnt of concepts lives in `concepts` beside it, and is
+    /// learnt at the pace of `rests` within `limits`. `embedding` asks the embedding models of
+    /// servers.
     #[must_use]
-    pub fn new(data: PathBuf, rests: LearningRests, embedding: ChildRef<EmbeddingService>) -> Self {
+    pub fn new(
+        data: PathBuf,
+        rests: LearningRests,
+        limits: SearchLimits,
+        embedding: ChildRef<EmbeddingService>,
+    ) -> Self {
         let concepts = ConceptSettings {
             data: data.with_file_name("concepts"),
             learning: Mutex::new(()),
             rests,
+            limits,
             models: LoadedModels::default(),
             embedding,
         };

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use search_core::answer::{HaystackSummary, RoleList, RoleSummary, SourceHealth, SourceState};
+use search_core::answer::{
+    HaystackSummary, ReachedLimit, RoleList, RoleSummary, SourceHealth, SourceState,
+};
 use search_engine::answering::{SearchFailure, SearchableRole, SearchableSource};
 use search_engine::rfc3339;
 
@@ -87,6 +89,14 @@ impl RoleSource {
             progress: (status.state == SourceState::Indexing).then_some(status.progress),
             skipped: status.skipped.clone(),
             busy_files: status.busy_files,
+            limits: status
+                .limits
+                .iter()
+                .map(|(reason, detail)| ReachedLimit {
+                    reason: *reason,
+                    detail: detail.clone(),
+                })
+                .collect(),
             concepts: status.snapshot.as_ref().map(|_| status.concepts.clone()),
         })
     }

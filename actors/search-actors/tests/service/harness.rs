@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use config_core::Environment;
 use search_actors::messages::Search;
-use search_actors::{LearningRests, RoleRegistry, SearchService, SearchSettings, SearchTree};
+use search_actors::{
+    LearningRests, RoleRegistry, SearchLimits, SearchService, SearchSettings, SearchTree,
+};
 use search_core::query::SearchRequest;
 use search_engine::answering::SearchParams;
 use serde_json::{Value, json};
@@ -59,6 +61,16 @@ impl Home {
 
     /// The same; what learns rests so long.
     pub(crate) fn start_resting(&self, roles: &Value, learning_rests: LearningRests) -> Running {
+        self.start_within(roles, learning_rests, SearchLimits::default())
+    }
+
+    /// The same; of each source so much is taken up.
+    pub(crate) fn start_within(
+        &self,
+        roles: &Value,
+        learning_rests: LearningRests,
+        limits: SearchLimits,
+    ) -> Running {
         let roles =
             search_core::role::parse("roles.json", &roles.to_string(), &Environment::default());
         let running = Running::start(SearchSettings {
@@ -68,6 +80,7 @@ impl Home {
             search_timeout: DEADLINE,
             search_threads: 2,
             learning_rests,
+            limits,
         });
         running.eventually("everything is indexed", || {
             running.registry.now().is_settled()
@@ -141,6 +154,14 @@ impl Running {
     /// The state of every source, as in `GET /health`.
     pub(crate) fn health(&self) -> Value {
         serde_json::to_value(self.registry.now().health()).expect("JSON")
+    }
+
+    /// The texts that are suggested for the beginning of a query.
+    pub(crate) fn suggestions(&self, input: &str) -> Vec<String> {
+        let roles = self.registry.now();
+        let entry = roles.role(None).expect("the default role");
+        let found = entry.suggestions(input, 20).suggestions.into_iter();
+        found.map(|one| one.text).collect()
     }
 
     /// A concept and its neighbours in the graph of the default role.

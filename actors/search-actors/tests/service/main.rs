@@ -4,7 +4,9 @@
 mod embedding;
 mod embedding_peer;
 mod embedding_server;
+mod following;
 mod graph_links;
 mod harness;
 mod learning;
+mod limits;
 mod vanishing;

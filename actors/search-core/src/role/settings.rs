@@ -20,6 +20,9 @@ const API_TOKEN: &str = "SERVICE_API_TOKEN";
 const ACCESS_KEY: &str = "CLOUDSTORE_ACCESS_KEY_ID";
 const SECRET_KEY: &str = "CLOUDSTORE_SECRET_ACCESS_KEY";
 const DEFAULT_SEARCHES: NonZeroU32 = NonZeroU32::new(64).expect("64 is not zero");
+const DEFAULT_FOLDERS: NonZeroU32 = NonZeroU32::new(100_000).expect("it is not zero");
+const DEFAULT_LEARNT: NonZeroU32 = NonZeroU32::new(4_000_000).expect("it is not zero");
+const DEFAULT_GRAPH: NonZeroU32 = NonZeroU32::new(1_000_000).expect("it is not zero");
 
 /// The flags that override variables, as they were typed. A program that lacks one leaves it empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,6 +71,12 @@ pub struct ServerSettings {
     pub cache_size: Setting<ByteSize>,
     /// How many searches may run at the same time.
     pub max_concurrent_searches: Setting<NonZeroU32>,
+    /// Folders of a source that are watched; one with more is compared at intervals.
+    pub max_watched_folders: Setting<NonZeroU32>,
+    /// Documents of a source that are learnt from; nothing is learnt of one with more.
+    pub max_learnt_documents: Setting<NonZeroU32>,
+    /// Documents of a source in its concept graph; those past it are left out.
+    pub max_graph_documents: Setting<NonZeroU32>,
     /// Where local state is kept.
     pub storage: Setting<StorageBackend>,
     /// The server that `/ws` leads to.
@@ -168,6 +177,9 @@ impl Default for Draft {
                 api_endpoint: None,
                 cache_size: unset(ByteSize::new(16_000_000)),
                 max_concurrent_searches: unset(DEFAULT_SEARCHES),
+                max_watched_folders: unset(DEFAULT_FOLDERS),
+                max_learnt_documents: unset(DEFAULT_LEARNT),
+                max_graph_documents: unset(DEFAULT_GRAPH),
                 storage: unset(StorageBackend::default()),
                 ws_upstream: None,
                 api_token: None,
@@ -192,6 +204,7 @@ const LEVEL: TextKind<LogLevel> =
 const ADDRESS: TextKind<ListenAddress> =
     TextKind::new("address", ListenAddress::parse, ListenAddress::to_string);
 const SEARCHES: TextKind<NonZeroU32> = TextKind::new("number", searches, NonZeroU32::to_string);
+const LIMIT: TextKind<NonZeroU32> = TextKind::new("number", limit, NonZeroU32::to_string);
 const BACKEND: TextKind<StorageBackend> = TextKind::new("backend", StorageBackend::parse, |it| {
     it.as_str().to_owned()
 });
@@ -216,6 +229,13 @@ table! {
         "SERVICE_CACHE_SIZE" (variable "SERVICE_CACHE_SIZE", no_key) = set(TextKind::SIZE) => settings.cache_size;
         /// searches at the same time; further ones are answered 503
         "SERVICE_MAX_CONCURRENT_SEARCHES" (variable "SERVICE_MAX_CONCURRENT_SEARCHES", no_key) = set(SEARCHES) => settings.max_concurrent_searches;
+        /// folders of a source that are watched; a source with more is compared every 30 s
+        "SERVICE_MAX_WATCHED_FOLDERS" (variable "SERVICE_MAX_WATCHED_FOLDERS", no_key) = set(LIMIT) => settings.max_watched_folders;
+        /// documents of a source that ServiceGraph learns from; a source with more is ranked by
+        /// its words
+        "SERVICE_MAX_LEARNT_DOCUMENTS" (variable "SERVICE_MAX_LEARNT_DOCUMENTS", no_key) = set(LIMIT) => settings.max_learnt_documents;
+        /// documents of a source in its concept graph; those past it are found, but not in it
+        "SERVICE_MAX_GRAPH_DOCUMENTS" (variable "SERVICE_MAX_GRAPH_DOCUMENTS", no_key) = set(LIMIT) => settings.max_graph_documents;
         /// where conversations and summaries are kept: `redb`, `sqlite`, `memory` or
         /// `concurrent-map` (the last two forget them at the end)
         "SERVICE_STORAGE" (variable "SERVICE_STORAGE", flag "--storage", no_key) = set(BACKEND) => settings.storage;
@@ -333,14 +353,19 @@ fn non_empty(text: &str) -> Result<&str, ValueError> {
 }
 
 fn searches(text: &str) -> Result<NonZeroU32, ValueError> {
-    const MAX: u32 = 100_000;
-    let number = text
-        .trim()
-        .parse::<NonZeroU32>()
-        .ok()
-        .filter(|number| number.get() <= MAX);
-    number
-        .ok_or_else(|| ValueError::new(format!("{} is not a number from 1 to {MAX}", quoted(text))))
+    whole(text, 100_000)
+}
+
+/// A number of folders or documents; more do not fit the numbers they are counted with.
+fn limit(text: &str) -> Result<NonZeroU32, ValueError> {
+    whole(text, 500_000_000)
+}
+
+fn whole(text: &str, most: u32) -> Result<NonZeroU32, ValueError> {
+    let number = text.trim().parse::<NonZeroU32>().ok();
+    let number = number.filter(|number| number.get() <= most);
+    let wrong = || format!("{} is not a number from 1 to {most}", quoted(text));
+    number.ok_or_else(|| ValueError::new(wrong()))
 }
 
 /// Variables of this family that nobody reads but that look like one that is read.

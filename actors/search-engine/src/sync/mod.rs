@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! walk ──┐
-//!        ├── Plan::compare ──► Plan ──► Synchronizer: read + extract ──► IndexSink
+//!        ├── Comparison ─────► Plan ──► Synchronizer: read + extract ──► IndexSink
 //! known ─┘                                          (one thread)     (the caller's thread)
 //! ```
 //!
@@ -10,9 +10,11 @@
 //! hash tells whether they have really changed.
 
 mod apply;
+mod comparison;
 mod plan;
 
 pub use apply::{
     CancelFlag, IndexSink, SyncError, SyncOptions, SyncProgress, SyncReport, TimestampUpdate, apply,
 };
+pub use comparison::{Comparison, KnownFiles};
 pub use plan::{KnownFile, Plan, PlannedFile, WalkedDirectory, walk_all};

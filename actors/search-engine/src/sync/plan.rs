@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
-
-use crate::walk::{
-    FileFacts, RootDirectory, SkipCounts, SkipReason, SkippedPath, WalkItem, WalkOptions,
-};
+use crate::walk::{FileFacts, RootDirectory, SkipCounts, SkippedPath, WalkItem, WalkOptions};
 
 /// The version of a file that is indexed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -81,61 +77,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Compares what is indexed with what a walk has found.
-    ///
-    /// Files in a folder that could not be listed stay indexed: a server that does not answer for
-    /// a moment must not empty an index.
-    #[must_use]
-    pub fn compare(known: FxHashMap<String, KnownFile>, walked: WalkedDirectory) -> Self {
-        Self::compare_mounted(known, walked, &BTreeSet::new())
-    }
-
-    /// As [`compare`](Self::compare), where `mounts` were the mounts of the folder before.
-    ///
-    /// An unmounted file system leaves an empty folder behind, or none. Its files exist still, so
-    /// they stay indexed, too.
-    #[must_use]
-    pub fn compare_mounted(
-        mut known: FxHashMap<String, KnownFile>,
-        walked: WalkedDirectory,
-        mounts: &BTreeSet<String>,
-    ) -> Self {
-        let mut plan = Self::default();
-        let lost = mounts.difference(&walked.mounts).filter(|mount| {
-            let mount = std::slice::from_ref(*mount);
-            !walked.files.iter().any(|file| is_below(&file.key, mount))
-                && known.keys().any(|key| is_below(key, mount))
-        });
-        plan.unmounted = lost.cloned().collect();
-        for facts in walked.files {
-            match known.remove(&facts.key) {
-                None => plan.add.push(planned(facts, None)),
-                Some(file) if file.size == facts.size && file.mtime_ns == facts.mtime_ns => {
-                    plan.unchanged += 1;
-                }
-                Some(file) => plan.update.push(planned(facts, Some(file))),
-            }
-        }
-        let mut unlisted = Vec::new();
-        for skipped in walked.skipped {
-            plan.skipped.add(skipped.reason);
-            if matches!(
-                skipped.reason,
-                SkipReason::Unreadable | SkipReason::NoResources
-            ) {
-                unlisted.push(skipped.key.clone());
-            }
-            plan.left_out.push(skipped);
-        }
-        unlisted.extend_from_slice(&plan.unmounted);
-        plan.remove = known
-            .into_keys()
-            .filter(|key| !is_below(key, &unlisted))
-            .collect();
-        plan.remove.sort_unstable();
-        plan
-    }
-
     /// The work that a batch of a watch asks for: everything named is read, whatever its size and
     /// time. `known` gives the indexed version of a key, `below` all indexed keys below a folder.
     #[must_use]
@@ -182,7 +123,7 @@ impl Plan {
     }
 }
 
-fn planned(facts: FileFacts, known: Option<KnownFile>) -> PlannedFile {
+pub(super) fn planned(facts: FileFacts, known: Option<KnownFile>) -> PlannedFile {
     PlannedFile {
         key: facts.key,
         size: facts.size,
@@ -191,7 +132,7 @@ fn planned(facts: FileFacts, known: Option<KnownFile>) -> PlannedFile {
 }
 
 /// Whether `key` is one of `folders` or lies below one; the root is the empty key.
-fn is_below(key: &str, folders: &[String]) -> bool {
+pub(super) fn is_below(key: &str, folders: &[String]) -> bool {
     folders.iter().any(|folder| {
         let rest = key.strip_prefix(folder.as_str());
         folder.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -201,7 +142,9 @@ fn is_below(key: &str, folders: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::walk::SkipReason;
     use proptest::prelude::*;
+    use rustc_hash::FxHashMap;
     use std::collections::BTreeMap;
 
     fn known(size: u64, mtime_ns: i64) -> KnownFile {

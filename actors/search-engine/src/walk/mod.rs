@@ -102,8 +102,8 @@ impl RootDirectory {
         if self.is_mount("") {
             met.lock().mounts.insert(String::new());
         }
-        met.lock().follows_gitignore = rules::follows_gitignore(self);
-        let mut builder = walk_builder(self);
+        let (mut builder, follows_gitignore) = rules::walk_rules(self);
+        met.lock().follows_gitignore = follows_gitignore;
         builder.sort_by_file_name(std::ffi::OsStr::cmp);
         let (guard, noted) = (self.clone(), Arc::clone(&met));
         let filter = options.filter.clone();

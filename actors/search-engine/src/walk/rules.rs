@@ -18,33 +18,27 @@ use super::root::RootDirectory;
 /// own folder), they are not meant for it and `.gitignore` files do not count. The user's global
 /// git settings are not part of the folder and are not consulted.
 pub(crate) fn walk_builder(root: &RootDirectory) -> WalkBuilder {
+    walk_rules(root).0
+}
+
+/// The same, and whether `.gitignore` files hide anything of the root.
+pub(super) fn walk_rules(root: &RootDirectory) -> (WalkBuilder, bool) {
+    let respects = root.respects_gitignore();
     let in_git = root.path().ancestors().any(is_work_tree);
     let mut builder = WalkBuilder::new(root.path());
     builder
         .follow_links(false)
         .hidden(true)
         .ignore(true)
-        .git_ignore(root.respects_gitignore())
-        .git_exclude(root.respects_gitignore())
+        .git_ignore(respects)
+        .git_exclude(respects)
         .git_global(false)
         .require_git(in_git)
         .parents(in_git)
         .current_dir(root.path());
-    if !in_git && root.respects_gitignore() && leaves_nothing(&builder, root.path()) {
-        builder.git_ignore(false);
-    }
-    builder
-}
-
-/// Whether `.gitignore` files hide anything of the root, see [`walk_builder`].
-pub(super) fn follows_gitignore(root: &RootDirectory) -> bool {
-    let in_git = root.path().ancestors().any(is_work_tree);
-    let leaves_some = || {
-        let mut builder = WalkBuilder::new(root.path());
-        builder.require_git(false).current_dir(root.path());
-        !leaves_nothing(&builder, root.path())
-    };
-    root.respects_gitignore() && (in_git || leaves_some())
+    let follows = respects && (in_git || !leaves_nothing(&builder, root.path()));
+    builder.git_ignore(follows);
+    (builder, follows)
 }
 
 fn is_work_tree(folder: &Path) -> bool {

@@ -10,6 +10,7 @@ mod facets;
 mod histories;
 mod passages;
 mod patterns;
+mod streaming;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -1,7 +1,7 @@
 //! Columns as a file.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -114,6 +114,19 @@ impl<'o> ColumnWriter<'o> {
         self.output.write_all(END)?;
         self.output.flush()
     }
+}
+
+/// The hash of what a file of columns holds, as it stands in its tail; the file is not looked at
+/// further.
+///
+/// # Errors
+/// The file cannot be read, or is too short to be one.
+pub fn content_hash(path: &Path) -> std::io::Result<[u8; 32]> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::End(-((32 + END.len()) as i64)))?;
+    let mut hash = [0; 32];
+    file.read_exact(&mut hash)?;
+    Ok(hash)
 }
 
 /// The columns of a file.

@@ -14,7 +14,7 @@ mod texts;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-pub use file::ColumnError;
+pub use file::{ColumnError, content_hash};
 pub(crate) use file::{ColumnWriter, Columns};
 pub(crate) use marks::Marks;
 pub(crate) use texts::{Texts, TextsBuilder};

@@ -1,20 +1,54 @@
 //! What a source's indexer changes and searches read.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::RwLock;
 
+use super::contribution::Contribution;
 use super::extract::{DocumentFacts, Extractor};
 use super::store::ConceptGraph;
 use super::view::{EdgeKind, EdgeView, GraphView};
+use crate::columns::key_hash;
 use crate::embedding::{EmbeddingDemand, SourceEmbeddings};
 use crate::learning::TermReader;
 use crate::space::ConceptSpace;
-use crate::suggest::{Suggester, SuggesterEntry, SuggestionKind};
+use crate::suggest::{MAX_SUGGESTIONS, Suggester, SuggesterEntry, SuggestionKind, keep_heaviest};
 use crate::thesaurus::{ConceptId, Thesaurus};
 
 /// Words near a concept that are shown beside those that occur with it.
 const NEAR_WORDS: usize = 8;
+
+/// How much a title weighs among suggestions.
+const TITLE_WEIGHT: u32 = 2;
+
+/// What has changed about the suggestions of a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SuggestionChanges {
+    /// Titles of documents that were put.
+    pub titles: BTreeSet<String>,
+    /// Titles that no document has any more.
+    pub gone_titles: BTreeSet<String>,
+    /// Normalised names of concepts that more or fewer documents hold than before.
+    pub concepts: BTreeSet<String>,
+}
+
+/// How many documents the graph takes up.
+#[derive(Debug)]
+struct DocumentLimit {
+    documents: AtomicUsize,
+    is_reached: AtomicBool,
+}
+
+impl Default for DocumentLimit {
+    fn default() -> Self {
+        Self {
+            documents: AtomicUsize::new(usize::MAX),
+            is_reached: AtomicBool::new(false),
+        }
+    }
+}
 
 /// The handle of a source (or of a role): one owner puts and removes documents, any number of
 /// threads read. Readers of the space and the suggestions hold what they were given, whatever is
@@ -24,6 +58,7 @@ pub struct GraphIndex {
     thesaurus: Arc<Thesaurus>,
     extractor: Extractor,
     graph: RwLock<ConceptGraph>,
+    limit: DocumentLimit,
     space: RwLock<Option<Arc<ConceptSpace>>>,
     embeddings: RwLock<Option<Arc<SourceEmbeddings>>>,
     demand: EmbeddingDemand,
@@ -49,8 +84,35 @@ impl GraphIndex {
 
     /// Puts a document's contribution to the graph in place of its former one.
     pub fn put(&self, key: &str, facts: &DocumentFacts<'_>) {
-        let contribution = self.extractor.contribution(facts);
-        self.graph.write().put(key, &contribution);
+        self.put_contribution(key, &self.contribution(facts));
+    }
+
+    /// What a document would give to the graph.
+    #[must_use]
+    pub fn contribution(&self, facts: &DocumentFacts<'_>) -> Contribution {
+        self.extractor.contribution(facts)
+    }
+
+    /// As [`put`](Self::put), with what was made of the document.
+    pub fn put_contribution(&self, key: &str, contribution: &Contribution) {
+        let mut graph = self.graph.write();
+        let is_full = graph.document_count() >= self.limit.documents.load(Ordering::Relaxed);
+        if is_full && graph.document(key_hash(key)).is_none() {
+            self.limit.is_reached.store(true, Ordering::Relaxed);
+            return;
+        }
+        graph.put(key, contribution);
+    }
+
+    /// The graph takes up at most so many documents from now on.
+    pub fn limit_documents(&self, documents: usize) {
+        self.limit.documents.store(documents, Ordering::Relaxed);
+    }
+
+    /// Whether a document was left out of the graph since this was made, because it was full.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.limit.is_reached.load(Ordering::Relaxed)
     }
 
     /// Takes a document out of the graph; says whether it was there.
@@ -125,13 +187,57 @@ impl GraphIndex {
             .map(|(text, weight)| make(text.as_str(), SuggestionKind::Concept, weight))
             .collect();
         let titles = titles.into_iter();
-        all.extend(titles.map(|title| make(title, SuggestionKind::Title, 2)));
+        all.extend(titles.map(|title| make(title, SuggestionKind::Title, TITLE_WEIGHT)));
         let terms = terms.into_iter();
         all.extend(terms.map(|(term, count)| make(term, SuggestionKind::Term, count)));
-        let names = graph.names().into_iter();
-        all.extend(names.map(|(name, count)| make(name, SuggestionKind::Concept, count)));
+        graph.each_name(|name, count| {
+            all.push(make(name, SuggestionKind::Concept, count));
+            if all.len() > 4 * MAX_SUGGESTIONS {
+                keep_heaviest(&mut all);
+            }
+        });
         let suggester = Suggester::new(all);
         *self.suggester.write() = Arc::new(suggester);
+    }
+
+    /// Publishes the suggestions with what has changed about them; says how many differ from those
+    /// that were made altogether. The weights of others stay what they were until then.
+    pub fn change_suggestions(&self, changes: &SuggestionChanges) -> usize {
+        let graph = self.graph.read();
+        // What is declared weighs what it does, whoever holds it.
+        let names = changes.concepts.iter().filter(|line| !self.declares(line));
+        let names: Vec<(&str, u32)> = names
+            .map(|line| (line.as_str(), graph.held(line)))
+            .collect();
+        drop(graph);
+        let concept = |(text, weight)| SuggesterEntry {
+            text,
+            kind: SuggestionKind::Concept,
+            weight,
+        };
+        let title = |title| SuggesterEntry {
+            text: title,
+            kind: SuggestionKind::Title,
+            weight: TITLE_WEIGHT,
+        };
+        let (held, gone): (Vec<_>, Vec<_>) = names.into_iter().partition(|(_, held)| *held > 0);
+        let titles = changes.titles.iter().map(|text| title(text.as_str()));
+        let gone_titles = changes.gone_titles.iter();
+        let gone_titles = gone_titles.map(|text| title(text.as_str()));
+        let put: Vec<_> = titles.chain(held.into_iter().map(concept)).collect();
+        let gone: Vec<_> = gone_titles.chain(gone.into_iter().map(concept)).collect();
+        let changed = self.suggester().changed(&put, &gone);
+        let differing = changed.differing();
+        *self.suggester.write() = Arc::new(changed);
+        differing
+    }
+
+    /// Whether a normalised name is one of the thesaurus.
+    fn declares(&self, line: &str) -> bool {
+        let found = self.thesaurus.find(line);
+        found
+            .iter()
+            .any(|one| one.start == 0 && one.end == line.len())
     }
 
     /// A concept and what belongs to it: what occurs with it in documents, and what the vectors

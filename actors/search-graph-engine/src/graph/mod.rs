@@ -23,6 +23,6 @@ mod view;
 
 pub use contribution::{ConceptKind, Contribution, MAX_CONCEPTS};
 pub use extract::{DocumentFacts, Extractor};
-pub use index::GraphIndex;
+pub use index::{GraphIndex, SuggestionChanges};
 pub use store::ConceptGraph;
 pub use view::{ConceptView, EdgeKind, EdgeView, GraphView, MAX_VIEW};

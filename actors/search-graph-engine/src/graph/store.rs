@@ -10,9 +10,6 @@ use super::mapped::MappedGraph;
 use crate::columns::{Marks, key_hash};
 use crate::thesaurus::ConceptId;
 
-/// Documents a graph holds; more are not taken up.
-const MAX_DOCUMENTS: usize = 1_000_000;
-
 /// A concept of documents that came since the graph was kept.
 #[derive(Debug, Clone)]
 struct Concept {
@@ -59,7 +56,7 @@ impl ConceptGraph {
     pub fn put(&mut self, key: &str, contribution: &Contribution) {
         let hash = key_hash(key);
         self.remove_hashed(hash);
-        if contribution.concepts.is_empty() || self.document_count() >= MAX_DOCUMENTS {
+        if contribution.concepts.is_empty() {
             return;
         }
         let place = self.free_documents.pop().unwrap_or_else(|| {
@@ -181,6 +178,32 @@ impl ConceptGraph {
         };
         let held = self.held_by(document).into_iter();
         held.map(|(concept, _)| self.id(concept)).collect()
+    }
+
+    /// The normalised names of the concepts of a document; none for an unknown one.
+    #[must_use]
+    pub fn names_of_hashed(&self, hash: u64) -> Vec<String> {
+        let Some(document) = self.document(hash) else {
+            return Vec::new();
+        };
+        let held = self.held_by(document).into_iter();
+        held.map(|(concept, _)| self.line(concept).to_owned())
+            .collect()
+    }
+
+    /// Number of documents that hold the concept of this normalised name.
+    #[must_use]
+    pub fn held(&self, line: &str) -> u32 {
+        let concept = self.handle(ConceptId::of_normalised(line));
+        concept.map_or(0, |concept| self.holders(concept))
+    }
+
+    /// Calls `each` with every concept's name and the number of documents that hold it, in no order
+    /// that matters.
+    pub fn each_name<'g>(&'g self, mut each: impl FnMut(&'g str, u32)) {
+        for concept in self.concepts() {
+            each(self.line(concept), self.holders(concept));
+        }
     }
 
     /// All concepts with the number of documents that hold each, in the order of their names.

@@ -26,8 +26,8 @@ pub(crate) const MAX_DOCUMENT_TERMS: usize = 2_048;
 /// Distinct terms that are counted; new ones after these are not learnt.
 const MAX_COUNTED_TERMS: usize = 1_000_000;
 
-/// Documents of a corpus.
-const MAX_DOCUMENTS: usize = 4_000_000;
+/// Documents of a corpus: they are counted with 32 bits. Who learns keeps a limit of their own.
+const MAX_DOCUMENTS: usize = 500_000_000;
 
 /// A word of the vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -121,7 +121,12 @@ impl ConceptSpace {
     /// the same key.
     pub fn put<T: AsRef<str>>(&mut self, key: &str, terms: impl IntoIterator<Item = T>) {
         let vector = self.document_vector(terms);
-        self.place(key, vector.as_ref());
+        self.put_at(key, vector.as_ref());
+    }
+
+    /// The same with its [vector](Self::document_vector); one without any is not there any more.
+    pub fn put_at(&mut self, key: &str, vector: Option<&ConceptVector>) {
+        self.place(key, vector);
         self.changes += 1;
     }
 

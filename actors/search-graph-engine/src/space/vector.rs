@@ -1,10 +1,13 @@
 //! Directions in the concept space.
 
+use serde::{Deserialize, Serialize};
+
 use crate::math::{Bytes, Row, dot, norm, quantise};
 
 /// A direction in the concept space, of length 1.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConceptVector {
+    #[serde(with = "bytes")]
     pub(super) bytes: Bytes,
     pub(super) factor: f32,
 }
@@ -32,5 +35,25 @@ impl ConceptVector {
             .iter()
             .map(|byte| f32::from(*byte) * self.factor)
             .collect()
+    }
+}
+
+/// The bytes of a vector in a file.
+mod bytes {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    use crate::math::Bytes;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Bytes, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(&bytes.map(|byte| byte as u8))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Bytes, D::Error> {
+        let bytes = <&[u8]>::deserialize(from)?;
+        let bytes = bytes.first_chunk().filter(|row| row.len() == bytes.len());
+        let bytes: &[u8; crate::math::WIDTH] =
+            bytes.ok_or_else(|| D::Error::custom("a vector has 128 bytes"))?;
+        Ok(bytes.map(|byte| byte as i8))
     }
 }

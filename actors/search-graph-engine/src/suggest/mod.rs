@@ -1,120 +1,107 @@
 //! Autocomplete: what a person may be about to type, from titles, concepts and frequent terms.
 //!
-//! A finite-state map from folded words to their places. Suggestions by prefix come first, heaviest
-//! first; where there are few, those within one or two edits follow.
+//! A finite-state map from folded words to their places, and a small one beside it of what has
+//! changed since that was made. Suggestions by prefix come first, heaviest first; where there are
+//! few, those within one or two edits follow.
 
+mod entry;
 mod near;
+mod table;
 
-use fst::{Automaton, IntoStreamer, Map, MapBuilder, Streamer};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fst::Automaton;
 use search_core::analysis::folded_line;
 
-use crate::columns::{Column, Texts, TextsBuilder, u32_column};
+use crate::columns::Marks;
+pub(crate) use entry::keep_heaviest;
+use entry::order;
+pub use entry::{MAX_SUGGESTIONS, SuggesterEntry, Suggestion, SuggestionKind};
 use near::LevenshteinAutomaton;
-
-/// Most suggestions kept.
-pub const MAX_SUGGESTIONS: usize = 200_000;
+use table::SuggestionTable;
 
 /// Longest input that is completed, in bytes when folded.
 const MAX_INPUT: usize = 64;
 
-/// Entries looked at for one answer: a prefix of one letter is not worth more.
-const MAX_LOOKED_AT: usize = 20_000;
-
-/// What a suggestion is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SuggestionKind {
-    /// A concept of the graph or the thesaurus.
-    Concept,
-    /// A document's title.
-    Title,
-    /// A frequent term.
-    Term,
-}
-
-/// Something that can be suggested.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Suggestion {
-    /// As it is shown and put into the query.
-    pub text: String,
-    /// What it is.
-    pub kind: SuggestionKind,
-    /// How common it is; heavier ones come first.
-    pub weight: u32,
-}
-
-/// A suggestion on its way into a [`Suggester`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SuggesterEntry<'t> {
-    /// As it is shown and put into the query.
-    pub text: &'t str,
-    /// What it is.
-    pub kind: SuggestionKind,
-    /// How common it is; heavier ones come first.
-    pub weight: u32,
-}
-
-/// All suggestions, ready to be looked up. Cheap to share, never changed.
-#[derive(Debug)]
+/// All suggestions, ready to be looked up. Cheap to share, never changed: those that were made
+/// altogether, and what is otherwise since.
+#[derive(Debug, Default)]
 pub struct Suggester {
-    map: Map<Vec<u8>>,
-    texts: Texts,
-    /// The weight of each, with its kind in the lowest bits.
-    weights: Column,
-}
-
-impl Default for Suggester {
-    fn default() -> Self {
-        Self::new(Vec::new())
-    }
+    all: Arc<SuggestionTable>,
+    /// Those that came since, or weigh otherwise.
+    recent: SuggestionTable,
+    /// Places among all that count no more.
+    gone: Marks,
 }
 
 impl Suggester {
     /// Of these suggestions; of those that fold alike the heaviest stays, and of too many the
     /// heaviest.
     #[must_use]
-    pub fn new(mut suggested: Vec<SuggesterEntry<'_>>) -> Self {
-        if suggested.len() > MAX_SUGGESTIONS {
-            suggested.select_nth_unstable_by(MAX_SUGGESTIONS, order);
-            suggested.truncate(MAX_SUGGESTIONS);
-        }
-        let mut keyed: Vec<(String, SuggesterEntry<'_>)> = suggested
-            .into_iter()
-            .map(|suggested| (folded_line(suggested.text), suggested))
-            .filter(|(key, _)| !key.is_empty())
-            .collect();
-        keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| order(&a.1, &b.1)));
-        keyed.dedup_by(|later, first| later.0 == first.0);
-        let mut builder = MapBuilder::memory();
-        let mut texts = TextsBuilder::default();
-        for (place, (key, suggested)) in keyed.iter().enumerate() {
-            builder
-                .insert(key, place as u64)
-                .expect("keys are sorted and distinct");
-            texts.push(suggested.text);
-        }
-        let weights = keyed.iter().map(|(_, one)| packed(one.kind, one.weight));
+    pub fn new(suggested: Vec<SuggesterEntry<'_>>) -> Self {
         Self {
-            map: builder.into_map(),
-            texts: texts.finish(),
-            weights: u32_column(weights),
+            all: Arc::new(SuggestionTable::new(suggested)),
+            ..Self::default()
         }
     }
 
-    /// The suggestion at a place of the map.
-    fn at(&self, place: usize) -> SuggesterEntry<'_> {
-        let packed = self.weights.u32(place);
-        SuggesterEntry {
-            text: self.texts.get(place),
-            kind: KINDS[packed as usize % KINDS.len()],
-            weight: packed / KINDS.len() as u32,
+    /// The same with some that were `put`, in place of lighter ones that fold alike, and without
+    /// some that are `gone`.
+    #[must_use]
+    pub fn changed(&self, put: &[SuggesterEntry<'_>], gone: &[SuggesterEntry<'_>]) -> Self {
+        let mut marked = self.gone.clone();
+        let mut recent: BTreeMap<String, SuggesterEntry<'_>> = BTreeMap::new();
+        for place in 0..self.recent.len() {
+            let entry = self.recent.at(place);
+            recent.insert(folded_line(entry.text), entry);
         }
+        for one in gone {
+            let key = folded_line(one.text);
+            if recent.get(&key).is_some_and(|known| known.kind == one.kind) {
+                recent.remove(&key);
+            }
+            if let Some(place) = self.all.place(&key)
+                && self.all.at(place).kind == one.kind
+            {
+                marked.add(place);
+            }
+        }
+        for one in put {
+            let key = folded_line(one.text);
+            let known = recent.get(&key).copied().or_else(|| {
+                let place = self.all.place(&key)?;
+                (!marked.holds(place)).then(|| self.all.at(place))
+            });
+            // Of the same kind it may have become lighter.
+            let stays = |known: SuggesterEntry<'_>| {
+                known == *one || known.kind != one.kind && order(&known, one).is_lt()
+            };
+            if key.is_empty() || known.is_some_and(stays) {
+                continue;
+            }
+            if let Some(place) = self.all.place(&key) {
+                marked.add(place);
+            }
+            recent.insert(key, *one);
+        }
+        Self {
+            all: Arc::clone(&self.all),
+            recent: SuggestionTable::new(recent.into_values().collect()),
+            gone: marked,
+        }
+    }
+
+    /// How many suggestions differ from those that were made altogether.
+    #[must_use]
+    pub fn differing(&self) -> usize {
+        self.recent.len() + self.gone.count()
     }
 
     /// Number of suggestions.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.texts.len()
+        self.all.len() - self.gone.count() + self.recent.len()
     }
 
     /// Whether there is nothing to suggest.
@@ -144,8 +131,7 @@ impl Suggester {
         let Some(key) = key_of(input) else {
             return Vec::new();
         };
-        let prefix = fst::automaton::Str::new(&key).starts_with();
-        self.heaviest(self.places(prefix), limit)
+        self.heaviest(limit, || fst::automaton::Str::new(&key).starts_with())
     }
 
     /// The suggestions that begin with something one edit (from four letters on) or two edits (from
@@ -160,27 +146,19 @@ impl Suggester {
             4..=7 => 1,
             _ => 2,
         };
-        self.heaviest(
-            self.places(LevenshteinAutomaton::new(&key, edits).starts_with()),
-            limit,
-        )
+        self.heaviest(limit, || {
+            LevenshteinAutomaton::new(&key, edits).starts_with()
+        })
     }
 
-    fn places(&self, machine: impl Automaton) -> Vec<usize> {
-        let mut stream = self.map.search(machine).into_stream();
-        let mut places = Vec::new();
-        while let Some((_, place)) = stream.next() {
-            places.push(place as usize);
-            if places.len() == MAX_LOOKED_AT {
-                break;
-            }
-        }
-        places
-    }
-
-    fn heaviest(&self, places: Vec<usize>, limit: usize) -> Vec<Suggestion> {
-        let places = places.into_iter();
-        let mut found: Vec<SuggesterEntry<'_>> = places.map(|place| self.at(place)).collect();
+    fn heaviest<A: Automaton>(&self, limit: usize, machine: impl Fn() -> A) -> Vec<Suggestion> {
+        let all = self.all.places(machine()).into_iter();
+        let all = all.filter(|place| !self.gone.holds(*place));
+        let recent = self.recent.places(machine()).into_iter();
+        let mut found: Vec<SuggesterEntry<'_>> = all
+            .map(|place| self.all.at(place))
+            .chain(recent.map(|place| self.recent.at(place)))
+            .collect();
         if limit > 0 && found.len() > limit {
             found.select_nth_unstable_by(limit - 1, order);
         }
@@ -195,19 +173,6 @@ impl Suggester {
     }
 }
 
-/// All kinds, in the order of their numbers.
-const KINDS: [SuggestionKind; 3] = [
-    SuggestionKind::Concept,
-    SuggestionKind::Title,
-    SuggestionKind::Term,
-];
-
-/// A weight with the kind in its lowest part.
-fn packed(kind: SuggestionKind, weight: u32) -> u32 {
-    let most = u32::MAX / KINDS.len() as u32 - 1;
-    weight.min(most) * KINDS.len() as u32 + kind as u32
-}
-
 /// The folded input; a space at its end stays, it says that the word is whole.
 fn key_of(input: &str) -> Option<String> {
     let mut key = folded_line(input);
@@ -218,12 +183,4 @@ fn key_of(input: &str) -> Option<String> {
         key.push(' ');
     }
     Some(key)
-}
-
-/// Heaviest first, then by kind and text: never by chance.
-fn order(a: &SuggesterEntry<'_>, b: &SuggesterEntry<'_>) -> std::cmp::Ordering {
-    b.weight
-        .cmp(&a.weight)
-        .then_with(|| a.kind.cmp(&b.kind))
-        .then_with(|| a.text.cmp(b.text))
 }

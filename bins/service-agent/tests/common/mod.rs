@@ -63,6 +63,7 @@ impl Server {
             search_timeout: Duration::from_secs(20),
             search_threads: 1,
             learning_rests: search_actors::LearningRests::default(),
+            limits: search_actors::SearchLimits::default(),
         };
         let options = ServerOptions {
             token: token.map(str::to_owned),

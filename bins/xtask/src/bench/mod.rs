@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the benchmarks, with the machine they ran on; `--record` keeps the figures.
 
+mod growth;
 mod machine;
 pub(crate) mod record;
 #[cfg(test)]
@@ -86,6 +87,17 @@ enum Which {
         #[arg(long)]
         misses: bool,
     },
+    /// What queries, changes and a restart cost as the number of documents grows, on real text cut
+    /// into sections
+    Growth {
+        /// Folders with files [default: the toolchain's documentation, and the sources of the
+        /// crates that cargo has fetched]
+        #[arg(value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
+        /// Numbers of documents
+        #[arg(long, value_name = "N,N", default_value = "10000,100000")]
+        documents: String,
+    },
     /// Suggestions, the concept graph, learning and searching vectors, on made-up words
     Concepts,
     /// The whole search server beside its alternatives, on the files of a folder
@@ -135,8 +147,8 @@ struct Job {
     folder: Option<PathBuf>,
     /// Folders beside the first.
     others: Vec<PathBuf>,
-    /// An option of the benchmark.
-    option: Option<&'static str>,
+    /// Options of the benchmark.
+    options: Vec<String>,
 }
 
 /// Runs the command.
@@ -203,6 +215,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         Which::Questions { folders, misses } => {
             vec![questions(folders)?.with(misses.then_some("--misses"))]
         }
+        Which::Growth { folders, documents } => vec![growth(folders, documents)?],
         Which::Faces { folders } => faces(folders)?,
         Which::Relevance { folder, minilm } => {
             let option = minilm.then_some("--minilm");
@@ -253,7 +266,7 @@ fn job(name: &str, title: &str, package: &'static str, bench: &'static str) -> J
         bench,
         folder: None,
         others: Vec::new(),
-        option: None,
+        options: Vec::new(),
     }
 }
 
@@ -277,19 +290,21 @@ fn identifiers(folders: &[PathBuf]) -> Result<Job> {
     Ok(job)
 }
 
+fn growth(folders: &[PathBuf], documents: &str) -> Result<Job> {
+    growth::check_documents(documents)?;
+    let title = "Growth with the number of documents";
+    let mut job = job("growth", title, "search-actors", "growth");
+    for folder in &growth::folders(folders)? {
+        job = job.on(folder)?;
+    }
+    Ok(job.with(["--documents", documents]))
+}
+
 /// Questions over the folders named, or over the project and the toolchain's documentation.
 fn questions(folders: &[PathBuf]) -> Result<Job> {
     let mut folders = folders.to_vec();
     if folders.is_empty() {
-        let mut rustc = Command::new("rustc");
-        let found = rustc.args(["--print", "sysroot"]).output();
-        let found = found.context("rustc does not run")?;
-        let root = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
-        let documentation = root.join("share/doc/rust/html");
-        if !documentation.is_dir() {
-            bail!("the toolchain has no documentation: rustup component add rust-docs");
-        }
-        folders = vec![PathBuf::from("."), documentation];
+        folders = vec![PathBuf::from("."), growth::documentation()?];
     }
     let title = "Questions of a user's day";
     let mut job = job("questions", title, "search-actors", "questions");
@@ -325,8 +340,8 @@ impl Job {
         Ok(self)
     }
 
-    fn with(mut self, option: Option<&'static str>) -> Self {
-        self.option = option;
+    fn with(mut self, options: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.options.extend(options.into_iter().map(Into::into));
         self
     }
 
@@ -348,7 +363,7 @@ impl Job {
             arguments.extend((self.tool == Tool::Bench).then(|| "--".to_owned()));
             arguments.push(name(folder));
             arguments.extend(self.others.iter().map(|other| name(other)));
-            arguments.extend(self.option.map(str::to_owned));
+            arguments.extend_from_slice(&self.options);
         }
         arguments
     }
@@ -418,7 +433,7 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
         command.env("ORRERY_CACHE", &project.cache);
         command.env("ORRERY_VM_GUEST", prerequisites::vm_guest(project)?);
     }
-    if job.option == Some("--minilm") {
+    if job.options.iter().any(|option| option == "--minilm") {
         command.env("ORRERY_MINILM", prerequisites::minilm(project)?);
     }
     let finished = shell::tee(&mut command)?;

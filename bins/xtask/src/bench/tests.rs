@@ -142,3 +142,25 @@ fn a_record_names_no_place_of_this_machine() {
     );
     assert_eq!(text, "./x of linux/fs");
 }
+
+#[test]
+fn i16_growth_is_measured_on_the_folders_and_numbers_that_are_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let texts = folder.path().join("texts");
+    std::fs::create_dir(&texts).expect("own folder");
+    let growth = |documents: &str| {
+        jobs(&Which::Growth {
+            folders: vec![texts.clone()],
+            documents: documents.to_owned(),
+        })
+    };
+    let job = growth("10, 200").expect("the folder is there");
+    assert_eq!(
+        job[0].arguments(label).join(" "),
+        "bench -p search-actors --bench growth -- texts --documents 10, 200"
+    );
+    for wrong in ["", "ten", "10,,20", "10,0"] {
+        let error = growth(wrong).expect_err("no numbers").to_string();
+        assert!(error.contains("10000,100000"), "{error}");
+    }
+}

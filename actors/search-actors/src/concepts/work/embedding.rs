@@ -8,7 +8,7 @@ use search_core::role::EmbeddingSource;
 use search_graph_engine::embedding::Embedding;
 
 use super::*;
-use crate::concepts::files::ContentHash;
+use crate::concepts::known::ContentHash;
 use crate::concepts::models::{Model, ServerModel};
 
 /// What was made is published this often while there is more to make; and this share of the time

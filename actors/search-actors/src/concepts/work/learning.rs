@@ -1,6 +1,7 @@
 //! Learning: the first vectors from nothing, short refreshes, and what a stop leaves to go on with.
 
 use super::*;
+use crate::concepts::known::ContentHash;
 
 impl ConceptWorker {
     /// Waits until no other source learns.
@@ -21,7 +22,7 @@ impl ConceptWorker {
     /// The first vectors, from nothing; goes on where an earlier run was stopped.
     pub(super) fn learn_first(
         &mut self,
-        documents: &[IndexedDocument],
+        snapshot: &IndexSnapshot,
         root: &RootDirectory,
     ) -> WorkResult<()> {
         let settings = Arc::clone(&self.settings);
@@ -30,7 +31,7 @@ impl ConceptWorker {
         };
         let learner = match self.stopped() {
             Some(learner) => learner,
-            None => match self.read_first(documents, root)? {
+            None => match self.read_first(snapshot, root)? {
                 Ok(corpus) => Learner::begin(corpus, LearnOptions::default()),
                 Err(ended) => return Ok(Err(ended)),
             },
@@ -55,43 +56,54 @@ impl ConceptWorker {
     /// Reads every document, for the graph and to learn from.
     pub(super) fn read_first(
         &mut self,
-        documents: &[IndexedDocument],
+        snapshot: &IndexSnapshot,
         root: &RootDirectory,
     ) -> WorkResult<Corpus> {
         self.saved.remove("checkpoint");
-        for key in self.removed_keys(documents) {
+        let mut met = MetDocuments::default();
+        if !self.known.is_empty() {
+            for listed in in_order(snapshot) {
+                self.known.meet(&mut met, &listed?.key);
+            }
+        }
+        for key in self.known.not_met(&met) {
             self.handle.graph.remove_hashed(key);
         }
-        let Ok(corpus) = self.gather(documents, root, true)? else {
+        let mut read = Vec::new();
+        let Ok(corpus) = self.gather(snapshot, root, Some(&mut read))? else {
             return Ok(Err(Cancelled));
         };
-        let listed = documents.iter();
-        self.known = listed
-            .map(|listed| (listed.key.as_str(), listed.hash))
-            .collect();
+        self.known = KnownDocuments::of(read);
         self.graph_known = true;
         self.save()?;
         Ok(Ok(corpus))
     }
 
+    /// Reads every document to learn from, and where that is asked for into the graph too, with
+    /// what was read.
     pub(super) fn gather(
         &mut self,
-        documents: &[IndexedDocument],
+        snapshot: &IndexSnapshot,
         root: &RootDirectory,
-        into_graph: bool,
+        mut into_graph: Option<&mut Vec<(u64, ContentHash)>>,
     ) -> WorkResult<Corpus> {
         let mut writer = CorpusWriter::create(&self.saved.path("tokens"))?;
-        let total = documents.len() as u64;
-        for (done, listed) in documents.iter().enumerate() {
+        let total = snapshot.document_count();
+        for (done, listed) in (0_u64..).zip(in_order(snapshot)) {
             if self.is_cancelled() {
                 return Ok(Err(Cancelled));
             }
-            self.report_state_throttled(ConceptsState::Reading, done as u64, total);
-            let Some(document) = self.read(root, listed) else {
+            self.report_state_throttled(ConceptsState::Reading, done, total);
+            let listed = listed?;
+            if let Some(read) = &mut into_graph {
+                read.push((key_hash(&listed.key), listed.hash));
+            }
+            let Some(document) = self.read(root, &listed) else {
                 continue;
             };
-            if into_graph {
-                self.put_graph(&listed.key, &document)?;
+            if into_graph.is_some() {
+                let contribution = self.contribution(&listed.key, &document);
+                self.put_graph(&listed.key, &contribution)?;
             }
             let title = self.reader.read(&document.title, MAX_TITLE_TERMS);
             let body = self.reader.read(&document.body, MAX_TERMS);
@@ -104,7 +116,7 @@ impl ConceptWorker {
     /// where the vectors are to `settle`.
     pub(super) fn learn_again(
         &mut self,
-        documents: &[IndexedDocument],
+        snapshot: &IndexSnapshot,
         root: &RootDirectory,
         settle: bool,
     ) -> WorkResult<()> {
@@ -113,7 +125,7 @@ impl ConceptWorker {
             return Ok(Err(Cancelled));
         };
         let began = Instant::now();
-        let Ok(corpus) = self.gather(documents, root, false)? else {
+        let Ok(corpus) = self.gather(snapshot, root, None)? else {
             return Ok(Err(Cancelled));
         };
         let other = |space: &ConceptSpace| space.changes() * 2 > space.len() as u64;

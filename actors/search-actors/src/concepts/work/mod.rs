@@ -1,11 +1,13 @@
 //! The work of a concepts thread: catch up with the index, learn, publish, keep.
 
 mod embedding;
+mod following;
 mod learning;
 mod pace;
 mod reading;
 mod saving;
 mod settling;
+mod suggesting;
 mod waiting;
 
 use std::sync::Arc;
@@ -14,24 +16,26 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use parking_lot::MutexGuard;
-use rustc_hash::FxHashSet;
 use search_core::answer::SourceState;
 use search_core::concepts::{ConceptsHealth, ConceptsState};
 use search_core::document::ExtractedDocument;
 use search_engine::extract::{Extraction, link_name};
 use search_engine::index::IndexSnapshot;
 use search_engine::walk::RootDirectory;
-use search_graph_engine::graph::{ConceptGraph, DocumentFacts};
+use search_graph_engine::graph::{ConceptGraph, Contribution, DocumentFacts, SuggestionChanges};
+use search_graph_engine::journal::Journal;
 use search_graph_engine::key_hash;
 use search_graph_engine::learning::{Corpus, CorpusWriter, LearnOptions, Learner, TermReader};
-use search_graph_engine::space::{ConceptSpace, MIN_DOCUMENTS};
+use search_graph_engine::space::{ConceptSpace, ConceptVector, MIN_DOCUMENTS};
 
-use super::documents::{IndexedDocument, list, titles};
+use super::documents::{IndexedDocument, in_order, list};
 use super::embedding_store::EmbeddingStore;
 use super::error::ConceptError;
-use super::files::{ConceptFiles, KnownDocuments};
+use super::files::ConceptFiles;
+use super::known::{KnownDocuments, MetDocuments};
 use super::models::CANCEL_POLL_INTERVAL;
 use super::settings::ConceptSettings;
+use crate::changed_documents::ChangedDocuments;
 use crate::source_handle::SourceHandle;
 use pace::LearningPace;
 
@@ -56,6 +60,16 @@ const MAX_WORDS: usize = 20_000;
 /// Says that the thread was told to end before the work was done.
 struct Cancelled;
 
+/// What was done to be in step with the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Learnt {
+    Nothing,
+    /// Some documents were put or removed.
+    Followed,
+    /// The words were learnt.
+    Again,
+}
+
 /// How far a piece of work came.
 type WorkResult<T> = Result<Result<T, Cancelled>, ConceptError>;
 
@@ -70,7 +84,14 @@ pub(super) struct ConceptWorker {
     graph_known: bool,
     /// The one that searches see, until it is changed.
     space: Option<Arc<ConceptSpace>>,
+    /// Whether something is known that no file holds.
     unsaved: bool,
+    /// What has changed since the files were written.
+    journal: Option<Journal>,
+    /// Whether any document may have changed, whatever is told.
+    everything: bool,
+    /// What has changed about the suggestions since they were published.
+    suggestions: SuggestionChanges,
     /// What the role's embedding model has made.
     embedded: EmbeddingStore,
     /// Why the embedding model cannot be used.
@@ -101,6 +122,9 @@ impl ConceptWorker {
             graph_known: false,
             space: None,
             unsaved: false,
+            journal: None,
+            everything: true,
+            suggestions: SuggestionChanges::default(),
             embedded: EmbeddingStore::default(),
             model_error: None,
             extraction: None,
@@ -113,8 +137,10 @@ impl ConceptWorker {
 
     /// Runs until it is told to end.
     pub(super) fn run(mut self) {
-        if self.handle.learns {
-            self.restore();
+        if self.handle.learns
+            && let Err(error) = self.restore()
+        {
+            self.failed(&error);
         }
         while !self.is_cancelled() {
             let rest = match self.catch_up() {
@@ -144,19 +170,21 @@ impl ConceptWorker {
     }
 
     /// Takes up what an earlier run has kept. What is missing or damaged is made again.
-    fn restore(&mut self) {
+    fn restore(&mut self) -> Result<(), ConceptError> {
         let graph = &self.handle.graph;
         (self.known, self.graph_known) = self.saved.known(graph.thesaurus());
         if self.known.is_empty() {
-            return;
+            return Ok(());
         }
         match self.saved.graph().filter(|_| self.graph_known) {
             Some(kept) => graph.restore(kept),
             None => self.graph_known = false,
         }
         self.space = self.saved.space().map(Arc::new);
+        let replayed = self.replay();
         self.forget_unknown();
         self.publish();
+        replayed
     }
 
     /// Brings graph, vectors and suggestions in step with the index.
@@ -170,56 +198,100 @@ impl ConceptWorker {
         if read.state != SourceState::Ready {
             return Ok(Ok(()));
         }
+        let (status, mut changed) = self.handle.take_changed();
+        let snapshot = status.snapshot.unwrap_or(snapshot);
+        // What is not followed to the end is looked at altogether the next time.
+        if std::mem::replace(&mut self.everything, true) {
+            changed = ChangedDocuments::All;
+        }
         if !self.handle.learns {
-            self.suggest(&snapshot)?;
+            self.suggest_titles(&snapshot, &changed)?;
+            self.everything = false;
             self.report_state(ConceptsState::Off, 0, 0);
             return Ok(Ok(()));
         }
         self.saved.create()?;
-        let documents = list(&snapshot)?;
-        let changed = self.learnt(&documents, &root)?;
-        let Ok(changed) = changed else {
+        let limits = self.settings.limits;
+        self.handle.graph.limit_documents(limits.graph_documents);
+        let Ok(learnt) = self.learnt(&snapshot, &changed, &root)? else {
             return Ok(Err(Cancelled));
         };
-        if changed {
+        self.everything = false;
+        let suggests = match learnt {
+            Learnt::Nothing => false,
+            Learnt::Followed => changed == ChangedDocuments::All,
+            Learnt::Again => true,
+        };
+        if suggests || self.handle.graph.suggester().is_empty() {
             self.suggest(&snapshot)?;
+        } else {
+            self.change_suggestions(&snapshot)?;
+        }
+        if learnt != Learnt::Nothing {
             self.publish();
-            if self.unsaved {
-                self.save()?;
-            }
-        } else if self.handle.graph.suggester().is_empty() {
-            self.suggest(&snapshot)?;
+        }
+        if self.unsaved {
+            self.save()?;
         }
         self.followed = began.elapsed();
-        if self.embed(&documents, &root)?.is_err() {
+        if self.handle.model.is_some() && self.embed(&list(&snapshot)?, &root)?.is_err() {
             return Ok(Err(Cancelled));
         }
+        let is_full = self.handle.graph.is_full();
+        self.handle.set_limit(limits.of_graph(is_full));
         let by_model = self.ranks_by_model();
         let state = match &self.space {
             Some(space) if space.is_ready() => ConceptsState::Ready,
             _ if by_model => ConceptsState::Ready,
+            _ if limits.of_learning(snapshot.document_count()).1.is_some() => ConceptsState::Off,
             _ => ConceptsState::TooFew,
         };
-        let count = documents.len() as u64;
+        let count = snapshot.document_count();
         self.report_state(state, count, count);
         Ok(Ok(()))
     }
 
-    /// Whether anything has changed.
-    fn learnt(&mut self, documents: &[IndexedDocument], root: &RootDirectory) -> WorkResult<bool> {
-        let mut changed = false;
+    /// Suggestions of a source that is not learnt: its titles and words.
+    fn suggest_titles(
+        &mut self,
+        snapshot: &IndexSnapshot,
+        changed: &ChangedDocuments,
+    ) -> Result<(), ConceptError> {
+        let ChangedDocuments::Keys(keys) = changed else {
+            return self.suggest(snapshot);
+        };
+        for (key, former) in keys {
+            let title = snapshot.document(key)?.map(|record| record.title);
+            self.note_title(snapshot, former.as_deref(), title.as_deref())?;
+        }
+        self.change_suggestions(snapshot)
+    }
+
+    /// Brings graph and space in step.
+    fn learnt(
+        &mut self,
+        snapshot: &IndexSnapshot,
+        changed: &ChangedDocuments,
+        root: &RootDirectory,
+    ) -> WorkResult<Learnt> {
+        let mut learnt = Learnt::Nothing;
         // What is away for a while is not to be forgotten: without it nothing is learnt.
         let is_whole = self.handle.with(|status| status.error.is_none());
-        if is_whole && self.space.is_none() && documents.len() >= MIN_DOCUMENTS {
-            if self.learn_first(documents, root)?.is_err() {
+        // Refused before anything is read.
+        let limit = self.settings.limits.of_learning(snapshot.document_count());
+        let is_whole = is_whole && limit.1.is_none();
+        self.handle.set_limit(limit);
+        let is_enough = snapshot.document_count() >= MIN_DOCUMENTS as u64;
+        if is_whole && self.space.is_none() && is_enough {
+            if self.learn_first(snapshot, root)?.is_err() {
                 return Ok(Err(Cancelled));
             }
-            changed = true;
+            learnt = Learnt::Again;
         }
-        match self.follow(documents, root)? {
+        match self.follow(snapshot, changed, root)? {
             Ok(true) => {
                 self.pace.quiet_since = Instant::now();
-                changed = true;
+                learnt = learnt.max(Learnt::Followed);
             }
             Ok(false) => {}
             Err(ended) => return Ok(Err(ended)),
@@ -231,90 +303,16 @@ impl ConceptWorker {
         let refreshes = wants && Instant::now() >= self.pace.next_refresh;
         let settles = !refreshes && self.settles_now();
         if is_whole && (refreshes || settles) {
-            if self.learn_again(documents, root, settles)?.is_err() {
+            if self.learn_again(snapshot, root, settles)?.is_err() {
                 return Ok(Err(Cancelled));
             }
-            changed = true;
+            learnt = Learnt::Again;
         }
         self.plan_learning();
         if !is_whole {
             self.pace.due = None;
         }
-        Ok(Ok(changed))
-    }
-
-    /// Puts and removes what has changed since; says whether anything has.
-    fn follow(&mut self, documents: &[IndexedDocument], root: &RootDirectory) -> WorkResult<bool> {
-        let total = documents.len() as u64;
-        let mut changed = false;
-        for (done, listed) in documents.iter().enumerate() {
-            if self.is_cancelled() {
-                self.unsaved |= changed;
-                return Ok(Err(Cancelled));
-            }
-            let known = self.known.holds(&listed.key, &listed.hash);
-            if known && self.graph_known {
-                continue;
-            }
-            changed = true;
-            self.report_state_throttled(ConceptsState::Reading, done as u64, total);
-            // Changed or gone meanwhile: the index will say so, and the thread is woken again.
-            if let Some(document) = self.read(root, listed) {
-                self.put_graph(&listed.key, &document)?;
-                if !known {
-                    self.put_space(&listed.key, &document);
-                }
-            }
-            self.known.insert(&listed.key, listed.hash);
-        }
-        self.graph_known = true;
-        let gone = self.removed_keys(documents);
-        for &key in &gone {
-            self.known.remove_hashed(key);
-            self.handle.graph.remove_hashed(key);
-            if let Some(space) = &mut self.space {
-                Arc::make_mut(space).remove_hashed(key);
-            }
-        }
-        changed |= !gone.is_empty();
-        self.unsaved |= changed;
-        Ok(Ok(changed))
-    }
-
-    /// Hashes of keys that are known but not in the index any more.
-    fn removed_keys(&self, documents: &[IndexedDocument]) -> Vec<u64> {
-        let listed = documents.iter().map(|listed| key_hash(&listed.key));
-        let listed: FxHashSet<u64> = listed.collect();
-        let mut gone = self.known.hashes();
-        gone.retain(|key| !listed.contains(key));
-        gone
-    }
-
-    fn put_graph(&self, key: &str, document: &ExtractedDocument) -> Result<(), ConceptError> {
-        // Others name it so, whatever its title is.
-        let mut links = document.links.clone();
-        links.extend(link_name(key));
-        let facts = DocumentFacts {
-            title: &document.title,
-            headings: &document.headings,
-            tags: &document.tags,
-            links: &links,
-            body: &document.body,
-            kind: document.kind,
-        };
-        self.handle.graph.put(key, &facts);
-        if self.handle.graph.read(ConceptGraph::changed) >= MAX_UNSAVED_DOCUMENTS {
-            self.save_graph()?;
-        }
-        Ok(())
-    }
-
-    fn put_space(&mut self, key: &str, document: &ExtractedDocument) {
-        if let Some(space) = &mut self.space {
-            let mut terms = self.reader.read(&document.title, MAX_TITLE_TERMS);
-            terms.extend(self.reader.read(&document.body, MAX_TERMS - terms.len()));
-            Arc::make_mut(space).put(key, &terms);
-        }
+        Ok(Ok(learnt))
     }
 
     /// Lets searches see the space.
@@ -323,14 +321,5 @@ impl ConceptWorker {
             self.handle.graph.publish_space(Arc::clone(space));
         }
         self.handle.publish(|_| {});
-    }
-
-    fn suggest(&self, snapshot: &IndexSnapshot) -> Result<(), ConceptError> {
-        let titles = titles(snapshot)?;
-        let words = snapshot.frequent_words(MAX_WORDS)?;
-        let words = words.iter().map(|(word, count)| (word.as_str(), *count));
-        let titles = titles.iter().map(String::as_str);
-        self.handle.graph.publish_suggestions(titles, words);
-        Ok(())
     }
 }

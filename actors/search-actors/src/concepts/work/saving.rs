@@ -3,12 +3,14 @@
 use super::*;
 
 impl ConceptWorker {
-    /// Keeps what is known for the next start; the manifest last.
+    /// Keeps what is known for the next start; the manifest last, and the journal
+    /// anew.
     pub(super) fn save(&mut self) -> Result<(), ConceptError> {
         self.save_graph()?;
         self.save_space()?;
-        self.saved
-            .save_known(&self.known, self.handle.graph.thesaurus())?;
+        let thesaurus = Arc::clone(self.handle.graph.thesaurus());
+        self.saved.save_known(&self.known, &thesaurus)?;
+        self.journal = Some(self.saved.begin_journal(&thesaurus)?);
         self.unsaved = false;
         Ok(())
     }

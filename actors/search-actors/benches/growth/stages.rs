@@ -1,0 +1,166 @@
+//! The two processes that measure: one that grows an index and changes it, one that starts again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use search_actors::{LearningRests, RoleRegistry};
+
+use crate::corpus::{self, Sample};
+use crate::queries::{self, KINDS};
+use crate::role::{found, wait, with_role_at};
+use crate::usage::{Usage, memory, wait_until_idle};
+
+/// The stages, in their order.
+pub(crate) const STAGES: [&str; 2] = ["grow", "restart"];
+
+/// Single changes that are measured.
+const CHANGES: usize = 5;
+
+/// Documents that are changed at once.
+const MANY: usize = 10_000;
+
+/// What comes after a change is over when nothing has happened for so long: what was committed is
+/// synchronised after two seconds, and merged after five.
+const QUIET: Duration = Duration::from_secs(4);
+const QUIET_LONG: Duration = Duration::from_secs(8);
+
+/// Threads rest shortly: what they do is measured, not how long they wait.
+const RESTS: LearningRests = LearningRests {
+    settle_after: Duration::from_secs(24 * 3600),
+    before_settling: 20,
+    after_work: 0,
+};
+
+pub(crate) fn run(stage: &str, home: &Path, count: usize) {
+    let data = home.join("data");
+    let folders = [home.join("files")];
+    with_role_at(&data, RESTS, &folders, |registry| match stage {
+        "grow" => grow(registry, home, count),
+        _ => restart(registry),
+    });
+}
+
+fn row(name: &str, value: impl std::fmt::Display) {
+    println!("{name}\t{value}");
+}
+
+fn grow(registry: &RoleRegistry, home: &Path, count: usize) {
+    let (began, before) = (Instant::now(), Usage::now());
+    wait(registry);
+    wait_until_idle(QUIET_LONG);
+    let all = Usage::since(before);
+    row("documents", count);
+    row(
+        "indexed and learnt: wall s",
+        seconds_since(began, QUIET_LONG),
+    );
+    row("indexed and learnt: CPU s", format!("{:.1}", all.cpu));
+    row("indexed and learnt: MB written", all.written >> 20);
+    row("indexed and learnt: memory, most MB", memory().2);
+    let role = registry.now().role(None).unwrap().searchable();
+    let sample = Sample::read(&home.join("sample"));
+    for (kind, cost) in KINDS.iter().zip(queries::cost(&role, &sample)) {
+        row(&format!("a query: {kind}, CPU ms"), format!("{cost:.2}"));
+    }
+    let (own, mapped, _) = memory();
+    row("memory after queries: own MB", own);
+    row("memory after queries: of mapped files, MB", mapped);
+    drop(role);
+    one_change(registry, home, count);
+    many_changes(registry, home, count);
+}
+
+/// Seconds without those that were waited to see that nothing more happens.
+fn seconds_since(began: Instant, quiet: Duration) -> String {
+    format!("{:.1}", began.elapsed().saturating_sub(quiet).as_secs_f64())
+}
+
+fn path(home: &Path, number: usize) -> PathBuf {
+    home.join("files").join(corpus::key(number))
+}
+
+/// Changes a document: a line more, with a word that no other has.
+fn change(home: &Path, number: usize, word: &str) {
+    let path = path(home, number);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(path, format!("{text}\nchanged {word}\n")).unwrap();
+}
+
+fn wait_for(registry: &RoleRegistry, word: &str) {
+    loop {
+        let role = registry.now().role(None).unwrap().searchable();
+        if !found(&role, word, 1).is_empty() {
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+fn one_change(registry: &RoleRegistry, home: &Path, count: usize) {
+    let before = Usage::now();
+    for number in 0..CHANGES {
+        let word = format!("zebrafinch{number}");
+        change(home, (number * 7_919 + 13) % count, &word);
+        wait_for(registry, &word);
+        wait_until_idle(QUIET);
+    }
+    let used = Usage::since(before);
+    let each = used.cpu * 1e3 / CHANGES as f64;
+    row("one change: CPU ms", format!("{each:.0}"));
+    row(
+        "one change: KB written",
+        used.written / 1024 / CHANGES as u64,
+    );
+}
+
+fn many_changes(registry: &RoleRegistry, home: &Path, count: usize) {
+    let (began, before) = (Instant::now(), Usage::now());
+    let many = MANY.min(count);
+    for number in 0..many {
+        let number = number * (count / many);
+        let text = fs::read_to_string(path(home, number)).unwrap();
+        fs::write(path(home, number), format!("{text}\nchanged all at once\n")).unwrap();
+    }
+    let writing = Usage::since(before);
+    wait_until_idle(QUIET_LONG);
+    wait(registry);
+    wait_until_idle(QUIET_LONG);
+    let used = Usage::since(before);
+    row(
+        "10,000 changes: wall s",
+        seconds_since(began, QUIET_LONG * 2),
+    );
+    row(
+        "10,000 changes: CPU s",
+        format!("{:.1}", used.cpu - writing.cpu),
+    );
+    row(
+        "10,000 changes: MB written",
+        (used.written - writing.written) >> 20,
+    );
+    row("10,000 changes: memory, most MB", memory().2);
+}
+
+fn restart(registry: &RoleRegistry) {
+    let began = Instant::now();
+    let is_searchable = || {
+        let role = registry.now().role(None).unwrap().searchable();
+        role.sources.iter().all(|source| source.snapshot.is_some())
+    };
+    while !is_searchable() {
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    row(
+        "restart: searchable after s",
+        seconds_since(began, Duration::ZERO),
+    );
+    wait(registry);
+    row(
+        "restart: in step after s",
+        seconds_since(began, Duration::ZERO),
+    );
+    wait_until_idle(QUIET);
+    row("restart: CPU s", format!("{:.1}", Usage::now().cpu));
+    row("restart: memory, most MB", memory().2);
+}

@@ -1,0 +1,181 @@
+//! Which version of which document is part of the graph and the space, by the hash of its key.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use search_graph_engine::key_hash;
+
+/// First 16 bytes of the BLAKE3 hash of a file's content.
+pub(super) type ContentHash = [u8; 16];
+
+/// Bytes of a row: the hash of a key, the hash of a content.
+const ROW: usize = 24;
+
+/// The versions as they were kept, in rows that are searched where they were read, and what has
+/// changed since.
+#[derive(Debug, Default)]
+pub(super) struct KnownDocuments {
+    /// In the order of the keys' hashes.
+    rows: Vec<[u8; ROW]>,
+    /// Rows that count no more.
+    gone: Places,
+    changed: FxHashMap<u64, ContentHash>,
+}
+
+/// Places of rows, a bit each.
+#[derive(Debug, Clone, Default)]
+struct Places(Vec<u64>);
+
+impl Places {
+    fn holds(&self, place: usize) -> bool {
+        let word = self.0.get(place / 64);
+        word.is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+
+    fn add(&mut self, place: usize) {
+        self.0.resize(self.0.len().max(place / 64 + 1), 0);
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+}
+
+/// Documents that were met, of those that are known.
+#[derive(Debug, Default)]
+pub(super) struct MetDocuments {
+    rows: Places,
+    changed: FxHashSet<u64>,
+}
+
+fn key_of(row: &[u8; ROW]) -> u64 {
+    u64::from_be_bytes(*row.first_chunk().expect("8 of 24 bytes"))
+}
+
+fn content_of(row: &[u8; ROW]) -> ContentHash {
+    *row.last_chunk().expect("16 of 24 bytes")
+}
+
+impl KnownDocuments {
+    /// Of rows in any order; of those of one key any counts.
+    pub(super) fn of(documents: impl IntoIterator<Item = (u64, ContentHash)>) -> Self {
+        let row = |(key, content): (u64, ContentHash)| {
+            let mut row = [0; ROW];
+            row[..8].copy_from_slice(&key.to_be_bytes());
+            row[8..].copy_from_slice(&content);
+            row
+        };
+        let mut rows: Vec<[u8; ROW]> = documents.into_iter().map(row).collect();
+        rows.sort_unstable();
+        rows.dedup_by_key(|row| key_of(row));
+        Self {
+            rows,
+            ..Self::default()
+        }
+    }
+
+    fn place(&self, key: u64) -> Option<usize> {
+        let place = self.rows.binary_search_by_key(&key, key_of).ok()?;
+        (!self.gone.holds(place)).then_some(place)
+    }
+
+    fn content(&self, key: u64) -> Option<ContentHash> {
+        let changed = self.changed.get(&key).copied();
+        changed.or_else(|| self.place(key).map(|place| content_of(&self.rows[place])))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changed.is_empty() && (0..self.rows.len()).all(|place| self.gone.holds(place))
+    }
+
+    /// Whether this version of a document is part of them.
+    pub(super) fn holds(&self, key: &str, hash: &ContentHash) -> bool {
+        self.content(key_hash(key)).as_ref() == Some(hash)
+    }
+
+    /// Whether any version of the document is, by the hash of its key.
+    pub(super) fn holds_hashed(&self, key: u64) -> bool {
+        self.content(key).is_some()
+    }
+
+    pub(super) fn insert(&mut self, key: &str, hash: ContentHash) {
+        let key = key_hash(key);
+        self.remove_hashed(key);
+        self.changed.insert(key, hash);
+    }
+
+    pub(super) fn remove_hashed(&mut self, key: u64) {
+        self.changed.remove(&key);
+        if let Some(place) = self.place(key) {
+            self.gone.add(place);
+        }
+    }
+
+    /// Notes that a document was met.
+    pub(super) fn meet(&self, met: &mut MetDocuments, key: &str) {
+        let key = key_hash(key);
+        match self.place(key) {
+            Some(place) => met.rows.add(place),
+            None => _ = met.changed.insert(key),
+        }
+    }
+
+    /// The hashes of the keys of known documents that were not met.
+    pub(super) fn not_met(&self, met: &MetDocuments) -> Vec<u64> {
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.filter(|(place, _)| !self.gone.holds(*place) && !met.rows.holds(*place));
+        let changed = self.changed.keys().copied();
+        let changed = changed.filter(|key| !met.changed.contains(key));
+        rows.map(|(_, row)| key_of(row)).chain(changed).collect()
+    }
+
+    /// All of them in rows, in the order of the keys' hashes.
+    pub(super) fn to_rows(&self) -> Vec<(u64, ContentHash)> {
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.filter(|(place, _)| !self.gone.holds(*place));
+        let rows = rows.map(|(_, row)| (key_of(row), content_of(row)));
+        let changed = self.changed.iter().map(|(key, content)| (*key, *content));
+        let mut all: Vec<(u64, ContentHash)> = rows.chain(changed).collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+impl PartialEq for KnownDocuments {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_rows() == other.to_rows()
+    }
+}
+
+impl<'k> FromIterator<(&'k str, ContentHash)> for KnownDocuments {
+    fn from_iter<I: IntoIterator<Item = (&'k str, ContentHash)>>(documents: I) -> Self {
+        let documents = documents.into_iter();
+        Self::of(documents.map(|(key, hash)| (key_hash(key), hash)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i16_changes_stand_beside_what_was_kept() {
+        let mut known: KnownDocuments = [("a", [1; 16]), ("b", [2; 16]), ("c", [3; 16])]
+            .into_iter()
+            .collect();
+        known.insert("b", [9; 16]);
+        known.insert("d", [4; 16]);
+        known.remove_hashed(key_hash("a"));
+        known.remove_hashed(key_hash("unknown"));
+        let expected: KnownDocuments = [("b", [9; 16]), ("c", [3; 16]), ("d", [4; 16])]
+            .into_iter()
+            .collect();
+        assert_eq!(known, expected);
+        assert!(known.holds("b", &[9; 16]) && !known.holds("b", &[2; 16]));
+        assert!(!known.holds_hashed(key_hash("a")) && known.holds_hashed(key_hash("d")));
+        let mut met = MetDocuments::default();
+        for key in ["b", "new", "c"] {
+            known.meet(&mut met, key);
+        }
+        assert_eq!(known.not_met(&met), [key_hash("d")]);
+        for key in ["b", "c", "d"] {
+            known.remove_hashed(key_hash(key));
+        }
+        assert!(known.is_empty());
+    }
+}
