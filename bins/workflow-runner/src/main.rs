@@ -6,6 +6,7 @@ mod check;
 mod exec;
 mod hook;
 mod repository;
+mod reviews;
 mod serve;
 mod summary;
 
@@ -30,6 +31,18 @@ fn main() -> ExitCode {
         Command::Hook(HookCommand::Add(options)) => {
             let environment = daemon::environment::take();
             hook::add(&options, &environment)
+        }
+        Command::Approve(options) => {
+            let environment = daemon::environment::take();
+            reviews::review(&options, "approve", &environment)
+        }
+        Command::Reject(options) => {
+            let environment = daemon::environment::take();
+            reviews::review(&options, "reject", &environment)
+        }
+        Command::Waiting(options) => {
+            let environment = daemon::environment::take();
+            reviews::waiting(&options, &environment)
         }
         Command::Config(options) => {
             let environment = daemon::environment::take();

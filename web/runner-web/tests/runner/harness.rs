@@ -10,6 +10,7 @@ use config_core::{Environment, Secret};
 use edge_web::{BodyLimits, ServeOptions};
 use forge_core::{SecretBook, WebhookSecrets};
 use runner_actors::{RunnerService, RunnerSettings};
+use runner_core::protection::ForkApproval;
 use runner_web::config::{Flags, RunnerConfig, services_at};
 use runner_web::{RunnerServer, ServerOptions};
 use scripted_peers::{GitRepository, Play, ScriptedForge, ScriptedVmm};
@@ -122,6 +123,8 @@ impl Site {
             secret("KEY", "hunter2-hunter2"),
             secret("OTHER", "p@ss/word+1"),
         ];
+        // What is tried of forks is what they may do, but for the tests of approvals.
+        settings.scopes.fork_approval = ForkApproval::Never;
         settings.gc_interval = Some(Duration::from_millis(200));
         settings.model = setup.model;
         let services = setup.services.as_ref();
