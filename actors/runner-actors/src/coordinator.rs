@@ -10,24 +10,25 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseActFuture, ResponseFuture,
-    WrapFuture,
-};
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseActFuture, WrapFuture};
 use runner_core::state::RunState;
 use store::{Store, StoreError};
 use supervision::{ChildRef, Supervisor};
 
+use crate::clock::now_ms;
 use crate::dispatch;
 use crate::event::StoredEvent;
 use crate::ledger::Ledger;
-use crate::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, RepeatRun, StartEvent};
+use crate::messages::{
+    CancelRun, Dispatch, NotDispatched, NotRepeated, NotReviewed, RepeatRun, ReviewRun, StartEvent,
+};
 use crate::records::{RunRecord, new_run_id};
 use crate::recovery::RunRecovery;
 use crate::repeat::repeat;
 use crate::repositories::Repositories;
+use crate::reviews::{self, NextStep};
 use crate::rows::{self, NewRun};
-use crate::run::{EndRun, RunHandle, RunHandles, RunServices, WorkflowRun};
+use crate::run::{EndRun, RecheckRun, RunHandle, RunHandles, RunServices, WorkflowRun};
 use crate::run_files::RunFiles;
 use crate::run_queue::RunQueue;
 
@@ -35,6 +36,8 @@ use crate::run_queue::RunQueue;
 const MAX_ACTIVE_RUNS: usize = 256;
 /// A run that could not be started is tried again after this.
 const START_RETRY_DELAY: Duration = Duration::from_secs(5);
+/// A run that waits is looked at this often at least.
+const MAX_TIMER: Duration = Duration::from_secs(24 * 3600);
 /// A run whose actor crashed is settled after this: its supervisor has let go of it then.
 const SETTLE_DELAY: Duration = Duration::from_secs(1);
 /// Runs that started nothing and are kept, so that it can be looked up why.
@@ -104,6 +107,9 @@ impl Actor for RunCoordinator {
             coordinator.ignored.extend(recovered.ignored);
             for run in recovered.unfinished {
                 coordinator.enqueue(run);
+            }
+            for run in recovered.waiting {
+                coordinator.wait_for(run, ctx);
             }
             coordinator.has_recovered = true;
             coordinator.take_arrivals(ctx);
@@ -231,7 +237,37 @@ impl RunCoordinator {
             Some(_) => {}
         }
         self.services.handles.remove(&id);
+        if state == Some(RunState::Waiting) {
+            // What it was told while it came to wait.
+            if self.services.run_services.parked.is_told(&id) {
+                self.enqueue(id);
+            } else {
+                self.wait_for(id, ctx);
+            }
+        }
         self.take_arrivals(ctx);
+    }
+
+    /// A run that waits is started again when somebody has said something to it, or its time has
+    /// come.
+    fn wait_for(&self, id: String, ctx: &mut Context<Self>) {
+        let key = id.clone();
+        let store = &self.services.store;
+        let step = store.read(move |rows| reviews::next_step(rows, &key, now_ms()));
+        ctx.spawn(step.into_actor(self).map(move |step, coordinator, ctx| {
+            let left = match step {
+                Ok(NextStep::None) => return,
+                Ok(NextStep::Now) => return coordinator.queue(id, ctx),
+                Ok(NextStep::At(time)) => Duration::from_millis(time.saturating_sub(now_ms())),
+                Err(error) => {
+                    tracing::warn!(event = "run.store_failed", run = %id, %error, "a run that waits cannot be looked at now");
+                    START_RETRY_DELAY
+                }
+            };
+            // Looked at again before: timers are not kept for weeks.
+            let left = left.clamp(Duration::from_millis(1), MAX_TIMER);
+            ctx.run_later(left, move |coordinator, ctx| coordinator.wait_for(id, ctx));
+        }));
     }
 
     /// The record of a run whose actor crashed says whether it is started again.
@@ -358,8 +394,32 @@ impl Handler<RepeatRun> for RunCoordinator {
     }
 }
 
+impl Handler<ReviewRun> for RunCoordinator {
+    type Result = ResponseActFuture<Self, Result<Result<Vec<String>, NotReviewed>, StoreError>>;
+
+    fn handle(&mut self, request: ReviewRun, _: &mut Self::Context) -> Self::Result {
+        let run = request.run.clone();
+        let store = &self.services.store;
+        let stored = store.write(move |rows| reviews::store(rows, &request, now_ms()));
+        Box::pin(
+            stored
+                .into_actor(self)
+                .map(move |stored, coordinator, ctx| {
+                    if let Ok(Ok(_)) = &stored {
+                        match coordinator.services.handles.get(&run) {
+                            // One that is about to wait is looked at when it does.
+                            Some(handle) => drop(handle.actor.tell(RecheckRun)),
+                            None => coordinator.wait_for(run, ctx),
+                        }
+                    }
+                    stored
+                }),
+        )
+    }
+}
+
 impl Handler<CancelRun> for RunCoordinator {
-    type Result = ResponseFuture<bool>;
+    type Result = ResponseActFuture<Self, bool>;
 
     fn handle(
         &mut self,
@@ -371,16 +431,31 @@ impl Handler<CancelRun> for RunCoordinator {
             self.waiting.retain(|waiting| *waiting != run);
             self.services.queue.set_taken(self.queued.len());
             let recorder = self.services.recovery.recorder.clone();
-            return Box::pin(async move {
+            let ended = async move {
                 let Some(mut ledger) = Ledger::load(&recorder, &run).await else {
                     return false;
                 };
                 ledger.end(RunState::Cancelled, Some(reason)).await;
                 true
-            });
+            };
+            return Box::pin(Box::pin(ended).into_actor(self));
         }
         let handle = self.services.handles.get(&run);
-        let is_told = handle.is_some_and(|run| run.actor.tell(EndRun(reason)).is_ok());
-        Box::pin(std::future::ready(is_told))
+        let is_told = handle.is_some_and(|run| run.actor.tell(EndRun(reason.clone())).is_ok());
+        // One that waits has no actor, or one that is about to end and listens no more.
+        let key = run.clone();
+        let store = &self.services.store;
+        let stored = store.write(move |rows| reviews::cancel(rows, &key, reason));
+        Box::pin(
+            stored
+                .into_actor(self)
+                .map(move |stored, coordinator, ctx| {
+                    let waits = stored.unwrap_or(false);
+                    if waits && !coordinator.services.handles.contains(&run) {
+                        coordinator.wait_for(run, ctx);
+                    }
+                    is_told || waits
+                }),
+        )
     }
 }

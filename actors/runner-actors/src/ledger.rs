@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use forge_actors::OutboxWorker;
 use forge_actors::messages::Wake;
-use forge_actors::outbox::{self, StatusTarget};
+use forge_actors::outbox::{self, StatusAdmission, StatusTarget};
 use forge_core::{
     CommitSha, CommitState, CommitStatus, ObjectFormats, RepoName, RunId, StatusContext,
 };
@@ -154,7 +154,10 @@ impl Ledger {
                     target_url: target_url.as_ref().map(ToString::to_string),
                 };
                 let clears = change.of_run && change.state == CommitState::Success;
-                if clears && !outbox::is_bad(rows, &repo, &sha, &status.context)? {
+                if clears
+                    && !outbox::is_bad(rows, &repo, &sha, &status.context)?
+                    && !is_owed(rows, (&repo, &sha, &owner), &status.context)?
+                {
                     continue;
                 }
                 if change.state == CommitState::Pending || change.of_run {
@@ -163,7 +166,11 @@ impl Ledger {
                         repo: repo.clone(),
                         sha: sha.clone(),
                     };
-                    outbox::begin_status(rows, &target, &owner, &status, now_ms())?;
+                    let begun = outbox::begin_status(rows, &target, &owner, &status, now_ms())?;
+                    // It said before that it waits.
+                    if begun != StatusAdmission::Enqueued && change.state != CommitState::Pending {
+                        outbox::update_status(rows, &repo, &sha, &owner, &status, now_ms())?;
+                    }
                 } else {
                     outbox::update_status(rows, &repo, &sha, &owner, &status, now_ms())?;
                 }
@@ -266,6 +273,20 @@ impl Ledger {
     }
 }
 
+/// Whether the run has said of this context that it waits.
+fn is_owed(
+    rows: &mut WriteTxn<'_>,
+    (repo, sha, owner): (&RepoName, &CommitSha, &RunId),
+    context: &StatusContext,
+) -> Result<bool, StoreError> {
+    let mut owed = outbox::obligations(rows, repo, sha)?.into_iter();
+    Ok(owed.any(|owed| {
+        owed.owner == *owner
+            && owed.status.context == *context
+            && owed.status.state == CommitState::Pending
+    }))
+}
+
 /// A run that has ended owes no status: what it began before a restart, by a plan that is not in
 /// its record any more, ends with it.
 fn end_open_statuses(
@@ -279,13 +300,27 @@ fn end_open_statuses(
         }
         let reason = record.reason.as_deref().unwrap_or_default().lines().next();
         let status = CommitStatus {
-            state: CommitState::Error,
+            // An event that starts nothing holds nothing up.
+            state: if record.state == RunState::Ignored {
+                CommitState::Success
+            } else {
+                CommitState::Error
+            },
             description: reason.unwrap_or("the run has ended").to_owned(),
             ..owed.status
         };
         outbox::update_status(rows, repo, sha, owner, &status, now_ms())?;
     }
     Ok(())
+}
+
+/// What a job that succeeded has deployed to, as its status says it.
+fn deployed(job: &JobRecord) -> Option<String> {
+    let environment = job.environment.as_ref().filter(|it| it.deployment)?;
+    let url = environment.url.as_ref();
+    let url = url.map(|url| format!(": {url}")).unwrap_or_default();
+    let succeeded = job.conclusion == Some(Conclusion::Success);
+    succeeded.then(|| format!(", deployed to {}{url}", environment.name))
 }
 
 /// The status of a job's copy as it stands.
@@ -315,10 +350,11 @@ pub(crate) fn job_status(job: &JobRecord) -> StatusChange {
         .as_ref()
         .map(|reason| format!(": {reason}"))
         .unwrap_or_default();
+    let deployed = deployed(job).unwrap_or_default();
     StatusChange {
         context: job.context.clone(),
         state,
-        description: format!("{word}{took}{isolation}{reason}"),
+        description: format!("{word}{took}{isolation}{deployed}{reason}"),
         of_run: false,
     }
 }

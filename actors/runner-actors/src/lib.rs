@@ -55,12 +55,15 @@ mod records;
 mod recovery;
 mod repeat;
 mod repositories;
+mod review;
+mod reviews;
 mod rows;
 mod run;
 mod run_files;
 mod run_list;
 mod run_queue;
 mod schedule_clock;
+mod scopes;
 mod service;
 mod settings;
 mod source;
@@ -87,8 +90,13 @@ pub use log_reader::{
     LogMatch, LogMatches, LogNote, LogOverview, LogRange, LogReader, LogSection, MAX_FOUND,
     MAX_RANGE, NumberedLine, SectionName, WrongQuery,
 };
-pub use records::{JobEnd, JobRecord, PlannedJobRecord, RunRecord, StepRecord};
+pub use records::{
+    EnvironmentGate, JobEnd, JobEnvironmentRecord, JobRecord, PlannedJobRecord, RunApproval,
+    RunRecord, StepRecord,
+};
+pub use review::Review;
 pub use run_list::{RunFilter, RunPage, short_reference};
+pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};
 pub use service::RunnerService;
 pub use settings::{ActionSettings, CheckoutLimits, ModelServer, RunnerSettings, ScheduleTime};
 pub use view::RunnerView;

@@ -1,6 +1,7 @@
 //! Messages of the runner.
 
 use actix::Message;
+use runner_core::protection::Verdict;
 use store::StoreError;
 
 use crate::event::StoredEvent;
@@ -78,6 +79,37 @@ pub enum NotRepeated {
     /// It is not known what needs what failed.
     #[error("the run {0} was never planned, or by a former version; run all of it again")]
     NoPlan(String),
+}
+
+/// Approves or rejects what a run waits for; gives the environments it is of, none for a pull request
+/// from a fork. Sent by the HTTP edge, handled by [`crate::RunCoordinator`].
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Result<Vec<String>, NotReviewed>, StoreError>")]
+pub struct ReviewRun {
+    /// Its id.
+    pub run: String,
+    /// Only these environments; none: all that it waits for.
+    pub environments: Vec<String>,
+    /// What is said.
+    pub verdict: Verdict,
+    /// By whom.
+    pub by: Option<String>,
+    /// Why.
+    pub comment: Option<String>,
+}
+
+/// Why a review was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotReviewed {
+    /// It is not known.
+    #[error("there is no run with this id")]
+    Unknown,
+    /// Nothing waits for somebody.
+    #[error("the run waits for no approval")]
+    NotWaiting,
+    /// Not for this one.
+    #[error("the run waits for no approval of an environment {0}")]
+    Environment(String),
 }
 
 /// Ends a run. Sent by the HTTP edge, handled by [`crate::RunCoordinator`]; the reply says whether

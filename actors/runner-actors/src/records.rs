@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::clock::now_ms;
 use crate::event::StoredEvent;
+use crate::review::Review;
 
 /// One run.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -45,9 +46,21 @@ pub struct RunRecord {
     pub number: u64,
     /// Which attempt of this number it is, from 1: each re-run is one more.
     pub attempt: u64,
-    /// How often the runner took it up again after a restart.
+    /// How often the runner took it up again, after a restart or a wait.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub taken_up: u64,
+    /// The same when it last waited: restarts before do not count against it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub taken_up_at_wait: u64,
+    /// It holds its concurrency group while it waits.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_group: bool,
+    /// Of a pull request from a fork that has to be approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<RunApproval>,
+    /// Environments that its jobs wait or have waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentGate>,
     /// The run it repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
@@ -100,6 +113,10 @@ impl RunRecord {
             number: 0,
             attempt: 1,
             taken_up: 0,
+            taken_up_at_wait: 0,
+            holds_group: false,
+            approval: None,
+            environments: Vec::new(),
             repeats: None,
             repeated_by: None,
             repository_url: event.html_url.clone(),
@@ -116,6 +133,56 @@ impl RunRecord {
     /// by it, so it never falls.
     pub(crate) fn incarnation(&self) -> u64 {
         self.attempt.saturating_add(self.taken_up)
+    }
+}
+
+impl RunRecord {
+    /// Whether nothing of it runs before somebody approves.
+    #[must_use]
+    pub fn awaits_approval(&self) -> bool {
+        let approval = self.approval.as_ref();
+        self.state == RunState::Waiting && approval.is_some_and(|asked| asked.review.is_none())
+    }
+}
+
+/// A pull request from a fork asks for an approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunApproval {
+    /// Since when, in milliseconds since the Unix epoch.
+    pub asked_at: u64,
+    /// What was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
+}
+
+/// What stands before an environment that jobs of a run name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EnvironmentGate {
+    /// The environment.
+    pub name: String,
+    /// Since when jobs wait for it, in milliseconds since the Unix epoch.
+    pub since: u64,
+    /// Until when at most: the wait ends, or the time for an approval.
+    pub until: u64,
+    /// Somebody has to approve.
+    pub for_approval: bool,
+    /// What was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
+    /// Jobs have gone on, or never will.
+    #[serde(default)]
+    pub settled: bool,
+}
+
+impl EnvironmentGate {
+    /// Whether jobs wait for it.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        !self.settled
+    }
+
+    pub(crate) fn is_of(&self, name: &str) -> bool {
+        self.name.to_lowercase() == name.to_lowercase()
     }
 }
 
@@ -159,9 +226,12 @@ pub struct JobRecord {
     /// How it ended; `None` while it has not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
-    /// Why.
+    /// Why, or what it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What it deploys to, or has secrets of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<JobEnvironmentRecord>,
     /// Its VM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,
@@ -187,6 +257,18 @@ pub struct JobRecord {
     pub outputs: Vec<(String, String)>,
     /// Its steps so far.
     pub steps: Vec<StepRecord>,
+}
+
+/// The environment of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobEnvironmentRecord {
+    /// Its name.
+    pub name: String,
+    /// Whether the job deploys to it.
+    pub deployment: bool,
+    /// Where people find what was deployed: `http` or `https`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// Ends that are told apart in a run's state.

@@ -31,6 +31,8 @@ pub(crate) struct RunRecovery {
 pub(crate) struct RecoveredRuns {
     /// To be started again.
     pub(crate) unfinished: Vec<String>,
+    /// They wait for somebody or for their time.
+    pub(crate) waiting: Vec<String>,
     /// Those that started nothing, the oldest first.
     pub(crate) ignored: Vec<String>,
 }
@@ -47,6 +49,11 @@ impl RunRecovery {
         for record in all {
             if record.state == RunState::Ignored {
                 recovered.ignored.push(record.id);
+            } else if record.state == RunState::Waiting
+                && !record.holds_group
+                && !is_active(&record.id)
+            {
+                recovered.waiting.push(record.id);
             } else if !record.state.is_terminal() && !is_active(&record.id) {
                 recovered.unfinished.extend(self.take_up(record).await);
             }
@@ -75,7 +82,7 @@ impl RunRecovery {
         let open = open.filter(|job| job.conclusion.is_none());
         self.give_back(open.filter_map(|job| job.vm.clone()).collect());
         ledger.record.taken_up += 1;
-        if ledger.record.taken_up > MAX_RECOVERIES {
+        if ledger.record.taken_up - ledger.record.taken_up_at_wait > MAX_RECOVERIES {
             tracing::warn!(event = "run.lost", run = %id, "a run was taken up as often as it may be");
             let reason = Some(LOST_REASON.to_owned());
             ledger.end(RunState::Lost, reason).await;

@@ -1,13 +1,14 @@
 //! A run that is run again: a run of its own with the same event, workflow and number, one attempt
 //! later.
 
+use runner_core::protection::Verdict;
 use runner_core::state::RunState;
 use store::{StoreError, WriteTxn};
 
 use crate::clock::now_ms;
 use crate::job_graph::RepeatedJobs;
 use crate::messages::NotRepeated;
-use crate::records::{JobRecord, RunRecord};
+use crate::records::{JobRecord, RunApproval, RunRecord};
 use crate::rows::{self, NewRun};
 
 /// Stores the next attempt of a run: in one transaction, so that two who ask at once start one.
@@ -70,6 +71,12 @@ fn kept_jobs(last: &RunRecord) -> Result<Vec<JobRecord>, NotRepeated> {
         .collect())
 }
 
+/// What was approved once is approved for its next attempt; everything else is asked again.
+fn is_approved(approval: &RunApproval) -> bool {
+    let review = approval.review.as_ref();
+    review.is_some_and(|review| review.verdict == Verdict::Approved)
+}
+
 fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
     RunRecord {
         id: id.to_owned(),
@@ -77,6 +84,10 @@ fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
         reason: None,
         attempt: last.attempt + 1,
         taken_up: 0,
+        taken_up_at_wait: 0,
+        holds_group: false,
+        approval: last.approval.clone().filter(is_approved),
+        environments: Vec::new(),
         repeats: Some(last.id.clone()),
         repeated_by: None,
         created_at: now_ms(),

@@ -10,6 +10,7 @@ use crate::former_payload;
 use crate::json_row::JsonRow;
 use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
+use crate::review;
 use crate::run_list::{RunFilter, RunHead, RunPage};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -257,7 +258,7 @@ pub(crate) fn forget(rows: &mut WriteTxn<'_>, id: &str) -> Result<(), StoreError
     rows.delete(&TRIGGERS, &id)?;
     rows.delete(&FORMER_EVENTS, &id)?;
     rows.delete(&FORMER_PAYLOADS, &id)?;
-    Ok(())
+    review::forget(rows, &id)
 }
 
 /// Forgets the oldest runs that have ended, beyond `keep`; gives their ids. Looks at a few only, so
@@ -273,7 +274,9 @@ pub(crate) fn forget_oldest(
     }
     let mut oldest = Vec::new();
     rows.for_each(&RUNS, .., |id, row| {
-        if row.record.value().is_none_or(|run| run.state.is_terminal()) {
+        let run = row.record.value();
+        // A stranger's pull request that waits is nothing that runs.
+        if run.is_none_or(|run| run.state.is_terminal() || run.awaits_approval()) {
             oldest.push(id);
         }
         if oldest.len() == most {

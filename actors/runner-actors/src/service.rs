@@ -40,7 +40,7 @@ use crate::log_reader::LogReader;
 use crate::permits::RepositoryPermits;
 use crate::recovery::RunRecovery;
 use crate::repositories::Repositories;
-use crate::run::{JobLauncher, RunHandles, RunServices};
+use crate::run::{JobLauncher, ParkedRuns, RunHandles, RunServices};
 use crate::run_files::RunFiles;
 use crate::run_queue::RunQueue;
 use crate::schedule_clock::ScheduleClock;
@@ -81,7 +81,7 @@ impl RunnerService {
         let runs = SupervisorSpec::new("runs").max_dynamic(1024);
         let jobs = SupervisorSpec::new("jobs").max_dynamic(settings.max_jobs.max(1) + 16);
 
-        let queue = RunQueue::default();
+        let (queue, groups) = (RunQueue::default(), ConcurrencyGroups::default());
         let counters = Arc::new(RunCounters::default());
         let vmm_status = VmmStatus::default();
         let repositories = Repositories::new(&settings);
@@ -100,7 +100,6 @@ impl RunnerService {
             counters: Arc::clone(&counters),
             changed,
         };
-        let groups = ConcurrencyGroups::default();
         let run_services = RunServices {
             settings: Arc::clone(&settings),
             recorder: recorder.clone(),
@@ -109,6 +108,7 @@ impl RunnerService {
             checkouts: CheckoutPermits::new(&settings.checkouts),
             jobs: job_launcher(&settings, &jobs, &groups, &files, &vmm_status, offered),
             groups,
+            parked: ParkedRuns::default(),
         };
         let recovery = RunRecovery {
             recorder: recorder.clone(),

@@ -12,6 +12,8 @@ use http_clients::vmm::{NewVm, Target, VmmClient};
 use runner_core::checkout::RepositoryPattern;
 use url::Url;
 
+use crate::scopes::ScopeSettings;
+
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
 #[derive(Debug, Clone)]
 pub struct ModelServer {
@@ -142,6 +144,8 @@ pub struct RunnerSettings {
     pub vars: Vec<(String, String)>,
     /// Secrets.
     pub secrets: Vec<(String, Secret<String>)>,
+    /// What is set for some owners, repositories and environments only.
+    pub scopes: ScopeSettings,
     /// What commits may cost.
     pub checkouts: CheckoutLimits,
     /// Bytes of caches that a repository may have; the least lately used go. Those of forks have a

@@ -8,13 +8,14 @@ use serde_json::{Map, Value, json};
 use crate::context::RunFacts;
 use crate::event::{EventContext, EventKind};
 
-/// The claims of a job of `workflow_file` (of a called workflow: its file), but for issuer,
-/// audience and times.
+/// The claims of a job of `workflow_file` (of a called workflow: its file) and of `environment`,
+/// where it names one, but for issuer, audience and times.
 #[must_use]
 pub fn id_token_claims(
     event: &EventContext,
     facts: &RunFacts,
     workflow_file: &str,
+    environment: Option<&str>,
 ) -> Map<String, Value> {
     let (owner, _) = event
         .repository
@@ -22,7 +23,11 @@ pub fn id_token_claims(
         .unwrap_or((&event.repository, ""));
     let of_file = |file: &str| format!("{}/{file}@{}", event.repository, event.reference);
     let is_pull = event.kind == EventKind::PullRequest;
-    let subject = if is_pull {
+    let subject = if let Some(environment) = environment {
+        // A colon would begin the next part.
+        let environment = environment.replace(':', "%3A");
+        format!("repo:{}:environment:{environment}", event.repository)
+    } else if is_pull {
         format!("repo:{}:pull_request", event.repository)
     } else {
         format!("repo:{}:ref:{}", event.repository, event.reference)
@@ -57,6 +62,9 @@ pub fn id_token_claims(
     let Value::Object(mut claims) = claims else {
         return Map::new();
     };
+    if let Some(environment) = environment {
+        claims.insert("environment".to_owned(), environment.into());
+    }
     let repository = event.payload.get("repository");
     let number = |value: Option<&crate::expr::Value>, name: &str| {
         let found = value?.get(name)?.as_text().to_string();

@@ -32,6 +32,7 @@ pub mod model;
 pub mod node;
 pub mod plan;
 pub mod prepare;
+pub mod protection;
 pub mod report;
 pub mod schedule;
 pub mod shell;

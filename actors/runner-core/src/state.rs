@@ -15,6 +15,9 @@ pub enum RunState {
     Parsing,
     /// What it does is known.
     Planned,
+    /// It waits for an approval, or for the time that an environment makes jobs wait: nothing of it
+    /// runs.
+    Waiting,
     /// A machine is being asked for.
     Allocating,
     /// A job runs.
@@ -37,10 +40,11 @@ pub enum RunState {
 
 impl RunState {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Received,
         Self::Parsing,
         Self::Planned,
+        Self::Waiting,
         Self::Allocating,
         Self::Running,
         Self::Succeeded,
@@ -57,13 +61,21 @@ impl RunState {
         use RunState::*;
         match self {
             Received => &[Parsing, Failed, Cancelled, Lost, Refused],
-            Parsing => &[Planned, Failed, Cancelled, TimedOut, Lost, Refused, Ignored],
+            Parsing => &[
+                Planned, Waiting, Failed, Cancelled, TimedOut, Lost, Refused, Ignored,
+            ],
             // Without a machine: every job is skipped.
-            Planned => &[Allocating, Succeeded, Failed, Cancelled, Lost, Refused],
+            Planned => &[
+                Allocating, Waiting, Succeeded, Failed, Cancelled, Lost, Refused,
+            ],
+            // It is read and planned again when it goes on.
+            Waiting => &[Parsing, Failed, Cancelled, Lost, Refused],
             // Back to planned: a restart of the runner takes the run up again at its jobs.
-            Allocating => &[Running, Planned, Failed, Cancelled, TimedOut, Lost, Refused],
+            Allocating => &[
+                Running, Planned, Waiting, Failed, Cancelled, TimedOut, Lost, Refused,
+            ],
             Running => &[
-                Allocating, Planned, Succeeded, Failed, Cancelled, TimedOut, Lost, Refused,
+                Allocating, Planned, Waiting, Succeeded, Failed, Cancelled, TimedOut, Lost, Refused,
             ],
             Succeeded | Failed | Cancelled | TimedOut | Lost | Refused | Ignored => &[],
         }

@@ -60,6 +60,21 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 done, 1 the store is damaged or it could not be done, 2 usage.\n\nExamples:\n  workflow-runner store check\n  workflow-runner store migrate --from /var/lib/orrery-runner --to config\n  workflow-runner store backup --to /srv/backup/runner-monday\n  workflow-runner store restore --from /srv/backup/runner-monday"
     )]
     Store(StoreCommand),
+    /// Approve what a run waits for: a pull request from a fork, or environments
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it was taken, 1 it was not, 2 usage.\n\nExamples:\n  workflow-runner approve 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner approve 0192f3a4-0000-7000-8000-000000000000 --environment production --by grace"
+    )]
+    Approve(ReviewOptions),
+    /// Reject what a run waits for: jobs of the environments fail, a pull request is not run
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it was taken, 1 it was not, 2 usage.\n\nExamples:\n  workflow-runner reject 0192f3a4-0000-7000-8000-000000000000 --comment later"
+    )]
+    Reject(ReviewOptions),
+    /// Print the runs that wait for an approval or for their time
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner waiting\n  workflow-runner waiting --url https://ci.example.org --json"
+    )]
+    Waiting(WaitingOptions),
     /// What may be set, and what is in force
     #[command(
         after_help = "Examples:\n  workflow-runner config --show\n  workflow-runner config --schema"
@@ -124,6 +139,45 @@ impl StoreCommand {
             Self::Restore(options) => StoreTask::Restore(options),
         }
     }
+}
+
+/// Which runner to ask.
+#[derive(Debug, Args)]
+pub(crate) struct RunnerOptions {
+    /// The runner's address; that of the configuration without it
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// The runner's configuration file
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// What to say to a run that waits.
+#[derive(Debug, Args)]
+pub(crate) struct ReviewOptions {
+    /// The run's id
+    pub(crate) run: String,
+    /// Only this environment; all that the run waits for without any
+    #[arg(long, value_name = "NAME")]
+    pub(crate) environment: Vec<String>,
+    /// Who says it, for the record
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) comment: Option<String>,
+    #[command(flatten)]
+    pub(crate) runner: RunnerOptions,
+}
+
+/// How to print the runs that wait.
+#[derive(Debug, Args)]
+pub(crate) struct WaitingOptions {
+    /// The runs as the API gives them
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runner: RunnerOptions,
 }
 
 /// What to do with webhooks.

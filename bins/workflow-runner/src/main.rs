@@ -6,6 +6,7 @@ mod check;
 mod exec;
 mod hook;
 mod repository;
+mod reviews;
 mod serve;
 mod summary;
 
@@ -34,6 +35,18 @@ fn main() -> ExitCode {
         Command::Store(command) => {
             let environment = daemon::environment::take();
             serve::store_command(&command, &environment)
+        }
+        Command::Approve(options) => {
+            let environment = daemon::environment::take();
+            reviews::review(&options, "approve", &environment)
+        }
+        Command::Reject(options) => {
+            let environment = daemon::environment::take();
+            reviews::review(&options, "reject", &environment)
+        }
+        Command::Waiting(options) => {
+            let environment = daemon::environment::take();
+            reviews::waiting(&options, &environment)
         }
         Command::Config(options) => {
             let environment = daemon::environment::take();

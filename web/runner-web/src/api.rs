@@ -4,14 +4,14 @@ use edge_web::{ApplicationParts, Metrics, Routes, livez, metrics_text, readyz, s
 use utoipa::OpenApi;
 
 use crate::job_services::identity;
-use crate::{changes, dispatch, handlers, list, log, log_parts, run_facts};
+use crate::{changes, dispatch, handlers, list, log, log_parts, reviews, run_facts};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, handlers::artifact, handlers::health),
-    components(schemas(handlers::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched)),
+    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, handlers::artifact, handlers::health),
+    components(schemas(handlers::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched, reviews::ReviewRequest, reviews::Reviewed)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
         (name = "runs", description = "What is run, and what came of it"),
@@ -52,6 +52,8 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/runs/{id}/log/text", log_parts::text)
         .post("/runs/{id}/cancel", handlers::cancel)
         .post("/runs/{id}/rerun", handlers::rerun)
+        .post("/runs/{id}/approve", reviews::approve)
+        .post("/runs/{id}/reject", reviews::reject)
         .get("/runs/{id}/artifacts", run_facts::artifacts)
         .get("/runs/{id}/artifacts/{name}", handlers::artifact)
         .get("/assets/{name}", handlers::asset)

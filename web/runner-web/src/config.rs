@@ -2,24 +2,28 @@
 //! `workflow-runner.toml`. Flags win over the environment, that over the file.
 
 mod file;
+mod scopes;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use config_core::{
-    Diagnostic, Diagnostics, Environment, Input, Secret, ValueError, parse_http_url,
+    Diagnostic, Diagnostics, Environment, Input, Secret, ValueError, parse_http_url, quoted,
 };
 use forge_core::{SecretBook, WebhookSecrets};
 use git_engine::Transports;
 use http_clients::http::AddressPolicy;
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{NewVm, Target, TargetHost};
-use runner_actors::{ActionSettings, ModelServer, RunnerSettings, ScheduleTime};
+use runner_actors::{
+    ActionSettings, ModelServer, RepositorySettings, RunnerSettings, ScheduleTime, ScopeSettings,
+};
 use store::PostgresUrl;
 use url::Url;
 
 pub use file::{File, keys};
 use file::{RUNNER, Variables, address};
+use scopes::RepositoryTable;
 
 /// The VM manager's usual address.
 const VMM_URL: &str = "http://127.0.0.1:3100";
@@ -152,6 +156,7 @@ impl Resolver<'_> {
         let model = self.model();
         let store = self.store();
         let (listen, secrets) = (listen?, secrets?);
+        let secrets = self.own_secrets(secrets)?;
         let file = std::mem::take(&mut self.file);
         let usual = || environment.data_home().join("orrery/workflow-runner");
         let data = file.data.unwrap_or_else(usual);
@@ -201,6 +206,11 @@ impl Resolver<'_> {
             public_url: Some(file.public_url.unwrap_or_else(|| own_url(listen))),
             vars: file.vars,
             secrets: file.secrets,
+            scopes: ScopeSettings {
+                owners: file.owners,
+                repositories: of_repositories(file.repository_tables),
+                fork_approval: file.fork_approval,
+            },
             keep_runs: file.keep_runs,
             data,
         };
@@ -276,6 +286,33 @@ impl Resolver<'_> {
         Some(SecretBook::shared(secrets))
     }
 
+    /// Secrets of single repositories; names that are there twice are a mistake.
+    fn own_secrets(&mut self, shared: SecretBook) -> Option<SecretBook> {
+        let (owners, repositories) = (&self.file.owners, &self.file.repository_tables);
+        for (key, found) in [
+            ("owner", scopes::repeated(owners)),
+            ("repository", scopes::repeated(repositories)),
+            ("environment", scopes::repeated_environment(repositories)),
+        ] {
+            if let Some(name) = found {
+                let text = format!(
+                    "{} stands there twice: upper and lower case are alike",
+                    quoted(name)
+                );
+                self.wrong
+                    .push(Diagnostic::of_setting(key, ValueError::new(text)));
+                return None;
+            }
+        }
+        match scopes::with_own_secrets(shared, repositories) {
+            Ok(book) => Some(book),
+            Err(wrong) => {
+                self.wrong.push(wrong);
+                None
+            }
+        }
+    }
+
     fn has_short_secret(&self) -> bool {
         let Variables {
             webhook_secret,
@@ -330,6 +367,11 @@ impl Resolver<'_> {
         );
         self.kept("USE_LLM_PARSER", Err(error))
     }
+}
+
+fn of_repositories(tables: Vec<(String, RepositoryTable)>) -> Vec<(String, RepositorySettings)> {
+    let tables = tables.into_iter();
+    tables.map(|(name, table)| (name, table.settings)).collect()
 }
 
 fn url_of(default: &str) -> Url {

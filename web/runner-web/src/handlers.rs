@@ -217,7 +217,7 @@ pub(crate) async fn rerun(
 }
 
 /// Leads a browser that sent a form to a run's page.
-fn to_run(id: &str) -> HttpResponse {
+pub(crate) fn to_run(id: &str) -> HttpResponse {
     HttpResponse::SeeOther()
         .insert_header(("location", format!("/runs/{id}")))
         .finish()

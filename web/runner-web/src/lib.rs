@@ -22,6 +22,7 @@ mod log_parts;
 mod metrics;
 mod page;
 mod problems;
+mod reviews;
 mod run_facts;
 mod server;
 mod state;

@@ -171,7 +171,7 @@ mod tests {
             states("failed, lost").unwrap(),
             [RunState::Failed, RunState::Lost]
         );
-        assert_eq!(states("active").unwrap().len(), 5);
+        assert_eq!(states("active").unwrap().len(), 6);
         assert!(states("").unwrap().is_empty());
         assert!(states("done").is_err());
     }

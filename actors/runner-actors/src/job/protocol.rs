@@ -33,6 +33,8 @@ pub(crate) struct JobRequest {
     pub(crate) instance: JobInstance,
     /// github, vars, secrets, needs, inputs.
     pub(crate) contexts: Contexts,
+    /// The environment that it names.
+    pub(crate) environment: Option<String>,
     pub(crate) event: Arc<EventContext>,
     pub(crate) facts: RunFacts,
     /// What is masked in all output.
@@ -93,6 +95,8 @@ pub(crate) struct JobReport {
     pub(crate) end: JobEnd,
     pub(crate) reason: Option<String>,
     pub(crate) outputs: Vec<(String, String)>,
+    /// Where people find what it deployed.
+    pub(crate) url: Option<String>,
     /// It asks for what is not to be had here.
     pub(crate) refused: bool,
 }
@@ -133,6 +137,7 @@ impl JobReport {
             end,
             reason: Some(reason),
             outputs: Vec::new(),
+            url: None,
             refused: false,
         }
     }

@@ -93,7 +93,7 @@ fn identity(request: &JobRequest) -> Option<JobIdentity> {
     let file = &request.plan.workflows[planned.workflow].workflow.file;
     let (owner, _) = event.repository.split_once('/')?;
     Some(JobIdentity {
-        claims: id_token_claims(event, facts, file),
+        claims: id_token_claims(event, facts, file, request.environment.as_deref()),
         audience: format!("{}/{owner}", facts.server_url),
     })
 }

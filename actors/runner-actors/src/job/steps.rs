@@ -20,6 +20,8 @@ use crate::tarball;
 
 /// Steps that run after a cancellation get no more time than this.
 const AFTER_CANCEL_TIMEOUT: Duration = Duration::from_secs(300);
+/// Longest address of an environment, in bytes.
+const MAX_URL: usize = 2048;
 /// Longest time to put the commit's files into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
@@ -97,8 +99,20 @@ impl StepRunner<'_> {
             end: JobEnd::Usual,
             reason,
             outputs: outputs.collect(),
+            url: self.environment_url(&scope),
             refused: false,
         }
+    }
+
+    /// Where people find what was deployed: an address that a browser may be sent to, without a
+    /// secret in it.
+    fn environment_url(&self, scope: &Scope<'_>) -> Option<String> {
+        let job = &self.request.plan.jobs[self.request.job].job;
+        let url = job.environment.as_ref()?.url.as_ref()?.text(scope).ok()?;
+        let url = url.trim();
+        let parsed = url::Url::parse(url).ok()?;
+        let shown = matches!(parsed.scheme(), "http" | "https") && url.len() <= MAX_URL;
+        (shown && self.secrets.mask(url) == url).then(|| url.to_owned())
     }
 
     /// The commit's tree at the workspace, and the event.

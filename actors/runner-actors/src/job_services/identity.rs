@@ -97,7 +97,7 @@ impl Issuer {
             "response_types_supported": ["id_token"],
             "claims_supported": [
                 "sub", "aud", "exp", "iat", "iss", "jti", "nbf", "actor", "actor_id", "base_ref",
-                "event_name", "head_ref", "job_workflow_ref", "job_workflow_sha", "ref",
+                "environment", "event_name", "head_ref", "job_workflow_ref", "job_workflow_sha", "ref",
                 "ref_type", "repository", "repository_id", "repository_owner",
                 "repository_owner_id", "repository_visibility", "run_attempt", "run_id",
                 "run_number", "runner_environment", "sha", "workflow", "workflow_ref",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use http_clients::vmm::NewVm;
 use runner_core::context::{RunFacts, TOKEN_NAMES};
+use runner_core::expr::{Context, Contexts, Object, Value};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
@@ -17,12 +18,22 @@ use crate::checkout_source::CheckoutSource;
 use crate::clock::now_ms;
 use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
 use crate::ledger::{Ledger, job_status};
-use crate::records::{JobEnd, JobRecord};
+use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord};
+use crate::scopes::{EnvironmentSettings, narrowest};
 
 /// Where jobs tell what happens, by the index of their records.
-type EventSender = mpsc::Sender<(usize, JobEvent)>;
+pub(super) type EventSender = mpsc::Sender<(usize, JobEvent)>;
 /// Where their reports go, by the same index.
-type ReportSender = mpsc::Sender<(usize, JobReport)>;
+pub(super) type ReportSender = mpsc::Sender<(usize, JobReport)>;
+
+/// A copy of a job that its plan has started: it runs, or waits for its environment.
+pub(super) struct StartedCopy {
+    /// Of its record.
+    pub(super) index: usize,
+    pub(super) job: usize,
+    pub(super) instance: JobInstance,
+    cancel: Arc<watch::Sender<bool>>,
+}
 
 /// A copy of a job that was started.
 pub(super) struct JobCopy {
@@ -35,7 +46,7 @@ pub(super) struct JobCopy {
 
 /// A run under way.
 pub(super) struct ActiveRun {
-    services: RunServices,
+    pub(super) services: RunServices,
     pub(super) state: PlanState,
     contexts: StatusContexts,
     planned: PlannedRun,
@@ -45,6 +56,8 @@ pub(super) struct ActiveRun {
     /// By the index of their records.
     pub(super) copies: Vec<Option<JobCopy>>,
     pub(super) refused: bool,
+    /// Copies that wait for their environments.
+    pub(super) held: Vec<StartedCopy>,
 }
 
 impl ActiveRun {
@@ -66,6 +79,7 @@ impl ActiveRun {
             previous: std::mem::take(&mut ledger.record.jobs),
             copies: Vec::new(),
             refused: false,
+            held: Vec::new(),
         }
     }
 
@@ -84,7 +98,9 @@ impl ActiveRun {
                         self.recall(ledger, job, instance, previous);
                         continue;
                     }
-                    let index = self.start(ledger, job, instance, events, reports);
+                    let copy = self.start(ledger, job, instance);
+                    let index = copy.index;
+                    self.start_or_hold(ledger, copy, events, reports).await;
                     statuses.push(job_status(&ledger.record.jobs[index]));
                 }
                 Action::Cancel { job, instance } => {
@@ -96,6 +112,7 @@ impl ActiveRun {
                     if let Some(copy) = copy {
                         let _ = copy.cancel.send(true);
                     }
+                    self.cancel_held(job, instance, reports);
                 }
                 Action::Ended {
                     job,
@@ -165,6 +182,7 @@ impl ActiveRun {
             context,
             conclusion: None,
             reason: None,
+            environment: None,
             vm: None,
             isolation: None,
             queued_at: now_ms(),
@@ -177,19 +195,8 @@ impl ActiveRun {
         }
     }
 
-    /// Starts a copy; gives the index of its record.
-    fn start(
-        &mut self,
-        ledger: &mut Ledger,
-        job: usize,
-        instance: usize,
-        events: &EventSender,
-        reports: &ReportSender,
-    ) -> usize {
-        if ledger.record.state == RunState::Planned || ledger.record.state == RunState::Running {
-            ledger.become_state(RunState::Allocating);
-        }
-        ledger.record.started_at.get_or_insert_with(now_ms);
+    /// Begins a copy's record.
+    fn start(&mut self, ledger: &mut Ledger, job: usize, instance: usize) -> StartedCopy {
         let copies = self.state.instances(job);
         let copies = copies.expect("only copies of running jobs are started");
         let context = self.contexts.of_copy(job, copies, instance);
@@ -197,7 +204,13 @@ impl ActiveRun {
         let index = ledger.record.jobs.len();
         // Called as its statuses are, in logs too.
         copy.name = self.contexts.name_of_copy(job, &copy);
-        let record = self.record(job, copy.name.clone(), context, instance);
+        let mut record = self.record(job, copy.name.clone(), context, instance);
+        let environment = copy.environment.as_ref();
+        record.environment = environment.map(|environment| JobEnvironmentRecord {
+            name: environment.name.clone(),
+            deployment: environment.deployment,
+            url: None,
+        });
         ledger.record.jobs.push(record);
         let cancel = Arc::new(watch::channel(false).0);
         self.copies.push(Some(JobCopy {
@@ -206,6 +219,33 @@ impl ActiveRun {
             cancel: Arc::clone(&cancel),
             end: None,
         }));
+        StartedCopy {
+            index,
+            job,
+            instance: copy,
+            cancel,
+        }
+    }
+
+    /// Gives a copy its machine.
+    pub(super) fn launch(
+        &mut self,
+        ledger: &mut Ledger,
+        copy: StartedCopy,
+        events: &EventSender,
+        reports: &ReportSender,
+    ) {
+        if ledger.record.state == RunState::Planned || ledger.record.state == RunState::Running {
+            ledger.become_state(RunState::Allocating);
+        }
+        ledger.record.started_at.get_or_insert_with(now_ms);
+        let StartedCopy {
+            index,
+            job,
+            instance: copy,
+            cancel,
+        } = copy;
+        let environment = copy.environment.as_ref().map(|it| it.name.clone());
         let labels = copy.runs_on.clone();
         let machine = machine_for(&self.services.settings.machines, &labels);
         let launch = machine.map(|vm| JobLaunch {
@@ -220,7 +260,7 @@ impl ActiveRun {
         });
         let unserved =
             self.planned.plan.jobs[job].id_token && self.services.settings.services.is_none();
-        let tokenless = self.tokenless(job);
+        let tokenless = self.tokenless(job, environment.as_deref());
         let (jobs, reports) = (self.services.jobs.clone(), reports.clone());
         actix_rt::spawn(async move {
             let report = match launch {
@@ -232,7 +272,6 @@ impl ActiveRun {
             // A run that is gone hears nothing; its record is ended at the next start.
             let _ = reports.send((index, report)).await;
         });
-        index
     }
 
     /// What a job is told of the forge: where it has a token, the API is the gateway.
@@ -252,12 +291,44 @@ impl ActiveRun {
 
     /// Why a job cannot run that asks for the forge's token: there is none, neither by the gateway
     /// nor as a secret of the operator's.
-    fn tokenless(&self, job: usize) -> Option<String> {
+    fn tokenless(&self, job: usize, environment: Option<&str>) -> Option<String> {
         let refusal = self.planned.plan.jobs[job].token.as_ref()?;
         let trusted = !self.planned.event.untrusted;
-        let mut secrets = self.services.settings.secrets.iter();
-        let own = secrets.any(|(name, _)| name.eq_ignore_ascii_case(TOKEN_NAMES[0]));
+        let secrets = self.secrets(environment);
+        let mut names = secrets.iter().map(|(name, _)| name);
+        let own = names.any(|name| name.eq_ignore_ascii_case(TOKEN_NAMES[0]));
         (self.gateway().is_none() && !(own && trusted)).then(|| refusal.to_string())
+    }
+
+    /// Secrets that a job of the environment may have, where the event is trusted.
+    fn secrets(&self, environment: Option<&str>) -> Vec<(&str, &str)> {
+        let settings = &self.services.settings;
+        let repository = &self.planned.event.repository;
+        let of_run = settings.scopes.secrets(&settings.secrets, repository);
+        let own = self.environment(environment);
+        let own = own.into_iter().flat_map(EnvironmentSettings::secrets);
+        narrowest(of_run.into_iter().chain(own))
+    }
+
+    fn environment(&self, name: Option<&str>) -> Option<&EnvironmentSettings> {
+        let scopes = &self.services.settings.scopes;
+        scopes.environment(&self.planned.event.repository, name?)
+    }
+
+    /// What a job's expressions see: the variables of its environment too, and the secrets, unless
+    /// the event is a stranger's.
+    fn contexts_of(&self, job: usize, environment: Option<&str>) -> Contexts {
+        let mut contexts = self.state.contexts_of(&self.planned.plan.jobs[job]);
+        if let Some(own) = self.environment(environment) {
+            overlay(&mut contexts, Context::Vars, own.vars());
+            let trusted = !self.planned.event.untrusted;
+            overlay(
+                &mut contexts,
+                Context::Secrets,
+                own.secrets().filter(|_| trusted),
+            );
+        }
+        contexts
     }
 
     fn request(
@@ -275,18 +346,23 @@ impl ActiveRun {
         let vm_key = format!("{}-{incarnation}-{index}", ledger.record.id);
         vm.services.clone_from(&settings.services);
         vm.owner = format!("run-{vm_key}").parse().ok();
-        let secrets = settings.secrets.iter().map(|(_, secret)| secret);
-        let secrets = secrets.chain(&settings.forge_token);
+        let environment = instance.environment.as_ref().map(|it| it.name.clone());
+        let secrets = self.secrets(environment.as_deref());
+        let secrets = secrets.into_iter().map(|(_, secret)| secret);
+        let forge = settings.forge_token.as_ref();
+        let secrets = secrets.chain(forge.map(|token| token.expose().as_str()));
+        let secrets = secrets.map(str::to_owned).collect();
         JobRequest {
             run: ledger.record.id.clone(),
             vm_key,
-            contexts: self.state.contexts_of(&plan.jobs[job]),
+            contexts: self.contexts_of(job, environment.as_deref()),
+            environment,
             plan,
             job,
             instance,
             event: Arc::clone(&self.planned.event),
             facts: self.facts(),
-            secrets: secrets.map(|secret| secret.expose().clone()).collect(),
+            secrets,
             checkout: self.checkout.clone(),
             checkouts: CheckoutSource {
                 repositories: self.services.repositories.clone(),
@@ -304,6 +380,35 @@ impl ActiveRun {
             vmm_status: jobs.vmm_status.clone(),
         }
     }
+}
+
+/// Values of a narrower scope over those of a context.
+fn overlay<'a>(
+    contexts: &mut Contexts,
+    context: Context,
+    values: impl Iterator<Item = (&'a str, &'a str)>,
+) {
+    let wide = match contexts.get(context) {
+        Value::Object(known) => known
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect(),
+        _ => Vec::new(),
+    };
+    let mut object = Object::default();
+    let narrow: Vec<(&str, &str)> = values.collect();
+    for (name, value) in wide {
+        if !narrow
+            .iter()
+            .any(|(own, _)| own.eq_ignore_ascii_case(&name))
+        {
+            object.set(&name, value);
+        }
+    }
+    for (name, value) in narrow {
+        object.set(name, Value::text(value));
+    }
+    contexts.set(context, Value::Object(Arc::new(object)));
 }
 
 /// The machine for these labels: the first that is listed, else the entry `default`. `None`: nobody

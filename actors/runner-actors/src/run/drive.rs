@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use runner_core::state::{Conclusion, RunState};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use super::active_run::ActiveRun;
+use super::parked::ParkedRun;
 use super::plan::{PlannedRun, prepare};
 use super::services::RunServices;
 use crate::checkouts::CheckoutPermits;
@@ -17,22 +19,51 @@ use crate::ledger::{Ledger, job_status};
 use crate::log::LineKind;
 use crate::permits::HeldPermits;
 use crate::records::JobEnd;
+use crate::review;
 
 /// Events of jobs on their way to their run.
 const EVENT_CAPACITY: usize = 64;
 /// Reports of jobs on their way to their run.
 const REPORT_CAPACITY: usize = 16;
 
+/// What a run under way is told.
+#[derive(Clone)]
+pub(super) struct RunSignals {
+    /// Why it shall end.
+    pub(super) cancel: watch::Sender<Option<String>>,
+    /// Somebody said something to what waits.
+    pub(super) reviewed: Arc<Notify>,
+}
+
+impl Default for RunSignals {
+    fn default() -> Self {
+        Self {
+            cancel: watch::channel(None).0,
+            reviewed: Arc::default(),
+        }
+    }
+}
+
 /// Drives a run; gives the state it ended in, which its record says too. `None`: it cannot be read.
 pub(super) async fn drive(
     services: RunServices,
     id: String,
-    cancel: watch::Sender<Option<String>>,
+    signals: RunSignals,
 ) -> Option<RunState> {
     let Some(mut ledger) = Ledger::load(&services.recorder, &id).await else {
         tracing::error!(event = "run.unreadable", run = %id, "a run's record or event is missing");
         return None;
     };
+    if ledger.record.state.is_terminal() {
+        return Some(ledger.record.state);
+    }
+    let held = services.parked.take(&id);
+    follow(held.as_ref(), &signals);
+    if let Some(reason) = ended_while_it_waited(&ledger, held.as_ref()).await {
+        ledger.end(RunState::Cancelled, Some(reason)).await;
+        services.recorder.logs.close(&id);
+        return Some(ledger.record.state);
+    }
     adopt_artifacts(&services, &ledger).await;
     let checkout = services.settings.data.join("checkouts").join(&id);
     let planned = {
@@ -49,11 +80,15 @@ pub(super) async fn drive(
             planned,
             &checkout,
             &mut disk,
-            &cancel,
+            (&signals, held),
         )
         .await;
-        if let Some((run, _ticket)) = run {
-            run_jobs(run, &mut ledger, cancel.subscribe()).await;
+        if let Some((run, ticket)) = run {
+            run_jobs(run, &mut ledger, &signals, ticket.is_some()).await;
+            if let Some(ticket) = ticket.filter(|_| ledger.record.state == RunState::Waiting) {
+                let cancel = signals.cancel.clone();
+                services.parked.put(&id, ParkedRun { ticket, cancel });
+            }
         }
     }
     let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(checkout));
@@ -63,6 +98,28 @@ pub(super) async fn drive(
     services.recorder.logs.flush().await;
     services.recorder.logs.close(&id);
     Some(ledger.record.state)
+}
+
+/// What a newer run of the group says to a run that waits reaches it when it goes on.
+fn follow(held: Option<&ParkedRun>, signals: &RunSignals) {
+    let Some(held) = held else { return };
+    let (mut told, cancel) = (held.cancel.subscribe(), signals.cancel.clone());
+    actix_rt::spawn(async move {
+        if let Ok(reason) = told.wait_for(Option::is_some).await {
+            cancel.send_replace(reason.clone());
+        }
+    });
+}
+
+/// Why a run ends that was ended while it waited.
+async fn ended_while_it_waited(ledger: &Ledger, held: Option<&ParkedRun>) -> Option<String> {
+    if let Some(reason) = held.and_then(|held| held.cancel.borrow().clone()) {
+        return Some(reason);
+    }
+    let run = ledger.record.id.clone();
+    let store = &ledger.recorder.store;
+    let reviews = store.read(move |rows| review::get(rows, &run)).await;
+    reviews.ok()?.cancelled
 }
 
 /// A run that runs only again what had failed has the artifacts of the one it repeats.
@@ -89,10 +146,13 @@ async fn begin(
     planned: PlannedRun,
     checkout: &Path,
     disk: &mut Option<HeldPermits>,
-    cancel: &watch::Sender<Option<String>>,
+    (signals, held): (&RunSignals, Option<ParkedRun>),
 ) -> Option<(ActiveRun, Option<GroupTicket>)> {
-    let mut cancelled = cancel.subscribe();
-    let ticket = enter_group(services, ledger, &planned, cancel).await?;
+    let mut cancelled = signals.cancel.subscribe();
+    let ticket = match held {
+        Some(held) => Some(held.ticket),
+        None => enter_group(services, ledger, &planned, &signals.cancel).await?,
+    };
     let permit = tokio::select! {
         permit = acquire_disk(services, &planned) => permit,
         reason = cancellation(&mut cancelled) => {
@@ -120,6 +180,7 @@ async fn begin(
         tracing::info!(event = "run.preparing", run = %ledger.record.id, "{text}");
         ledger.say(LineKind::Info, text).await;
     }
+    ActiveRun::read_reviews(ledger).await;
     let run = ActiveRun::new(services.clone(), ledger, planned, checkout.to_owned());
     Some((run, ticket))
 }
@@ -136,7 +197,12 @@ async fn enter_group(
     };
     let mut cancelled = cancel.subscribe();
     let sender = cancel.clone();
-    let end = Arc::new(move |why: String| drop(sender.send_replace(Some(why))));
+    let (parked, queue) = (services.parked.clone(), services.queue.clone());
+    let run = ledger.record.id.clone();
+    let end = Arc::new(move |why: String| {
+        sender.send_replace(Some(why));
+        parked.wake(&run, &queue);
+    });
     let repository = ledger.record.repository.clone();
     let reason = tokio::select! {
         ticket = services.groups.enter(&repository, group, end) => match ticket {
@@ -185,12 +251,14 @@ async fn cancellation(cancelled: &mut watch::Receiver<Option<String>>) -> String
     }
 }
 
-/// Drives the jobs of a run to its end.
+/// Drives the jobs of a run to its end, or until all that is left waits.
 async fn run_jobs(
     mut run: ActiveRun,
     ledger: &mut Ledger,
-    mut cancelled: watch::Receiver<Option<String>>,
+    signals: &RunSignals,
+    holds_group: bool,
 ) {
+    let mut cancelled = signals.cancel.subscribe();
     let (events, mut received) = mpsc::channel(EVENT_CAPACITY);
     let (reports, mut reported) = mpsc::channel(REPORT_CAPACITY);
     let mut is_cancelled = false;
@@ -207,6 +275,11 @@ async fn run_jobs(
             end(&run, ledger, conclusion, &cancelled).await;
             return;
         }
+        if !is_cancelled && run.only_waits() {
+            run.park(ledger, holds_group).await;
+            return;
+        }
+        let next_check = run.next_check(ledger);
         tokio::select! {
             // What a job said before its report comes first.
             biased;
@@ -225,9 +298,23 @@ async fn run_jobs(
                 for copy in run.copies.iter().flatten() {
                     let _ = copy.cancel.send(true);
                 }
+                for (job, instance) in run.held_copies() {
+                    run.cancel_held(job, instance, &reports);
+                }
             }
+            () = signals.reviewed.notified() => run.recheck_held(ledger, &events, &reports).await,
+            () = until(next_check) => run.recheck_held(ledger, &events, &reports).await,
         }
     }
+}
+
+/// Waits until then, in milliseconds since the Unix epoch; for ever without a time.
+async fn until(time: Option<u64>) {
+    let Some(time) = time else {
+        return std::future::pending().await;
+    };
+    let left = time.saturating_sub(now_ms()).max(1);
+    tokio::time::sleep(Duration::from_millis(left)).await;
 }
 
 async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
@@ -259,6 +346,7 @@ async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, r
     copy.end = Some(report.end);
     run.refused |= report.refused;
     let (job, instance) = (copy.job, copy.instance);
+    ActiveRun::note_environment(ledger, index, &report);
     let record = &mut ledger.record.jobs[index];
     record.conclusion = Some(report.conclusion);
     record.end = report.end;

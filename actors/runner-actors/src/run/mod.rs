@@ -1,16 +1,20 @@
 //! One run: fetched, planned, its jobs started as they may, its record and statuses kept.
 
 mod active_run;
+mod approval;
 mod drive;
+mod gates;
 mod handles;
 mod head;
 mod job_actor;
 mod job_launcher;
+mod parked;
 mod plan;
 mod services;
 mod workflow_run;
 
 pub(crate) use handles::{RunHandle, RunHandles};
 pub(crate) use job_launcher::JobLauncher;
+pub(crate) use parked::ParkedRuns;
 pub(crate) use services::RunServices;
-pub(crate) use workflow_run::{EndRun, WorkflowRun};
+pub(crate) use workflow_run::{EndRun, RecheckRun, WorkflowRun};

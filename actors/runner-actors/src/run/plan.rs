@@ -9,6 +9,7 @@ use runner_core::plan::{self, Plan, PlanInput};
 use runner_core::state::RunState;
 use runner_core::workflow::Workflow;
 
+use super::approval::admit;
 use super::head::resolve_head;
 use super::services::RunServices;
 use crate::job_graph;
@@ -42,6 +43,11 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         ledger.become_state(RunState::Parsing);
         ledger.save(Vec::new()).await;
     }
+    find_head(services, ledger).await?;
+    if !admit(services, ledger).await {
+        return None;
+    }
+    ledger.record.reason = None;
     let (source, event, mut candidates) = fetch(services, ledger).await?;
     let source = Arc::new(source);
     learn(services, ledger, &candidates).await;
@@ -123,17 +129,25 @@ fn with_unique_names(workflow: &Workflow, names: &[Option<String>]) -> String {
     }
 }
 
+/// Finds the commit of a pull request whose webhook does not name it; `None`: that failed, and the
+/// run has ended.
+async fn find_head(services: &RunServices, ledger: &mut Ledger) -> Option<()> {
+    match resolve_head(&services.repositories, ledger).await {
+        Ok(()) => Some(()),
+        Err(error) => {
+            let state = error.state();
+            ledger.end(state, Some(error.to_string())).await;
+            None
+        }
+    }
+}
+
 /// Fetches the commit and looks at its workflow files; `None`: that failed, and the run has ended.
 async fn fetch(
     services: &RunServices,
     ledger: &mut Ledger,
 ) -> Option<(Source, EventContext, Vec<Candidate>)> {
     let repositories = services.repositories.clone();
-    if let Err(error) = resolve_head(&repositories, ledger).await {
-        let state = error.state();
-        ledger.end(state, Some(error.to_string())).await;
-        return None;
-    }
     let event = Arc::clone(&ledger.event);
     let fetched = tokio::task::spawn_blocking(move || {
         let source = Source::fetch(&repositories, &event)?;
@@ -254,6 +268,7 @@ async fn start_sibling(services: &RunServices, ledger: &Ledger, file: &str) {
     record.number = 0;
     record.repeats = None;
     record.jobs.clear();
+    record.environments.clear();
     let id = record.id.clone();
     let new = NewRun::of(&record, &ledger.event);
     let stored = ledger.recorder.store.write(move |rows| new.put(rows));
@@ -348,16 +363,13 @@ async fn contexts(
     base.set(Context::Github, context::github(event, facts, None));
     base.set(
         Context::Vars,
-        Value::object(
-            settings
-                .vars
-                .iter()
-                .map(|(name, value)| (name, value.as_str())),
-        ),
+        Value::object(settings.scopes.vars(&settings.vars, &event.repository)),
     );
     let tokens = context::TOKEN_NAMES.map(|name| (name, context::TOKEN_MARK));
-    let own = settings.secrets.iter().filter(|_| !event.untrusted);
-    let own = own.map(|(name, value)| (name.as_str(), value.expose().as_str()));
+    let own = settings
+        .scopes
+        .secrets(&settings.secrets, &event.repository);
+    let own = own.into_iter().filter(|_| !event.untrusted);
     // One of the operator's own stands in the place of the job's.
     base.set(
         Context::Secrets,

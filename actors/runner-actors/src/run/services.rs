@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::job_launcher::JobLauncher;
+use super::parked::ParkedRuns;
 use crate::checkouts::CheckoutPermits;
 use crate::groups::ConcurrencyGroups;
 use crate::ledger::RunRecorder;
@@ -20,5 +21,7 @@ pub(crate) struct RunServices {
     pub(crate) repositories: Repositories,
     pub(crate) checkouts: CheckoutPermits,
     pub(crate) groups: ConcurrencyGroups,
+    /// What runs hold that wait.
+    pub(crate) parked: ParkedRuns,
     pub(crate) jobs: JobLauncher,
 }

@@ -9,7 +9,7 @@ use runner_core::state::RunState;
 use supervision::{ChildSpec, Restart};
 use tokio::sync::watch;
 
-use super::drive::drive;
+use super::drive::{RunSignals, drive};
 use super::services::RunServices;
 
 /// Time that a run has to stop.
@@ -19,8 +19,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) struct WorkflowRun {
     services: RunServices,
     id: String,
-    /// Why it shall end.
-    cancel: watch::Sender<Option<String>>,
+    signals: RunSignals,
     /// Told the state it ended in; dropped without one when the actor crashes.
     ended: watch::Sender<Option<RunState>>,
 }
@@ -35,7 +34,7 @@ impl WorkflowRun {
         let run = Self {
             services,
             id: id.clone(),
-            cancel: watch::channel(None).0,
+            signals: RunSignals::default(),
             ended,
         };
         let mut run = Some(run);
@@ -49,7 +48,7 @@ impl Actor for WorkflowRun {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        let driven = drive(self.services.clone(), self.id.clone(), self.cancel.clone());
+        let driven = drive(self.services.clone(), self.id.clone(), self.signals.clone());
         let driven = Box::pin(driven).into_actor(self);
         ctx.spawn(driven.map(|state, run, ctx| {
             run.ended.send_replace(state);
@@ -67,10 +66,23 @@ impl Handler<EndRun> for WorkflowRun {
     type Result = ();
 
     fn handle(&mut self, EndRun(reason): EndRun, _: &mut Self::Context) {
-        self.cancel.send_if_modified(|known| {
+        self.signals.cancel.send_if_modified(|known| {
             let first = known.is_none();
             known.get_or_insert(reason);
             first
         });
+    }
+}
+
+/// Has the run look at what was said to it. Sent by the coordinator.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct RecheckRun;
+
+impl Handler<RecheckRun> for WorkflowRun {
+    type Result = ();
+
+    fn handle(&mut self, _: RecheckRun, _: &mut Self::Context) {
+        self.signals.reviewed.notify_one();
     }
 }

@@ -13,7 +13,7 @@ use http_clients::vmm::NewVm;
 use runner_actors::messages::StartEvent;
 use runner_actors::{
     CheckoutLimits, JobRecord, RunCoordinator, RunRecord, RunnerService, RunnerSettings,
-    RunnerView, ScheduleTime, StoredEvent,
+    RunnerView, ScheduleTime, ScopeSettings, StoredEvent,
 };
 use runner_core::event::EventKind;
 use scripted_peers::{Play, ScriptedForge, ScriptedVmm};
@@ -91,6 +91,7 @@ impl Site {
             public_url: None,
             vars: Vec::new(),
             secrets: Vec::new(),
+            scopes: ScopeSettings::default(),
             checkout_repositories: Vec::new(),
             checkouts: CheckoutLimits::default(),
             cache_bytes: 1 << 20,

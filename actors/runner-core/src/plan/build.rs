@@ -212,10 +212,17 @@ impl Builder<'_> {
             JobWork::Steps { runs_on, .. } => Some(runs_on),
             JobWork::Call { .. } => None,
         };
-        let texts = [&job.name, &job.timeout_minutes, &job.continue_on_error];
+        let environment = job.environment.as_ref();
+        let texts = [
+            job.name.as_ref(),
+            job.timeout_minutes.as_ref(),
+            job.continue_on_error.as_ref(),
+            environment.map(|environment| &environment.name),
+            environment.and_then(|environment| environment.deployment.as_ref()),
+        ];
         let text_needs = texts
             .iter()
-            .filter_map(|text| text.as_ref())
+            .filter_map(|text| *text)
             .any(|text| text.refers_to(Context::Needs) || text.refers_to(Context::Inputs));
         let group_needs = job.concurrency.as_ref().is_some_and(|group| {
             group.group.refers_to(Context::Needs) || group.group.refers_to(Context::Inputs)

@@ -1,9 +1,9 @@
 //! A job to its copies, once the contexts its matrix is made of are known.
 
 use super::matrix::{combinations, suffix};
-use super::types::{ConcurrencyGroup, JobInstance};
+use super::types::{ConcurrencyGroup, InstanceEnvironment, JobInstance};
 use crate::expr::{Context, Contexts, Data, EvalError, Scope, Template, Value};
-use crate::workflow::{Concurrency, Job, JobWork};
+use crate::workflow::{Concurrency, Job, JobEnvironment, JobWork, wrong_name};
 
 /// Minutes after which a job is ended when it does not say (GitHub's default).
 pub const DEFAULT_TIMEOUT_MINUTES: f64 = 360.0;
@@ -25,6 +25,9 @@ pub enum ExpandError {
     /// `runs-on` gives no labels.
     #[error("runs-on gives no label")]
     NoLabels,
+    /// The environment has no usable name.
+    #[error("{0}")]
+    Environment(String),
     /// `max-parallel` is no whole number above 0.
     #[error("max-parallel is {0}, expected a whole number above 0")]
     MaxParallel(String),
@@ -79,8 +82,11 @@ pub fn never_expands(job: &Job) -> Option<ExpandError> {
         runs_on,
     ];
     let group = job.concurrency.as_ref();
+    let environment = job.environment.as_ref();
     let texts = [
         job.name.as_ref(),
+        environment.map(|environment| &environment.name),
+        environment.and_then(|environment| environment.deployment.as_ref()),
         job.timeout_minutes.as_ref(),
         job.continue_on_error.as_ref(),
         strategy.and_then(|strategy| strategy.fail_fast.as_ref()),
@@ -133,6 +139,7 @@ fn instance(
         timeout_minutes: DEFAULT_TIMEOUT_MINUTES,
         continue_on_error: false,
         concurrency: None,
+        environment: None,
     };
     let inner = contexts
         .clone()
@@ -154,11 +161,32 @@ fn instance(
         "continue-on-error",
         &scope,
     )?;
+    if let Some(named) = &job.environment {
+        instance.environment = environment(named, &scope)?;
+    }
     if let Some(group) = &job.concurrency {
         instance.concurrency =
             Some(concurrency(group, &scope).map_err(ExpandError::of("concurrency"))?);
     }
     Ok(instance)
+}
+
+/// The environment that a job names; nothing where its name comes to nothing.
+fn environment(
+    named: &JobEnvironment,
+    scope: &Scope<'_>,
+) -> Result<Option<InstanceEnvironment>, ExpandError> {
+    let name = named.name.text(scope);
+    let name = name.map_err(ExpandError::of("environment"))?;
+    let name = name.trim().to_owned();
+    if name.is_empty() {
+        return Ok(None);
+    }
+    if let Some(wrong) = wrong_name(&name) {
+        return Err(ExpandError::Environment(wrong));
+    }
+    let deployment = flag(named.deployment.as_ref(), true, "deployment", scope)?;
+    Ok(Some(InstanceEnvironment { name, deployment }))
 }
 
 /// The name as written with its values, else the id with the matrix's values behind it.

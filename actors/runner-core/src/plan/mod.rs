@@ -28,8 +28,9 @@ pub use plan_state::{Action, PlanState};
 pub use rust_parts::{RustPart, rust_parts};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
-    ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, Instances, JobInstance,
-    NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
+    ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, InstanceEnvironment, Instances,
+    JobInstance, NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation,
+    run_defaults,
 };
 pub use version_files::version_in_file;
 pub use versions::VersionRequirement;

@@ -134,6 +134,18 @@ pub struct JobInstance {
     pub continue_on_error: bool,
     /// Its concurrency group.
     pub concurrency: Option<ConcurrencyGroup>,
+    /// The environment it deploys to or has secrets of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<InstanceEnvironment>,
+}
+
+/// An environment with its expressions evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InstanceEnvironment {
+    /// Its name; case does not matter.
+    pub name: String,
+    /// Whether the job deploys to it, or only has its secrets and variables.
+    pub deployment: bool,
 }
 
 impl JobInstance {

@@ -54,6 +54,13 @@ pub(crate) const JOB_IF: Availability = Availability {
 pub(crate) const RUNS_ON: Availability = availability("runs-on", JOB);
 pub(crate) const STRATEGY: Availability = availability("strategy", NEEDED);
 pub(crate) const JOB_CONCURRENCY: Availability = availability("concurrency", JOB);
+pub(crate) const ENVIRONMENT_NAME: Availability = availability("environment", JOB);
+pub(crate) const ENVIRONMENT_URL: Availability = availability(
+    "the url of an environment",
+    &[
+        Github, Needs, Strategy, Matrix, Job, Runner, Env, Vars, Steps, Inputs,
+    ],
+);
 pub(crate) const JOB_CONTINUE: Availability = availability("continue-on-error", JOB);
 pub(crate) const JOB_TIMEOUT: Availability = availability("timeout-minutes", JOB);
 pub(crate) const JOB_ENVIRONMENT: Availability = availability("env", JOB_ENV);

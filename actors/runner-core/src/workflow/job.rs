@@ -41,7 +41,7 @@ const KEYS: [&str; 21] = [
 ];
 
 /// What a job may ask for and is not done here, and why.
-const REFUSED: [(&str, &str); 4] = [
+const REFUSED: [(&str, &str); 3] = [
     (
         "container",
         "a job runs on its machine's image; name an image by a label in `runs-on`",
@@ -51,10 +51,6 @@ const REFUSED: [(&str, &str); 4] = [
         "no containers are started beside a job; start what it needs in a step",
     ),
     ("snapshot", "images are built by the operator, not by jobs"),
-    (
-        "environment",
-        "there are no protection rules and no secrets of environments; leave it out",
-    ),
 ];
 
 /// Reads `jobs`.
@@ -125,6 +121,9 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
         }),
         env: env(reader, fields.get("env"), availability::JOB_ENVIRONMENT),
         defaults: defaults(reader, fields.get("defaults"), availability::JOB_DEFAULTS),
+        environment: fields.read(reader, "environment", |node| {
+            super::environment::read(reader, node)
+        }),
         concurrency: fields.read(reader, "concurrency", |node| {
             concurrency(
                 reader,
@@ -170,7 +169,7 @@ fn work(
     refusals: &mut Vec<Refusal>,
 ) -> Option<JobWork> {
     if let Some(uses) = fields.get("uses") {
-        for key in ["steps", "runs-on", "env", "defaults"] {
+        for key in ["steps", "runs-on", "env", "defaults", "environment"] {
             if let Some(entry) = fields.entry(key) {
                 reader.error(
                     entry.key_place,

@@ -5,6 +5,7 @@ mod availability;
 mod blocks;
 mod checks;
 mod context_properties;
+mod environment;
 mod events;
 mod fields;
 mod filters;
@@ -29,6 +30,7 @@ mod values;
 
 pub use crate::glob::Filter;
 pub use action::{Action, ActionRuns, NodeRuns, NodeStage, parse_action, parse_stored_action};
+pub use environment::{JobEnvironment, wrong_name};
 pub use need::Need;
 pub use parse::{Parsed, parse};
 pub use permissions::{PermissionLevel, Permissions};

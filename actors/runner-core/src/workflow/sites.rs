@@ -88,6 +88,10 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
         self.env(&job.env);
         self.defaults(&job.defaults);
         self.concurrency(job.concurrency.as_ref());
+        if let Some(environment) = &job.environment {
+            self.text(&environment.name);
+            self.settings([&environment.deployment]);
+        }
         self.settings([&job.continue_on_error, &job.timeout_minutes]);
         match &job.work {
             JobWork::Call { with, secrets, .. } => {
@@ -109,6 +113,7 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
                 self.before = steps;
             }
         }
+        self.texts([job.environment.as_ref().and_then(|it| it.url.as_ref())]);
         job.outputs.iter().for_each(|(_, value)| self.text(value));
     }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::environment::JobEnvironment;
 use super::need::Need;
 use super::permissions::Permissions;
 use crate::expr::{Condition, Data, Template};
@@ -265,6 +266,8 @@ pub struct Job {
     pub env: Env,
     /// Defaults of its `run` steps.
     pub defaults: RunDefaults,
+    /// What it deploys to.
+    pub environment: Option<JobEnvironment>,
     /// Which runs of it exclude each other.
     pub concurrency: Option<Concurrency>,
     /// Whether the run goes on when it fails.

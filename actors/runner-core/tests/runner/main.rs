@@ -7,6 +7,7 @@ mod checks;
 mod contexts;
 mod corpora;
 mod documentation;
+mod environments;
 mod findings;
 mod language;
 mod masking;

@@ -120,7 +120,6 @@ fn what_is_not_done_is_refused_with_its_place() {
     for (text, feature, line) in [
         (job("    services: {db: {image: x}}\n"), "services", 7),
         (job("    container: debian\n"), "container", 7),
-        (job("    environment: production\n"), "environment", 7),
         (job("    snapshot: x\n"), "snapshot", 7),
         (job("    concurrency: {group: g, queue: max}\n"), "concurrency.queue: max", 7),
         (job("      - {run: x, background: true}\n"), "background", 7),

@@ -12,10 +12,13 @@ use config_core::{
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
 use http_clients::vmm::{AllowList, ImageRef, Isolation, Network, NewVm};
-use runner_actors::CheckoutLimits;
+use runner_actors::{CheckoutLimits, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
+use runner_core::protection::ForkApproval;
 use url::Url;
 use vm_core::network::HostPattern;
+
+use super::scopes::{self, FORK_APPROVALS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable};
 
 const FORGES: &Choices<Forge> = &[
     ("gitea", Forge::Gitea),
@@ -96,6 +99,9 @@ pub struct File {
     pub(super) machines: Vec<(String, NewVm)>,
     pub(super) vars: Vec<(String, String)>,
     pub(super) secrets: Vec<(String, Secret<String>)>,
+    pub(super) owners: Vec<(String, ScopedValues)>,
+    pub(super) repository_tables: Vec<(String, RepositoryTable)>,
+    pub(super) fork_approval: ForkApproval,
     pub(super) variables: Variables,
 }
 
@@ -156,6 +162,9 @@ impl Default for File {
             machines: Vec::new(),
             vars: Vec::new(),
             secrets: Vec::new(),
+            owners: Vec::new(),
+            repository_tables: Vec::new(),
+            fork_approval: ForkApproval::default(),
             variables: Variables::default(),
         }
     }
@@ -244,6 +253,13 @@ table! {
         "vars" = map(TextKind::STRING) => vars;
         /// the context `secrets`: masked, and no pull request from a fork sees them
         "secrets" = map(SECRET) => secrets;
+        /// whose pull requests from forks run only when somebody with the API token has approved
+        /// that: `first-time` of those who contribute for the first time, `all`, `never`
+        "fork_approval" = choice("rule", FORK_APPROVALS) => fork_approval;
+        /// vars and secrets of the repositories of an owner
+        "owner" = map_of(scopes::owner, &OWNER) => owners;
+        /// vars, secrets, environments and rules of a repository (`[repository."owner/repo"]`)
+        "repository" = map_of(scopes::repository, &OF_REPOSITORY) => repository_tables;
         /// the host of the listen address
         "HOST" (variable "HOST", no_key, shown "127.0.0.1") = opt(TextKind::STRING) => variables.host;
         /// the port of the listen address

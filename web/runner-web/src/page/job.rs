@@ -72,7 +72,9 @@ pub(super) fn reason(job: &JobRecord) -> Option<&str> {
 
 fn head(job: &JobRecord, run_ended: bool) -> Markup {
     let state = state(job);
-    let is_waiting = job.isolation.is_none() && job.conclusion.is_none() && !run_ended;
+    // One that waits for something else says so by its reason.
+    let is_waiting = job.isolation.is_none() && job.conclusion.is_none() && job.reason.is_none();
+    let is_waiting = is_waiting && !run_ended;
     let waiting = is_waiting.then_some("waiting for a machine");
     let isolation = job.isolation.as_deref().or(waiting);
     let about: Vec<&str> = isolation.into_iter().chain(job.vm.as_deref()).collect();

@@ -1,7 +1,7 @@
 //! The page of one run.
 
 use maud::{Markup, Render, html};
-use runner_actors::{Artifact, JobRecord, RunRecord};
+use runner_actors::{Artifact, EnvironmentGate, JobRecord, RunRecord};
 
 use super::frame::frame;
 use super::job::{JobView, job, waiting};
@@ -35,7 +35,7 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
         LogSection::default()
     };
     let main = html! {
-        div id="head" { (head(run)) }
+        div id="head" { (head(run, *can_sign_out)) }
         div id="notes" { (notes(run, log)) }
         div id="jobs" { (jobs(run, log, *with_lines)) }
         div id="more" { (summaries(run)) (artifact_list(&run.id, artifacts)) }
@@ -59,13 +59,14 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
     frame(&title, (!ended).then_some(refresh), &main, *can_sign_out)
 }
 
-fn head(run: &RunRecord) -> Markup {
+fn head(run: &RunRecord, may_review: bool) -> Markup {
     let state = word(&run.state);
     html! {
         h1 {
             (badge(&state)) " " (Visible(name(run))) " "
             span class="number" { (number(run)) }
         }
+        @if may_review { (review(run)) }
         (action(run))
         dl class="facts" {
             @for (name, value) in facts(run) { div { dt { (name) } dd { (value) } } }
@@ -101,6 +102,9 @@ fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
     if !run.actor.is_empty() {
         facts.push(("Actor", Visible(&run.actor).render()));
     }
+    for gate in &run.environments {
+        facts.push(("Environment", environment(gate)));
+    }
     let from = run.started_at.unwrap_or(run.created_at);
     facts.push(("Started", time(from)));
     facts.push(("Duration", took(from, run.ended_at)));
@@ -114,6 +118,23 @@ fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
         }));
     }
     facts
+}
+
+/// An environment that jobs wait or waited for, and what was said.
+fn environment(gate: &EnvironmentGate) -> Markup {
+    let review = gate.review.as_ref();
+    html! {
+        (Visible(&gate.name))
+        @match review {
+            Some(review) => {
+                ": " (word(&review.verdict))
+                @if let Some(by) = &review.by { " by " (Visible(by)) }
+                @if let Some(comment) = &review.comment { " (" (Visible(comment)) ")" }
+            }
+            None if gate.is_pending() => ": waits",
+            None => {}
+        }
+    }
 }
 
 /// A link below the repository's page, when its address is one that a browser may be sent to.
@@ -143,6 +164,23 @@ fn action(run: &RunRecord) -> Markup {
     html! {
         form class="action" method="post" action={ "/runs/" (Visible(&run.id)) "/" (action) } {
             button { (label) }
+        }
+    }
+}
+
+/// A run that waits for somebody can be approved or rejected; who may is known by the token.
+fn review(run: &RunRecord) -> Markup {
+    let mut gates = run.environments.iter();
+    let asks = run.awaits_approval()
+        || gates.any(|gate| gate.for_approval && gate.is_pending() && gate.review.is_none());
+    if !asks || run.state.is_terminal() {
+        return Markup::default();
+    }
+    html! {
+        @for (action, label) in [("approve", "Approve"), ("reject", "Reject")] {
+            form class="action" method="post" action={ "/runs/" (Visible(&run.id)) "/" (action) } {
+                button { (label) }
+            }
         }
     }
 }

@@ -3,7 +3,6 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -11,9 +10,10 @@ use config_core::{Environment, Secret};
 use edge_web::{BodyLimits, ServeOptions};
 use forge_core::{SecretBook, WebhookSecrets};
 use runner_actors::{RunnerService, RunnerSettings};
+use runner_core::protection::ForkApproval;
 use runner_web::config::{Flags, RunnerConfig, services_at};
 use runner_web::{RunnerServer, ServerOptions};
-use scripted_peers::{Play, ScriptedForge, ScriptedVmm};
+use scripted_peers::{GitRepository, Play, ScriptedForge, ScriptedVmm};
 use serde_json::{Value, json};
 use store::{Options, Store};
 use tempfile::TempDir;
@@ -123,6 +123,8 @@ impl Site {
             secret("KEY", "hunter2-hunter2"),
             secret("OTHER", "p@ss/word+1"),
         ];
+        // What is tried of forks is what they may do, but for the tests of approvals.
+        settings.scopes.fork_approval = ForkApproval::Never;
         settings.gc_interval = Some(Duration::from_millis(200));
         settings.model = setup.model;
         let services = setup.services.as_ref();
@@ -149,32 +151,27 @@ impl Site {
         self.folder.path().join("work")
     }
 
+    fn repository(&self) -> GitRepository {
+        GitRepository {
+            folder: self.tree(),
+        }
+    }
+
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         std::fs::create_dir_all(self.tree()).unwrap();
-        let output = Command::new("git")
-            .current_dir(self.tree())
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-            .args(["-c", "protocol.file.allow=always"])
-            .args(arguments)
-            .output()
-            .expect("git is installed (Debian package git)");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {said}");
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        self.repository().git(arguments)
     }
 
     /// Makes the working tree a repository, if it is none.
     pub(crate) fn git_init(&self) {
         if !self.tree().join(".git").exists() {
-            self.git(&["init", "--quiet", "--initial-branch=main", "."]);
+            drop(GitRepository::new(self.tree()));
         }
     }
 
     /// Writes a file of the working tree.
     pub(crate) fn write(&self, path: &str, text: &str) {
-        let path = self.tree().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+        self.repository().write(path, text);
     }
 
     /// A commit with this workflow on the branch; gives its id.
@@ -185,9 +182,7 @@ impl Site {
     }
 
     pub(crate) fn commit_all(&self) -> String {
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--allow-empty", "-m", "a commit"]);
-        let sha = self.git(&["rev-parse", "HEAD"]);
+        let sha = self.repository().commit("a commit");
         self.forge.add_commit("acme/rocket", &sha);
         sha
     }

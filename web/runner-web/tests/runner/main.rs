@@ -6,6 +6,7 @@
 )]
 
 mod application;
+mod approvals;
 mod attacks;
 mod browser;
 mod checkouts;

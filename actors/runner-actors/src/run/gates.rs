@@ -1,0 +1,214 @@
+//! Environments before which jobs wait: for an approval, for their time, or for ever.
+
+use runner_core::protection::GateState;
+use runner_core::state::{Conclusion, RunState};
+use store::StoreError;
+
+use super::active_run::{ActiveRun, EventSender, ReportSender, StartedCopy};
+use crate::clock::now_ms;
+use crate::job::JobReport;
+use crate::ledger::{Ledger, StatusChange, job_status};
+use crate::log::LineKind;
+use crate::records::EnvironmentGate;
+use crate::review::{self, RunReviews};
+
+impl ActiveRun {
+    /// Takes what was said to the run's environments into its record.
+    pub(super) async fn read_reviews(ledger: &mut Ledger) {
+        let run = ledger.record.id.clone();
+        let store = &ledger.recorder.store;
+        let read = store.read(move |rows| review::get(rows, &run));
+        let reviews: Result<RunReviews, StoreError> = read.await;
+        let reviews = match reviews {
+            Ok(reviews) => reviews,
+            Err(error) => {
+                // They are read again when something else happens.
+                tracing::warn!(event = "run.store_failed", run = %ledger.record.id, %error, "the reviews of a run cannot be read now");
+                return;
+            }
+        };
+        for gate in &mut ledger.record.environments {
+            if gate.review.is_none() {
+                gate.review = reviews.of_environment(&gate.name).cloned();
+            }
+        }
+    }
+
+    /// Whether a copy may go to its environment now; what it waits for is noted in the record.
+    fn gate(&self, ledger: &mut Ledger, name: &str) -> GateState {
+        let scopes = &self.services.settings.scopes;
+        let rules = scopes.environment(&ledger.record.repository, name);
+        let rules = rules.map(|environment| environment.rules.clone());
+        let (rules, now) = (rules.unwrap_or_default(), now_ms());
+        let reference = ledger.record.reference.clone();
+        let gates = &mut ledger.record.environments;
+        let known = gates.iter_mut().find(|gate| gate.is_of(name));
+        let since = known.as_ref().map_or(now, |gate| gate.since);
+        let verdict = known.as_ref().and_then(|gate| gate.review.as_ref());
+        let verdict = verdict.map(|review| review.verdict);
+        let state = rules.state(name, &reference, since, verdict, now);
+        match (&state, known) {
+            (
+                GateState::Waiting {
+                    for_approval,
+                    until,
+                },
+                Some(gate),
+            ) => {
+                gate.for_approval = *for_approval;
+                gate.until = *until;
+                gate.settled = false;
+            }
+            (
+                GateState::Waiting {
+                    for_approval,
+                    until,
+                },
+                None,
+            ) => gates.push(EnvironmentGate {
+                name: name.to_owned(),
+                since,
+                until: *until,
+                for_approval: *for_approval,
+                review: None,
+                settled: false,
+            }),
+            (GateState::Open | GateState::Closed(_), Some(gate)) => gate.settled = true,
+            (GateState::Open | GateState::Closed(_), None) => {}
+        }
+        state
+    }
+
+    /// Starts a copy, unless its environment keeps it; a status that says so, if that is new.
+    pub(super) async fn start_or_hold(
+        &mut self,
+        ledger: &mut Ledger,
+        copy: StartedCopy,
+        events: &EventSender,
+        reports: &ReportSender,
+    ) -> Option<StatusChange> {
+        let environment = copy.instance.environment.as_ref();
+        let Some(name) = environment.map(|environment| environment.name.clone()) else {
+            self.launch(ledger, copy, events, reports);
+            return None;
+        };
+        let text = match self.gate(ledger, &name) {
+            GateState::Open => {
+                ledger.record.jobs[copy.index].reason = None;
+                self.launch(ledger, copy, events, reports);
+                return None;
+            }
+            GateState::Closed(reason) => {
+                let report = JobReport::failed(crate::records::JobEnd::Usual, reason);
+                send(reports, copy.index, report);
+                return None;
+            }
+            GateState::Waiting {
+                for_approval: true, ..
+            } => format!("waits for an approval of the environment {name}"),
+            GateState::Waiting { .. } => format!("waits for the environment {name}"),
+        };
+        let index = copy.index;
+        self.held.push(copy);
+        let record = &mut ledger.record.jobs[index];
+        if record.reason.as_ref() == Some(&text) {
+            return None;
+        }
+        record.reason = Some(text.clone());
+        let (said, status) = (format!("{}: {text}", record.name), job_status(record));
+        ledger.say(LineKind::Warning, &said).await;
+        Some(status)
+    }
+
+    /// Looks again at the environments of copies that wait.
+    pub(super) async fn recheck_held(
+        &mut self,
+        ledger: &mut Ledger,
+        events: &EventSender,
+        reports: &ReportSender,
+    ) {
+        Self::read_reviews(ledger).await;
+        let mut statuses = Vec::new();
+        for copy in std::mem::take(&mut self.held) {
+            statuses.extend(self.start_or_hold(ledger, copy, events, reports).await);
+        }
+        ledger.save(statuses).await;
+    }
+
+    /// Job and copy of all that wait.
+    pub(super) fn held_copies(&self) -> Vec<(usize, usize)> {
+        let held = self.held.iter();
+        held.map(|copy| (copy.job, copy.instance.index)).collect()
+    }
+
+    /// Ends a copy that waits, if it does.
+    pub(super) fn cancel_held(&mut self, job: usize, instance: usize, reports: &ReportSender) {
+        let is_it = |copy: &StartedCopy| copy.job == job && copy.instance.index == instance;
+        if let Some(at) = self.held.iter().position(is_it) {
+            let copy = self.held.swap_remove(at);
+            send(
+                reports,
+                copy.index,
+                JobReport::cancelled("cancelled while it waited"),
+            );
+        }
+    }
+
+    /// When to look again at what waits.
+    pub(super) fn next_check(&self, ledger: &Ledger) -> Option<u64> {
+        let gates = ledger.record.environments.iter();
+        let pending = gates.filter(|gate| gate.is_pending());
+        pending
+            .map(|gate| gate.until)
+            .min()
+            .filter(|_| !self.held.is_empty())
+    }
+
+    /// Whether nothing of the run is under way but copies that wait.
+    pub(super) fn only_waits(&self) -> bool {
+        let open = self
+            .copies
+            .iter()
+            .flatten()
+            .filter(|copy| copy.end.is_none());
+        !self.held.is_empty() && open.count() == self.held.len()
+    }
+
+    /// Notes that the run waits: its actor ends, and it is taken up when it can go on.
+    pub(super) async fn park(&self, ledger: &mut Ledger, holds_group: bool) {
+        let names = ledger.record.jobs.iter();
+        let reasons = names.filter(|job| job.conclusion.is_none());
+        let reasons = reasons.filter_map(|job| job.reason.as_deref());
+        let mut reasons: Vec<&str> = reasons.collect();
+        reasons.dedup();
+        let reason = reasons.join("; ");
+        tracing::info!(event = "run.waiting", run = %ledger.record.id, reason, "a run waits");
+        ledger.record.reason = Some(reason);
+        ledger.record.holds_group = holds_group;
+        // VMs of what follows are asked for under other names, and restarts so far are no sign of a
+        // run that brings the runner down.
+        ledger.record.taken_up += 1;
+        ledger.record.taken_up_at_wait = ledger.record.taken_up;
+        ledger.become_state(RunState::Waiting);
+        ledger.save(Vec::new()).await;
+    }
+
+    /// What a job that ended says of its environment.
+    pub(super) fn note_environment(ledger: &mut Ledger, index: usize, report: &JobReport) {
+        let Some(environment) = &mut ledger.record.jobs[index].environment else {
+            return;
+        };
+        if report.conclusion == Conclusion::Success {
+            environment.url.clone_from(&report.url);
+        }
+    }
+}
+
+/// A report of a copy that was never run.
+fn send(reports: &ReportSender, index: usize, report: JobReport) {
+    let reports = reports.clone();
+    actix_rt::spawn(async move {
+        // A run that is gone hears nothing.
+        let _ = reports.send((index, report)).await;
+    });
+}
