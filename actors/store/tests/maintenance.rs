@@ -30,7 +30,7 @@ fn body(id: u64) -> Vec<u8> {
 fn fill(store: &Store) {
     for ids in [0..100, 100..200, 200..300] {
         let wrote = store.write_blocking(move |txn| {
-            for id in ids.clone() {
+            for id in ids {
                 let key = (format!("p{}", id % 3), id);
                 txn.put(&ROWS, &key, &RawBytes(body(id / 2)))?;
                 let extent = txn.append(&Blob::new(body(id).into()))?;

@@ -14,8 +14,13 @@ const ROWS: Table<u64, u64> = Table::new("rows");
 
 /// Bytes in the form that servers read files in (RFC 7468).
 fn pem(label: &str, der: &[u8]) -> String {
-    let text = STANDARD.encode(der);
-    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+    let digits = STANDARD.encode(der);
+    let mut text = format!("-----BEGIN {label}-----\n");
+    for line in digits.as_bytes().chunks(64) {
+        text.push_str(std::str::from_utf8(line).unwrap());
+        text.push('\n');
+    }
+    text + &format!("-----END {label}-----\n")
 }
 
 fn certificate(made: &CertifiedKey<KeyPair>) -> String {
