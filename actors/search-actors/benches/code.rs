@@ -28,8 +28,7 @@ use serde_json::json;
 use role::{found, wait, with_role};
 
 /// What is measured beside one another.
-const FUNCTIONS: [RelevanceFunction; 2] =
-    [RelevanceFunction::BM25F, RelevanceFunction::ServiceGraph];
+const FUNCTIONS: [RelevanceFunction; 2] = [role::FUNCTIONS[1], role::FUNCTIONS[2]];
 
 /// How deep right files are looked for.
 const DEPTH: usize = 100;
