@@ -239,7 +239,7 @@ impl RunCoordinator {
         self.services.handles.remove(&id);
         if state == Some(RunState::Waiting) {
             // What it was told while it came to wait.
-            if self.services.run_services.parked.is_told(&id) {
+            if self.services.run_services.parked.must_end(&id) {
                 self.enqueue(id);
             } else {
                 self.wait_for(id, ctx);

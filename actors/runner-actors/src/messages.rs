@@ -81,8 +81,8 @@ pub enum NotRepeated {
     NoPlan(String),
 }
 
-/// Approves or rejects what a run waits for; gives the environments it is of, none for a pull request
-/// from a fork. Sent by the HTTP edge, handled by [`crate::RunCoordinator`].
+/// Approves or rejects what a run waits for; gives the environments it is of, none for a pull
+/// request from a fork. Sent by the HTTP edge, handled by [`crate::RunCoordinator`].
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Result<Vec<String>, NotReviewed>, StoreError>")]
 pub struct ReviewRun {

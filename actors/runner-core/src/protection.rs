@@ -1,7 +1,7 @@
 //! Whether a job may go on to its environment now: approval, wait, branches. No clock, no store.
 //!
-//! Source: <https://docs.github.com/en/actions/reference/workflows-and-actions/deployments-and-environments>,
-//! "Deployment protection rules".
+//! Source: GitHub's documentation, page "Deployments and environments", "Deployment protection
+//! rules".
 
 use serde::{Deserialize, Serialize};
 

@@ -32,7 +32,7 @@ impl ParkedRuns {
     }
 
     /// Whether a run that waits was told to end.
-    pub(crate) fn is_told(&self, run: &str) -> bool {
+    pub(crate) fn must_end(&self, run: &str) -> bool {
         let parked = self.0.lock();
         let told = parked
             .get(run)
