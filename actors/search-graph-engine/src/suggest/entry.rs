@@ -26,7 +26,7 @@ pub struct Suggestion {
     pub weight: u32,
 }
 
-/// A suggestion on its way into a [`Suggester`].
+/// A suggestion on its way into a [`Suggester`](super::Suggester).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SuggesterEntry<'t> {
     /// As it is shown and put into the query.

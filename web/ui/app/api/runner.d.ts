@@ -103,6 +103,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approves what a run waits for: a pull request from a fork, or environments. Only where an API
+         *     token is configured: whoever may approve must be known.
+         */
+        post: operations["approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runs/{id}/artifacts": {
         parameters: {
             query?: never;
@@ -299,6 +319,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rejects what a run waits for: jobs of the environments fail, a pull request from a fork is not
+         *     run.
+         */
+        post: operations["reject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runs/{id}/rerun": {
         parameters: {
             query?: never;
@@ -467,6 +507,26 @@ export interface components {
             /** @description Its id. */
             run: string;
         };
+        /** @description What stands before an environment that jobs of a run name. */
+        EnvironmentGate: {
+            /** @description Somebody has to approve. */
+            for_approval: boolean;
+            /** @description The environment. */
+            name: string;
+            review?: components["schemas"]["Review"] | null;
+            /** @description Jobs have gone on, or never will. */
+            settled?: boolean;
+            /**
+             * Format: int64
+             * @description Since when jobs wait for it, in milliseconds since the Unix epoch.
+             */
+            since: number;
+            /**
+             * Format: int64
+             * @description Until when at most: the wait ends, or the time for an approval.
+             */
+            until: number;
+        };
         /** @description One fault inside a request. */
         FieldError: {
             /** @description Column in the body, counted from 1. */
@@ -578,6 +638,15 @@ export interface components {
          * @enum {string}
          */
         JobEnd: "usual" | "timed_out" | "lost";
+        /** @description The environment of a job. */
+        JobEnvironmentRecord: {
+            /** @description Whether the job deploys to it. */
+            deployment: boolean;
+            /** @description Its name. */
+            name: string;
+            /** @description Where people find what was deployed: `http` or `https`. */
+            url?: string | null;
+        };
         /** @description The jobs of a run as a graph. */
         JobGraph: {
             /**
@@ -600,6 +669,7 @@ export interface components {
              * @description When it ended.
              */
             ended_at?: number | null;
+            environment?: components["schemas"]["JobEnvironmentRecord"] | null;
             /** @description Which copy, from 0. */
             instance: number;
             /** @description How well the VM is separated from the host. */
@@ -620,7 +690,7 @@ export interface components {
              * @description When it was asked for.
              */
             queued_at: number;
-            /** @description Why. */
+            /** @description Why, or what it waits for. */
             reason?: string | null;
             /**
              * Format: int64
@@ -881,12 +951,52 @@ export interface components {
             /** @description Its address. */
             html_url?: string | null;
         };
+        /** @description An approval or its opposite. */
+        Review: {
+            /**
+             * Format: int64
+             * @description When, in milliseconds since the Unix epoch.
+             */
+            at: number;
+            /** @description By whom, as they named themselves: whoever has the API token may. */
+            by?: string | null;
+            /** @description Why. */
+            comment?: string | null;
+            /** @description What was said. */
+            verdict: components["schemas"]["Verdict"];
+        };
+        /** @description What is said. All of it may be left out, as may the body. */
+        ReviewRequest: {
+            /** @description Who says it, for the record: whoever has the API token may, whatever name they give. */
+            by?: string | null;
+            /** @description Why, for the record. */
+            comment?: string | null;
+            /** @description Only these environments; without any all that the run waits for. */
+            environments?: string[];
+        };
+        /** @description What was taken. */
+        Reviewed: {
+            /** @description Of which environments; none: of the run as a whole, a pull request from a fork. */
+            environments: string[];
+            /** @description What was said. */
+            verdict: components["schemas"]["Verdict"];
+        };
+        /** @description A pull request from a fork asks for an approval. */
+        RunApproval: {
+            /**
+             * Format: int64
+             * @description Since when, in milliseconds since the Unix epoch.
+             */
+            asked_at: number;
+            review?: components["schemas"]["Review"] | null;
+        };
         /** @description One run. */
         RunRecord: {
             /** @description Of pull requests: `opened`, … */
             action?: string | null;
             /** @description Who caused it. */
             actor: string;
+            approval?: components["schemas"]["RunApproval"] | null;
             /**
              * Format: int64
              * @description Which attempt of this number it is, from 1: each re-run is one more.
@@ -904,8 +1014,12 @@ export interface components {
              * @description When it ended.
              */
             ended_at?: number | null;
+            /** @description Environments that its jobs wait or have waited for. */
+            environments?: components["schemas"]["EnvironmentGate"][];
             /** @description `push`, `pull_request`, `workflow_dispatch`, `schedule`. */
             event: string;
+            /** @description It holds its concurrency group while it waits. */
+            holds_group?: boolean;
             /** @description Its id; later ones sort behind earlier ones. */
             id: string;
             /** @description Keys of the planned jobs in the order of the workflow's file, once they are known. */
@@ -946,9 +1060,14 @@ export interface components {
             state: components["schemas"]["RunState"];
             /**
              * Format: int64
-             * @description How often the runner took it up again after a restart.
+             * @description How often the runner took it up again, after a restart or a wait.
              */
             taken_up?: number;
+            /**
+             * Format: int64
+             * @description The same when it last waited: restarts before do not count against it.
+             */
+            taken_up_at_wait?: number;
             /** @description The workflow's file, once it is known. */
             workflow_file?: string | null;
         };
@@ -956,7 +1075,7 @@ export interface components {
          * @description Where a run is.
          * @enum {string}
          */
-        RunState: "received" | "parsing" | "planned" | "allocating" | "running" | "succeeded" | "failed" | "cancelled" | "timed_out" | "lost" | "refused" | "ignored";
+        RunState: "received" | "parsing" | "planned" | "waiting" | "allocating" | "running" | "succeeded" | "failed" | "cancelled" | "timed_out" | "lost" | "refused" | "ignored";
         /** @description How the runner is. */
         RunnerHealth: {
             /** @description Why it is degraded. */
@@ -1065,6 +1184,11 @@ export interface components {
              */
             login?: string | null;
         };
+        /**
+         * @description What was said to a run or an environment that waits.
+         * @enum {string}
+         */
+        Verdict: "approved" | "rejected";
         /** @description What became of a webhook. */
         WebhookAnswer: {
             /** @description The delivery's id. */
@@ -1299,6 +1423,70 @@ export interface operations {
             };
             /** @description No such run */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description May be left out */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Stored; the run goes on when nothing else keeps it */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reviewed"];
+                };
+            };
+            /** @description Not such a request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No API token is configured */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It waits for no approval, or for none of this environment */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1685,6 +1873,70 @@ export interface operations {
             };
             /** @description No such run */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    reject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description May be left out */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Stored */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reviewed"];
+                };
+            };
+            /** @description Not such a request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No API token is configured */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It waits for no approval, or for none of this environment */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -633,6 +633,11 @@ export interface components {
              */
             total: number;
         };
+        /**
+         * @description What a source can have too much of.
+         * @enum {string}
+         */
+        LimitReason: "watched_folders" | "system_watches" | "learnt_documents" | "graph_documents";
         /** @description One line of a document. */
         MatchedLine: {
             /** @description Matches in `text`, as in `SearchResult::highlights`. */
@@ -699,6 +704,13 @@ export interface components {
             detail: string;
             /** @description The character at fault, counted from 0 in Unicode scalar values. */
             position: number;
+        };
+        /** @description A limit that a source has reached, in `GET /health`. */
+        ReachedLimit: {
+            /** @description What it means for the source, and which setting moves it. */
+            detail: string;
+            /** @description Which one. */
+            reason: components["schemas"]["LimitReason"];
         };
         /** @description The answer of `POST /api/sources/{role}/{name}/reindex`. */
         ReindexAnswer: {
@@ -938,6 +950,8 @@ export interface components {
             documents: number;
             /** @description Why the source is not (completely) searchable. */
             error?: string | null;
+            /** @description Limits that the source has reached, and what that means. */
+            limits?: components["schemas"]["ReachedLimit"][];
             /** @description Display name of the haystack. */
             name: string;
             progress?: components["schemas"]["IndexProgress"] | null;

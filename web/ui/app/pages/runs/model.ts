@@ -31,9 +31,17 @@ export type StartableWorkflows = Sent<Schemas["StartableWorkflows"]>;
 const ENDED: ReadonlySet<RunState> = new Set(['succeeded', 'failed', 'cancelled', 'timed_out', 'lost', 'refused', 'ignored']);
 export const hasEnded = (run: Pick<Run, 'state'>): boolean => ENDED.has(run.state);
 
+/** Whether somebody has to approve the run, or environments of it. */
+export function awaitsReview(run: Pick<Run, 'state' | 'approval' | 'environments'>): boolean {
+  if (hasEnded(run)) return false;
+  const gates = run.environments ?? [];
+  const isFork = run.state === 'waiting' && !!run.approval && !run.approval.review;
+  return isFork || gates.some((gate) => gate.for_approval && !gate.settled && !gate.review);
+}
+
 /** States that a list can be filtered by, with how they are called. */
 export const STATES: [string, string][] = [
-  ['active', 'under way'], ['succeeded', 'succeeded'], ['failed', 'failed'], ['cancelled', 'cancelled'],
+  ['active', 'under way'], ['waiting', 'waiting'], ['succeeded', 'succeeded'], ['failed', 'failed'], ['cancelled', 'cancelled'],
   ['timed_out', 'timed out'], ['lost', 'lost'], ['refused', 'refused'],
 ];
 export const stateWord = (state: string): string => state.replaceAll('_', ' ');

@@ -3,7 +3,7 @@ import { parts } from "./ansi";
 import { compare } from "./compare";
 import { nextCursor, readFilters, writeFilters } from "./filters";
 import { layout } from "./layout";
-import type { GraphJob, Job, Run } from "./model";
+import { awaitsReview, type GraphJob, type Job, type Run } from "./model";
 import { readPlace, writePlace } from "./permalink";
 import { LinePages, MAX_HEIGHT, scrollTo, seen } from "./window";
 
@@ -19,6 +19,20 @@ describe("lines", () => {
   it("show what is not seen, and no markup acts", () => {
     expect(text("a\u202eb\u0007\u200b<script>")).toBe("a\\u{202e}b\\u{7}\\u{200b}<script>");
     expect(text("a\tb")).toBe("a\tb");
+  });
+});
+
+describe("runs that wait", () => {
+  const gate = { name: "production", since: 0, until: 1, for_approval: true, settled: false };
+  it("i17 are approved or rejected while somebody has to", () => {
+    const asked = { reason: "a fork", until: 1 } as unknown as Run["approval"];
+    const review = { verdict: "approved", at: 1 } as never;
+    expect(awaitsReview({ state: "waiting", approval: asked, environments: [] })).toBe(true);
+    expect(awaitsReview({ state: "waiting", approval: { ...asked!, review }, environments: [] })).toBe(false);
+    expect(awaitsReview({ state: "running", environments: [gate] })).toBe(true);
+    expect(awaitsReview({ state: "running", environments: [{ ...gate, review }] })).toBe(false);
+    expect(awaitsReview({ state: "waiting", environments: [{ ...gate, for_approval: false }] })).toBe(false);
+    expect(awaitsReview({ state: "cancelled", environments: [gate] })).toBe(false);
   });
 });
 

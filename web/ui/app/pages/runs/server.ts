@@ -44,6 +44,8 @@ export async function lastGreen(run: string): Promise<Run | null> {
 export const rerun = async (run: string, failedOnly: boolean): Promise<string> =>
   (await ask<{ run: string }>(`${of(run)}/rerun${failedOnly ? "?failed=true" : ""}`, { method: "POST" })).run;
 export const cancelRun = (run: string): Promise<unknown> => ask(`${of(run)}/cancel`, { method: "POST" });
+/** Approves or rejects all that the run waits for. */
+export const review = (run: string, verdict: "approve" | "reject"): Promise<unknown> => ask(`${of(run)}/${verdict}`, { json: {} });
 export const startable = (repository: string, branch: string): Promise<StartableWorkflows> =>
   ask(`/workflows?${new URLSearchParams(branch ? { repository, branch } : { repository })}`);
 export const dispatch = async (json: { repository: string; branch?: string; workflow: string; inputs: Record<string, string> }): Promise<string> =>
