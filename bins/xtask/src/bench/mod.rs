@@ -224,37 +224,40 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
                 .map(|folder| Ok(relevance(&folder)?.with(option)));
             all.collect::<Result<_>>()?
         }
-        Which::All { files, collections } => {
-            let mut jobs = Vec::new();
-            for which in [
-                Which::Supervision,
-                Which::Store,
-                Which::Edge,
-                Which::Vm,
-                Which::Intake,
-                Which::Concepts,
-                Which::Orchestrator,
-            ] {
-                jobs.extend(self::jobs(&which)?);
-            }
-            if let Some(folder) = collections {
-                jobs.extend(self::jobs(&Which::Relevance {
-                    folder: folder.clone(),
-                    minilm: false,
-                })?);
-            }
-            if let Some(folder) = files {
-                jobs.extend(self::jobs(&Which::Index {
-                    folder: folder.clone(),
-                })?);
-                jobs.extend(self::jobs(&Which::Search {
-                    folder: folder.clone(),
-                    concepts: false,
-                })?);
-            }
-            jobs
-        }
+        Which::All { files, collections } => all_jobs(files.as_ref(), collections.as_ref())?,
     })
+}
+
+/// Every benchmark that needs no folder, and those whose folders are given.
+fn all_jobs(files: Option<&PathBuf>, collections: Option<&PathBuf>) -> Result<Vec<Job>> {
+    let mut jobs = Vec::new();
+    for which in [
+        Which::Supervision,
+        Which::Store,
+        Which::Edge,
+        Which::Vm,
+        Which::Intake,
+        Which::Concepts,
+        Which::Orchestrator,
+    ] {
+        jobs.extend(self::jobs(&which)?);
+    }
+    if let Some(folder) = collections {
+        jobs.extend(self::jobs(&Which::Relevance {
+            folder: folder.clone(),
+            minilm: false,
+        })?);
+    }
+    if let Some(folder) = files {
+        jobs.extend(self::jobs(&Which::Index {
+            folder: folder.clone(),
+        })?);
+        jobs.extend(self::jobs(&Which::Search {
+            folder: folder.clone(),
+            concepts: false,
+        })?);
+    }
+    Ok(jobs)
 }
 
 fn job(name: &str, title: &str, package: &'static str, bench: &'static str) -> Job {
