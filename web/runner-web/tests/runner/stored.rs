@@ -143,7 +143,9 @@ fn cancelling_a_run_that_waits_ends_it() {
         .vmm
         .requests()
         .iter()
-        .any(|request| request.path == "/vms")));
+        .any(
+            |request| request.method == "POST" && request.path == "/vms"
+        )));
     let begun = Instant::now();
     assert_eq!(
         runner
