@@ -179,12 +179,10 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         Which::Store => vec![job("store", "Durable appends", "store", "appends")],
         Which::Edge => vec![job("edge", "The HTTP edge", "edge-web", "edge")],
         Which::Vm => vec![job("vm", "Virtual machines", "vm-engine", "vm")],
-        Which::Intake => vec![job(
-            "intake",
-            "The runner's receiver",
-            "runner-web",
-            "intake",
-        )],
+        Which::Intake => {
+            let title = "The runner's receiver";
+            vec![job("intake", title, "runner-web", "intake")]
+        }
         Which::Orchestrator => {
             let name = "orchestrator";
             vec![job(name, "The orchestrator", name, name)]
@@ -197,12 +195,8 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             vec![job("concepts", title, "search-graph-engine", "speed")]
         }
         Which::Search { folder, concepts } => {
-            let job = job(
-                "search",
-                "The whole search server",
-                "integration-tests",
-                "search",
-            );
+            let title = "The whole search server";
+            let job = job("search", title, "integration-tests", "search");
             vec![job.with(concepts.then_some("--concepts")).on(folder)?]
         }
         Which::Identifiers { folders, misses } => {
