@@ -9,6 +9,8 @@
 //! others. `--ask` shows the first results of each line of a file instead.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
+#[path = "support/cpu.rs"]
+mod cpu;
 #[path = "support/role.rs"]
 mod role;
 
@@ -21,6 +23,7 @@ use search_core::role::RelevanceFunction;
 use search_core::samples::{Sample, Sampler, Samples};
 use search_engine::answering::{DocumentRequest, SearchableRole, read_document};
 
+use cpu::cpu_seconds;
 use role::{FUNCTIONS, found, wait, with_role};
 
 /// How many identifiers are looked for.
@@ -182,17 +185,4 @@ fn ask(role: &SearchableRole, questions: &str) {
             );
         }
     }
-}
-
-/// User and system time of all threads, in seconds.
-fn cpu_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .collect();
-    let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
-    (ticks(11) + ticks(12)) / 100.0
 }

@@ -8,6 +8,8 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 mod corpus;
+#[path = "../support/cpu.rs"]
+mod cpu;
 mod queries;
 mod random;
 #[path = "../support/role.rs"]

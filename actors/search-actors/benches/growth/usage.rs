@@ -3,8 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Ticks of the clock of `/proc/self/stat` a second; 100 on every Linux of today.
-const TICKS: f64 = 100.0;
+use crate::cpu::cpu_seconds;
 
 /// What a process has used since it began.
 #[derive(Debug, Clone, Copy)]
@@ -17,18 +16,9 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub(crate) fn now() -> Self {
-        let stat = fs::read_to_string("/proc/self/stat").unwrap();
-        // The name of the program may hold blanks; it ends with the last bracket.
-        let fields: Vec<&str> = stat
-            .rsplit(')')
-            .next()
-            .unwrap()
-            .split_whitespace()
-            .collect();
-        let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
         let io = fs::read_to_string("/proc/self/io").unwrap();
         Self {
-            cpu: (ticks(11) + ticks(12)) / TICKS,
+            cpu: cpu_seconds(),
             written: line(&io, "write_bytes:"),
         }
     }
