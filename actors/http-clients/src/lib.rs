@@ -6,6 +6,7 @@
 //! - [`forge`]: Gitea, Forgejo and GitHub.
 //! - [`llm`]: language-model servers, Ollama's protocol and the OpenAI-style one.
 //! - [`atomic`]: signed requests to an Atomic Data server.
+//! - [`registry`]: registries of container images.
 //! - [`s3`]: S3-compatible object storage.
 //! - [`vmm`]: the VM manager's API, as the runner uses it.
 //! - [`ws`]: a WebSocket to another server.
@@ -19,6 +20,7 @@ pub mod forward;
 pub mod http;
 mod lines;
 pub mod llm;
+pub mod registry;
 pub mod s3;
 pub mod vmm;
 pub mod ws;

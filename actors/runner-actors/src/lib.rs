@@ -24,6 +24,7 @@
 //! - **The token stays here.** It is in no VM, no URL and no argument list.
 
 mod action_store;
+mod image_store;
 mod artifacts;
 mod caches;
 mod catch_up;
@@ -98,5 +99,6 @@ pub use review::Review;
 pub use run_list::{RunFilter, RunPage, short_reference};
 pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};
 pub use service::RunnerService;
-pub use settings::{ActionSettings, CheckoutLimits, ModelServer, RunnerSettings, ScheduleTime};
+pub use image_store::{AddedImage, ImageStore, ImageStoreError};
+pub use settings::{ActionSettings, CheckoutLimits, ImageSettings, ModelServer, RunnerSettings, ScheduleTime};
 pub use view::RunnerView;

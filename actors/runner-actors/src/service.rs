@@ -33,6 +33,7 @@ use crate::counters::RunCounters;
 use crate::garbage_collector::RunGarbageCollector;
 use crate::groups::ConcurrencyGroups;
 use crate::intake::RunnerIntake;
+use crate::image_store::ImageStore;
 use crate::job_services::{ForgeApi, JobServices};
 use crate::ledger::RunRecorder;
 use crate::log::Logs;
@@ -264,6 +265,7 @@ fn job_launcher(
         logs: files.logs.clone(),
         artifacts: files.artifacts.clone(),
         actions: ActionStore::new(settings),
+        images: ImageStore::new(&settings.images),
         caches,
         services,
         vmm_status: vmm_status.clone(),

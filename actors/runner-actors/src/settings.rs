@@ -7,7 +7,7 @@ use config_core::Secret;
 use forge_core::Forge;
 use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
-use http_clients::http::{AddressPolicy, HttpClient, HttpOptions};
+use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
 use http_clients::vmm::{NewVm, Target, VmmClient};
 use runner_core::checkout::RepositoryPattern;
 use url::Url;
@@ -95,6 +95,32 @@ pub struct ActionSettings {
     pub owners: Vec<String>,
 }
 
+/// The store of images of containers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageSettings {
+    /// Its folder: blobs and the lock.
+    pub folder: PathBuf,
+    /// Registries, or parts of them (`registry.example/team`), whose images are fetched when a job
+    /// needs them.
+    pub registries: Vec<String>,
+    /// Addresses that may be fetched from beside public ones.
+    pub addresses: AddressPolicy,
+}
+
+impl ImageSettings {
+    /// Addresses that a registry may be at: its own is the operator's to say, and where it leads
+    /// is checked as every address is.
+    pub(crate) fn addresses_of(&self, host: &str) -> AddressPolicy {
+        let own = host.parse::<AllowedAddress>().ok();
+        let listed = match &self.addresses {
+            AddressPolicy::Any => return AddressPolicy::Any,
+            AddressPolicy::PublicOnly => Vec::new(),
+            AddressPolicy::Listed(places) => places.clone(),
+        };
+        AddressPolicy::Listed(listed.into_iter().chain(own).collect())
+    }
+}
+
 /// Settings of the runner.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
@@ -104,6 +130,8 @@ pub struct RunnerSettings {
     pub repositories: PathBuf,
     /// Where actions of other repositories are kept, and which may be.
     pub actions: ActionSettings,
+    /// Where images of containers are kept, and where they come from.
+    pub images: ImageSettings,
     /// The git program, and the `PATH` its helpers are found in.
     pub git: (PathBuf, String),
     /// Which kind of forge statuses are posted to.

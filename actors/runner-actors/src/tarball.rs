@@ -82,6 +82,38 @@ fn pack<W: Write>(
     Ok(())
 }
 
+/// Appends a file to a tar: its path, its bytes in number, and where they are read from.
+pub(crate) type Append<'a> = dyn FnMut(&str, u64, &mut dyn Read) -> std::io::Result<()> + 'a;
+
+/// A tar of files that `write` appends, as they are read.
+pub(crate) fn of_parts<F>(
+    write: F,
+) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<F>
+where
+    F: FnOnce(&mut Append<'_>) -> std::io::Result<()> + Send + 'static,
+{
+    let (sender, receiver) = mpsc::channel(8);
+    tokio::task::spawn_blocking(move || {
+        let writer = Chunks {
+            sender: sender.clone(),
+            buffer: Vec::with_capacity(CHUNK),
+        };
+        let mut builder = tar::Builder::new(writer);
+        let written = write(&mut |path, size, reader| {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(size);
+            header.set_mode(0o644);
+            header.set_entry_type(tar::EntryType::Regular);
+            builder.append_data(&mut header, path, reader.take(size))
+        });
+        let packed = written.and_then(|()| builder.into_inner()?.flush());
+        if let Err(error) = packed {
+            let _ = sender.blocking_send(Err(error));
+        }
+    });
+    receive(receiver)
+}
+
 /// A file's bytes as a stream.
 pub(crate) fn of_file(path: &Path) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
     let path = path.to_owned();

@@ -18,6 +18,7 @@ pub mod actions;
 pub mod cache_scope;
 pub mod checkout;
 pub mod command;
+pub mod container;
 pub mod context;
 pub mod env_file;
 pub mod event;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use config_core::Environment;
-use runner_actors::{ActionStore, ActionStoreError};
+use runner_actors::{ActionStore, ActionStoreError, RunnerSettings};
 use runner_core::actions::{
     ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
 };
@@ -40,11 +40,20 @@ pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCo
     }
 }
 
-/// The store that a runner with this configuration uses. It needs no webhook secret.
+/// The store that a runner with this configuration uses.
 pub(crate) fn store(
     options: &ActionsStoreOptions,
     environment: &Environment,
 ) -> anyhow::Result<ActionStore> {
+    let settings = settings(options, environment)?;
+    Ok(ActionStore::new(&Arc::new(settings)))
+}
+
+/// The settings of a runner with this configuration. It needs no webhook secret.
+pub(crate) fn settings(
+    options: &ActionsStoreOptions,
+    environment: &Environment,
+) -> anyhow::Result<RunnerSettings> {
     let serve = ServeOptions {
         config: options.config.clone(),
         listen: None,
@@ -54,7 +63,7 @@ pub(crate) fn store(
     };
     let environment = serve::without_webhooks(environment);
     let config = serve::read(&serve, &environment).map_err(anyhow::Error::msg)?;
-    Ok(ActionStore::new(&Arc::new(config.runner)))
+    Ok(config.runner)
 }
 
 /// The actions that `check` counts as there: those of the runner's store. Without a configuration

@@ -47,6 +47,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  workflow-runner actions add actions/github-script@v7\n  workflow-runner actions verify"
     )]
     Actions(ActionsCommand),
+    /// The store of images of containers, which jobs get their containers from
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  workflow-runner images add postgres:16 --from postgres.tar\n  workflow-runner images verify"
+    )]
+    Images(crate::images::ImagesCommand),
     /// The forge's webhooks that lead here
     #[command(
         subcommand,

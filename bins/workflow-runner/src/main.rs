@@ -5,6 +5,7 @@ mod arguments;
 mod check;
 mod exec;
 mod hook;
+mod images;
 mod repository;
 mod reviews;
 mod serve;
@@ -27,6 +28,10 @@ fn main() -> ExitCode {
         Command::Actions(command) => {
             let environment = daemon::environment::take();
             actions::run(&command, &environment)
+        }
+        Command::Images(command) => {
+            let environment = daemon::environment::take();
+            images::run(&command, &environment)
         }
         Command::Hook(HookCommand::Add(options)) => {
             let environment = daemon::environment::take();

@@ -16,7 +16,7 @@ use http_clients::http::AddressPolicy;
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{NewVm, Target, TargetHost};
 use runner_actors::{
-    ActionSettings, ModelServer, RepositorySettings, RunnerSettings, ScheduleTime, ScopeSettings,
+    ActionSettings, ImageSettings, ModelServer, RepositorySettings, RunnerSettings, ScheduleTime, ScopeSettings,
 };
 use store::PostgresUrl;
 use url::Url;
@@ -164,6 +164,10 @@ impl Resolver<'_> {
         let path = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned();
         let variables = file.variables;
         let repositories = variables.mirrors;
+        let addresses = match file.allow_addresses {
+            listed if listed.is_empty() => AddressPolicy::PublicOnly,
+            listed => AddressPolicy::Listed(listed),
+        };
         let runner = RunnerSettings {
             repositories: repositories.unwrap_or_else(|| data.join("repositories")),
             actions: ActionSettings {
@@ -171,14 +175,16 @@ impl Resolver<'_> {
                 server: file.actions_url.unwrap_or_else(|| url_of(ACTIONS_URL)),
                 owners: file.actions_owners,
             },
+            images: ImageSettings {
+                folder: data.join("images"),
+                registries: file.image_registries,
+                addresses: addresses.clone(),
+            },
             git: (file.git, path),
             forge: file.forge,
             forge_url: file.forge_url,
             forge_token: variables.forge_token,
-            addresses: match file.allow_addresses {
-                listed if listed.is_empty() => AddressPolicy::PublicOnly,
-                listed => AddressPolicy::Listed(listed),
-            },
+            addresses,
             transports: Transports {
                 http: file.allow_http,
                 file: false,

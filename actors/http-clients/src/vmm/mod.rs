@@ -14,7 +14,7 @@ mod follow;
 pub use client::VmmClient;
 pub use error::VmmError;
 pub use follow::{Follow, FollowEvent};
-pub use vmm_api_core::network::{AllowList, Target, TargetHost};
+pub use vmm_api_core::network::{AllowList, PROXY_PORT, Target, TargetHost};
 pub use vmm_api_core::{
     Allocated, ExecReport, ExecState, Health, HealthStatus, ImageRef, Isolation, Kvm, Network,
     NewExec, NewVm, OutputStream, Owner, PoolView, Released, ReleasedVm, Source, UnixMs, Vm,

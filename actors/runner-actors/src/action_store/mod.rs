@@ -26,6 +26,7 @@ pub use error::ActionStoreError;
 pub use stored::StoredLock;
 pub use verify::{ActionFault, VerifiedAction};
 
+use crate::image_store::ImageStore;
 use crate::repositories::Repositories;
 use crate::settings::{ActionSettings, RunnerSettings};
 
@@ -37,6 +38,7 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct ActionStore {
     settings: ActionSettings,
     repositories: Repositories,
+    images: ImageStore,
 }
 
 impl ActionStore {
@@ -46,6 +48,7 @@ impl ActionStore {
         let mirrors = settings.actions.folder.join("mirrors");
         Self {
             settings: settings.actions.clone(),
+            images: ImageStore::new(&settings.images),
             repositories: Repositories::below(settings, &mirrors),
         }
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use git_engine::tree_digest;
 use runner_core::actions::{ActionLock, ActionReference, ActionSource, LockedAction, how_to_add};
+use runner_core::container::ImageReference;
 use runner_core::limits::MAX_FILE_BYTES;
 
 use super::{ActionStore, ActionStoreError};
@@ -39,6 +40,10 @@ impl ActionSource for StoredLock {
             .or_insert_with(|| self.store.tree(action).map(|_| ()))
             .clone()?;
         Ok(action.clone())
+    }
+
+    fn image(&self, image: &ImageReference) -> Result<(), String> {
+        self.store.images.admits(image)
     }
 
     fn read(&self, action: &LockedAction, path: &str) -> Option<Vec<u8>> {

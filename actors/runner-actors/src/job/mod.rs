@@ -9,6 +9,7 @@
 mod checked_out;
 mod checkout;
 mod composite;
+mod containers;
 mod execute;
 mod frame;
 mod hash;

@@ -374,7 +374,7 @@ impl StepRunner<'_> {
             tool.command,
             tool.version_argument,
         ];
-        let ended = self.command(argv.map(str::to_owned).to_vec()).await;
+        let ended = self.command_in_job(argv.map(str::to_owned).to_vec()).await;
         let found = ended
             .commands
             .outputs

@@ -11,13 +11,14 @@ use std::time::Duration;
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
 use runner_core::expr::Scope;
 use runner_core::node::{LIST_SCRIPT, choose, input_variable};
-use runner_core::plan::{NodeAction, PlannedStep, StepKind, StoredLocation};
+use runner_core::plan::{DockerAction, NodeAction, PlannedStep, StepKind, StoredLocation};
 use runner_core::prepare;
 
 use super::composite;
 use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
 use super::hash::hash_files;
-use super::node_state::PostStep;
+use super::containers::DockerStageKind;
+use super::node_state::{ContainerArguments, PostAction, PostStep};
 use super::step_runner::StepRunner;
 use crate::job_services::JobAdmission;
 use crate::log::LineKind;
@@ -34,6 +35,8 @@ pub(super) struct StageInput {
     /// The step's variables, then the inputs.
     pub(super) own: Vec<(String, String)>,
     pub(super) limit: Option<Duration>,
+    /// Entry point and arguments of a container.
+    pub(super) args: Option<ContainerArguments>,
 }
 
 impl StepRunner<'_> {
@@ -76,6 +79,7 @@ impl StepRunner<'_> {
                 StepKind::Node(action) if action.location.stored().is_some() => {
                     self.pre_step(step, action, frame).await
                 }
+                StepKind::Docker(action) => self.docker_pre_step(step, action, frame).await,
                 StepKind::Composite(action) => {
                     let contexts = self.contexts(frame, &[]);
                     let scope = Scope::new(&contexts);
@@ -147,12 +151,11 @@ impl StepRunner<'_> {
     /// What was kept, the last first; the result where the machine went away.
     pub(super) async fn post_steps(&mut self, frame: &mut Frame) -> Option<StepResult> {
         while let Some(post) = self.node_actions.posts.pop() {
-            let Some(stage) = post.action.runs.post.clone() else {
+            let Some(holds) = post.action.condition() else {
                 continue;
             };
             let contexts = self.contexts(frame, &post.own);
             let scope = Scope::new(&contexts);
-            let holds = stage.condition.as_ref();
             let holds = holds.map_or(Ok(true), |condition| condition.holds_as_written(&scope));
             if holds == Ok(false) {
                 continue;
@@ -166,8 +169,9 @@ impl StepRunner<'_> {
                         owner: post.owner,
                         own: post.own,
                         limit: self.in_time(post.limit),
+                        args: post.args,
                     };
-                    self.stage(&post.action, &stage.script, input).await
+                    self.post_stage(&post.action, input).await
                 }
                 Err(error) => StepResult::error(format!("post-if: {error}")),
             };
@@ -193,20 +197,59 @@ impl StepRunner<'_> {
         let contexts = self.contexts(frame, &[]);
         let post = PostStep {
             name: prepare::name(step, &Scope::new(&contexts)),
-            action: action.clone(),
+            action: PostAction::Node(action.clone()),
             owner: input.owner.clone(),
             own: input.own.clone(),
             limit: input.limit,
             forgiven: self.is_forgiven(step, frame),
+            args: None,
         };
-        let posts = &mut self.node_actions.posts;
-        match posts
-            .iter_mut()
-            .find(|known| known.action.slot == action.slot)
-        {
-            Some(known) => *known = post,
-            None => posts.push(post),
+        self.node_actions.keep(post);
+    }
+
+    /// What runs after the job, of whichever kind the action is.
+    async fn post_stage(&mut self, action: &PostAction, input: StageInput) -> StepResult {
+        match action {
+            PostAction::Node(action) => match &action.runs.post {
+                Some(stage) => self.stage(action, &stage.script, input).await,
+                None => StepResult::success(Vec::new()),
+            },
+            PostAction::Docker(action) => {
+                let kind = DockerStageKind::Post;
+                self.docker_stage(action, kind, input).await
+            }
         }
+    }
+
+    /// `pre-entrypoint` of one Docker action of another repository; the result where the machine
+    /// went away.
+    async fn docker_pre_step(
+        &mut self,
+        step: &PlannedStep,
+        action: &DockerAction,
+        frame: &mut Frame,
+    ) -> Option<StepResult> {
+        action.location.as_ref()?.stored()?;
+        let stage = action.runs.pre.as_ref()?;
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope::new(&contexts);
+        let holds = stage.condition.as_ref();
+        if !holds.is_none_or(|condition| condition.holds_as_written(&scope) == Ok(true)) {
+            return None;
+        }
+        let name = prepare::name(step, &scope);
+        self.number += 1;
+        let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
+        let result = match self.docker_input(step, action, frame) {
+            Ok(input) => {
+                self.keep_docker_post(step, action, frame, &input);
+                let kind = DockerStageKind::Pre;
+                self.docker_stage(action, kind, input).await
+            }
+            Err(result) => result,
+        };
+        let forgiven = self.is_forgiven(step, frame);
+        self.end_stage(record, result, forgiven, frame).await
     }
 
     /// Evaluates a step's variables and inputs.
@@ -249,6 +292,7 @@ impl StepRunner<'_> {
             },
             own,
             limit: self.limit(step, &scope).map_err(StepResult::error)?,
+            args: None,
         })
     }
 
@@ -273,6 +317,7 @@ impl StepRunner<'_> {
             directory,
             limit: input.limit,
         };
+        let process = self.containers.place(process, &self.path);
         let mut result = self.process(process).await;
         let left = std::mem::take(&mut result.state);
         let known = self.node_actions.state.entry(action.slot).or_default();
@@ -294,7 +339,7 @@ impl StepRunner<'_> {
     async fn list_programs(&mut self) -> Result<String, String> {
         let list = format!("{OWN_DIRECTORY}/{LIST}");
         let argv = ["sh", "-c", LIST_SCRIPT, "sh", &list].map(str::to_owned);
-        let exit = self.command(argv.to_vec()).await;
+        let exit = self.command_in_job(argv.to_vec()).await;
         let files = self.fetch_small(&format!("{OWN_DIRECTORY}/nodes")).await;
         let files = files.map_err(|reason| match exit.reason {
             Some(why) => format!("the machine's programs could not be listed: {why}"),
@@ -346,6 +391,9 @@ fn locations<'a>(steps: &'a [PlannedStep], found: &mut Vec<&'a StoredLocation>) 
     for step in steps {
         match &step.work {
             StepKind::Node(action) => found.extend(action.location.stored()),
+            StepKind::Docker(action) => {
+                found.extend(action.location.iter().filter_map(|it| it.stored()));
+            }
             StepKind::Composite(action) => {
                 found.extend(action.location.stored());
                 locations(&action.steps, found);

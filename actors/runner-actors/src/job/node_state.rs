@@ -1,13 +1,14 @@
-//! What a job keeps of its JavaScript actions from one stage to the next.
+//! What a job keeps of its JavaScript and Docker actions from one stage to the next.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use runner_core::plan::NodeAction;
+use runner_core::expr::Condition;
+use runner_core::plan::{DockerAction, NodeAction};
 
 use super::frame::ProcessOwner;
 
-/// What a job knows of its JavaScript actions.
+/// What a job knows of its JavaScript and Docker actions.
 #[derive(Default)]
 pub(super) struct NodeActions {
     /// What the machine has, as it was listed.
@@ -23,10 +24,56 @@ pub(super) struct NodeActions {
 /// What runs after the job's steps.
 pub(super) struct PostStep {
     pub(super) name: String,
-    pub(super) action: NodeAction,
+    pub(super) action: PostAction,
     pub(super) owner: ProcessOwner,
     pub(super) own: Vec<(String, String)>,
     pub(super) limit: Option<Duration>,
     /// Whether the job goes on when it fails.
     pub(super) forgiven: bool,
+    /// Entry point and arguments of a container, as its step gave them.
+    pub(super) args: Option<ContainerArguments>,
+}
+
+/// An entry point and arguments.
+pub(super) type ContainerArguments = (Option<String>, Vec<String>);
+
+/// The action of something that runs after the job's steps.
+pub(super) enum PostAction {
+    Node(NodeAction),
+    Docker(DockerAction),
+}
+
+impl PostAction {
+    fn slot(&self) -> usize {
+        match self {
+            Self::Node(action) => action.slot,
+            Self::Docker(action) => action.slot,
+        }
+    }
+
+    /// When it runs; nothing where it does not: the condition, if it has one.
+    pub(super) fn condition(&self) -> Option<Option<&Condition>> {
+        match self {
+            Self::Node(action) => {
+                let post = action.runs.post.as_ref();
+                post.map(|post| post.condition.as_ref())
+            }
+            Self::Docker(action) => {
+                let post = action.runs.post.as_ref();
+                post.map(|post| post.condition.as_ref())
+            }
+        }
+    }
+}
+
+impl NodeActions {
+    /// Keeps what runs after the job, once for each step; what is evaluated later counts.
+    pub(super) fn keep(&mut self, post: PostStep) {
+        let slot = post.action.slot();
+        let mut posts = self.posts.iter_mut();
+        match posts.find(|known| known.action.slot() == slot) {
+            Some(known) => *known = post,
+            None => self.posts.push(post),
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use http_clients::vmm::Network;
+use http_clients::vmm::{Network, PROXY_PORT};
 use runner_core::context::{self, OWN_DIRECTORY};
 use runner_core::env_file;
 use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
@@ -34,6 +34,19 @@ fn without_proxy(request: &JobRequest) -> impl Iterator<Item = (String, String)>
 }
 
 impl StepRunner<'_> {
+    /// How a container finds the machine's proxy, where the job has a network.
+    pub(super) fn proxy_variables(&self) -> Vec<(String, String)> {
+        if self.request.vm.network.unwrap_or_default() == Network::None {
+            return Vec::new();
+        }
+        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+        let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+        let proxies = names.map(|name| (name.to_owned(), proxy.clone()));
+        let direct = "localhost,127.0.0.1,::1,172.18.0.0/16".to_owned();
+        let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone()));
+        proxies.into_iter().chain(direct).collect()
+    }
+
     /// A script, with its environment files there and back.
     pub(super) async fn script(
         &mut self,
@@ -59,6 +72,7 @@ impl StepRunner<'_> {
             directory,
             limit,
         };
+        let process = self.containers.place(process, &self.path);
         self.process(process).await
     }
 

@@ -16,6 +16,7 @@ use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::checkout_source::CheckoutSource;
+use crate::image_store::ImageStore;
 use crate::job_services::JobServices;
 use crate::records::{JobEnd, StepRecord};
 use crate::vmm_status::VmmStatus;
@@ -48,6 +49,8 @@ pub(crate) struct JobRequest {
     pub(crate) vm_timeout: Duration,
     /// The store of actions of other repositories.
     pub(crate) actions: ActionStore,
+    /// The store of images of containers.
+    pub(crate) images: ImageStore,
     pub(crate) artifacts: ArtifactStore,
     pub(crate) caches: CacheStore,
     /// What clients in the machine talk to, where it can reach them.

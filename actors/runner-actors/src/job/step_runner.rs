@@ -1,6 +1,5 @@
 //! What all steps of a job work with: the machine, the log, and what earlier steps set.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use runner_core::prepare;
 use tokio::sync::watch;
 
 use super::checked_out::CheckedOutTree;
+use super::containers::JobContainers;
 use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;
@@ -51,6 +51,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) forge_token: Option<String>,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
+    /// Its containers.
+    pub(super) containers: JobContainers,
     /// The job's way to its services, until it ends.
     pub(super) admission: Option<JobAdmission>,
 }
@@ -136,6 +138,7 @@ impl<'a> StepRunner<'a> {
             forge_token,
             caches: Vec::new(),
             node_actions: NodeActions::default(),
+            containers: JobContainers::default(),
             admission,
         }
     }
@@ -173,7 +176,9 @@ impl<'a> StepRunner<'a> {
         } else {
             "success"
         };
-        contexts.set(Context::Job, Value::object([("status", status)]));
+        let mut job = vec![("status", Value::text(status))];
+        job.extend(self.containers.contexts());
+        contexts.set(Context::Job, Value::object(job));
         contexts.set_status(Status {
             success: !frame.failed && !cancelled,
             failure: frame.failed && !cancelled,
@@ -187,7 +192,7 @@ impl<'a> StepRunner<'a> {
         let process = Process {
             argv,
             cwd: WORKSPACE.to_owned(),
-            env: BTreeMap::new(),
+            env: self.containers.command_env(),
             limit: Some(COMMAND_TIMEOUT),
             step: self.number,
         };

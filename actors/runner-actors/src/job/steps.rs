@@ -47,6 +47,11 @@ impl StepRunner<'_> {
             return JobReport::failed(JobEnd::Usual, reason);
         }
         self.say_notes().await;
+        if let Err(reason) = self.start_containers(steps, &frame).await {
+            let reason = self.secrets.mask(&reason);
+            self.log.error(0, &reason).await;
+            return JobReport::failed(JobEnd::Usual, reason);
+        }
         if let Some(lost) = self.pre_steps(steps, &mut frame).await {
             return lost_job(lost);
         }
@@ -333,6 +338,18 @@ impl StepRunner<'_> {
                 let same = self.check_own_action(&action.uses, &action.location, &action.directory);
                 match same {
                     Ok(()) => self.node(step, action, frame).await,
+                    Err(result) => result,
+                }
+            }
+            StepKind::Docker(action) => {
+                let same = match &action.location {
+                    Some(location) => {
+                        self.check_own_action(&action.uses, location, &action.directory)
+                    }
+                    None => Ok(()),
+                };
+                match same {
+                    Ok(()) => self.docker(step, action, frame).await,
                     Err(result) => result,
                 }
             }

@@ -374,6 +374,7 @@ impl ActiveRun {
             vm,
             vm_timeout: settings.vm_timeout,
             actions: jobs.actions.clone(),
+            images: jobs.images.clone(),
             artifacts: jobs.artifacts.clone(),
             caches: jobs.caches.clone(),
             services: settings.services.is_some().then(|| jobs.services.clone()),

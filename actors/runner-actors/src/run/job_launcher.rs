@@ -12,6 +12,7 @@ use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::groups::ConcurrencyGroups;
+use crate::image_store::ImageStore;
 use crate::job::{JobEvents, JobReport, JobRequest};
 use crate::job_services::JobServices;
 use crate::log::Logs;
@@ -29,6 +30,7 @@ pub(crate) struct JobLauncher {
     pub(crate) groups: ConcurrencyGroups,
     pub(crate) logs: Logs,
     pub(crate) actions: ActionStore,
+    pub(crate) images: ImageStore,
     pub(crate) artifacts: ArtifactStore,
     pub(crate) caches: CacheStore,
     pub(crate) services: JobServices,

@@ -64,6 +64,11 @@ impl Site {
         RunnerSettings {
             data: self.data(),
             repositories: self.directory.path().join("mirrors"),
+            images: runner_actors::ImageSettings {
+                folder: self.directory.path().join("images"),
+                registries: Vec::new(),
+                addresses: AddressPolicy::PublicOnly,
+            },
             actions: runner_actors::ActionSettings {
                 folder: self.directory.path().join("actions"),
                 server: url::Url::parse("https://code.example").unwrap(),

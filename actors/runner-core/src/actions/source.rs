@@ -2,8 +2,9 @@
 
 use super::lock::LockedAction;
 use super::reference::ActionReference;
+use crate::container::{ImageReference, how_to_add_image};
 
-/// The operator's store of actions, or what stands for it.
+/// The operator's stores of actions and images, or what stands for them.
 pub trait ActionSource {
     /// What the reference is locked to, when its files are what the lock says.
     ///
@@ -13,6 +14,15 @@ pub trait ActionSource {
 
     /// A file of the action's repository at the locked commit, by its path from the top.
     fn read(&self, action: &LockedAction, path: &str) -> Option<Vec<u8>>;
+
+    /// Whether a container can be made of this image: it is in the store of images, or comes from a
+    /// registry that the operator allows.
+    ///
+    /// # Errors
+    /// Why it cannot, and what to do, for people.
+    fn image(&self, image: &ImageReference) -> Result<(), String> {
+        Err(how_to_add_image(image))
+    }
 }
 
 /// A store without actions.

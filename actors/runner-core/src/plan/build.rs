@@ -65,10 +65,10 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
     })
 }
 
-struct Builder<'a> {
-    input: PlanInput<'a>,
+pub(super) struct Builder<'a> {
+    pub(super) input: PlanInput<'a>,
     workflows: Vec<CalledWorkflow>,
-    jobs: Vec<PlannedJob>,
+    pub(super) jobs: Vec<PlannedJob>,
     /// How many bytes of called files may still be read.
     budget: Cell<usize>,
 }
@@ -139,6 +139,7 @@ impl Builder<'_> {
                 let steps = planner.plan(steps)?;
                 self.jobs[at].notes = planner.notes;
                 self.jobs[at].token_defaults = planner.token_defaults;
+                self.check_containers(at, &file, &mut refusals);
                 PlannedWork::Steps(steps)
             }
             JobWork::Call {

@@ -2,6 +2,7 @@
 //! why.
 
 mod build;
+mod docker;
 mod called_workflows;
 mod expand;
 mod input;
@@ -18,6 +19,7 @@ mod versions;
 mod workflow_inputs;
 
 pub use build::plan;
+pub use docker::is_override;
 pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, never_expands};
 pub use input::{Files, PlanError, PlanInput};
 pub use matrix::combinations;
@@ -28,8 +30,8 @@ pub use plan_state::{Action, PlanState};
 pub use rust_parts::{RustPart, rust_parts};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
-    ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, InstanceEnvironment, Instances,
-    JobInstance, NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation,
+    ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, DockerAction,
+    InstanceEnvironment, Instances, JobInstance, NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation,
     run_defaults,
 };
 pub use version_files::version_in_file;

@@ -306,16 +306,9 @@ pub(super) fn native(
     with: &[(String, Template)],
 ) -> Result<NativeAction, Vec<(Need, String)>> {
     let Some(entry) = entry(uses) else {
-        return Err(vec![if uses.starts_with("docker://") {
-            let reason = "no containers are started; run what it does in a script";
-            (Need::ContainerAction, reason.to_owned())
-        } else {
-            let reason = "actions from elsewhere are not run (they are JavaScript or containers); do it in a script, or in a composite action of the repository";
-            (
-                Need::Action(action_name(uses).to_owned()),
-                reason.to_owned(),
-            )
-        }]);
+        let reason = "actions from elsewhere are not run (they are JavaScript or containers); do it in a script, or in a composite action of the repository";
+        let need = Need::Action(action_name(uses).to_owned());
+        return Err(vec![(need, reason.to_owned())]);
     };
     let mut missing = Vec::new();
     for (input, value) in with {

@@ -7,7 +7,7 @@ use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
-    CallSecrets, Env, Job, NodeRuns, Permissions, Refusal, RunDefaults, Workflow,
+    CallSecrets, DockerRuns, Env, Job, NodeRuns, Permissions, Refusal, RunDefaults, Workflow,
 };
 
 /// What a run will do.
@@ -212,6 +212,8 @@ pub enum StepKind {
     Composite(Box<Composite>),
     /// A JavaScript action.
     Node(Box<NodeAction>),
+    /// A container.
+    Docker(Box<DockerAction>),
     /// Something that is not done here; its job is refused.
     Refused {
         /// As written.
@@ -251,6 +253,25 @@ pub struct NodeAction {
     pub runs: NodeRuns,
     /// Its inputs: what was given, else the default; then what was given and is not declared.
     pub inputs: Vec<(String, Option<Template>)>,
+}
+
+/// A container that is a step: `docker://image`, or an action that runs in one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DockerAction {
+    /// As written.
+    pub uses: String,
+    /// Which repository it is of; nothing for `docker://image`.
+    pub location: Option<ActionLocation>,
+    /// Its directory in that repository.
+    pub directory: String,
+    /// Which step of the job it is: its state and what runs after the job are kept by it.
+    pub slot: usize,
+    /// What it runs.
+    pub runs: DockerRuns,
+    /// Its inputs: what was given, else the default; then what was given and is not declared.
+    pub inputs: Vec<(String, Option<Template>)>,
+    /// The images that must be there: its own, or those that its Dockerfile builds on.
+    pub images: Vec<String>,
 }
 
 /// The repository that an action's files are of.

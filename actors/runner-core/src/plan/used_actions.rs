@@ -17,26 +17,26 @@ use crate::workflow::{Action, ActionRuns, Need, in_repository, parse_action, par
 #[derive(Clone, Copy)]
 pub(super) struct StepUse<'a> {
     /// As written.
-    uses: &'a str,
-    place: SourceLocation,
-    with: &'a [(String, Template)],
+    pub(super) uses: &'a str,
+    pub(super) place: SourceLocation,
+    pub(super) with: &'a [(String, Template)],
 }
 
 /// Why an action cannot be used: the job is refused.
-struct Unusable {
-    need: Need,
-    reason: String,
+pub(super) struct Unusable {
+    pub(super) need: Need,
+    pub(super) reason: String,
 }
 
 impl Unusable {
-    fn own(reason: &str) -> Self {
+    pub(super) fn own(reason: &str) -> Self {
         Self {
             need: Need::OwnFiles,
             reason: reason.to_owned(),
         }
     }
 
-    fn feature(reason: &str) -> Self {
+    pub(super) fn feature(reason: &str) -> Self {
         Self {
             need: Need::Feature,
             reason: reason.to_owned(),
@@ -62,6 +62,9 @@ impl StepPlanner<'_> {
         }
         if uses.starts_with("../") {
             return self.local(uses, used);
+        }
+        if let Some(image) = uses.strip_prefix("docker://") {
+            return Ok(self.docker_step(used, image));
         }
         let missing = match native(uses, with) {
             Ok(action) => {
@@ -102,7 +105,7 @@ impl StepPlanner<'_> {
     }
 
     /// The step's job is refused.
-    fn unusable(&mut self, used: StepUse<'_>, why: Unusable) -> StepKind {
+    pub(super) fn unusable(&mut self, used: StepUse<'_>, why: Unusable) -> StepKind {
         let feature = format!("uses: {}", used.uses);
         self.refuse_for(why.need, &feature, &why.reason, used.place);
         StepKind::Refused {
@@ -122,6 +125,10 @@ impl StepPlanner<'_> {
         }
         let files = self.input.files;
         let Some((path, bytes)) = manifest(&directory, |path| files(path)) else {
+            if let Some(bytes) = files(&join(&directory, "Dockerfile")) {
+                let location = ActionLocation::Workspace;
+                return Ok(self.bare_dockerfile(used, location, directory, &bytes));
+            }
             let why = Unusable::own("there is no action.yml in that folder of the commit");
             return Ok(self.unusable(used, why));
         };
@@ -149,15 +156,15 @@ impl StepPlanner<'_> {
         let actions = self.input.actions;
         let read = |path: &str| actions.read(&origin.locked, path);
         let Some((path, bytes)) = manifest(&directory, read) else {
-            let dockerfile = read(&join(&directory, "Dockerfile")).is_some();
-            let why = if dockerfile {
-                container()
-            } else {
-                Unusable::feature(&format!(
-                    "{}@{} has no action.yml in that folder",
-                    origin.repository, origin.reference
-                ))
-            };
+            // A Dockerfile alone is an action, as on GitHub.
+            if let Some(bytes) = read(&join(&directory, "Dockerfile")) {
+                let location = ActionLocation::Stored(Box::new(origin));
+                return Ok(self.bare_dockerfile(used, location, directory, &bytes));
+            }
+            let why = Unusable::feature(&format!(
+                "{}@{} has no action.yml in that folder",
+                origin.repository, origin.reference
+            ));
             return Ok(self.unusable(used, why));
         };
         if let Some(why) = self.too_large(&bytes) {
@@ -191,8 +198,9 @@ impl StepPlanner<'_> {
         self.note_inputs(used, &action);
         let mut inputs = inputs(&action, used.with);
         match action.runs {
-            ActionRuns::Other(using) if using.eq_ignore_ascii_case("docker") => {
-                Ok(self.unusable(used, container()))
+            ActionRuns::Docker(runs) => {
+                inputs.extend(undeclared(&action.inputs, used.with));
+                Ok(self.docker_action(used, *runs, location, directory, inputs))
             }
             ActionRuns::Other(using) => {
                 let reason = format!("it runs with {}, which nothing here does", quoted(&using));
@@ -267,13 +275,6 @@ impl StepPlanner<'_> {
     }
 }
 
-fn container() -> Unusable {
-    Unusable {
-        need: Need::ContainerAction,
-        reason: "it runs in a container, and no containers are started".to_owned(),
-    }
-}
-
 /// The declared inputs: what was given, else the default.
 fn inputs(action: &Action, with: &[(String, Template)]) -> Vec<(String, Option<Template>)> {
     let inputs = action.inputs.iter().map(|input| {
@@ -284,7 +285,7 @@ fn inputs(action: &Action, with: &[(String, Template)]) -> Vec<(String, Option<T
 }
 
 /// What was given and is not declared: a program gets it all the same.
-fn undeclared<'a>(
+pub(super) fn undeclared<'a>(
     declared: &'a [crate::workflow::InputSpec],
     with: &'a [(String, Template)],
 ) -> impl Iterator<Item = (String, Option<Template>)> + 'a {
@@ -325,7 +326,7 @@ fn inside(uses: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-fn join(directory: &str, name: &str) -> String {
+pub(super) fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() {
         name.to_owned()
     } else {

@@ -1,9 +1,10 @@
-//! `action.yml`: composite and JavaScript actions are read, others named.
+//! `action.yml`: composite, JavaScript and Docker actions are read, others named.
 
 use config_core::{Diagnostics, quoted};
 use serde::Serialize;
 
 use super::availability::{ACTION_CONDITION, ACTION_TEXT};
+use super::docker_runs::DockerRuns;
 use super::fields::Fields;
 use super::parse::{Parsed, read_file};
 use super::reader::Reader;
@@ -35,7 +36,9 @@ pub enum ActionRuns {
     Composite(Vec<Step>),
     /// A program in JavaScript.
     Node(NodeRuns),
-    /// Something else: `docker`.
+    /// A container.
+    Docker(Box<DockerRuns>),
+    /// Something else.
     Other(String),
 }
 
@@ -154,8 +157,7 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: Strictness) 
 }
 
 fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
-    // Only what composite and JavaScript actions have is looked at; the rest belongs to kinds that
-    // are refused.
+    // Each kind has keys of its own; those of kinds that are refused are not looked at.
     let entries = reader.entries(node, "runs")?;
     let get = |key: &str| {
         entries
@@ -172,6 +174,10 @@ fn runs(reader: &Reader<'_>, node: &Node) -> Option<ActionRuns> {
     let major = lower.strip_prefix("node").map(str::parse);
     if let Some(Ok(major)) = major {
         return node_runs(reader, node, major).map(ActionRuns::Node);
+    }
+    if lower == "docker" {
+        let runs = super::docker_runs::read(reader, node)?;
+        return Some(ActionRuns::Docker(Box::new(runs)));
     }
     if lower != "composite" {
         return Some(ActionRuns::Other(using));

@@ -68,6 +68,12 @@ pub(crate) const JOB_DEFAULTS: Availability = availability(
     "defaults.run",
     &[Github, Needs, Strategy, Matrix, Env, Vars, Inputs],
 );
+pub(crate) const CONTAINER: Availability = availability(
+    "a container",
+    &[
+        Github, Needs, Strategy, Matrix, Env, Vars, Secrets, Inputs,
+    ],
+);
 pub(crate) const JOB_OUTPUT: Availability = availability("an output of the job", STEP);
 pub(crate) const CALL_WITH: Availability = availability("with", JOB);
 pub(crate) const CALL_SECRET: Availability = availability("secrets", JOB_ENV);

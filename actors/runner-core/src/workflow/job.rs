@@ -41,17 +41,8 @@ const KEYS: [&str; 21] = [
 ];
 
 /// What a job may ask for and is not done here, and why.
-const REFUSED: [(&str, &str); 3] = [
-    (
-        "container",
-        "a job runs on its machine's image; name an image by a label in `runs-on`",
-    ),
-    (
-        "services",
-        "no containers are started beside a job; start what it needs in a step",
-    ),
-    ("snapshot", "images are built by the operator, not by jobs"),
-];
+const REFUSED: [(&str, &str); 1] =
+    [("snapshot", "images are built by the operator, not by jobs")];
 
 /// Reads `jobs`.
 pub(super) fn read_all(reader: &Reader<'_>, file: &str, node: &Node) -> Vec<Job> {
@@ -147,6 +138,8 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
                 Some(reader.templates(node, "an output", availability::JOB_OUTPUT))
             })
             .unwrap_or_default(),
+        container: super::containers::container(reader, fields),
+        services: super::containers::services(reader, fields),
         permissions,
         work,
         refusals,
@@ -169,7 +162,15 @@ fn work(
     refusals: &mut Vec<Refusal>,
 ) -> Option<JobWork> {
     if let Some(uses) = fields.get("uses") {
-        for key in ["steps", "runs-on", "env", "defaults", "environment"] {
+        for key in [
+            "steps",
+            "runs-on",
+            "env",
+            "defaults",
+            "environment",
+            "container",
+            "services",
+        ] {
             if let Some(entry) = fields.entry(key) {
                 reader.error(
                     entry.key_place,

@@ -4,7 +4,9 @@ mod action;
 mod availability;
 mod blocks;
 mod checks;
+mod containers;
 mod context_properties;
+mod docker_runs;
 mod environment;
 mod events;
 mod fields;
@@ -30,6 +32,7 @@ mod values;
 
 pub use crate::glob::Filter;
 pub use action::{Action, ActionRuns, NodeRuns, NodeStage, parse_action, parse_stored_action};
+pub use docker_runs::{DockerImage, DockerRuns, DockerStage};
 pub use environment::{JobEnvironment, wrong_name};
 pub use need::Need;
 pub use parse::{Parsed, parse};

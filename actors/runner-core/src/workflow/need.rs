@@ -11,8 +11,8 @@ pub enum Need {
     Feature,
     /// An action of another repository: `owner/name[/path]`.
     Action(String),
-    /// A container that is a step: `docker://…`, or an action that runs in one.
-    ContainerAction,
+    /// An image of a container, by its name.
+    Image(String),
     /// An input of an action that the runner does itself, as `input of owner/name`.
     NativeInput(String),
     /// A version that no image can be held to, of the action named.
@@ -34,7 +34,7 @@ impl Need {
         match self {
             Self::Feature => feature.to_owned(),
             Self::Action(_) => "actions of other repositories".to_owned(),
-            Self::ContainerAction => "Docker actions".to_owned(),
+            Self::Image(_) => "images of containers".to_owned(),
             Self::NativeInput(_) => "inputs of native actions".to_owned(),
             Self::Version(_) => "versions that are not fixed".to_owned(),
             Self::OtherSystem(_) => "macOS or Windows".to_owned(),
@@ -52,8 +52,9 @@ impl Need {
             | Self::NativeInput(name)
             | Self::Version(name)
             | Self::OtherSystem(name)
-            | Self::RemoteWorkflow(name) => name.clone(),
-            Self::ContainerAction | Self::OwnFiles | Self::Feature | Self::ForgeToken => {
+            | Self::RemoteWorkflow(name)
+            | Self::Image(name) => name.clone(),
+            Self::OwnFiles | Self::Feature | Self::ForgeToken => {
                 feature.to_owned()
             }
         }

@@ -276,6 +276,10 @@ pub struct Job {
     pub timeout_minutes: Option<Template>,
     /// What other jobs get from it.
     pub outputs: Vec<(String, Template)>,
+    /// The container that its steps run in.
+    pub container: Option<Located<Data>>,
+    /// The containers beside it, by name.
+    pub services: Option<Located<Data>>,
     /// What it may do.
     pub permissions: Option<Permissions>,
     /// What it does.

@@ -4,6 +4,7 @@
 mod attacks;
 mod caches;
 mod checks;
+mod containers;
 mod contexts;
 mod corpora;
 mod documentation;

@@ -21,6 +21,9 @@ use crate::kernel::{Kernel, MachineKind};
 const META_PACKAGE: &str = "linux-image-cloud-amd64";
 /// What the first of a kernel's file names says.
 const DEBIAN: &str = "debian-";
+/// What the name of a Debian kernel ends with that has all modules that are wanted today: one that
+/// was unpacked by an older program lacks some, and is unpacked anew beside it.
+const MODULES: &str = "+containers";
 
 /// Why there is no kernel.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +74,7 @@ impl KernelStore {
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect();
         names.retain(|name| self.folder.join(name).join("vmlinux").is_file());
+        names.retain(|name| !name.starts_with(DEBIAN) || name.ends_with(MODULES));
         // "own-" sorts behind "debian-", newer behind older.
         names.sort();
         names.pop().map(|name| self.named(&name, agent)).transpose()
@@ -86,7 +90,8 @@ impl KernelStore {
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect();
         names.retain(|name| {
-            name.starts_with(DEBIAN) && self.folder.join(name).join("vmlinux").is_file()
+            let there = self.folder.join(name).join("vmlinux").is_file();
+            there && name.starts_with(DEBIAN) && name.ends_with(MODULES)
         });
         names.sort();
         if let Some(name) = names.pop() {
@@ -134,7 +139,7 @@ impl KernelStore {
             fs::copy(module, target.join(format!("{number:02}-{name}")))
                 .map_err(files("copying", module))?;
         }
-        self.adopt(&made, &format!("{DEBIAN}{release}"))
+        self.adopt(&made, &format!("{DEBIAN}{release}{MODULES}"))
     }
 
     /// Takes over a folder that was made complete elsewhere: no half kernel is ever seen.

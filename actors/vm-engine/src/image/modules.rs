@@ -5,17 +5,21 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the guest cannot boot without, and what jobs use. Those that are built in are skipped.
-const WANTED: [&str; 6] = [
+/// What the guest cannot boot without, and what jobs use. Those that are built in are skipped. The
+/// last three are for containers.
+const WANTED: [&str; 9] = [
     "virtio_pci",
     "virtio_console",
     "virtio_blk",
     "crc32c_generic",
     "ext4",
     "virtio_rng",
+    "overlay",
+    "veth",
+    "bridge",
 ];
 /// Wanted, but missing in some kernels without harm.
-const OPTIONAL: [&str; 2] = ["crc32c_generic", "virtio_rng"];
+const OPTIONAL: [&str; 5] = ["crc32c_generic", "virtio_rng", "overlay", "veth", "bridge"];
 
 /// The files of all modules needed, each after what it depends on. `root` is
 /// `…/lib/modules/<release>`.

@@ -86,6 +86,7 @@ pub struct File {
     pub(super) allow_addresses: Vec<AllowedAddress>,
     pub(super) actions_url: Option<Url>,
     pub(super) actions_owners: Vec<String>,
+    pub(super) image_registries: Vec<String>,
     pub(super) git: PathBuf,
     pub(super) max_jobs: usize,
     pub(super) max_jobs_per_repository: usize,
@@ -148,6 +149,7 @@ impl Default for File {
             allow_addresses: Vec::new(),
             actions_url: None,
             actions_owners: Vec::new(),
+            image_registries: Vec::new(),
             git: "git".into(),
             max_jobs: 8,
             max_jobs_per_repository: 4,
@@ -222,6 +224,9 @@ table! {
         /// owners whose actions may be in the store of actions; without any those of all that the
         /// operator adds
         "actions_owners" = list(TextKind::STRING) => actions_owners;
+        /// registries, or parts of one as `registry.example/team`, whose images are fetched when a
+        /// job names one; without any only images that `workflow-runner images add` has added
+        "image_registries" = list(TextKind::STRING) => image_registries;
         /// the git program
         "git" = PATH => git;
         /// jobs at once

@@ -1,0 +1,331 @@
+//! What stands before a job's first step: images, the engine, services, the job's own container.
+
+use std::time::Duration;
+
+use runner_core::container::engine::{Inspected, Launch, Member, Mount, inspected};
+use runner_core::container::ports::{self, PortMapping, PortRequest};
+use runner_core::container::{ContainerRequest, Credentials, ImageReference, container, services};
+use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
+use runner_core::expr::Scope;
+use runner_core::plan::PlannedStep;
+use runner_core::state::StepEnd;
+
+use super::super::execute::ProcessExit;
+use super::super::frame::Frame;
+use super::super::step_runner::StepRunner;
+use super::{
+    CONTAINER_HOME, CONTAINER_WORKFLOW, ENGINE, HOME, RunningService, UNABLE, docker_actions,
+};
+use crate::log::LineKind;
+
+/// Longest time to put the images of a job into the VM.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(1800);
+/// The name of the container that a job's steps run in.
+const JOB: &str = "job";
+
+/// What a job asks for, evaluated.
+struct Wanted {
+    container: Option<ContainerRequest>,
+    services: Vec<(String, ContainerRequest)>,
+    images: Vec<ImageReference>,
+}
+
+impl Wanted {
+    /// What the workflow gives for a registry.
+    fn credentials(&self, image: &ImageReference) -> Option<&Credentials> {
+        let services = self.services.iter().map(|(_, request)| request);
+        let mut all = services.chain(&self.container);
+        all.find(|request| request.image == *image)?
+            .credentials
+            .as_ref()
+    }
+}
+
+impl StepRunner<'_> {
+    /// Starts everything, and waits until services are ready.
+    ///
+    /// # Errors
+    /// Why the job cannot begin.
+    pub(in super::super) async fn start_containers(
+        &mut self,
+        steps: &[PlannedStep],
+        frame: &Frame,
+    ) -> Result<(), String> {
+        let wanted = self.wanted(steps, frame)?;
+        if wanted.images.is_empty() {
+            return Ok(());
+        }
+        self.start_engine().await?;
+        self.put_images(&wanted).await?;
+        let mut requests: Vec<Vec<PortRequest>> = Vec::new();
+        let of_services = wanted.services.iter().map(|(_, request)| request);
+        requests.extend(of_services.clone().map(|request| request.ports.clone()));
+        requests.extend(wanted.container.iter().map(|request| request.ports.clone()));
+        let ports = ports::assign(&requests)?;
+        for note in of_services
+            .chain(&wanted.container)
+            .flat_map(|request| &request.options.notes)
+        {
+            self.log.line(0, LineKind::Warning, note).await;
+        }
+        self.name_members(&wanted);
+        for (at, (name, request)) in wanted.services.iter().enumerate() {
+            self.start_service(name, request, &ports[at]).await?;
+        }
+        self.wait_until_healthy().await?;
+        if let Some(request) = &wanted.container {
+            let ports = ports.last().map_or(&[][..], Vec::as_slice);
+            self.start_job_container(request, ports).await?;
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, steps: &[PlannedStep], frame: &Frame) -> Result<Wanted, String> {
+        let planned = &self.request.plan.jobs[self.request.job];
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope::new(&contexts);
+        let value = |data: &Option<runner_core::source_location::Located<_>>| {
+            let data: Option<&runner_core::expr::Data> = data.as_ref().map(|it| &it.value);
+            data.map(|data| data.value(&scope)).transpose()
+        };
+        let of_job = value(&planned.job.container).map_err(|it| format!("container: {it}"))?;
+        let beside = value(&planned.job.services).map_err(|it| format!("services: {it}"))?;
+        let of_job = of_job.map(|value| container(&value)).transpose()?.flatten();
+        let beside = beside.map(|value| services(&value)).transpose()?;
+        let beside = beside.unwrap_or_default();
+        let mut images: Vec<ImageReference> = Vec::new();
+        images.extend(of_job.iter().map(|request| request.image.clone()));
+        images.extend(beside.iter().map(|(_, request)| request.image.clone()));
+        let mut actions = Vec::new();
+        docker_actions(steps, &mut actions);
+        for name in actions.iter().flat_map(|action| &action.images) {
+            images.push(name.parse().map_err(|error| format!("{error}"))?);
+        }
+        images.sort();
+        images.dedup();
+        // A Dockerfile that builds on nothing needs the engine all the same.
+        if images.is_empty() && !actions.is_empty() {
+            return Err("its Docker actions name no image that they are made of".to_owned());
+        }
+        Ok(Wanted {
+            container: of_job,
+            services: beside,
+            images,
+        })
+    }
+
+    async fn start_engine(&mut self) -> Result<(), String> {
+        let directory = format!("{OWN_DIRECTORY}/containers");
+        let files = [("engine.sh", ENGINE.as_bytes(), 0o755)];
+        self.put(&directory, &files).await?;
+        let exit = self.engine(["start"]).await;
+        match exit.end {
+            StepEnd::Exited(0) => {
+                self.containers.ready = true;
+                Ok(())
+            }
+            StepEnd::Exited(UNABLE) => Err(
+                "the machine of this job cannot have containers (the lines above say what is missing): use one with the image `full` (`vm-manager image build full`)".to_owned(),
+            ),
+            _ => Err(failed("the container engine could not be started", exit)),
+        }
+    }
+
+    /// Fetches what is missing, where that is allowed, and puts all of it into the machine.
+    async fn put_images(&mut self, wanted: &Wanted) -> Result<(), String> {
+        let store = self.request.images.clone();
+        for reference in &wanted.images {
+            if store.find(reference).is_ok() || !store.allows(reference) {
+                continue;
+            }
+            let name = reference.familiar();
+            self.log.info(0, &format!("fetching the image {name}")).await;
+            let pulled = store.pull(reference, wanted.credentials(reference)).await;
+            pulled.map_err(|error| error.to_string())?;
+        }
+        let references = wanted.images.clone();
+        let images = tokio::task::spawn_blocking(move || store.machine_images(&references)).await;
+        let images = images.map_err(|error| error.to_string())??;
+        for (name, digest) in &images.said {
+            self.log.info(0, &format!("image {name} is {digest}")).await;
+        }
+        let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
+        let store = runner_core::container::stored::MACHINE_STORE;
+        let put = vmm.put_files(vm, store, images.tar(), UPLOAD_TIMEOUT);
+        put.await
+            .map_err(|error| format!("the images could not be put into the VM: {error}"))?;
+        let exit = self.engine(["images"]).await;
+        succeeded("the images could not be unpacked in the VM", exit)
+    }
+
+    /// Gives every container its address: all names are known before the first one starts.
+    fn name_members(&mut self, wanted: &Wanted) {
+        let services = wanted.services.iter();
+        let services = services.map(|(name, request)| {
+            let mut aliases = vec![name.clone()];
+            aliases.extend(request.options.aliases.iter().cloned());
+            (format!("service-{}", name.to_ascii_lowercase()), aliases)
+        });
+        let job = wanted.container.iter().map(|request| {
+            let mut aliases = vec![JOB.to_owned()];
+            aliases.extend(request.options.aliases.iter().cloned());
+            (JOB.to_owned(), aliases)
+        });
+        let members = services.chain(job).zip(2u8..).map(|((name, aliases), number)| Member {
+            name,
+            number,
+            aliases,
+        });
+        self.containers.members = members.collect();
+    }
+
+    async fn start_service(
+        &mut self,
+        name: &str,
+        request: &ContainerRequest,
+        ports: &[PortMapping],
+    ) -> Result<(), String> {
+        let image = request.image.familiar();
+        self.log.info(0, &format!("service {name}: {image}")).await;
+        let member_name = format!("service-{}", name.to_ascii_lowercase());
+        let member = self.member(&member_name);
+        let launch = Launch {
+            request,
+            member: &member,
+            members: &self.containers.members,
+            mounts: &[],
+            env: &[],
+        };
+        let words = launch.service();
+        let what = format!("the service {name}");
+        let found = self.start_container(&what, "create", &member, words).await?;
+        self.forward(&member, ports).await?;
+        self.containers.services.push(RunningService {
+            name: name.to_owned(),
+            id: found.id.clone(),
+            member: member.clone(),
+            ports: ports.to_vec(),
+        });
+        if !found.running {
+            self.show_logs(&member).await;
+            return Err(format!("{what} ended at once, with {}", found.exit_code));
+        }
+        self.watch(found);
+        Ok(())
+    }
+
+    async fn start_job_container(
+        &mut self,
+        request: &ContainerRequest,
+        ports: &[PortMapping],
+    ) -> Result<(), String> {
+        let image = request.image.familiar();
+        let text = format!("steps run in a container of {image}");
+        self.log.info(0, &text).await;
+        let member = self.member(JOB);
+        let mounts = [
+            Mount::new(WORKSPACE, WORKSPACE),
+            Mount::new(WORKSPACE, "/__w"),
+            Mount::new(OWN_DIRECTORY, OWN_DIRECTORY),
+            Mount::new(HOME, CONTAINER_HOME),
+            Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
+        ];
+        let env = [
+            ("CI".to_owned(), "true".to_owned()),
+            ("GITHUB_ACTIONS".to_owned(), "true".to_owned()),
+        ];
+        let launch = Launch {
+            request,
+            member: &member,
+            members: &self.containers.members,
+            mounts: &mounts,
+            env: &env,
+        };
+        let words = launch.job(WORKSPACE);
+        let what = "the job's container";
+        let found = self.start_container(what, JOB, &member, words).await?;
+        if !found.running {
+            self.show_logs(&member).await;
+            let code = found.exit_code;
+            return Err(format!("{what} ended at once, with {code}: it needs `tail`"));
+        }
+        self.forward(&member, ports).await?;
+        self.containers.job = Some(found);
+        Ok(())
+    }
+
+    /// A network for it, the container itself, and what the engine says of it. The first two of
+    /// `words` are `podman create`.
+    async fn start_container(
+        &mut self,
+        what: &str,
+        command: &str,
+        member: &Member,
+        words: Vec<String>,
+    ) -> Result<Inspected, String> {
+        self.join(member).await?;
+        let words = words.iter().skip(2).map(String::as_str);
+        let exit = self.engine([command].into_iter().chain(words)).await;
+        succeeded(&format!("{what} could not be made"), exit)?;
+        let exit = self.engine(["run", "podman", "start", &member.name]).await;
+        succeeded(&format!("{what} could not be started"), exit)?;
+        self.inspect(&member.name).await
+    }
+
+    /// A network namespace for a container.
+    pub(super) async fn join(&mut self, member: &Member) -> Result<(), String> {
+        let number = member.number.to_string();
+        let exit = self.engine(["join", &member.name, &number]).await;
+        succeeded("a container could not be given a network", exit)
+    }
+
+    pub(super) async fn inspect(&mut self, name: &str) -> Result<Inspected, String> {
+        let exit = self.engine(["inspect", name]).await;
+        succeeded("the container engine does not answer", exit)?;
+        let directory = format!("{OWN_DIRECTORY}/containers/inspect");
+        let files = self.fetch_small(&directory).await?;
+        let file = format!("{name}.json");
+        let found = files.into_iter().find(|(name, _)| *name == file);
+        let (_, bytes) = found.ok_or("the container engine said nothing")?;
+        inspected(&String::from_utf8_lossy(&bytes))
+    }
+
+    async fn forward(&mut self, member: &Member, ports: &[PortMapping]) -> Result<(), String> {
+        for port in ports {
+            let kind = if port.udp { "UDP" } else { "TCP" };
+            let (host, inner) = (port.host.to_string(), port.container.to_string());
+            let address = member.address();
+            let exit = self.engine(["forward", kind, &host, &address, &inner]).await;
+            succeeded("a port could not be opened", exit)?;
+        }
+        Ok(())
+    }
+
+    fn member(&self, name: &str) -> Member {
+        let mut members = self.containers.members.iter();
+        let found = members.find(|member| member.name == name);
+        found.cloned().expect("every container was named before")
+    }
+
+    /// What a container has printed last.
+    pub(super) async fn show_logs(&mut self, member: &Member) {
+        let name = &member.name;
+        let argv = ["run", "podman", "logs", "--tail", "200", name];
+        let _ = self.engine(argv).await;
+    }
+}
+
+/// What a command of the engine failed with.
+pub(super) fn failed(what: &str, exit: ProcessExit) -> String {
+    match exit.reason {
+        Some(reason) => format!("{what}: {reason}"),
+        None => what.to_owned(),
+    }
+}
+
+pub(super) fn succeeded(what: &str, exit: ProcessExit) -> Result<(), String> {
+    if exit.end == StepEnd::Exited(0) {
+        return Ok(());
+    }
+    Err(failed(what, exit))
+}

@@ -1,0 +1,312 @@
+//! Steps that are containers: `docker://image`, and actions that are made of an image or a
+//! Dockerfile.
+
+use std::collections::BTreeMap;
+
+use runner_core::container::engine::{Launch, Member, Mount};
+use runner_core::container::options::ContainerOptions;
+use runner_core::container::{ContainerRequest, ImageReference, words};
+use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
+use runner_core::expr::{Context, Object, Scope, Value};
+use runner_core::node::input_variable;
+use runner_core::plan::{DockerAction, PlannedStep, is_override};
+use runner_core::prepare;
+use runner_core::workflow::DockerImage;
+
+use super::super::frame::{Frame, ProcessOwner, StepProcess, StepResult, set};
+use super::super::hash::hash_files;
+use super::super::node::StageInput;
+use super::super::node_state::{PostAction, PostStep};
+use super::super::step_runner::StepRunner;
+use super::start::succeeded;
+use super::{CONTAINER_HOME, CONTAINER_WORKFLOW, HOME, engine_command};
+use crate::job_services::JobAdmission;
+
+/// Where Docker actions have the workspace.
+const CONTAINER_WORKSPACE: &str = "/github/workspace";
+/// Where they have the files of `GITHUB_OUTPUT` and the like.
+const CONTAINER_FILES: &str = "/github/file_commands";
+/// The last number of an address in a job's network that a container has.
+const LAST_MEMBER: u8 = 250;
+
+/// Which part of an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum DockerStageKind {
+    Pre,
+    Main,
+    Post,
+}
+
+impl StepRunner<'_> {
+    /// The step itself; what runs after the job is kept.
+    pub(in super::super) async fn docker(
+        &mut self,
+        step: &PlannedStep,
+        action: &DockerAction,
+        frame: &Frame,
+    ) -> StepResult {
+        match self.docker_input(step, action, frame) {
+            Ok(input) => {
+                self.keep_docker_post(step, action, frame, &input);
+                self.docker_stage(action, DockerStageKind::Main, input).await
+            }
+            Err(result) => result,
+        }
+    }
+
+    /// Keeps what runs after the job, once for each step.
+    pub(in super::super) fn keep_docker_post(
+        &mut self,
+        step: &PlannedStep,
+        action: &DockerAction,
+        frame: &Frame,
+        input: &StageInput,
+    ) {
+        if action.runs.post.is_none() {
+            return;
+        }
+        let contexts = self.contexts(frame, &[]);
+        self.node_actions.keep(PostStep {
+            name: prepare::name(step, &Scope::new(&contexts)),
+            action: PostAction::Docker(action.clone()),
+            owner: input.owner.clone(),
+            own: input.own.clone(),
+            limit: input.limit,
+            forgiven: self.is_forgiven(step, frame),
+            args: input.args.clone(),
+        });
+    }
+
+    /// Evaluates a step's variables, inputs and arguments.
+    pub(in super::super) fn docker_input(
+        &self,
+        step: &PlannedStep,
+        action: &DockerAction,
+        frame: &Frame,
+    ) -> Result<StageInput, StepResult> {
+        let roots = self.checked_out();
+        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
+        let wrong = |error: prepare::PrepareError| StepResult::error(error.to_string());
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope {
+            contexts: &contexts,
+            hash_files: Some(&hash),
+        };
+        let mut own = prepare::env_values(&step.env, &scope).map_err(wrong)?;
+        let contexts = self.contexts(frame, &own);
+        let scope = Scope {
+            contexts: &contexts,
+            hash_files: Some(&hash),
+        };
+        let (mut inputs, mut overrides) = (Object::default(), BTreeMap::new());
+        for (name, value) in &action.inputs {
+            let text = value.as_ref().map(|value| value.text(&scope)).transpose();
+            let text = text.map_err(|error| StepResult::error(format!("input {name}: {error}")))?;
+            let text = text.unwrap_or_default();
+            inputs.set(name, Value::text(&text));
+            if is_override(name) {
+                overrides.insert(name.to_ascii_lowercase(), text.clone());
+            }
+            own.push((input_variable(name), text));
+        }
+        // What the action's own file says sees its inputs.
+        let inner = contexts.clone().with(
+            Context::Inputs,
+            Value::Object(std::sync::Arc::new(inputs)),
+        );
+        let inner = Scope {
+            contexts: &inner,
+            hash_files: Some(&hash),
+        };
+        for (name, value) in &action.runs.env {
+            let text = value.text(&inner);
+            let text = text.map_err(|error| StepResult::error(format!("env {name}: {error}")))?;
+            if !own.iter().any(|(known, _)| known == name) {
+                own.push((name.clone(), text));
+            }
+        }
+        let args = match &action.runs.args {
+            Some(args) => {
+                let args = args.iter().map(|arg| arg.text(&inner));
+                let args: Result<Vec<String>, _> = args.collect();
+                args.map_err(|error| StepResult::error(format!("args: {error}")))?
+            }
+            None => {
+                let args = overrides.get("args").map_or("", String::as_str);
+                words::split(args)
+                    .map_err(|error| StepResult::error(format!("args: {error}")))?
+            }
+        };
+        let stored = action.location.as_ref().and_then(|it| it.stored());
+        let usual = || match stored {
+            Some(stored) => format!("__{}", stored.repository.replace('/', "_")),
+            None => "__self".to_owned(),
+        };
+        let path = action.location.as_ref();
+        let path = path.map(|location| location.path(&action.directory));
+        Ok(StageInput {
+            owner: ProcessOwner {
+                id: step.id.clone().unwrap_or_else(usual),
+                action_path: path,
+                action: stored.cloned(),
+                env: frame.env.clone(),
+            },
+            own,
+            limit: self.limit(step, &scope).map_err(StepResult::error)?,
+            args: Some((overrides.remove("entrypoint"), args)),
+        })
+    }
+
+    /// Runs one stage in a container of its own.
+    pub(in super::super) async fn docker_stage(
+        &mut self,
+        action: &DockerAction,
+        kind: DockerStageKind,
+        input: StageInput,
+    ) -> StepResult {
+        let image = match self.action_image(action).await {
+            Ok(image) => image,
+            Err(reason) => return StepResult::error(reason),
+        };
+        let member = match self.step_member() {
+            Ok(member) => member,
+            Err(reason) => return StepResult::error(reason),
+        };
+        if let Err(reason) = self.join(&member).await {
+            return StepResult::error(reason);
+        }
+        let directory = self.own_directory();
+        let state = self.node_actions.state.get(&action.slot);
+        let state = state.into_iter().flatten();
+        let state = state.map(|(name, value)| (format!("STATE_{name}"), value.clone()));
+        let services = self.admission.iter().flat_map(JobAdmission::variables);
+        let own = input.own.into_iter().chain(state).chain(services).collect();
+        let env = self.process_env(&input.owner, &directory, own);
+        let env: Vec<(String, String)> = self
+            .proxy_variables()
+            .into_iter()
+            .chain(env)
+            .filter(|(name, _)| name != "PATH")
+            .map(|(name, value)| (name, in_container(&value, &directory)))
+            .chain([("HOME".to_owned(), CONTAINER_HOME.to_owned())])
+            .collect();
+        let (given, args) = input.args.unwrap_or_default();
+        let stage = match kind {
+            DockerStageKind::Pre => action.runs.pre.as_ref(),
+            DockerStageKind::Main => None,
+            DockerStageKind::Post => action.runs.post.as_ref(),
+        };
+        let request = ContainerRequest {
+            image,
+            env: Vec::new(),
+            ports: Vec::new(),
+            volumes: Vec::new(),
+            options: ContainerOptions::default(),
+            credentials: None,
+            command: if stage.is_some() { Vec::new() } else { args },
+            entrypoint: match stage {
+                Some(stage) => Some(stage.entrypoint.clone()),
+                None => action.runs.entrypoint.clone().or(given),
+            },
+        };
+        let mounts = [
+            Mount::new(WORKSPACE, CONTAINER_WORKSPACE),
+            Mount::new(HOME, CONTAINER_HOME),
+            Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
+            Mount::new(format!("{directory}/files"), CONTAINER_FILES),
+        ];
+        let launch = Launch {
+            request: &request,
+            member: &member,
+            members: &self.containers.members,
+            mounts: &mounts,
+            env: &env,
+        };
+        let words = launch.step(CONTAINER_WORKSPACE);
+        let words = ["run"].into_iter().chain(words.iter().map(String::as_str));
+        let process = StepProcess {
+            argv: engine_command(words),
+            cwd: WORKSPACE.to_owned(),
+            env: BTreeMap::new(),
+            script: None,
+            directory,
+            limit: input.limit,
+        };
+        let mut result = self.process(process).await;
+        let left = std::mem::take(&mut result.state);
+        let known = self.node_actions.state.entry(action.slot).or_default();
+        left.into_iter().for_each(|pair| set(known, pair));
+        result
+    }
+
+    /// The image of an action: named, or built of its Dockerfile the first time it is needed.
+    async fn action_image(&mut self, action: &DockerAction) -> Result<ImageReference, String> {
+        let file = match &action.runs.image {
+            DockerImage::Named(name) => return name.parse().map_err(|error| format!("{error}")),
+            DockerImage::Dockerfile(file) => file,
+        };
+        let name = format!("localhost/orrery-action:{}", action.slot);
+        let reference = name.parse().map_err(|error| format!("{error}"));
+        if self.containers.built.contains_key(&action.slot) {
+            return reference;
+        }
+        let location = action.location.as_ref();
+        let folder = location.map(|location| location.path(&action.directory));
+        let folder = folder.ok_or("an image by name has no Dockerfile")?;
+        let text = format!("building the image of {}", action.uses);
+        self.log.info(self.number, &text).await;
+        let dockerfile = format!("--file={folder}/{file}");
+        let tag = format!("--tag={name}");
+        let words = [
+            "run",
+            "podman",
+            "build",
+            // What is not in the runner's store was refused; the engine fetches nothing.
+            "--pull=never",
+            "--layers=false",
+            "--isolation=chroot",
+            "--network=host",
+            &dockerfile,
+            &tag,
+            &folder,
+        ];
+        let exit = self.engine(words).await;
+        let what = format!("the image of {} could not be built", action.uses);
+        succeeded(&what, exit)?;
+        self.containers.built.insert(action.slot, name);
+        reference
+    }
+
+    /// A place in the job's network for one more step.
+    fn step_member(&mut self) -> Result<Member, String> {
+        let before = self.containers.members.len();
+        let number = u8::try_from(before + 2 + self.containers.steps).unwrap_or(u8::MAX);
+        if number > LAST_MEMBER {
+            return Err("a job has at most 248 containers".to_owned());
+        }
+        self.containers.steps += 1;
+        Ok(Member {
+            name: format!("step-{number}"),
+            number,
+            aliases: Vec::new(),
+        })
+    }
+}
+
+/// A path of the machine as the container of an action has it.
+fn in_container(value: &str, directory: &str) -> String {
+    let files = format!("{directory}/files");
+    let mapped = [
+        (files.as_str(), CONTAINER_FILES),
+        (WORKSPACE, CONTAINER_WORKSPACE),
+        (OWN_DIRECTORY, CONTAINER_WORKFLOW),
+    ];
+    for (from, to) in mapped {
+        if let Some(rest) = value.strip_prefix(from)
+            && (rest.is_empty() || rest.starts_with('/'))
+        {
+            return format!("{to}{rest}");
+        }
+    }
+    value.to_owned()
+}

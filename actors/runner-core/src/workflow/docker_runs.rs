@@ -1,0 +1,100 @@
+//! `runs` of an action that is a container (page "Metadata syntax", "`runs` for Docker container
+//! actions").
+
+use serde::Serialize;
+
+use super::availability::{ACTION_CONDITION, ACTION_TEXT};
+use super::fields::Fields;
+use super::reader::Reader;
+use crate::expr::{Condition, Template};
+use crate::yaml::Node;
+
+/// What a Docker action runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DockerRuns {
+    /// Its image.
+    pub image: DockerImage,
+    /// What runs in place of the image's entry point.
+    pub entrypoint: Option<String>,
+    /// Its arguments; without them those of the step.
+    pub args: Option<Vec<Template>>,
+    /// Variables.
+    pub env: Vec<(String, Template)>,
+    /// What runs before the job's first step.
+    pub pre: Option<DockerStage>,
+    /// What runs after the job's last step.
+    pub post: Option<DockerStage>,
+}
+
+/// The image of a Docker action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DockerImage {
+    /// Of a store or registry, as written behind `docker://`.
+    Named(String),
+    /// Built of this file, relative to the action's folder.
+    Dockerfile(String),
+}
+
+/// An entry point of the same image that runs before or after the steps of a job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DockerStage {
+    /// The program.
+    pub entrypoint: String,
+    /// Whether it runs; always without one.
+    pub condition: Option<Condition>,
+}
+
+/// Reads `runs` of `using: docker`.
+pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<DockerRuns> {
+    let known = [
+        "using",
+        "image",
+        "entrypoint",
+        "args",
+        "env",
+        "pre-entrypoint",
+        "pre-if",
+        "post-entrypoint",
+        "post-if",
+    ];
+    let fields = reader.fields(node, "runs", &known)?;
+    let plain = |key: &str| fields.read(reader, key, |node| reader.plain(node, key));
+    let Some(image) = plain("image") else {
+        let help = "for example `image: Dockerfile`, or `image: docker://alpine:3`";
+        reader.error_help(node.place, "a Docker action has no `image`", help);
+        return None;
+    };
+    let image = match image.strip_prefix("docker://") {
+        Some(name) => DockerImage::Named(name.to_owned()),
+        None => DockerImage::Dockerfile(image),
+    };
+    let args = fields.read(reader, "args", |node| {
+        let args = reader.one_or_more(node, "args")?.into_iter();
+        args.map(|node| reader.template(node, "args", ACTION_TEXT))
+            .collect()
+    });
+    let env = fields.read(reader, "env", |node| {
+        Some(reader.templates(node, "a variable", ACTION_TEXT))
+    });
+    Some(DockerRuns {
+        image,
+        entrypoint: plain("entrypoint"),
+        args,
+        env: env.unwrap_or_default(),
+        pre: stage(reader, fields, "pre"),
+        post: stage(reader, fields, "post"),
+    })
+}
+
+fn stage(reader: &Reader<'_>, fields: Fields<'_>, name: &str) -> Option<DockerStage> {
+    let key = format!("{name}-entrypoint");
+    let entrypoint = fields.read(reader, &key, |node| reader.plain(node, &key))?;
+    let condition = fields.read(reader, &format!("{name}-if"), |node| {
+        reader.condition(node, ACTION_CONDITION)
+    });
+    Some(DockerStage {
+        entrypoint,
+        condition,
+    })
+}

@@ -1,0 +1,413 @@
+//! Containers: names of images, options, ports, health, commands of the engine, plans.
+
+use std::time::Duration;
+
+use runner_core::actions::{ActionReference, ActionSource, LockedAction};
+use runner_core::container::engine::{self, Launch, Member, Mount, inspected};
+use runner_core::container::health::{Health, HealthCheck, HealthWatch};
+use runner_core::container::ports::{PortMapping, PortRequest, assign, parse};
+use runner_core::container::stored::{StoredImage, StoredLayer, seed, unpack_script};
+use runner_core::container::{
+    ImageReference, container, dockerfile::base_images, options, services, words,
+};
+use runner_core::expr::{Contexts, Value};
+use runner_core::plan::{PlanInput, PlannedWork, StepKind, plan};
+use runner_core::report::check_with;
+use runner_core::workflow::{DockerImage, Need, parse};
+
+const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+fn image(text: &str) -> ImageReference {
+    text.parse().unwrap()
+}
+
+#[test]
+fn i17_names_of_images_are_read_as_docker_reads_them() {
+    let pinned = format!("redis@{DIGEST}");
+    let both = format!("ghcr.io/acme/app:1.2@{DIGEST}");
+    for (text, registry, repository, version, familiar) in [
+        ("redis", "docker.io", "library/redis", "latest", "redis:latest"),
+        ("redis:7", "docker.io", "library/redis", "7", "redis:7"),
+        ("docker://redis:7", "docker.io", "library/redis", "7", "redis:7"),
+        ("acme/app", "docker.io", "acme/app", "latest", "acme/app:latest"),
+        ("docker.io/library/redis:7", "docker.io", "library/redis", "7", "redis:7"),
+        ("index.docker.io/acme/app:1", "docker.io", "acme/app", "1", "acme/app:1"),
+        ("localhost:5000/a/b/c:x", "localhost:5000", "a/b/c", "x", "localhost:5000/a/b/c:x"),
+        ("ghcr.io/acme/app", "ghcr.io", "acme/app", "latest", "ghcr.io/acme/app:latest"),
+        (&pinned, "docker.io", "library/redis", DIGEST, &pinned),
+        (&both, "ghcr.io", "acme/app", DIGEST, &both),
+    ] {
+        let found = image(text);
+        assert_eq!(found.registry(), registry, "{text}");
+        assert_eq!(found.repository(), repository, "{text}");
+        assert_eq!(found.version(), version, "{text}");
+        let spelt = found.familiar();
+        assert_eq!(spelt.replace(":latest", ""), familiar.replace(":latest", ""), "{text}");
+        assert_eq!(spelt.parse::<ImageReference>().unwrap(), found, "{text}");
+    }
+    for text in ["", "Redis", "a b", "redis:", "redis@sha256:12", "../x", "a//b", "x:-a"] {
+        assert!(text.parse::<ImageReference>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn i17_options_are_those_of_docker_create() {
+    let read = |line: &str| options::parse(line).unwrap();
+    let health = read("--health-cmd \"pg_isready -U postgres\" --health-interval 10s --health-retries=5");
+    assert_eq!(
+        health.engine,
+        ["--health-cmd=pg_isready -U postgres", "--health-interval=10s", "--health-retries=5"]
+    );
+    let short = read("-u root -eA=b=c -it -v /a:/b --name db --network-alias=store -p 80:8080");
+    assert_eq!(
+        short.engine,
+        ["--user=root", "--env=A=b=c", "--interactive", "--tty", "--volume=/a:/b"]
+    );
+    assert_eq!(short.aliases, ["db", "store"]);
+    assert_eq!(
+        short.ports,
+        [PortRequest { host: Some(80), container: 8080, udp: false }]
+    );
+    let limits = read("--cpus 2 --memory=1g --privileged");
+    assert_eq!(limits.engine, ["--privileged"]);
+    assert!(limits.notes[0].contains("`--cpus` has no effect"), "{:?}", limits.notes);
+    assert_eq!(limits.notes.len(), 2);
+    for (line, part) in [
+        ("--network host", "share one network"),
+        ("--gpus all", "graphics"),
+        ("--healthcheck x", "is no option"),
+        ("--env", "has no value"),
+        ("--health-cmd \"x", "is not closed"),
+        ("postgres", "is no option"),
+        ("-p x", "is no port"),
+    ] {
+        let error = options::parse(line).unwrap_err();
+        assert!(error.contains(part), "{line}: {error}");
+    }
+}
+
+#[test]
+fn i17_words_are_split_as_a_shell_splits_them() {
+    let escaped = r"d\ e";
+    for (line, expected) in [
+        ("a 'b c' \"d \\\" e\"", vec!["a", "b c", "d \" e"]),
+        (escaped, vec!["d e"]),
+        ("", vec![]),
+        ("a \\\n b", vec!["a", "b"]),
+        ("'' x", vec!["", "x"]),
+        (r#""a\nb""#, vec![r"a\nb"]),
+    ] {
+        assert_eq!(words::split(line).unwrap(), expected, "{line}");
+    }
+    assert!(words::split("'").is_err());
+}
+
+#[test]
+fn i17_ports_are_read_and_assigned() {
+    let port = |host, container, udp| PortRequest { host, container, udp };
+    assert_eq!(parse("5432").unwrap(), [port(None, 5432, false)]);
+    assert_eq!(parse("8080:80/udp").unwrap(), [port(Some(8080), 80, true)]);
+    assert_eq!(parse("127.0.0.1:8080:80").unwrap(), [port(Some(8080), 80, false)]);
+    assert_eq!(
+        parse("90-91:80-81/tcp").unwrap(),
+        [port(Some(90), 80, false), port(Some(91), 81, false)]
+    );
+    for wrong in ["", "x", "0", "70000", "80:90-91", "80/sctp", "9-8"] {
+        assert!(parse(wrong).is_err(), "{wrong}");
+    }
+    let all = [
+        vec![port(None, 5432, false), port(Some(32_768), 1, false)],
+        vec![port(None, 5432, false), port(None, 53, true)],
+    ];
+    let mapping = |host, container, udp| PortMapping { host, container, udp };
+    assert_eq!(
+        assign(&all).unwrap(),
+        [
+            vec![mapping(32_769, 5432, false), mapping(32_768, 1, false)],
+            vec![mapping(32_770, 5432, false), mapping(32_771, 53, true)],
+        ]
+    );
+    let twice = [vec![port(Some(80), 1, false)], vec![port(Some(80), 2, false)]];
+    assert!(assign(&twice).unwrap_err().contains("port 80"));
+}
+
+#[test]
+fn i17_a_service_has_as_long_as_docker_gives_it() {
+    let json = r#"{"Test":["CMD-SHELL","pg_isready"],"Interval":10000000000,"Retries":2,"StartPeriod":5000000000}"#;
+    let check = HealthCheck::of_inspect(json).unwrap();
+    assert_eq!(
+        HealthCheck::argv(json).unwrap(),
+        ["/bin/sh", "-c", "pg_isready"]
+    );
+    let seconds = Duration::from_secs;
+    let mut watch = HealthWatch::new(check.clone());
+    let pause = Health::Starting(seconds(2));
+    for (at, expected) in [
+        (1, pause),
+        (9, pause),
+        // The first that counts, then the second.
+        (10, pause),
+        (19, pause),
+        (20, Health::Unhealthy),
+    ] {
+        assert_eq!(watch.observe(seconds(at), false), expected, "{at}");
+    }
+    let mut watch = HealthWatch::new(check);
+    assert_eq!(watch.observe(seconds(19), false), pause);
+    assert_eq!(watch.observe(seconds(20), true), Health::Healthy);
+    assert_eq!(HealthCheck::of_inspect(r#"{"Test":["NONE"]}"#), None);
+    let defaults = HealthCheck::of_inspect(r#"{"Test":["CMD","x"]}"#).unwrap();
+    assert_eq!((defaults.interval, defaults.retries), (seconds(30), 3));
+}
+
+fn value(yaml_as_json: &str) -> Value {
+    let contexts = runner_core::expr::Contexts::default();
+    let source = format!("${{{{ fromJSON('{yaml_as_json}') }}}}");
+    let place = runner_core::source_location::SourceLocation::default();
+    let template = runner_core::expr::Template::parse(&source, place).unwrap();
+    template
+        .value(&runner_core::expr::Scope::new(&contexts))
+        .unwrap()
+}
+
+#[test]
+fn i17_containers_are_read_from_their_values() {
+    assert_eq!(container(&Value::Null).unwrap(), None);
+    assert_eq!(container(&value(r#""""#)).unwrap(), None);
+    let plain = container(&value(r#""node:20""#)).unwrap().unwrap();
+    assert_eq!(plain.image, image("node:20"));
+    let full = r#"{"image": "x", "env": {"A": 1}, "ports": [80, "90:91"], "volumes": ["v:/v", "/d"], "options": "--user 1", "credentials": {"username": "u", "password": "p"}}"#;
+    let full = container(&value(full)).unwrap().unwrap();
+    assert_eq!(full.env, [("A".to_owned(), "1".to_owned())]);
+    assert_eq!(full.ports.len(), 2);
+    assert_eq!(full.volumes, ["v:/v", "/d"]);
+    assert_eq!(full.options.engine, ["--user=1"]);
+    let shown = format!("{full:?}");
+    assert!(!shown.contains("\"p\""), "{shown}");
+    let two = r#"{"db": {"image": "postgres:16", "command": "-c fsync=off"}, "off": {"image": ""}}"#;
+    let two = services(&value(two)).unwrap();
+    assert_eq!(two.len(), 1);
+    assert_eq!(two[0].1.command, ["-c", "fsync=off"]);
+    for (wrong, part) in [
+        (r#"{"db": {"image": "x", "imag": 1}}"#, "services.db: it has no key \"imag\""),
+        (r#"{"d b": {"image": "x"}}"#, "a name has"),
+        (r#"{"db": {"image": "X"}}"#, "is no name of an image"),
+        (r#"{"db": {"image": "x", "volumes": ["a"]}}"#, "is no volume"),
+        (r#"{"db": {"image": "x", "credentials": {"username": "u"}}}"#, "one is empty"),
+    ] {
+        let error = services(&value(wrong)).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn i17_what_a_dockerfile_builds_on_is_known() {
+    let text = "# syntax=docker/dockerfile:1\nARG VERSION=3.1 BASE\nFROM --platform=linux/amd64 golang:${VERSION} AS build\nRUN --mount=type=bind,from=tools:2,target=/t make \\\n  all\nFROM ${BASE:-debian}:bookworm\nCOPY --from=build /a /a\nCOPY --from=busybox:1 /b /b\nCOPY --from=0 /c /c\nfrom scratch\n";
+    assert_eq!(
+        base_images(text),
+        ["golang:3.1", "tools:2", "debian:bookworm", "busybox:1"]
+    );
+}
+
+#[test]
+fn i17_the_engine_gets_names_addresses_and_folders() {
+    let mut request = container(&value(
+        r#"{"image": "redis:7", "env": {"A": "b"}, "volumes": ["data:/data"], "options": "--health-cmd ping"}"#,
+    ))
+    .unwrap()
+    .unwrap();
+    request.command = vec!["--port".to_owned(), "1".to_owned()];
+    let member = |name: &str, number, alias: &str| Member {
+        name: name.to_owned(),
+        number,
+        aliases: vec![alias.to_owned()],
+    };
+    let members = [member("service-db", 2, "db"), member("job", 3, "job")];
+    let launch = Launch {
+        request: &request,
+        member: &members[1],
+        members: &members,
+        mounts: &[Mount::new("/workspace", "/__w")],
+        env: &[("CI".to_owned(), "true".to_owned())],
+    };
+    let words = launch.service();
+    for word in [
+        "--name=job",
+        "--network=ns:/run/netns/job",
+        "--add-host=db:172.18.0.2",
+        "--add-host=host.docker.internal:172.18.0.1",
+        "--env=CI=true",
+        "--env=A=b",
+        "--volume=/workspace:/__w",
+        "--volume=data:/data",
+        "--health-cmd=ping",
+    ] {
+        assert!(words.contains(&word.to_owned()), "{word}: {words:?}");
+    }
+    assert!(!words.contains(&"--add-host=job:172.18.0.3".to_owned()));
+    let end = ["docker.io/library/redis:7", "--port", "1"].map(str::to_owned);
+    assert!(words.ends_with(&end), "{words:?}");
+    let waits = ["--entrypoint=tail", "docker.io/library/redis:7", "-f", "/dev/null"];
+    assert!(launch.job("/workspace").ends_with(&waits.map(str::to_owned)));
+    let argv = ["sh".to_owned(), "x".to_owned()];
+    let exec = engine::exec("id", "/w", [("A", "b c")].into_iter(), &argv);
+    assert_eq!(exec, ["crun", "exec", "--cwd=/w", "--env=A=b c", "id", "sh", "x"]);
+    let said = r#"[{"Id": "abc", "State": {"Running": true, "ExitCode": 0}, "Config": {"User": "1", "Env": ["PATH=/bin", "X=a=b"], "Healthcheck": {"Test": ["CMD", "x"]}}}]"#;
+    let said = inspected(said).unwrap();
+    assert_eq!((said.id.as_str(), said.running), ("abc", true));
+    assert_eq!(said.env[1], ("X".to_owned(), "a=b".to_owned()));
+    assert!(inspected("[]").is_err());
+}
+
+#[test]
+fn i17_a_machine_gets_each_layer_once() {
+    let layer = |letter: &str, hidden: &[&str]| StoredLayer {
+        diff_id: format!("sha256:{}", letter.repeat(64)),
+        tar: format!("sha256:{}", letter.repeat(64)),
+        bytes: 7,
+        hidden: hidden.iter().map(|path| (*path).to_owned()).collect(),
+    };
+    let of = |config: &str, layers: Vec<StoredLayer>| StoredImage {
+        config: format!("sha256:{}", config.repeat(64)),
+        layers,
+    };
+    let base = layer("a", &[]);
+    let images = [
+        (vec!["x:1".to_owned()], of("1", vec![base.clone()]), b"{}".to_vec()),
+        (vec!["y:1".to_owned()], of("2", vec![base, layer("b", &["etc/it's"])]), b"{}".to_vec()),
+    ];
+    let seed = seed(&images);
+    assert_eq!(seed.layers.len(), 2);
+    let file = |path: &str| {
+        let mut files = seed.files.iter();
+        let (_, bytes) = files.find(|(name, _)| name.contains(path)).unwrap();
+        String::from_utf8(bytes.clone()).unwrap()
+    };
+    assert!(file("images.json").contains("\"names\":[\"y:1\"]"));
+    let upper = seed.layers[1].folder.clone();
+    assert_eq!(file(&format!("{upper}/lower")), format!("l/{}", "A".repeat(26)));
+    let script = unpack_script(&seed);
+    assert!(script.contains("tar --numeric-owner -p -xf incoming/1.tar"), "{script}");
+    assert!(script.contains(r"diff/etc/it'\''s' c 0 0"), "{script}");
+}
+
+/// Has the images named, and no action.
+struct Images(&'static [&'static str]);
+
+impl ActionSource for Images {
+    fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
+        Err(format!("{reference} is not there"))
+    }
+
+    fn read(&self, _action: &LockedAction, _path: &str) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn image(&self, image: &ImageReference) -> Result<(), String> {
+        let there = self.0.contains(&image.familiar().as_str());
+        there
+            .then_some(())
+            .ok_or_else(|| runner_core::container::how_to_add_image(image))
+    }
+}
+
+const WORKFLOW: &str = r#"
+on: push
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    container:
+      image: "node:${{ matrix.node }}"
+      env: {A: b}
+    services:
+      db:
+        image: postgres:16
+        ports: ["5432:5432"]
+        options: --health-cmd pg_isready
+      cache: {image: "redis:7"}
+    strategy: {matrix: {node: [20, 22]}}
+    steps:
+      - uses: docker://alpine:3
+        with: {args: echo hi}
+      - uses: ./action
+      - run: echo ${{ job.services.db.ports['5432'] }} ${{ job.container.id }}
+"#;
+
+#[test]
+fn i17_a_missing_image_refuses_its_job_and_names_the_command() {
+    let files = |path: &str| match path {
+        "action/action.yml" => Some(
+            b"runs: {using: docker, image: Dockerfile, args: [\"${{ inputs.x }}\"]}\ninputs: {x: {}}\n"
+                .to_vec(),
+        ),
+        "action/Dockerfile" => Some(b"FROM debian:bookworm\n".to_vec()),
+        _ => None,
+    };
+    let check = |images: &'static [&'static str]| {
+        check_with("ci.yml", WORKFLOW.as_bytes(), &files, &Images(images))
+    };
+    let all = &["node:20", "node:22", "postgres:16", "redis:7", "alpine:3", "debian:bookworm"];
+    let report = check(all);
+    assert!(report.refused.is_empty(), "{:?}", report.refused);
+    let report = check(&["node:20", "postgres:16", "alpine:3"]);
+    let needs: Vec<_> = report.refused.iter().map(|it| it.need.clone()).collect();
+    let missing = |name: &str| Need::Image(name.to_owned());
+    assert_eq!(
+        needs,
+        [missing("debian:bookworm"), missing("node:22"), missing("redis:7")],
+        "{:?}",
+        report.refused
+    );
+    let said = report.refused[2].to_string();
+    assert!(said.contains("workflow-runner images add redis:7"), "{said}");
+    assert!(said.contains("services.cache"), "{said}");
+}
+
+#[test]
+fn i17_docker_actions_are_planned() {
+    const ACTION: &str = "runs: {using: docker, image: docker://alpine:3, entrypoint: /e, env: {A: b}, post-entrypoint: /p, post-if: failure()}\n";
+    let files = |path: &str| (path == "action/action.yml").then(|| ACTION.as_bytes().to_vec());
+    let workflow = parse("ci.yml", WORKFLOW.as_bytes()).unwrap().value;
+    let input = PlanInput {
+        contexts: &Contexts::default(),
+        files: &files,
+        actions: &Images(&[]),
+    };
+    let plan = plan(workflow, input).unwrap();
+    let PlannedWork::Steps(steps) = &plan.jobs[0].work else {
+        panic!("it has steps");
+    };
+    let StepKind::Docker(step) = &steps[0].work else {
+        panic!("{:?}", steps[0].work);
+    };
+    assert_eq!(step.runs.image, DockerImage::Named("alpine:3".to_owned()));
+    assert_eq!(step.inputs[0].0, "args");
+    let StepKind::Docker(action) = &steps[1].work else {
+        panic!("{:?}", steps[1].work);
+    };
+    assert_eq!(action.runs.entrypoint.as_deref(), Some("/e"));
+    assert_eq!(action.runs.post.as_ref().unwrap().entrypoint, "/p");
+    assert_eq!(action.images, ["alpine:3"]);
+}
+
+#[test]
+fn i17_mistakes_in_containers_are_found_before_the_run() {
+    let check = |container: &str| {
+        let text = format!(
+            "on: push\njobs:\n  a:\n    runs-on: x\n    {container}\n    steps:\n      - run: echo\n"
+        );
+        let report = check_with("ci.yml", text.as_bytes(), &|_| None, &Images(&["x:latest"]));
+        report.diagnostics.to_string()
+    };
+    assert_eq!(check("container: {image: x}"), "");
+    for (written, part) in [
+        ("container: {imag: x}", "imag"),
+        ("container: {env: {A: b}}", "has no `image`"),
+        ("services: {db: {image: x, ports: [y]}}", "is no port"),
+        ("services: {db: {image: x, options: --nothing}}", "is no option"),
+        ("container: \"${{ steps.a.outputs.b }}\"", "steps"),
+    ] {
+        let said = check(written);
+        assert!(said.contains(part), "{written}: {said}");
+    }
+}

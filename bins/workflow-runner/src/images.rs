@@ -1,0 +1,180 @@
+//! `images`: the operator's side of the store of images of containers.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use config_core::Environment;
+use runner_actors::{AddedImage, ImageStore};
+use runner_core::container::ImageReference;
+
+use crate::arguments::{ActionsStoreOptions, print, say};
+
+/// What to do with the store of images.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImagesCommand {
+    /// Add images, each from a folder or an archive, or from its registry
+    #[command(
+        after_help = "Exit codes: 0 all are in the store, 1 one is not, 2 usage.\n\nExamples:\n  workflow-runner images add postgres:16 --from postgres.tar\n  workflow-runner images add acme/tools:1 --from ./layout"
+    )]
+    Add(ImagesAddOptions),
+    /// Print what is in the store
+    #[command(
+        after_help = "Examples:\n  workflow-runner images list\n  workflow-runner images list --json"
+    )]
+    List(ImagesListOptions),
+    /// Compute the digest of everything in the store anew
+    #[command(
+        after_help = "Exit codes: 0 the store holds what its lock says, 1 it does not, 2 usage.\n\nExamples:\n  workflow-runner images verify\n  workflow-runner images verify --data /var/lib/orrery-runner"
+    )]
+    Verify(ActionsStoreOptions),
+    /// Forget images, and what no other one needs
+    #[command(
+        after_help = "Exit codes: 0 they are gone, 1 one was not there, 2 usage.\n\nExamples:\n  workflow-runner images remove postgres:16"
+    )]
+    Remove(ImagesRemoveOptions),
+}
+
+/// What to add.
+#[derive(Debug, Args)]
+pub(crate) struct ImagesAddOptions {
+    /// Images, as a workflow names them
+    #[arg(required = true, value_name = "IMAGE")]
+    images: Vec<String>,
+    /// An OCI layout, or what `docker save` or `podman save` wrote: a folder or an archive, of one
+    /// image; the image's registry without it
+    #[arg(long, value_name = "FOLDER|ARCHIVE")]
+    from: Option<PathBuf>,
+    #[command(flatten)]
+    store: ActionsStoreOptions,
+}
+
+/// How to print it.
+#[derive(Debug, Args)]
+pub(crate) struct ImagesListOptions {
+    /// The lock as it is written
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: ActionsStoreOptions,
+}
+
+/// What to forget.
+#[derive(Debug, Args)]
+pub(crate) struct ImagesRemoveOptions {
+    /// Images, as a workflow names them
+    #[arg(required = true, value_name = "IMAGE")]
+    images: Vec<String>,
+    #[command(flatten)]
+    store: ActionsStoreOptions,
+}
+
+/// Does it; the exit code says whether all of it was done.
+pub(crate) fn run(command: &ImagesCommand, environment: &Environment) -> ExitCode {
+    let done = match command {
+        ImagesCommand::Add(options) => add(options, environment),
+        ImagesCommand::List(options) => list(options, environment),
+        ImagesCommand::Verify(options) => verify(options, environment),
+        ImagesCommand::Remove(options) => remove(options, environment),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&daemon::error_chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn store(
+    options: &ActionsStoreOptions,
+    environment: &Environment,
+) -> anyhow::Result<ImageStore> {
+    let settings = crate::actions::settings(options, environment)?;
+    Ok(ImageStore::new(&settings.images))
+}
+
+fn references(images: &[String]) -> anyhow::Result<Vec<ImageReference>> {
+    let references = images.iter().map(|text| Ok(text.parse()?));
+    references.collect()
+}
+
+fn add(options: &ImagesAddOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let mut all = true;
+    for reference in references(&options.images)? {
+        let name = reference.familiar();
+        let added = match &options.from {
+            Some(from) => store.add_from(&reference, from),
+            None => {
+                let pulled = store.pull(&reference, None);
+                actix_rt::System::new().block_on(pulled)
+            }
+        };
+        match added {
+            Ok(AddedImage { image, former }) => {
+                let change = match former {
+                    None => "added".to_owned(),
+                    Some(former) if former.digest == image.digest => "unchanged".to_owned(),
+                    Some(former) => format!("moved from {}", former.digest),
+                };
+                print(&format!("{name}: {change}, {}\n", image.digest));
+            }
+            Err(error) => {
+                say(&format!("{name}: {}", daemon::error_chain(&error)));
+                all = false;
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn list(options: &ImagesListOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let lock = store(&options.store, environment)?.lock()?;
+    if options.json {
+        print(&lock.to_text());
+        return Ok(true);
+    }
+    let mut text = String::new();
+    for (name, image) in lock.entries() {
+        let mib = image.bytes.div_ceil(1 << 20);
+        let _ = writeln!(text, "{name}  {}  {mib} MiB  {}", image.digest, image.source);
+    }
+    if text.is_empty() {
+        text.push_str("the store holds no images\n");
+    }
+    print(&text);
+    Ok(true)
+}
+
+fn verify(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let verified = store(options, environment)?.verify()?;
+    let mut faults = 0;
+    for (name, fault) in &verified {
+        if let Some(fault) = fault {
+            faults += 1;
+            say(&format!("{name}: {fault}"));
+        }
+    }
+    let count = verified.len();
+    let good = count - faults;
+    print(&format!("{count} images: {good} as locked, {faults} not\n"));
+    Ok(faults == 0)
+}
+
+fn remove(options: &ImagesRemoveOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let mut all = true;
+    for reference in references(&options.images)? {
+        match store.remove(&reference) {
+            Ok(()) => print(&format!("{}: removed\n", reference.familiar())),
+            Err(error) => {
+                say(&error.to_string());
+                all = false;
+            }
+        }
+    }
+    Ok(all)
+}
