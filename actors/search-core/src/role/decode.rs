@@ -18,7 +18,7 @@ use super::model::Role;
 use super::paths::folder;
 use super::reach::AllowedRoots;
 use super::source_location::{community, elastic, mcp, tasks};
-use super::source_parameters::{elastic_source, mcp_source};
+use super::source_parameters::{elastic_source, git_repository, mcp_source};
 
 /// Reads a role file: one role, or `{"roles": […], "default_role": …}`.
 ///
@@ -161,6 +161,10 @@ impl Decoder<'_> {
     fn source(&self, fields: &Fields<'_>, service: Service) -> Option<Source> {
         match service {
             Service::LocalFiles => self.local_files(fields).map(Source::LocalFiles),
+            Service::GitRepository => {
+                let folder = fields.optional("location", |item| self.folder(item));
+                git_repository(fields, folder).map(Source::GitRepository)
+            }
             Service::AtomicData => {
                 let server = fields.optional("location", Item::http_url);
                 let agent_secret = secret_parameter(fields, "AtomicData", "agent_secret");
@@ -301,7 +305,7 @@ impl Names {
     }
 }
 
-fn filter(item: &Item<'_>) -> Option<FileFilter> {
+pub(super) fn filter(item: &Item<'_>) -> Option<FileFilter> {
     let text = item.string()?;
     match FileFilter::parse(&text) {
         Ok(filter) => Some(filter),
@@ -319,7 +323,7 @@ fn filter(item: &Item<'_>) -> Option<FileFilter> {
     }
 }
 
-fn max_file_size(item: &Item<'_>) -> Option<ByteSize> {
+pub(super) fn max_file_size(item: &Item<'_>) -> Option<ByteSize> {
     const MAX: u64 = 1_000_000_000;
     item.parsed(|text| {
         let size = ByteSize::parse(text)?;
