@@ -1,5 +1,5 @@
-//! Concurrency groups of called workflows: a call begins when it has its groups, and keeps them until
-//! all its jobs have ended.
+//! Concurrency groups of called workflows: a call begins when it has its groups, and keeps them
+//! until all its jobs have ended.
 
 use std::collections::HashMap;
 use std::sync::Arc;

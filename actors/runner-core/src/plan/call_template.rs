@@ -1,5 +1,5 @@
-//! The jobs of a called workflow whose caller's matrix is made of outputs of other jobs: kept aside,
-//! and added to the plan for each copy once those are known.
+//! The jobs of a called workflow whose caller's matrix is made of outputs of other jobs: kept
+//! aside, and added to the plan for each copy once those are known.
 
 use super::types::{CallTemplate, CalledWorkflow, Plan, PlannedJob, PlannedWork};
 use crate::limits::MAX_JOBS;

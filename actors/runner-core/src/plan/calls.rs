@@ -1,5 +1,5 @@
-//! Jobs that call workflows: one call for each copy of the matrix, as far as fail-fast, max-parallel
-//! and concurrency groups allow.
+//! Jobs that call workflows: one call for each copy of the matrix, as far as fail-fast,
+//! max-parallel and concurrency groups allow.
 
 use std::sync::Arc;
 

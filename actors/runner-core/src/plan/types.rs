@@ -107,8 +107,8 @@ pub enum PlannedWork {
     },
 }
 
-/// The jobs of a called workflow whose caller's copies are not known yet, with indexes of their own:
-/// workflow 0 is the one that is called.
+/// The jobs of a called workflow whose caller's copies are not known yet, with indexes of their
+/// own: workflow 0 is the one that is called.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallTemplate {
     pub(super) jobs: Vec<PlannedJob>,

@@ -122,7 +122,7 @@ impl Run {
     }
 
     /// What happened since the last call.
-    fn said(&mut self) -> Vec<String> {
+    fn events(&mut self) -> Vec<String> {
         std::mem::take(&mut self.log)
     }
 
@@ -150,19 +150,19 @@ const MATRIX: &str = "  call:
 fn i17_a_workflow_is_called_once_for_each_combination() {
     let mut run = Run::new(MATRIX);
     assert_eq!(
-        run.said(),
+        run.events(),
         ["start call#1/make on linux", "start call#2/make on bsd"]
     );
     run.end("call#1/make", Conclusion::Success, &[]);
     run.end("call#2/make", Conclusion::Success, &[]);
     assert_eq!(
-        run.said(),
+        run.events(),
         ["start call#1/pack on x", "start call#2/pack on x"]
     );
     run.end("call#2/pack", Conclusion::Success, &[("file", "two")]);
     // The last that says something counts.
     run.end("call#1/pack", Conclusion::Success, &[("file", "one")]);
-    assert_eq!(run.said(), ["start after on one"]);
+    assert_eq!(run.events(), ["start after on one"]);
     run.end("after", Conclusion::Success, &[]);
     assert_eq!(run.state.conclusion(), Some(Conclusion::Success));
 }
@@ -183,25 +183,25 @@ fn i17_the_jobs_of_called_workflows_have_the_names_of_their_copies() {
 #[test]
 fn i17_one_failed_call_ends_the_others_unless_fail_fast_is_off() {
     let mut run = Run::new(MATRIX);
-    run.said();
+    run.events();
     run.end("call#2/make", Conclusion::Failure, &[]);
-    let said = run.said();
+    let events = run.events();
     for expected in [
         "cancel call#1/make",
         "skipped call#2/pack",
         "cancelled call#1/pack",
         "skipped after",
     ] {
-        assert!(said.iter().any(|said| said == expected), "{said:?}");
+        assert!(events.iter().any(|event| event == expected), "{events:?}");
     }
     assert_eq!(run.state.conclusion(), Some(Conclusion::Failure));
 
     let slow = MATRIX.replace("{matrix:", "{fail-fast: false, max-parallel: 1, matrix:");
     let mut run = Run::new(&slow);
-    assert_eq!(run.said(), ["start call#1/make on linux"]);
+    assert_eq!(run.events(), ["start call#1/make on linux"]);
     run.end("call#1/make", Conclusion::Failure, &[]);
     assert_eq!(
-        run.said(),
+        run.events(),
         ["skipped call#1/pack", "start call#2/make on bsd"]
     );
     run.end("call#2/make", Conclusion::Success, &[]);
@@ -223,7 +223,7 @@ fn i17_a_matrix_of_outputs_adds_its_calls_when_they_are_known() {
     );
     assert_eq!(run.state.plan().jobs.len(), 3);
     let names = StatusContexts::new(run.state.plan(), "CI", "push");
-    run.said();
+    run.events();
     run.end("list", Conclusion::Success, &[("all", r#"["a","b","c"]"#)]);
     let makes = ["a", "b", "c"];
     let starts: Vec<String> = makes
@@ -231,7 +231,7 @@ fn i17_a_matrix_of_outputs_adds_its_calls_when_they_are_known() {
         .enumerate()
         .map(|(at, os)| format!("start call#{}/make on {os}", at + 1))
         .collect();
-    assert_eq!(run.said(), starts);
+    assert_eq!(run.events(), starts);
     assert_eq!(run.state.plan().jobs.len(), 3 + 6);
     let names = names.extended(run.state.plan());
     let last = run.state.plan().jobs.len() - 1;
@@ -245,7 +245,7 @@ fn i17_a_matrix_of_outputs_adds_its_calls_when_they_are_known() {
             &[("file", &file)],
         );
     }
-    assert_eq!(run.said().last().unwrap(), "start after on f3");
+    assert_eq!(run.events().last().unwrap(), "start after on f3");
 }
 
 #[test]
@@ -259,13 +259,13 @@ fn i17_calls_whose_copies_are_known_late_may_stand_in_each_other() {
     with: {list: '${{ matrix.list }}'}
 ",
     );
-    run.said();
+    run.events();
     let lists = r#"["[\"a\",\"b\"]","[\"c\"]"]"#;
     run.end("list", Conclusion::Success, &[("all", lists)]);
-    let mut said = run.said();
-    said.sort();
+    let mut events = run.events();
+    events.sort();
     assert_eq!(
-        said,
+        events,
         [
             "start top#1/each#1/make on a",
             "start top#1/each#2/make on b",
@@ -287,29 +287,29 @@ fn i17_a_call_waits_for_its_caller_s_and_its_own_concurrency_group() {
     uses: ./.github/workflows/grouped.yml
 ";
     let mut run = Run::new(jobs);
-    assert_eq!(run.said(), ["enter caller+own for a#0"]);
+    assert_eq!(run.events(), ["enter caller+own for a#0"]);
     let (job, copy) = run.entering[0];
     run.state.admitted(job, copy, true);
     run.go_on();
-    assert_eq!(run.said(), ["start a/in on x"]);
+    assert_eq!(run.events(), ["start a/in on x"]);
     run.end("a/in", Conclusion::Success, &[]);
-    assert_eq!(run.said(), ["leave a#0"]);
+    assert_eq!(run.events(), ["leave a#0"]);
     assert_eq!(run.state.conclusion(), Some(Conclusion::Success));
 
     // A newer one took its place while it waited, or ends it while it runs.
     let mut run = Run::new(jobs);
     run.state.admitted(job, copy, false);
     run.go_on();
-    assert!(run.said().contains(&"cancelled a/in".to_owned()));
+    assert!(run.events().contains(&"cancelled a/in".to_owned()));
     assert_eq!(run.state.conclusion(), Some(Conclusion::Cancelled));
     let mut run = Run::new(jobs);
     run.state.admitted(job, copy, true);
     run.go_on();
-    run.said();
+    run.events();
     let actions = run.state.cancel_call(job, copy);
     run.note(actions);
     run.go_on();
-    assert_eq!(run.said(), ["leave a#0", "cancel a/in"]);
+    assert_eq!(run.events(), ["leave a#0", "cancel a/in"]);
     assert_eq!(run.state.conclusion(), Some(Conclusion::Cancelled));
 
     // Both in one group would wait for each other for ever.
@@ -320,7 +320,7 @@ fn i17_a_call_waits_for_its_caller_s_and_its_own_concurrency_group() {
     with: {g: g}
 ",
     );
-    assert!(run.said().contains(&"cancelled a".to_owned()));
+    assert!(run.events().contains(&"cancelled a".to_owned()));
 }
 
 #[test]
