@@ -54,7 +54,7 @@ pub use heads::{Heads, MAX_HEADS};
 pub use housekeeping::{References, housekeep};
 pub use measure::{TreeLimits, TreeSize, tree_size};
 pub use mirror::{Depth, Mirror, Mirrors};
-pub use objects::{Blob, Found, Objects};
+pub use objects::{Blob, BlobLookup, Objects};
 pub use remote::{Remote, RemoteError, Transports};
 pub use repository::{
     RefStamp, Repository, RepositoryError, TreeChange, TreeChanges, TreeItem, TreeItems,

@@ -31,7 +31,7 @@ pub struct Blob {
 
 /// What stands in the object store under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum BlobLookup {
     /// A file.
     Blob(Blob),
     /// A file of more bytes than are wanted.
@@ -61,9 +61,9 @@ impl Objects {
     ///
     /// # Errors
     /// When git cannot run, takes too long, or says something unexpected.
-    pub fn blob(&self, name: &[u8], limit: u64) -> Result<Found, GitError> {
+    pub fn blob(&self, name: &[u8], limit: u64) -> Result<BlobLookup, GitError> {
         if name.contains(&b'\n') || name.is_empty() {
-            return Ok(Found::Nothing);
+            return Ok(BlobLookup::Nothing);
         }
         let idle = self.idle.lock().pop();
         let mut session = match idle {
@@ -80,7 +80,7 @@ impl Objects {
         };
         // The bytes of one that is too large are still to come: ending it is cheaper.
         let mut idle = self.idle.lock();
-        if !matches!(found, Found::TooLarge(_)) && idle.len() < MAX_IDLE {
+        if !matches!(found, BlobLookup::TooLarge(_)) && idle.len() < MAX_IDLE {
             idle.push((Instant::now(), session));
         }
         Ok(found)
@@ -98,7 +98,7 @@ impl Objects {
 }
 
 /// `<id> blob <size>\n<bytes>\n`, or one line that ends with what is wrong.
-fn ask(session: &mut Session, name: &[u8], limit: u64) -> Result<Found, GitError> {
+fn ask(session: &mut Session, name: &[u8], limit: u64) -> Result<BlobLookup, GitError> {
     let line = [name, b"\n"].concat();
     session.ask(&line)?;
     let unexpected = |reason: &str| GitError::Unexpected {
@@ -111,17 +111,17 @@ fn ask(session: &mut Session, name: &[u8], limit: u64) -> Result<Found, GitError
     let mut words = head.rsplit(' ');
     let (last, kind) = (words.next().unwrap_or_default(), words.next());
     let Ok(size) = last.parse::<u64>() else {
-        return Ok(Found::Nothing);
+        return Ok(BlobLookup::Nothing);
     };
     let id = words.next().unwrap_or_default().to_owned();
     if size > limit && kind == Some("blob") {
-        return Ok(Found::TooLarge(size));
+        return Ok(BlobLookup::TooLarge(size));
     }
     let length = usize::try_from(size).map_err(|_| unexpected("an object without end"))?;
     let bytes = session.bytes(length)?;
     session.bytes(1)?;
     Ok(match kind {
-        Some("blob") => Found::Blob(Blob { id, bytes }),
-        _ => Found::Nothing,
+        Some("blob") => BlobLookup::Blob(Blob { id, bytes }),
+        _ => BlobLookup::Nothing,
     })
 }

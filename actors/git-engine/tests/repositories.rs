@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use git_engine::{EntryKind, Found, Git, Objects, Repository, RepositoryError};
+use git_engine::{BlobLookup, EntryKind, Git, Objects, Repository, RepositoryError};
 use tempfile::TempDir;
 
 fn run(folder: &Path, arguments: &[&str]) -> String {
@@ -120,13 +120,13 @@ fn objects_are_read_one_after_the_other() {
     let folder = repository();
     let objects = Objects::new(Repository::open(&git(), folder.path()).unwrap());
     let blob = |name: &str, limit| objects.blob(name.as_bytes(), limit).unwrap();
-    let Found::Blob(one) = blob("main:sub/a b.txt", 100) else {
+    let BlobLookup::Blob(one) = blob("main:sub/a b.txt", 100) else {
         panic!("it is there");
     };
     let id = run(folder.path(), &["rev-parse", "main:sub/a b.txt"]);
     assert_eq!((one.bytes.as_slice(), &one.id), (b"one\n".as_slice(), &id));
     for _ in 0..3 {
-        assert_eq!(blob("main:sub/a b.txt", 3), Found::TooLarge(4));
+        assert_eq!(blob("main:sub/a b.txt", 3), BlobLookup::TooLarge(4));
         for name in [
             "main:none",
             "main:sub",
@@ -134,17 +134,17 @@ fn objects_are_read_one_after_the_other() {
             "",
             "main:sub/a b.txt\nmain:link",
         ] {
-            assert_eq!(blob(name, 100), Found::Nothing, "{name}");
+            assert_eq!(blob(name, 100), BlobLookup::Nothing, "{name}");
         }
-        assert!(matches!(blob(&id, 4), Found::Blob(_)));
+        assert!(matches!(blob(&id, 4), BlobLookup::Blob(_)));
     }
     // What comes later, and is packed then, is found by a process that runs already.
     std::fs::write(folder.path().join("later.txt"), "three\n").unwrap();
     commit(folder.path());
     run(folder.path(), &["gc", "--quiet", "--prune=now"]);
-    assert!(matches!(blob("main:later.txt", 100), Found::Blob(_)));
+    assert!(matches!(blob("main:later.txt", 100), BlobLookup::Blob(_)));
     objects.rest(Duration::ZERO);
-    assert!(matches!(blob("main:later.txt", 100), Found::Blob(_)));
+    assert!(matches!(blob("main:later.txt", 100), BlobLookup::Blob(_)));
 }
 
 #[test]
@@ -195,6 +195,6 @@ fn nothing_that_the_repository_names_is_run() {
     assert!(found.committed_at(&main).is_ok());
     let objects = Objects::new(found);
     let blob = objects.blob(b"main:sub/a b.txt", 100).unwrap();
-    assert!(matches!(blob, Found::Blob(_)));
+    assert!(matches!(blob, BlobLookup::Blob(_)));
     assert!(!trap.exists());
 }

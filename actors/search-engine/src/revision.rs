@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use forge_core::CommitSha;
 use git_engine::{
-    EntryKind, Found, Git, GitError, Objects, RefStamp, Repository, RepositoryError, TreeChange,
-    TreeItem, TreeItems,
+    BlobLookup, EntryKind, Git, GitError, Objects, RefStamp, Repository, RepositoryError,
+    TreeChange, TreeItem, TreeItems,
 };
 use rustix::fs::MemfdFlags;
 use search_core::role::FileFilter;
@@ -187,9 +187,9 @@ impl RevisionFiles {
         let commit = self.commit.as_str().as_bytes();
         let name = [commit, b":", path.as_os_str().as_bytes()].concat();
         match self.objects.blob(&name, limit) {
-            Ok(Found::Blob(blob)) => Ok(blob),
-            Ok(Found::TooLarge(_)) => Err(SkipReason::TooLarge),
-            Ok(Found::Nothing) => Err(SkipReason::Vanished),
+            Ok(BlobLookup::Blob(blob)) => Ok(blob),
+            Ok(BlobLookup::TooLarge(_)) => Err(SkipReason::TooLarge),
+            Ok(BlobLookup::Nothing) => Err(SkipReason::Vanished),
             Err(GitError::Start { source, .. }) => Err(SkipReason::of_io_error(&source)),
             Err(error) => {
                 tracing::warn!(event = "file.unreadable", key, %error);

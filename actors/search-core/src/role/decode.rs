@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use config_core::{
-    ByteSize, Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, SecretPlace,
-    ValueError, quoted, suggestion,
+    Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, SecretPlace, ValueError,
+    quoted, suggestion,
 };
 
 use super::enumerations::{RelevanceFunction, Service, THEMES, Theme};
 use super::file::RoleFile;
-use super::filter::FileFilter;
+use super::file_parameters::{filter, max_file_size};
 use super::haystack::{Haystack, LocalFiles, Source};
 use super::model::Role;
 use super::paths::folder;
@@ -303,35 +303,6 @@ impl Names {
             item.error(ValueError::new(message).help(help));
         }
     }
-}
-
-pub(super) fn filter(item: &Item<'_>) -> Option<FileFilter> {
-    let text = item.string()?;
-    match FileFilter::parse(&text) {
-        Ok(filter) => Some(filter),
-        Err(error) => {
-            let help = error.help;
-            item.error_within(
-                error.range,
-                ValueError {
-                    message: error.message,
-                    help,
-                },
-            );
-            None
-        }
-    }
-}
-
-pub(super) fn max_file_size(item: &Item<'_>) -> Option<ByteSize> {
-    const MAX: u64 = 1_000_000_000;
-    item.parsed(|text| {
-        let size = ByteSize::parse(text)?;
-        if size.bytes() == 0 || size.bytes() > MAX {
-            return Err(ValueError::new("the size must be from 1B to 1GB"));
-        }
-        Ok(size)
-    })
 }
 
 /// The one secret some services take.

@@ -9,6 +9,7 @@ mod default_file;
 mod document;
 mod enumerations;
 mod file;
+mod file_parameters;
 mod filter;
 mod filter_error;
 mod filter_pattern;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use config_core::{Fields, Item, ValueError, quoted};
 use url::Url;
 
-use super::decode::{filter, max_file_size};
+use super::file_parameters::{filter, max_file_size};
 use super::haystack::{GitRevision, Source};
 use super::source_location::Mcp;
 
