@@ -24,7 +24,6 @@
 //! - **The token stays here.** It is in no VM, no URL and no argument list.
 
 mod action_store;
-mod image_store;
 mod artifacts;
 mod caches;
 mod catch_up;
@@ -40,6 +39,7 @@ mod former_payload;
 mod garbage_collector;
 mod groups;
 mod heads;
+mod image_store;
 mod intake;
 mod job;
 mod job_graph;
@@ -80,6 +80,7 @@ pub use coordinator::RunCoordinator;
 pub use counters::{BUCKETS, Durations, RunCounters};
 pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWorkflows};
 pub use event::StoredEvent;
+pub use image_store::{AddedImage, ImageStore, ImageStoreError};
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
@@ -99,6 +100,7 @@ pub use review::Review;
 pub use run_list::{RunFilter, RunPage, short_reference};
 pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};
 pub use service::RunnerService;
-pub use image_store::{AddedImage, ImageStore, ImageStoreError};
-pub use settings::{ActionSettings, CheckoutLimits, ImageSettings, ModelServer, RunnerSettings, ScheduleTime};
+pub use settings::{
+    ActionSettings, CheckoutLimits, ImageSettings, ModelServer, RunnerSettings, ScheduleTime,
+};
 pub use view::RunnerView;

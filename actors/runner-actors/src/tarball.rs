@@ -86,9 +86,7 @@ fn pack<W: Write>(
 pub(crate) type Append<'a> = dyn FnMut(&str, u64, &mut dyn Read) -> std::io::Result<()> + 'a;
 
 /// A tar of files that `write` appends, as they are read.
-pub(crate) fn of_parts<F>(
-    write: F,
-) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<F>
+pub(crate) fn of_parts<F>(write: F) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<F>
 where
     F: FnOnce(&mut Append<'_>) -> std::io::Result<()> + Send + 'static,
 {

@@ -138,11 +138,14 @@ impl From<ScopeName> for Scope {
 pub(crate) enum ImageCommand {
     /// Build an image by a recipe; the image `default` without one.
     #[command(
-        after_help = "Examples:\n  vm-manager image build\n  vm-manager image build recipe.toml --data ~/vms"
+        after_help = "Examples:\n  vm-manager image build\n  vm-manager image build full\n  vm-manager image build recipe.toml --data ~/vms\n  vm-manager image build redis.toml --oci redis"
     )]
     Build {
-        /// The recipe file.
+        /// The recipe file, or `full` for the image of that name.
         recipe: Option<PathBuf>,
+        /// Make an image of containers instead, as an OCI layout in this new folder.
+        #[arg(long, value_name = "FOLDER")]
+        oci: Option<PathBuf>,
     },
     /// Take over what was made elsewhere: an ext4 file system, a qcow2 file, the folder of an OCI
     /// layout.

@@ -25,7 +25,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     let store = ImageStore::open(&directory.images())?;
     match command {
-        ImageCommand::Build { recipe } => build(&store, recipe.as_deref()),
+        ImageCommand::Build { recipe, oci } => build(&store, recipe.as_deref(), oci.as_deref()),
         ImageCommand::Import { disk, name } => import(&store, &disk, &name),
         ImageCommand::List => list(&store),
         ImageCommand::Remove { image } => remove(&store, directory, &image),
@@ -46,15 +46,23 @@ pub(crate) fn run(
     }
 }
 
-fn build(store: &ImageStore, recipe: Option<&Path>) -> anyhow::Result<()> {
+fn build(store: &ImageStore, recipe: Option<&Path>, oci: Option<&Path>) -> anyhow::Result<()> {
     let recipe = match recipe {
         None => Recipe::default_image(),
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-            Recipe::parse(path, &text)?
-        }
+        Some(path) => match path.to_str().and_then(Recipe::known) {
+            Some(known) if !path.exists() => known,
+            _ => {
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("cannot read {}", path.display()))?;
+                Recipe::parse(path, &text)?
+            }
+        },
     };
+    if let Some(folder) = oci {
+        let digest = vm_engine::image::build_container(&recipe, folder, &progress)?;
+        print(&format!("{} {digest}", folder.display()));
+        return Ok(());
+    }
     let image = store.build(&recipe, &progress)?;
     print(&format!("{} blake3:{}", recipe.name, image.digest));
     Ok(())

@@ -88,10 +88,7 @@ pub(crate) fn run(command: &ImagesCommand, environment: &Environment) -> ExitCod
     }
 }
 
-fn store(
-    options: &ActionsStoreOptions,
-    environment: &Environment,
-) -> anyhow::Result<ImageStore> {
+fn store(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<ImageStore> {
     let settings = crate::actions::settings(options, environment)?;
     Ok(ImageStore::new(&settings.images))
 }
@@ -140,7 +137,11 @@ fn list(options: &ImagesListOptions, environment: &Environment) -> anyhow::Resul
     let mut text = String::new();
     for (name, image) in lock.entries() {
         let mib = image.bytes.div_ceil(1 << 20);
-        let _ = writeln!(text, "{name}  {}  {mib} MiB  {}", image.digest, image.source);
+        let _ = writeln!(
+            text,
+            "{name}  {}  {mib} MiB  {}",
+            image.digest, image.source
+        );
     }
     if text.is_empty() {
         text.push_str("the store holds no images\n");

@@ -34,7 +34,7 @@ fn the_exit_code_says_how_the_files_stand() {
         (
             job("    services: {db: {image: x}}\n"),
             3,
-            "refused: .github/workflows/ci.yml:5:5: services",
+            "refused: .github/workflows/ci.yml:5:5: services.db",
         ),
         (
             job("    timeout: 5\n"),

@@ -118,7 +118,7 @@ fn files_are_counted_by_reason_and_by_what_would_help() {
     let files = last.map(|last| &last["accepted"]);
     assert_eq!(files, Some(&json!(6)), "{text}");
     let services = json!({
-        "needs": ["actions of other repositories: acme/other/sub", "services"],
+        "needs": ["actions of other repositories: acme/other/sub", "images of containers: x:latest"],
         "gained": 1, "accepted": 5,
     });
     let single = summary["single_additions"].as_array();

@@ -23,7 +23,7 @@ const ACTIONS_TOOLKIT: [&str; 5] = [
 ];
 
 /// A program, by the names it may have, and Debian's package for it.
-const PROGRAMS: [(&[&str], &str); 10] = [
+const PROGRAMS: [(&[&str], &str); 12] = [
     (&["git"], "git"),
     (&["curl"], "curl"),
     (&["node"], "nodejs"),
@@ -37,6 +37,8 @@ const PROGRAMS: [(&[&str], &str); 10] = [
     (&["mmdebstrap"], "mmdebstrap"),
     (&["bwrap"], "bubblewrap"),
     (&["podman", "buildah"], "buildah"),
+    (&["skopeo"], "skopeo"),
+    (&["docker-registry"], "docker-registry"),
 ];
 /// Programs outside of a user's `PATH`.
 const SYSTEM_PROGRAMS: [(&str, &str); 2] = [("/usr/sbin/sshd", "openssh-server"), MKE2FS];

@@ -16,7 +16,8 @@ use http_clients::http::AddressPolicy;
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{NewVm, Target, TargetHost};
 use runner_actors::{
-    ActionSettings, ImageSettings, ModelServer, RepositorySettings, RunnerSettings, ScheduleTime, ScopeSettings,
+    ActionSettings, ImageSettings, ModelServer, RepositorySettings, RunnerSettings, ScheduleTime,
+    ScopeSettings,
 };
 use store::PostgresUrl;
 use url::Url;

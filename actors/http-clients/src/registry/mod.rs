@@ -100,10 +100,16 @@ impl RegistryClient {
             let request = Request::get(url).at_most(MAX_DOCUMENT);
             request.header("accept", accepted.clone())
         };
-        let mut answer = self.http.call(self.authorized(request(self.url(&path)?))).await?;
+        let mut answer = self
+            .http
+            .call(self.authorized(request(self.url(&path)?)))
+            .await?;
         if answer.status == 401 {
             self.authorize(&answer, repository).await?;
-            answer = self.http.call(self.authorized(request(self.url(&path)?))).await?;
+            answer = self
+                .http
+                .call(self.authorized(request(self.url(&path)?)))
+                .await?;
         }
         self.check(&answer, &format!("{repository}:{version}"))?;
         Ok(answer.ok()?.body)

@@ -222,7 +222,10 @@ impl ImageStore {
                 count => hasher.update(&buffer[..count]),
             }
         }
-        same(&format!("sha256:{}", hex::encode(hasher.finalize())), digest)
+        same(
+            &format!("sha256:{}", hex::encode(hasher.finalize())),
+            digest,
+        )
     }
 
     /// Keeps a layer, when it is what the image's configuration says.

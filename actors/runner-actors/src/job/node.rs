@@ -15,9 +15,9 @@ use runner_core::plan::{DockerAction, NodeAction, PlannedStep, StepKind, StoredL
 use runner_core::prepare;
 
 use super::composite;
+use super::containers::DockerStageKind;
 use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
 use super::hash::hash_files;
-use super::containers::DockerStageKind;
 use super::node_state::{ContainerArguments, PostAction, PostStep};
 use super::step_runner::StepRunner;
 use crate::job_services::JobAdmission;

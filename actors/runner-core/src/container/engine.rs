@@ -172,7 +172,10 @@ pub fn inspected(json: &str) -> Result<Inspected, String> {
     let one = value.get(0).ok_or_else(|| wrong("it is empty"))?;
     let text = |pointer: &str| one.pointer(pointer).and_then(serde_json::Value::as_str);
     let env = one.pointer("/Config/Env");
-    let env = env.and_then(serde_json::Value::as_array).into_iter().flatten();
+    let env = env
+        .and_then(serde_json::Value::as_array)
+        .into_iter()
+        .flatten();
     let pair = |entry: &serde_json::Value| {
         let (name, value) = entry.as_str()?.split_once('=')?;
         Some((name.to_owned(), value.to_owned()))

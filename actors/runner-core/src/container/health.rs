@@ -33,7 +33,9 @@ impl HealthCheck {
     pub fn argv(json: &str) -> Option<Vec<String>> {
         let value: serde_json::Value = serde_json::from_str(json).ok()?;
         let test = value.get("Test")?.as_array()?;
-        let words = test.iter().filter_map(|word| word.as_str().map(str::to_owned));
+        let words = test
+            .iter()
+            .filter_map(|word| word.as_str().map(str::to_owned));
         let words: Vec<String> = words.collect();
         match words.split_first()? {
             (first, rest) if first == "CMD" && !rest.is_empty() => Some(rest.to_vec()),

@@ -140,7 +140,9 @@ impl FromStr for ImageReference {
 /// The first part is a registry when it looks like a host, as with Docker.
 fn is_host(text: &str) -> bool {
     let shaped = text.contains('.') || text.contains(':') || text == "localhost";
+    let first = text.bytes().next();
     shaped
+        && first.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'[')
         && text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte))

@@ -101,7 +101,11 @@ impl ImageLock {
                 found.map(|(_, image)| image)
             }
         };
-        image.filter(|image| reference.digest().is_none_or(|digest| image.digest == digest))
+        image.filter(|image| {
+            reference
+                .digest()
+                .is_none_or(|digest| image.digest == digest)
+        })
     }
 
     /// Locks a name; what it was locked to before.

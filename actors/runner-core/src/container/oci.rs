@@ -105,7 +105,12 @@ pub fn document(bytes: &[u8]) -> Result<Document, OciError> {
     let raw: Raw = serde_json::from_slice(bytes)
         .map_err(|error| wrong(format!("its manifest cannot be read: {error}")))?;
     let layers = raw.layers.unwrap_or_default();
-    let named = raw.manifests.iter().flatten().chain(&raw.config).chain(&layers);
+    let named = raw
+        .manifests
+        .iter()
+        .flatten()
+        .chain(&raw.config)
+        .chain(&layers);
     if let Some(bad) = named.into_iter().find(|it| !is_digest(&it.digest)) {
         let digest = config_core::quoted(&bad.digest);
         return Err(wrong(format!("{digest} in its manifest is no digest")));
@@ -148,7 +153,10 @@ pub fn choose<'d>(
 /// # Errors
 /// When it is packed in a way that is not unpacked here.
 pub fn packing(media_type: &str) -> Result<Packing, OciError> {
-    match media_type.rsplit_once(['.', '+']).map_or("", |(_, end)| end) {
+    match media_type
+        .rsplit_once(['.', '+'])
+        .map_or("", |(_, end)| end)
+    {
         "tar" => Ok(Packing::Plain),
         "gzip" => Ok(Packing::Gzip),
         _ => {
@@ -170,7 +178,9 @@ pub fn diff_ids(config: &[u8], layers: usize) -> Result<Vec<String>, OciError> {
     let ids = value.pointer("/rootfs/diff_ids");
     let ids = ids.and_then(serde_json::Value::as_array);
     let ids = ids.into_iter().flatten();
-    let ids: Vec<String> = ids.filter_map(|id| id.as_str().map(str::to_owned)).collect();
+    let ids: Vec<String> = ids
+        .filter_map(|id| id.as_str().map(str::to_owned))
+        .collect();
     if ids.len() == layers && ids.iter().all(|id| is_digest(id)) {
         return Ok(ids);
     }
@@ -180,9 +190,7 @@ pub fn diff_ids(config: &[u8], layers: usize) -> Result<Vec<String>, OciError> {
 /// A manifest of the same image with layers as they are unpacked: digest and bytes of each.
 #[must_use]
 pub fn plain_manifest(config: (&str, u64), layers: &[(String, u64)]) -> Vec<u8> {
-    let descriptor = |media_type: &str, digest: &str, size: u64| {
-        serde_json::json!({"mediaType": media_type, "digest": digest, "size": size})
-    };
+    let descriptor = |media_type: &str, digest: &str, size: u64| serde_json::json!({"mediaType": media_type, "digest": digest, "size": size});
     let layers = layers.iter();
     let layers: Vec<_> = layers
         .map(|(digest, size)| descriptor(LAYER, digest, *size))

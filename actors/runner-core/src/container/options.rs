@@ -42,13 +42,29 @@ const WITH_VALUE: &[(&str, &str, Treatment)] = &[
     ("cpuset-cpus", "", Note(LIMIT)),
     ("cpuset-mems", "", Note(LIMIT)),
     ("device", "", Pass),
-    ("dns", "", Note("names are looked up by the proxy of the machine")),
-    ("dns-option", "", Note("names are looked up by the proxy of the machine")),
-    ("dns-search", "", Note("names are looked up by the proxy of the machine")),
+    (
+        "dns",
+        "",
+        Note("names are looked up by the proxy of the machine"),
+    ),
+    (
+        "dns-option",
+        "",
+        Note("names are looked up by the proxy of the machine"),
+    ),
+    (
+        "dns-search",
+        "",
+        Note("names are looked up by the proxy of the machine"),
+    ),
     ("entrypoint", "", Pass),
     ("env", "e", Pass),
     ("env-file", "", Pass),
-    ("expose", "", Note("every port is reached in the job's network")),
+    (
+        "expose",
+        "",
+        Note("every port is reached in the job's network"),
+    ),
     ("gpus", "", Refuse("machines have no graphics cards")),
     ("group-add", "", Pass),
     ("health-cmd", "", Pass),
@@ -57,12 +73,24 @@ const WITH_VALUE: &[(&str, &str, Treatment)] = &[
     ("health-start-period", "", Pass),
     ("health-timeout", "", Pass),
     ("hostname", "h", Pass),
-    ("ip", "", Refuse("addresses are the runner's to say: use the service's name")),
-    ("ip6", "", Refuse("addresses are the runner's to say: use the service's name")),
+    (
+        "ip",
+        "",
+        Refuse("addresses are the runner's to say: use the service's name"),
+    ),
+    (
+        "ip6",
+        "",
+        Refuse("addresses are the runner's to say: use the service's name"),
+    ),
     ("ipc", "", Pass),
     ("label", "l", Pass),
     ("link", "", Refuse("services are reached by their names")),
-    ("log-driver", "", Note("output is kept for the log of the run")),
+    (
+        "log-driver",
+        "",
+        Note("output is kept for the log of the run"),
+    ),
     ("log-opt", "", Note("output is kept for the log of the run")),
     ("mac-address", "", Refuse(NETWORK)),
     ("memory", "m", Note(LIMIT)),
@@ -81,9 +109,17 @@ const WITH_VALUE: &[(&str, &str, Treatment)] = &[
     ("platform", "", Pass),
     ("publish", "p", Publish),
     ("pull", "", Note("images come from the runner's store")),
-    ("restart", "", Note("a service that ends during a job is not started again")),
+    (
+        "restart",
+        "",
+        Note("a service that ends during a job is not started again"),
+    ),
     ("runtime", "", Refuse(ENGINE)),
-    ("security-opt", "", Note("what keeps a job apart is its machine")),
+    (
+        "security-opt",
+        "",
+        Note("what keeps a job apart is its machine"),
+    ),
     ("shm-size", "", Pass),
     ("stop-signal", "", Pass),
     ("stop-timeout", "", Pass),
@@ -95,7 +131,11 @@ const WITH_VALUE: &[(&str, &str, Treatment)] = &[
     ("userns", "", Refuse(ENGINE)),
     ("uts", "", Refuse(ENGINE)),
     ("volume", "v", Pass),
-    ("volumes-from", "", Refuse("containers of a job share volumes by name")),
+    (
+        "volumes-from",
+        "",
+        Refuse("containers of a job share volumes by name"),
+    ),
     ("workdir", "w", Pass),
 ];
 
@@ -195,7 +235,10 @@ fn split_short(text: &str) -> Option<Short> {
         let found = switches.find(|(_, short, _)| short.chars().eq([letter]));
         found.map(|(name, ..)| (*name).to_owned())
     };
-    text.chars().map(switch).collect::<Option<_>>().map(Short::Switches)
+    text.chars()
+        .map(switch)
+        .collect::<Option<_>>()
+        .map(Short::Switches)
 }
 
 fn apply(
@@ -212,7 +255,9 @@ fn apply(
             let ports = ports::parse(&value.unwrap_or_default())?;
             options.ports.extend(ports);
         }
-        (Note(reason), _) => options.notes.push(format!("`--{name}` has no effect: {reason}")),
+        (Note(reason), _) => options
+            .notes
+            .push(format!("`--{name}` has no effect: {reason}")),
         (Refuse(reason), _) => return Err(format!("options: `--{name}`: {reason}")),
     }
     Ok(())

@@ -81,7 +81,9 @@ pub fn assign(requests: &[Vec<PortRequest>]) -> Result<Vec<Vec<PortMapping>>, St
         if let Some(host) = request.host
             && !taken.insert((host, request.udp))
         {
-            return Err(format!("two containers want the port {host} of the machine"));
+            return Err(format!(
+                "two containers want the port {host} of the machine"
+            ));
         }
     }
     let mut next = FIRST_CHOSEN;

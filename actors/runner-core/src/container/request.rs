@@ -7,14 +7,8 @@ use super::words;
 use crate::expr::Value;
 
 /// The keys of `container`.
-pub const CONTAINER_KEYS: [&str; 6] = [
-    "image",
-    "credentials",
-    "env",
-    "ports",
-    "volumes",
-    "options",
-];
+pub const CONTAINER_KEYS: [&str; 6] =
+    ["image", "credentials", "env", "ports", "volumes", "options"];
 /// Those of a service beside them.
 pub const SERVICE_KEYS: [&str; 2] = ["command", "entrypoint"];
 
@@ -139,7 +133,9 @@ fn of_image(image: &str) -> Result<Option<ContainerRequest>, String> {
         return Ok(None);
     }
     Ok(Some(ContainerRequest {
-        image: image.parse::<ImageReference>().map_err(|error| error.to_string())?,
+        image: image
+            .parse::<ImageReference>()
+            .map_err(|error| error.to_string())?,
         env: Vec::new(),
         ports: Vec::new(),
         volumes: Vec::new(),

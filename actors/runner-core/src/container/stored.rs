@@ -95,7 +95,9 @@ pub fn seed(images: &[(Vec<String>, StoredImage, Vec<u8>)]) -> Seed {
         ];
         let id = digits(&image.config);
         let blob_names: Vec<&str> = blobs.iter().map(|(name, _)| name.as_str()).collect();
-        let sizes = blobs.iter().map(|(name, bytes)| (name.clone(), bytes.len()));
+        let sizes = blobs
+            .iter()
+            .map(|(name, bytes)| (name.clone(), bytes.len()));
         let digests = blobs.iter();
         let digests = digests.map(|(name, bytes)| (name.clone(), digest_of(bytes)));
         listed.push(serde_json::json!({
@@ -120,8 +122,10 @@ pub fn seed(images: &[(Vec<String>, StoredImage, Vec<u8>)]) -> Seed {
     }
     let json = |value: &Vec<serde_json::Value>| serde_json::to_vec(value).unwrap_or_default();
     let (layers, listed) = (json(&layers), json(&listed));
-    seed.files.push(("overlay-layers/layers.json".to_owned(), layers));
-    seed.files.push(("overlay-images/images.json".to_owned(), listed));
+    seed.files
+        .push(("overlay-layers/layers.json".to_owned(), layers));
+    seed.files
+        .push(("overlay-images/images.json".to_owned(), listed));
     seed
 }
 

@@ -25,7 +25,14 @@ impl StepPlanner<'_> {
             post: None,
         };
         let inputs = undeclared(&[], used.with).collect();
-        self.docker(used, runs, None, String::new(), inputs, vec![image.to_owned()])
+        self.docker(
+            used,
+            runs,
+            None,
+            String::new(),
+            inputs,
+            vec![image.to_owned()],
+        )
     }
 
     /// An action with a Dockerfile and without an `action.yml`.
@@ -110,18 +117,17 @@ impl StepPlanner<'_> {
 /// Whether an input of a Docker action is no input of the program in it.
 #[must_use]
 pub fn is_override(input: &str) -> bool {
-    OVERRIDES.iter().any(|name| input.eq_ignore_ascii_case(name))
+    OVERRIDES
+        .iter()
+        .any(|name| input.eq_ignore_ascii_case(name))
 }
 
-fn find(
-    actions: &dyn crate::actions::ActionSource,
-    name: &str,
-) -> Result<(), (Need, String)> {
-    let image: ImageReference = name
-        .parse()
-        .map_err(|error: crate::container::ImageReferenceError| {
-            (Need::OwnFiles, error.to_string())
-        })?;
+fn find(actions: &dyn crate::actions::ActionSource, name: &str) -> Result<(), (Need, String)> {
+    let image: ImageReference =
+        name.parse()
+            .map_err(|error: crate::container::ImageReferenceError| {
+                (Need::OwnFiles, error.to_string())
+            })?;
     let found = actions.image(&image);
     found.map_err(|reason| (Need::Image(image.familiar()), reason))
 }
@@ -178,7 +184,12 @@ fn image_of(data: &Data, scope: &Scope<'_>) -> Option<String> {
         Data::Scalar(_) => data,
         Data::List(_) | Data::Computed(_) => return None,
     };
-    let pending = [Context::Needs, Context::Inputs, Context::Secrets, Context::Env];
+    let pending = [
+        Context::Needs,
+        Context::Inputs,
+        Context::Secrets,
+        Context::Env,
+    ];
     if pending.iter().any(|context| image.refers_to(*context)) {
         return None;
     }

@@ -70,9 +70,7 @@ pub(crate) const JOB_DEFAULTS: Availability = availability(
 );
 pub(crate) const CONTAINER: Availability = availability(
     "a container",
-    &[
-        Github, Needs, Strategy, Matrix, Env, Vars, Secrets, Inputs,
-    ],
+    &[Github, Needs, Strategy, Matrix, Env, Vars, Secrets, Inputs],
 );
 pub(crate) const JOB_OUTPUT: Availability = availability("an output of the job", STEP);
 pub(crate) const CALL_WITH: Availability = availability("with", JOB);

@@ -6,7 +6,7 @@ use super::reader::Reader;
 use crate::container::request::{CONTAINER_KEYS, SERVICE_KEYS};
 use crate::container::{options, ports};
 use crate::expr::{Data, Template};
-use crate::source_location::Located;
+use crate::source_location::{Located, SourceLocation};
 use crate::yaml::{Node, NodeData};
 
 /// An image, or a mapping with one.
@@ -14,7 +14,7 @@ pub(super) fn container(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Locat
     fields.read(reader, "container", |node| {
         check(reader, node, "a container", &CONTAINER_KEYS);
         let data = reader.data(node, "container", CONTAINER)?;
-        Some(Located::new(data, node.place))
+        Some(Located::new(data, place(fields, "container", node)))
     })
 }
 
@@ -30,8 +30,15 @@ pub(super) fn services(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Locate
             }
         }
         let data = reader.data(node, "services", CONTAINER)?;
-        Some(Located::new(data, node.place))
+        Some(Located::new(data, place(fields, "services", node)))
     })
+}
+
+/// Where the key is: refusals name it.
+fn place(fields: Fields<'_>, key: &str, node: &Node) -> SourceLocation {
+    fields
+        .entry(key)
+        .map_or(node.place, |entry| entry.key_place)
 }
 
 /// What can be wrong before expressions are evaluated.

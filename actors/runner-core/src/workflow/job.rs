@@ -41,8 +41,7 @@ const KEYS: [&str; 21] = [
 ];
 
 /// What a job may ask for and is not done here, and why.
-const REFUSED: [(&str, &str); 1] =
-    [("snapshot", "images are built by the operator, not by jobs")];
+const REFUSED: [(&str, &str); 1] = [("snapshot", "images are built by the operator, not by jobs")];
 
 /// Reads `jobs`.
 pub(super) fn read_all(reader: &Reader<'_>, file: &str, node: &Node) -> Vec<Job> {

@@ -54,9 +54,7 @@ impl Need {
             | Self::OtherSystem(name)
             | Self::RemoteWorkflow(name)
             | Self::Image(name) => name.clone(),
-            Self::OwnFiles | Self::Feature | Self::ForgeToken => {
-                feature.to_owned()
-            }
+            Self::OwnFiles | Self::Feature | Self::ForgeToken => feature.to_owned(),
         }
     }
 }

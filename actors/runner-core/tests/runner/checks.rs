@@ -45,7 +45,7 @@ fn people_see_what_would_run_and_what_is_refused() {
             needs build
             if github.ref == 'refs/heads/main'
              1. Run ./publish
-          refused: ci.yml:21:5: container is not supported: a job runs on its machine's image; name an image by a label in `runs-on`
+          refused: ci.yml:21:5: container is not supported: the image debian:latest is not in the runner's store of images; the operator adds it with `workflow-runner images add debian:latest`, from a folder or archive with `--from`
     "#]]
     .assert_eq(&report.render(Colours::Off));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use runner_core::actions::{ActionReference, ActionSource, LockedAction};
 use runner_core::container::engine::{self, Launch, Member, Mount, inspected};
 use runner_core::container::health::{Health, HealthCheck, HealthWatch};
-use runner_core::container::ports::{PortMapping, PortRequest, assign, parse};
+use runner_core::container::ports::{self, PortMapping, PortRequest, assign};
 use runner_core::container::stored::{StoredImage, StoredLayer, seed, unpack_script};
 use runner_core::container::{
     ImageReference, container, dockerfile::base_images, options, services, words,
@@ -26,14 +26,56 @@ fn i17_names_of_images_are_read_as_docker_reads_them() {
     let pinned = format!("redis@{DIGEST}");
     let both = format!("ghcr.io/acme/app:1.2@{DIGEST}");
     for (text, registry, repository, version, familiar) in [
-        ("redis", "docker.io", "library/redis", "latest", "redis:latest"),
+        (
+            "redis",
+            "docker.io",
+            "library/redis",
+            "latest",
+            "redis:latest",
+        ),
         ("redis:7", "docker.io", "library/redis", "7", "redis:7"),
-        ("docker://redis:7", "docker.io", "library/redis", "7", "redis:7"),
-        ("acme/app", "docker.io", "acme/app", "latest", "acme/app:latest"),
-        ("docker.io/library/redis:7", "docker.io", "library/redis", "7", "redis:7"),
-        ("index.docker.io/acme/app:1", "docker.io", "acme/app", "1", "acme/app:1"),
-        ("localhost:5000/a/b/c:x", "localhost:5000", "a/b/c", "x", "localhost:5000/a/b/c:x"),
-        ("ghcr.io/acme/app", "ghcr.io", "acme/app", "latest", "ghcr.io/acme/app:latest"),
+        (
+            "docker://redis:7",
+            "docker.io",
+            "library/redis",
+            "7",
+            "redis:7",
+        ),
+        (
+            "acme/app",
+            "docker.io",
+            "acme/app",
+            "latest",
+            "acme/app:latest",
+        ),
+        (
+            "docker.io/library/redis:7",
+            "docker.io",
+            "library/redis",
+            "7",
+            "redis:7",
+        ),
+        (
+            "index.docker.io/acme/app:1",
+            "docker.io",
+            "acme/app",
+            "1",
+            "acme/app:1",
+        ),
+        (
+            "localhost:5000/a/b/c:x",
+            "localhost:5000",
+            "a/b/c",
+            "x",
+            "localhost:5000/a/b/c:x",
+        ),
+        (
+            "ghcr.io/acme/app",
+            "ghcr.io",
+            "acme/app",
+            "latest",
+            "ghcr.io/acme/app:latest",
+        ),
         (&pinned, "docker.io", "library/redis", DIGEST, &pinned),
         (&both, "ghcr.io", "acme/app", DIGEST, &both),
     ] {
@@ -42,10 +84,23 @@ fn i17_names_of_images_are_read_as_docker_reads_them() {
         assert_eq!(found.repository(), repository, "{text}");
         assert_eq!(found.version(), version, "{text}");
         let spelt = found.familiar();
-        assert_eq!(spelt.replace(":latest", ""), familiar.replace(":latest", ""), "{text}");
+        assert_eq!(
+            spelt.replace(":latest", ""),
+            familiar.replace(":latest", ""),
+            "{text}"
+        );
         assert_eq!(spelt.parse::<ImageReference>().unwrap(), found, "{text}");
     }
-    for text in ["", "Redis", "a b", "redis:", "redis@sha256:12", "../x", "a//b", "x:-a"] {
+    for text in [
+        "",
+        "Redis",
+        "a b",
+        "redis:",
+        "redis@sha256:12",
+        "../x",
+        "a//b",
+        "x:-a",
+    ] {
         assert!(text.parse::<ImageReference>().is_err(), "{text}");
     }
 }
@@ -53,24 +108,43 @@ fn i17_names_of_images_are_read_as_docker_reads_them() {
 #[test]
 fn i17_options_are_those_of_docker_create() {
     let read = |line: &str| options::parse(line).unwrap();
-    let health = read("--health-cmd \"pg_isready -U postgres\" --health-interval 10s --health-retries=5");
+    let health =
+        read("--health-cmd \"pg_isready -U postgres\" --health-interval 10s --health-retries=5");
     assert_eq!(
         health.engine,
-        ["--health-cmd=pg_isready -U postgres", "--health-interval=10s", "--health-retries=5"]
+        [
+            "--health-cmd=pg_isready -U postgres",
+            "--health-interval=10s",
+            "--health-retries=5"
+        ]
     );
     let short = read("-u root -eA=b=c -it -v /a:/b --name db --network-alias=store -p 80:8080");
     assert_eq!(
         short.engine,
-        ["--user=root", "--env=A=b=c", "--interactive", "--tty", "--volume=/a:/b"]
+        [
+            "--user=root",
+            "--env=A=b=c",
+            "--interactive",
+            "--tty",
+            "--volume=/a:/b"
+        ]
     );
     assert_eq!(short.aliases, ["db", "store"]);
     assert_eq!(
         short.ports,
-        [PortRequest { host: Some(80), container: 8080, udp: false }]
+        [PortRequest {
+            host: Some(80),
+            container: 8080,
+            udp: false
+        }]
     );
     let limits = read("--cpus 2 --memory=1g --privileged");
     assert_eq!(limits.engine, ["--privileged"]);
-    assert!(limits.notes[0].contains("`--cpus` has no effect"), "{:?}", limits.notes);
+    assert!(
+        limits.notes[0].contains("`--cpus` has no effect"),
+        "{:?}",
+        limits.notes
+    );
     assert_eq!(limits.notes.len(), 2);
     for (line, part) in [
         ("--network host", "share one network"),
@@ -104,30 +178,47 @@ fn i17_words_are_split_as_a_shell_splits_them() {
 
 #[test]
 fn i17_ports_are_read_and_assigned() {
-    let port = |host, container, udp| PortRequest { host, container, udp };
-    assert_eq!(parse("5432").unwrap(), [port(None, 5432, false)]);
-    assert_eq!(parse("8080:80/udp").unwrap(), [port(Some(8080), 80, true)]);
-    assert_eq!(parse("127.0.0.1:8080:80").unwrap(), [port(Some(8080), 80, false)]);
+    let port = |host, container, udp| PortRequest {
+        host,
+        container,
+        udp,
+    };
+    assert_eq!(ports::parse("5432").unwrap(), [port(None, 5432, false)]);
     assert_eq!(
-        parse("90-91:80-81/tcp").unwrap(),
+        ports::parse("8080:80/udp").unwrap(),
+        [port(Some(8080), 80, true)]
+    );
+    assert_eq!(
+        ports::parse("127.0.0.1:8080:80").unwrap(),
+        [port(Some(8080), 80, false)]
+    );
+    assert_eq!(
+        ports::parse("90-91:80-81/tcp").unwrap(),
         [port(Some(90), 80, false), port(Some(91), 81, false)]
     );
     for wrong in ["", "x", "0", "70000", "80:90-91", "80/sctp", "9-8"] {
-        assert!(parse(wrong).is_err(), "{wrong}");
+        assert!(ports::parse(wrong).is_err(), "{wrong}");
     }
     let all = [
         vec![port(None, 5432, false), port(Some(32_768), 1, false)],
         vec![port(None, 5432, false), port(None, 53, true)],
     ];
-    let mapping = |host, container, udp| PortMapping { host, container, udp };
+    let mapping = |host, container, udp| PortMapping {
+        host,
+        container,
+        udp,
+    };
     assert_eq!(
         assign(&all).unwrap(),
         [
             vec![mapping(32_769, 5432, false), mapping(32_768, 1, false)],
-            vec![mapping(32_770, 5432, false), mapping(32_771, 53, true)],
+            vec![mapping(32_770, 5432, false), mapping(32_770, 53, true)],
         ]
     );
-    let twice = [vec![port(Some(80), 1, false)], vec![port(Some(80), 2, false)]];
+    let twice = [
+        vec![port(Some(80), 1, false)],
+        vec![port(Some(80), 2, false)],
+    ];
     assert!(assign(&twice).unwrap_err().contains("port 80"));
 }
 
@@ -184,16 +275,26 @@ fn i17_containers_are_read_from_their_values() {
     assert_eq!(full.options.engine, ["--user=1"]);
     let shown = format!("{full:?}");
     assert!(!shown.contains("\"p\""), "{shown}");
-    let two = r#"{"db": {"image": "postgres:16", "command": "-c fsync=off"}, "off": {"image": ""}}"#;
+    let two =
+        r#"{"db": {"image": "postgres:16", "command": "-c fsync=off"}, "off": {"image": ""}}"#;
     let two = services(&value(two)).unwrap();
     assert_eq!(two.len(), 1);
     assert_eq!(two[0].1.command, ["-c", "fsync=off"]);
     for (wrong, part) in [
-        (r#"{"db": {"image": "x", "imag": 1}}"#, "services.db: it has no key \"imag\""),
+        (
+            r#"{"db": {"image": "x", "imag": 1}}"#,
+            "services.db: it has no key `imag`",
+        ),
         (r#"{"d b": {"image": "x"}}"#, "a name has"),
         (r#"{"db": {"image": "X"}}"#, "is no name of an image"),
-        (r#"{"db": {"image": "x", "volumes": ["a"]}}"#, "is no volume"),
-        (r#"{"db": {"image": "x", "credentials": {"username": "u"}}}"#, "one is empty"),
+        (
+            r#"{"db": {"image": "x", "volumes": ["a"]}}"#,
+            "is no volume",
+        ),
+        (
+            r#"{"db": {"image": "x", "credentials": {"username": "u"}}}"#,
+            "one is empty",
+        ),
     ] {
         let error = services(&value(wrong)).unwrap_err();
         assert!(error.contains(part), "{error}");
@@ -247,11 +348,23 @@ fn i17_the_engine_gets_names_addresses_and_folders() {
     assert!(!words.contains(&"--add-host=job:172.18.0.3".to_owned()));
     let end = ["docker.io/library/redis:7", "--port", "1"].map(str::to_owned);
     assert!(words.ends_with(&end), "{words:?}");
-    let waits = ["--entrypoint=tail", "docker.io/library/redis:7", "-f", "/dev/null"];
-    assert!(launch.job("/workspace").ends_with(&waits.map(str::to_owned)));
+    let waits = [
+        "--entrypoint=tail",
+        "docker.io/library/redis:7",
+        "-f",
+        "/dev/null",
+    ];
+    assert!(
+        launch
+            .job("/workspace")
+            .ends_with(&waits.map(str::to_owned))
+    );
     let argv = ["sh".to_owned(), "x".to_owned()];
     let exec = engine::exec("id", "/w", [("A", "b c")].into_iter(), &argv);
-    assert_eq!(exec, ["crun", "exec", "--cwd=/w", "--env=A=b c", "id", "sh", "x"]);
+    assert_eq!(
+        exec,
+        ["crun", "exec", "--cwd=/w", "--env=A=b c", "id", "sh", "x"]
+    );
     let said = r#"[{"Id": "abc", "State": {"Running": true, "ExitCode": 0}, "Config": {"User": "1", "Env": ["PATH=/bin", "X=a=b"], "Healthcheck": {"Test": ["CMD", "x"]}}}]"#;
     let said = inspected(said).unwrap();
     assert_eq!((said.id.as_str(), said.running), ("abc", true));
@@ -273,8 +386,16 @@ fn i17_a_machine_gets_each_layer_once() {
     };
     let base = layer("a", &[]);
     let images = [
-        (vec!["x:1".to_owned()], of("1", vec![base.clone()]), b"{}".to_vec()),
-        (vec!["y:1".to_owned()], of("2", vec![base, layer("b", &["etc/it's"])]), b"{}".to_vec()),
+        (
+            vec!["x:1".to_owned()],
+            of("1", vec![base.clone()]),
+            b"{}".to_vec(),
+        ),
+        (
+            vec!["y:1".to_owned()],
+            of("2", vec![base, layer("b", &["etc/it's"])]),
+            b"{}".to_vec(),
+        ),
     ];
     let seed = seed(&images);
     assert_eq!(seed.layers.len(), 2);
@@ -285,9 +406,15 @@ fn i17_a_machine_gets_each_layer_once() {
     };
     assert!(file("images.json").contains("\"names\":[\"y:1\"]"));
     let upper = seed.layers[1].folder.clone();
-    assert_eq!(file(&format!("{upper}/lower")), format!("l/{}", "A".repeat(26)));
+    assert_eq!(
+        file(&format!("{upper}/lower")),
+        format!("l/{}", "A".repeat(26))
+    );
     let script = unpack_script(&seed);
-    assert!(script.contains("tar --numeric-owner -p -xf incoming/1.tar"), "{script}");
+    assert!(
+        script.contains("tar --numeric-owner -p -xf incoming/1.tar"),
+        "{script}"
+    );
     assert!(script.contains(r"diff/etc/it'\''s' c 0 0"), "{script}");
 }
 
@@ -335,18 +462,27 @@ jobs:
 
 #[test]
 fn i17_a_missing_image_refuses_its_job_and_names_the_command() {
-    let files = |path: &str| match path {
+    let files = |path: &str| {
+        match path {
         "action/action.yml" => Some(
             b"runs: {using: docker, image: Dockerfile, args: [\"${{ inputs.x }}\"]}\ninputs: {x: {}}\n"
                 .to_vec(),
         ),
         "action/Dockerfile" => Some(b"FROM debian:bookworm\n".to_vec()),
         _ => None,
+    }
     };
     let check = |images: &'static [&'static str]| {
         check_with("ci.yml", WORKFLOW.as_bytes(), &files, &Images(images))
     };
-    let all = &["node:20", "node:22", "postgres:16", "redis:7", "alpine:3", "debian:bookworm"];
+    let all = &[
+        "node:20",
+        "node:22",
+        "postgres:16",
+        "redis:7",
+        "alpine:3",
+        "debian:bookworm",
+    ];
     let report = check(all);
     assert!(report.refused.is_empty(), "{:?}", report.refused);
     let report = check(&["node:20", "postgres:16", "alpine:3"]);
@@ -354,12 +490,19 @@ fn i17_a_missing_image_refuses_its_job_and_names_the_command() {
     let missing = |name: &str| Need::Image(name.to_owned());
     assert_eq!(
         needs,
-        [missing("debian:bookworm"), missing("node:22"), missing("redis:7")],
+        [
+            missing("debian:bookworm"),
+            missing("redis:7"),
+            missing("node:22")
+        ],
         "{:?}",
         report.refused
     );
-    let said = report.refused[2].to_string();
-    assert!(said.contains("workflow-runner images add redis:7"), "{said}");
+    let said = report.refused[1].to_string();
+    assert!(
+        said.contains("workflow-runner images add redis:7"),
+        "{said}"
+    );
     assert!(said.contains("services.cache"), "{said}");
 }
 
@@ -404,7 +547,10 @@ fn i17_mistakes_in_containers_are_found_before_the_run() {
         ("container: {imag: x}", "imag"),
         ("container: {env: {A: b}}", "has no `image`"),
         ("services: {db: {image: x, ports: [y]}}", "is no port"),
-        ("services: {db: {image: x, options: --nothing}}", "is no option"),
+        (
+            "services: {db: {image: x, options: --nothing}}",
+            "is no option",
+        ),
         ("container: \"${{ steps.a.outputs.b }}\"", "steps"),
     ] {
         let said = check(written);

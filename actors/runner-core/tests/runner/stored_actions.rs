@@ -98,14 +98,10 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
         ),
         (
             "{uses: acme/tools/image@v1}",
-            Some("no containers are started"),
-            Some(Need::ContainerAction),
+            Some("which is not in its folder"),
+            Some(Need::OwnFiles),
         ),
-        (
-            "{uses: acme/tools/bare@v1}",
-            Some("no containers are started"),
-            Some(Need::ContainerAction),
-        ),
+        ("{uses: acme/tools/bare@v1}", None, None),
         ("{uses: acme/tools/absent@v1}", Some("no action.yml"), None),
         ("{uses: acme/tools/loop@v1}", Some("too deep"), None),
         ("{uses: acme/tools/wrong@v1}", Some("has no `main`"), None),
@@ -130,8 +126,8 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
         ),
         (
             "{uses: docker://alpine}",
-            Some("no containers"),
-            Some(Need::ContainerAction),
+            Some("images add alpine:latest"),
+            Some(Need::Image("alpine:latest".to_owned())),
         ),
     ] {
         let report = checked(steps);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::{Image, ImageError, ImageStore, Recipe, files, tool};
+use super::{Image, ImageError, ImageStore, Recipe, files, node, tool};
 use crate::event::Progress;
 
 /// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned
@@ -54,7 +54,8 @@ impl ImageStore {
             "fetching {} packages and what they need",
             recipe.packages.len()
         ));
-        tool::run(&mut mmdebstrap(recipe, root, &disk))?;
+        let hooks = node::fetch(recipe, &work.0, progress)?;
+        tool::run(&mut mmdebstrap(recipe, root, &disk, &hooks))?;
         progress("storing the image");
         let owned = work.0.join("owned");
         if root {
@@ -93,15 +94,24 @@ impl ImageStore {
     }
 }
 
-fn mmdebstrap(recipe: &Recipe, root: bool, disk: &Path) -> Command {
+fn mmdebstrap(recipe: &Recipe, root: bool, disk: &Path, hooks: &[String]) -> Command {
+    let mut command = base(recipe, root, hooks);
+    command.env("OUT", disk).arg("--format=null");
+    command.arg(format!("--customize-hook={MAKE_DISK}"));
+    command.arg(&recipe.suite).arg("/dev/null");
+    command.args(recipe.mirror.iter());
+    command
+}
+
+/// The system of a recipe, without where it goes.
+pub(super) fn base(recipe: &Recipe, root: bool, hooks: &[String]) -> Command {
     let mut command = Command::new("mmdebstrap");
-    command.env("OUT", disk);
     command.arg(if root {
         "--mode=root"
     } else {
         "--mode=unshare"
     });
-    command.args(["--variant=minbase", "--format=null", "--quiet"]);
+    command.args(["--variant=minbase", "--quiet"]);
     if !recipe.packages.is_empty() {
         command.arg(format!("--include={}", recipe.packages.join(",")));
     }
@@ -117,16 +127,16 @@ fn mmdebstrap(recipe: &Recipe, root: bool, disk: &Path) -> Command {
             quoted(line)
         ));
     }
+    for hook in hooks {
+        command.arg(format!("--customize-hook={hook}"));
+    }
     // The host names would be the builder's; the agent sets its own.
     command.arg("--customize-hook=rm -f \"$1/etc/hostname\" \"$1/etc/resolv.conf\"; echo 127.0.0.1 localhost > \"$1/etc/hosts\"; mkdir -p \"$1/workspace\"");
-    command.arg(format!("--customize-hook={MAKE_DISK}"));
-    command.arg(&recipe.suite).arg("/dev/null");
-    command.args(recipe.mirror.iter());
     command
 }
 
 /// One word for a shell.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
@@ -170,7 +180,7 @@ mod tests {
             run: vec!["id; x".to_owned()],
             ..Recipe::default_image()
         };
-        let command = mmdebstrap(&recipe, true, Path::new("/d"));
+        let command = mmdebstrap(&recipe, true, Path::new("/d"), &[]);
         let words: Vec<_> = command
             .get_args()
             .map(|word| word.to_string_lossy().into_owned())

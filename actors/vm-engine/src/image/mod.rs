@@ -2,9 +2,11 @@
 
 pub mod agent;
 mod build;
+mod container;
 mod cpio;
 pub mod kernel;
 mod modules;
+mod node;
 mod oci;
 mod own_kernel;
 mod recipe;
@@ -17,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 use vm_core::ImageRef;
 
-pub use recipe::{DEFAULT_RECIPE, Recipe, RecipeError};
+pub use container::build_container;
+pub use recipe::{DEFAULT_RECIPE, FULL_RECIPE, Recipe, RecipeError};
 pub use store::{ImageStore, ListedImage};
 pub use tool::ToolError;
 pub use vmlinux::{ExtractError, extract};
@@ -49,7 +52,9 @@ pub struct Image {
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// No image has this name or digest.
-    #[error("there is no image {0}: see `vm-manager image list`")]
+    #[error(
+        "there is no image {0}: see `vm-manager image list`; `vm-manager image build full` makes the image `full`, `vm-manager image build FILE` one by a recipe"
+    )]
     Unknown(ImageRef),
     /// A file that no VM can boot.
     #[error("{} cannot be an image: {why}", .path.display())]

@@ -1,11 +1,38 @@
 //! What an image is made of, as people write it down.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 
 /// The recipe of the image `default`.
 pub const DEFAULT_RECIPE: &str = include_str!("default.toml");
+/// The recipe of the image `full`.
+pub const FULL_RECIPE: &str = include_str!("full.toml");
+
+/// How a container of an image starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContainerConfig {
+    /// Its program.
+    #[serde(default)]
+    pub entrypoint: Vec<String>,
+    /// Arguments, or the program where there is no entry point.
+    #[serde(default)]
+    pub cmd: Vec<String>,
+    /// Variables.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Its user; root unless given.
+    #[serde(default)]
+    pub user: String,
+    /// Where it starts.
+    #[serde(default)]
+    pub workdir: String,
+    /// Ports that it serves, such as `5432/tcp`.
+    #[serde(default)]
+    pub ports: Vec<String>,
+}
 
 /// A recipe file, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -25,6 +52,13 @@ pub struct Recipe {
     /// Commands run in the new system by `sh -e`, after the packages are there.
     #[serde(default)]
     pub run: Vec<String>,
+    /// Major versions of Node.js, each put into `/opt/node<major>` with npm; the last one is `node`
+    /// in `PATH`. They come from the npm registry, by the host's npm.
+    #[serde(default)]
+    pub node: Vec<String>,
+    /// How a container of it starts, for `--oci`.
+    #[serde(default)]
+    pub container: ContainerConfig,
     /// Whether documentation, translations and package lists are left out.
     #[serde(default = "yes")]
     pub slim: bool,
@@ -61,6 +95,14 @@ pub enum RecipeError {
         /// The word.
         word: String,
     },
+    /// Not a major version.
+    #[error("the recipe {name}: node has {word:?}: name major versions, such as \"24\"")]
+    Node {
+        /// Which file.
+        name: String,
+        /// The word.
+        word: String,
+    },
 }
 
 impl Recipe {
@@ -88,7 +130,31 @@ impl Recipe {
                 });
             }
         }
+        let digits = |word: &&String| !word.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some(word) = recipe
+            .node
+            .iter()
+            .find(|word| word.is_empty() || digits(word))
+        {
+            return Err(RecipeError::Node {
+                name,
+                word: word.clone(),
+            });
+        }
         Ok(recipe)
+    }
+
+    /// A recipe that the program knows by its name.
+    ///
+    /// # Panics
+    /// Never: the texts are part of the program, and a test reads them.
+    pub fn known(name: &str) -> Option<Self> {
+        let text = match name {
+            "default" => DEFAULT_RECIPE,
+            "full" => FULL_RECIPE,
+            _ => return None,
+        };
+        Some(Self::parse(Path::new(name), text).expect("it is tested"))
     }
 
     /// The recipe of the image `default`: git, bash, coreutils, python3 and certificates.
@@ -118,6 +184,41 @@ mod tests {
                 "{package}"
             );
         }
+    }
+
+    #[test]
+    fn i17_the_full_image_has_what_workflows_expect() {
+        let recipe = Recipe::known("full").unwrap();
+        assert_eq!(recipe.name.as_str(), "full");
+        for package in [
+            "sudo",
+            "curl",
+            "wget",
+            "make",
+            "gcc",
+            "git",
+            "git-lfs",
+            "jq",
+            "zip",
+            "unzip",
+            "tar",
+            "zstd",
+            "python3-pip",
+            "python-is-python3",
+            "podman",
+            "crun",
+            "socat",
+            "iproute2",
+            "openssh-client",
+            "gnupg",
+        ] {
+            let mut packages = recipe.packages.iter();
+            assert!(packages.any(|word| word == package), "{package}");
+        }
+        assert_eq!(recipe.node, ["20", "24", "22"]);
+        assert!(Recipe::known("fuller").is_none());
+        let error = parse("name = \"x\"\nnode = [\"lts\"]").unwrap_err();
+        assert!(error.to_string().contains("major versions"), "{error}");
     }
 
     #[test]

@@ -80,6 +80,7 @@ fn package_of(program: &str) -> &'static str {
         "apt-get" | "apt-cache" => "apt (this needs a Debian host)",
         "dpkg-deb" => "dpkg (this needs a Debian host)",
         "make" => "make, gcc, bc, flex, bison, libelf-dev and libssl-dev",
+        "npm" => "npm",
         "tar" => "tar",
         _ => "package of the same name",
     }

@@ -55,7 +55,9 @@ impl StepRunner<'_> {
                 let elapsed = service.since.elapsed();
                 match service.watch.observe(elapsed, succeeded) {
                     Health::Healthy => {
-                        self.log.info(0, &format!("service {name} is healthy")).await;
+                        self.log
+                            .info(0, &format!("service {name} is healthy"))
+                            .await;
                         break;
                     }
                     Health::Starting(pause) => {

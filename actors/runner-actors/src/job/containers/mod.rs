@@ -85,9 +85,8 @@ impl JobContainers {
         }
         if !self.services.is_empty() {
             let services = self.services.iter().map(|service| {
-                let port = |port: &PortMapping| {
-                    (port.container.to_string(), text(&port.host.to_string()))
-                };
+                let port =
+                    |port: &PortMapping| (port.container.to_string(), text(&port.host.to_string()));
                 let ports = Value::object(service.ports.iter().map(port));
                 let fields = [
                     ("id", text(&service.id)),
@@ -104,7 +103,10 @@ impl JobContainers {
     /// Variables of a command that the runner itself runs for a step: the home folder of a job in
     /// a container is that of the container.
     pub(super) fn command_env(&self) -> BTreeMap<String, String> {
-        let home = self.job.iter().map(|_| ("HOME".to_owned(), HOME.to_owned()));
+        let home = self
+            .job
+            .iter()
+            .map(|_| ("HOME".to_owned(), HOME.to_owned()));
         home.collect()
     }
 
@@ -131,7 +133,9 @@ impl JobContainers {
         StepProcess {
             argv,
             cwd: WORKSPACE.to_owned(),
-            env: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            env: kept
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
             directory: process.directory,
             script: process.script,
             limit: process.limit,

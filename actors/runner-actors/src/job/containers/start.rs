@@ -28,6 +28,8 @@ struct Wanted {
     container: Option<ContainerRequest>,
     services: Vec<(String, ContainerRequest)>,
     images: Vec<ImageReference>,
+    /// Whether any step is a container.
+    builds: bool,
 }
 
 impl Wanted {
@@ -52,7 +54,8 @@ impl StepRunner<'_> {
         frame: &Frame,
     ) -> Result<(), String> {
         let wanted = self.wanted(steps, frame)?;
-        if wanted.images.is_empty() {
+        // A Dockerfile that builds on nothing needs the engine all the same.
+        if wanted.images.is_empty() && !wanted.builds {
             return Ok(());
         }
         self.start_engine().await?;
@@ -103,14 +106,11 @@ impl StepRunner<'_> {
         }
         images.sort();
         images.dedup();
-        // A Dockerfile that builds on nothing needs the engine all the same.
-        if images.is_empty() && !actions.is_empty() {
-            return Err("its Docker actions name no image that they are made of".to_owned());
-        }
         Ok(Wanted {
             container: of_job,
             services: beside,
             images,
+            builds: !actions.is_empty(),
         })
     }
 
@@ -139,7 +139,9 @@ impl StepRunner<'_> {
                 continue;
             }
             let name = reference.familiar();
-            self.log.info(0, &format!("fetching the image {name}")).await;
+            self.log
+                .info(0, &format!("fetching the image {name}"))
+                .await;
             let pulled = store.pull(reference, wanted.credentials(reference)).await;
             pulled.map_err(|error| error.to_string())?;
         }
@@ -171,11 +173,14 @@ impl StepRunner<'_> {
             aliases.extend(request.options.aliases.iter().cloned());
             (JOB.to_owned(), aliases)
         });
-        let members = services.chain(job).zip(2u8..).map(|((name, aliases), number)| Member {
-            name,
-            number,
-            aliases,
-        });
+        let members = services
+            .chain(job)
+            .zip(2u8..)
+            .map(|((name, aliases), number)| Member {
+                name,
+                number,
+                aliases,
+            });
         self.containers.members = members.collect();
     }
 
@@ -198,7 +203,9 @@ impl StepRunner<'_> {
         };
         let words = launch.service();
         let what = format!("the service {name}");
-        let found = self.start_container(&what, "create", &member, words).await?;
+        let found = self
+            .start_container(&what, "create", &member, words)
+            .await?;
         self.forward(&member, ports).await?;
         self.containers.services.push(RunningService {
             name: name.to_owned(),
@@ -247,7 +254,9 @@ impl StepRunner<'_> {
         if !found.running {
             self.show_logs(&member).await;
             let code = found.exit_code;
-            return Err(format!("{what} ended at once, with {code}: it needs `tail`"));
+            return Err(format!(
+                "{what} ended at once, with {code}: it needs `tail`"
+            ));
         }
         self.forward(&member, ports).await?;
         self.containers.job = Some(found);
@@ -295,7 +304,9 @@ impl StepRunner<'_> {
             let kind = if port.udp { "UDP" } else { "TCP" };
             let (host, inner) = (port.host.to_string(), port.container.to_string());
             let address = member.address();
-            let exit = self.engine(["forward", kind, &host, &address, &inner]).await;
+            let exit = self
+                .engine(["forward", kind, &host, &address, &inner])
+                .await;
             succeeded("a port could not be opened", exit)?;
         }
         Ok(())

@@ -48,7 +48,8 @@ impl StepRunner<'_> {
         match self.docker_input(step, action, frame) {
             Ok(input) => {
                 self.keep_docker_post(step, action, frame, &input);
-                self.docker_stage(action, DockerStageKind::Main, input).await
+                self.docker_stage(action, DockerStageKind::Main, input)
+                    .await
             }
             Err(result) => result,
         }
@@ -110,10 +111,9 @@ impl StepRunner<'_> {
             own.push((input_variable(name), text));
         }
         // What the action's own file says sees its inputs.
-        let inner = contexts.clone().with(
-            Context::Inputs,
-            Value::Object(std::sync::Arc::new(inputs)),
-        );
+        let inner = contexts
+            .clone()
+            .with(Context::Inputs, Value::Object(std::sync::Arc::new(inputs)));
         let inner = Scope {
             contexts: &inner,
             hash_files: Some(&hash),
@@ -133,8 +133,7 @@ impl StepRunner<'_> {
             }
             None => {
                 let args = overrides.get("args").map_or("", String::as_str);
-                words::split(args)
-                    .map_err(|error| StepResult::error(format!("args: {error}")))?
+                words::split(args).map_err(|error| StepResult::error(format!("args: {error}")))?
             }
         };
         let stored = action.location.as_ref().and_then(|it| it.stored());
