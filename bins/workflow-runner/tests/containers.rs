@@ -119,7 +119,7 @@ fn prepare() -> PathBuf {
     std::fs::create_dir_all(cache()).unwrap();
     let lock = File::create(cache().join("lock")).unwrap();
     lock.lock().unwrap();
-    let say = |line: &str| eprintln!("{line}");
+    let say = |_: &str| {};
     let images = ImageStore::open(&cache().join("images")).unwrap();
     // The manager makes its own default image where there is none.
     for recipe in [Recipe::default_image(), Recipe::known("full").unwrap()] {

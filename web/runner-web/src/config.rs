@@ -12,7 +12,7 @@ use config_core::{
 };
 use forge_core::{SecretBook, WebhookSecrets};
 use git_engine::Transports;
-use http_clients::http::AddressPolicy;
+use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{NewVm, Target, TargetHost};
 use runner_actors::{
@@ -149,6 +149,15 @@ struct Resolver<'a> {
     wrong: Diagnostics,
 }
 
+/// Public addresses, and those that the operator lists.
+fn address_policy(listed: Vec<AllowedAddress>) -> AddressPolicy {
+    if listed.is_empty() {
+        AddressPolicy::PublicOnly
+    } else {
+        AddressPolicy::Listed(listed)
+    }
+}
+
 impl Resolver<'_> {
     fn config(&mut self, environment: &Environment) -> Option<RunnerConfig> {
         let listen = self.listen();
@@ -165,10 +174,7 @@ impl Resolver<'_> {
         let path = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned();
         let variables = file.variables;
         let repositories = variables.mirrors;
-        let addresses = match file.allow_addresses {
-            listed if listed.is_empty() => AddressPolicy::PublicOnly,
-            listed => AddressPolicy::Listed(listed),
-        };
+        let addresses = address_policy(file.allow_addresses);
         let runner = RunnerSettings {
             repositories: repositories.unwrap_or_else(|| data.join("repositories")),
             actions: ActionSettings {

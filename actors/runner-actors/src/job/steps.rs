@@ -341,18 +341,7 @@ impl StepRunner<'_> {
                     Err(result) => result,
                 }
             }
-            StepKind::Docker(action) => {
-                let same = match &action.location {
-                    Some(location) => {
-                        self.check_own_action(&action.uses, location, &action.directory)
-                    }
-                    None => Ok(()),
-                };
-                match same {
-                    Ok(()) => self.docker(step, action, frame).await,
-                    Err(result) => result,
-                }
-            }
+            StepKind::Docker(action) => self.own_or_stored_docker(step, action, frame).await,
             StepKind::Refused { uses } => StepResult::error(format!("{uses} is not done here")),
         }
     }

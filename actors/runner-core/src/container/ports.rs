@@ -59,7 +59,7 @@ pub fn parse(text: &str) -> Result<Vec<PortRequest>, String> {
         }
     });
     match &host {
-        Some(host) if host.clone().count() != container.clone().count() => Err(wrong()),
+        Some(host) if host.clone().count() != container.count() => Err(wrong()),
         _ => Ok(requests.collect()),
     }
 }

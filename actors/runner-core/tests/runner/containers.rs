@@ -18,7 +18,7 @@ use runner_core::workflow::{DockerImage, Need, parse};
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
 fn image(text: &str) -> ImageReference {
-    text.parse().unwrap()
+    text.parse().expect("a name of an image")
 }
 
 #[test]
@@ -255,10 +255,11 @@ fn value(yaml_as_json: &str) -> Value {
     let contexts = runner_core::expr::Contexts::default();
     let source = format!("${{{{ fromJSON('{yaml_as_json}') }}}}");
     let place = runner_core::source_location::SourceLocation::default();
-    let template = runner_core::expr::Template::parse(&source, place).unwrap();
+    let template = runner_core::expr::Template::parse(&source, place);
+    let template = template.expect("an expression");
     template
         .value(&runner_core::expr::Scope::new(&contexts))
-        .unwrap()
+        .expect("a value")
 }
 
 #[test]

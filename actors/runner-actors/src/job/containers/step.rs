@@ -38,8 +38,24 @@ pub(in super::super) enum DockerStageKind {
 }
 
 impl StepRunner<'_> {
+    /// The step itself, when its action is what the job was planned with.
+    pub(in super::super) async fn own_or_stored_docker(
+        &mut self,
+        step: &PlannedStep,
+        action: &DockerAction,
+        frame: &Frame,
+    ) -> StepResult {
+        if let Some(location) = &action.location {
+            let same = self.check_own_action(&action.uses, location, &action.directory);
+            if let Err(result) = same {
+                return result;
+            }
+        }
+        self.docker(step, action, frame).await
+    }
+
     /// The step itself; what runs after the job is kept.
-    pub(in super::super) async fn docker(
+    async fn docker(
         &mut self,
         step: &PlannedStep,
         action: &DockerAction,
