@@ -9,6 +9,9 @@ use daemon::log::LogFormat;
 use daemon::settings::ConfigOptions;
 use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTask};
 
+use crate::image_arguments::ImagesCommand;
+pub(crate) use crate::store_options::ActionsStoreOptions;
+
 const AFTER_HELP: &str = "\
 Examples:
   workflow-runner check
@@ -52,7 +55,7 @@ pub(crate) enum Command {
         subcommand,
         after_help = "Examples:\n  workflow-runner images add postgres:16 --from postgres.tar\n  workflow-runner images verify"
     )]
-    Images(crate::images::ImagesCommand),
+    Images(ImagesCommand),
     /// The forge's webhooks that lead here
     #[command(
         subcommand,
@@ -224,17 +227,6 @@ pub(crate) enum ActionsCommand {
         after_help = "Exit codes: 0 the store holds what its lock says, 1 it does not, 2 usage.\n\nExamples:\n  workflow-runner actions verify\n  workflow-runner actions verify --config runner.toml"
     )]
     Verify(ActionsStoreOptions),
-}
-
-/// Which store of actions.
-#[derive(Debug, Args)]
-pub(crate) struct ActionsStoreOptions {
-    /// The runner's configuration file
-    #[arg(long)]
-    pub(crate) config: Option<PathBuf>,
-    /// The runner's data folder; that of the configuration without it
-    #[arg(long)]
-    pub(crate) data: Option<String>,
 }
 
 /// What to add.

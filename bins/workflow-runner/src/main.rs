@@ -5,10 +5,12 @@ mod arguments;
 mod check;
 mod exec;
 mod hook;
+mod image_arguments;
 mod images;
 mod repository;
 mod reviews;
 mod serve;
+mod store_options;
 mod summary;
 
 use std::process::ExitCode;

@@ -15,7 +15,7 @@ use crate::tarball;
 /// What is put into a machine for the images of its job.
 pub(crate) struct MachineImages {
     /// Name and digest of each image, for the log.
-    pub(crate) said: Vec<(String, String)>,
+    pub(crate) digests: Vec<(String, String)>,
     seed: Seed,
     /// The tars of its layers, in order.
     tars: Vec<PathBuf>,
@@ -32,7 +32,7 @@ impl ImageStore {
     ) -> Result<MachineImages, String> {
         let text = |error: super::ImageStoreError| error.to_string();
         let mut images: Vec<(Vec<String>, _, Vec<u8>)> = Vec::new();
-        let mut said = Vec::new();
+        let mut digests = Vec::new();
         for reference in references {
             let locked = self.find(reference)?;
             let stored = self.stored(&locked).map_err(text)?;
@@ -40,7 +40,7 @@ impl ImageStore {
             self.check_blob(&stored.config).map_err(text)?;
             let config = std::fs::read(&path).map_err(|error| error.to_string())?;
             let name = reference.local_name();
-            said.push((reference.familiar(), locked.digest.clone()));
+            digests.push((reference.familiar(), locked.digest.clone()));
             match images.iter_mut().find(|(_, known, _)| *known == stored) {
                 Some((names, ..)) if names.contains(&name) => {}
                 Some((names, ..)) => names.push(name),
@@ -54,7 +54,11 @@ impl ImageStore {
             self.check_blob(&layer.tar).map_err(text)?;
             tars.push(self.blob(&layer.tar));
         }
-        Ok(MachineImages { said, seed, tars })
+        Ok(MachineImages {
+            digests,
+            seed,
+            tars,
+        })
     }
 }
 

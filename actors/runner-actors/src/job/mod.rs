@@ -9,6 +9,7 @@
 mod checked_out;
 mod checkout;
 mod composite;
+mod container_state;
 mod containers;
 mod execute;
 mod frame;

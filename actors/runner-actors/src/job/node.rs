@@ -15,10 +15,9 @@ use runner_core::plan::{DockerAction, NodeAction, PlannedStep, StepKind, StoredL
 use runner_core::prepare;
 
 use super::composite;
-use super::containers::DockerStageKind;
 use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
 use super::hash::hash_files;
-use super::node_state::{ContainerArguments, PostAction, PostStep};
+use super::node_state::{DockerStageKind, PostAction, PostStep, StageInput};
 use super::step_runner::StepRunner;
 use crate::job_services::JobAdmission;
 use crate::log::LineKind;
@@ -28,16 +27,6 @@ use crate::tarball;
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);
 /// Where the list of the machine's Node programs is written.
 const LIST: &str = "nodes/list";
-
-/// What a stage of an action is started with: evaluated when its step is.
-pub(super) struct StageInput {
-    pub(super) owner: ProcessOwner,
-    /// The step's variables, then the inputs.
-    pub(super) own: Vec<(String, String)>,
-    pub(super) limit: Option<Duration>,
-    /// Entry point and arguments of a container.
-    pub(super) args: Option<ContainerArguments>,
-}
 
 impl StepRunner<'_> {
     /// Puts the files of all actions of other repositories into the machine: each repository once,

@@ -77,3 +77,21 @@ impl NodeActions {
         }
     }
 }
+
+/// What a stage of an action is started with: evaluated when its step is.
+pub(super) struct StageInput {
+    pub(super) owner: ProcessOwner,
+    /// The step's variables, then the inputs.
+    pub(super) own: Vec<(String, String)>,
+    pub(super) limit: Option<Duration>,
+    /// Entry point and arguments of a container.
+    pub(super) args: Option<ContainerArguments>,
+}
+
+/// Which part of an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DockerStageKind {
+    Pre,
+    Main,
+    Post,
+}

@@ -12,7 +12,7 @@ use runner_core::prepare;
 use tokio::sync::watch;
 
 use super::checked_out::CheckedOutTree;
-use super::containers::JobContainers;
+use super::container_state::JobContainers;
 use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;

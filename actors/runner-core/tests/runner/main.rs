@@ -5,6 +5,7 @@ mod attacks;
 mod caches;
 mod called_workflows;
 mod checks;
+mod container_plans;
 mod containers;
 mod contexts;
 mod corpora;

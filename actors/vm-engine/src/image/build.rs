@@ -124,7 +124,7 @@ pub(super) fn base(recipe: &Recipe, root: bool, hooks: &[String]) -> Command {
     for line in &recipe.run {
         command.arg(format!(
             "--customize-hook=chroot \"$1\" sh -e -c {}",
-            quoted(line)
+            tool::quoted(line)
         ));
     }
     for hook in hooks {
@@ -133,11 +133,6 @@ pub(super) fn base(recipe: &Recipe, root: bool, hooks: &[String]) -> Command {
     // The host names would be the builder's; the agent sets its own.
     command.arg("--customize-hook=rm -f \"$1/etc/hostname\" \"$1/etc/resolv.conf\"; echo 127.0.0.1 localhost > \"$1/etc/hosts\"; mkdir -p \"$1/workspace\"");
     command
-}
-
-/// One word for a shell.
-pub(super) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
@@ -175,7 +170,10 @@ mod tests {
 
     #[test]
     fn a_command_of_a_recipe_stays_one_word() {
-        assert_eq!(quoted("echo 'a' \"$HOME\""), r#"'echo '\''a'\'' "$HOME"'"#);
+        assert_eq!(
+            tool::quoted("echo 'a' \"$HOME\""),
+            r#"'echo '\''a'\'' "$HOME"'"#
+        );
         let recipe = Recipe {
             run: vec!["id; x".to_owned()],
             ..Recipe::default_image()

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::build::quoted;
 use super::kernel::first;
+use super::tool::quoted;
 use super::{ImageError, Recipe, files, tool};
 use crate::event::Progress;
 

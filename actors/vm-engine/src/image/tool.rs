@@ -86,6 +86,11 @@ fn package_of(program: &str) -> &'static str {
     }
 }
 
+/// One word for a shell.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,36 +1,11 @@
 //! Waiting for services: each is asked by its health check until it is ready.
 
 use runner_core::container::engine::{self, Inspected};
-use runner_core::container::health::{Health, HealthCheck, HealthWatch};
+use runner_core::container::health::Health;
 use runner_core::state::StepEnd;
-use tokio::time::Instant;
 
+use super::super::container_state::{WatchedService, engine_command};
 use super::super::step_runner::StepRunner;
-use super::engine_command;
-
-/// A service that is not ready yet.
-pub(super) struct WatchedService {
-    found: Inspected,
-    /// What its health check runs.
-    argv: Vec<String>,
-    watch: HealthWatch,
-    since: Instant,
-}
-
-impl WatchedService {
-    /// Nothing where the service has no health check: it is ready when it runs.
-    pub(super) fn new(found: Inspected) -> Option<Self> {
-        let check = found.health.as_deref()?;
-        let argv = HealthCheck::argv(check)?;
-        let watch = HealthWatch::new(HealthCheck::of_inspect(check)?);
-        Some(Self {
-            found,
-            argv,
-            watch,
-            since: Instant::now(),
-        })
-    }
-}
 
 impl StepRunner<'_> {
     /// The service that was started last is waited for.

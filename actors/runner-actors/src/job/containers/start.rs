@@ -10,12 +10,13 @@ use runner_core::expr::Scope;
 use runner_core::plan::PlannedStep;
 use runner_core::state::StepEnd;
 
+use super::super::container_state::{
+    CONTAINER_HOME, CONTAINER_WORKFLOW, ENGINE, HOME, RunningService, UNABLE,
+};
 use super::super::execute::ProcessExit;
 use super::super::frame::Frame;
 use super::super::step_runner::StepRunner;
-use super::{
-    CONTAINER_HOME, CONTAINER_WORKFLOW, ENGINE, HOME, RunningService, UNABLE, docker_actions,
-};
+use super::docker_actions;
 use crate::log::LineKind;
 
 /// Longest time to put the images of a job into the VM.
@@ -24,7 +25,7 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(1800);
 const JOB: &str = "job";
 
 /// What a job asks for, evaluated.
-struct Wanted {
+struct RequestedContainers {
     container: Option<ContainerRequest>,
     services: Vec<(String, ContainerRequest)>,
     images: Vec<ImageReference>,
@@ -32,7 +33,7 @@ struct Wanted {
     builds: bool,
 }
 
-impl Wanted {
+impl RequestedContainers {
     /// What the workflow gives for a registry.
     fn credentials(&self, image: &ImageReference) -> Option<&Credentials> {
         let services = self.services.iter().map(|(_, request)| request);
@@ -83,7 +84,7 @@ impl StepRunner<'_> {
         Ok(())
     }
 
-    fn wanted(&self, steps: &[PlannedStep], frame: &Frame) -> Result<Wanted, String> {
+    fn wanted(&self, steps: &[PlannedStep], frame: &Frame) -> Result<RequestedContainers, String> {
         let planned = &self.request.plan.jobs[self.request.job];
         let contexts = self.contexts(frame, &[]);
         let scope = Scope::new(&contexts);
@@ -106,7 +107,7 @@ impl StepRunner<'_> {
         }
         images.sort();
         images.dedup();
-        Ok(Wanted {
+        Ok(RequestedContainers {
             container: of_job,
             services: beside,
             images,
@@ -132,7 +133,7 @@ impl StepRunner<'_> {
     }
 
     /// Fetches what is missing, where that is allowed, and puts all of it into the machine.
-    async fn put_images(&mut self, wanted: &Wanted) -> Result<(), String> {
+    async fn put_images(&mut self, wanted: &RequestedContainers) -> Result<(), String> {
         let store = self.request.images.clone();
         for reference in &wanted.images {
             if store.find(reference).is_ok() || !store.allows(reference) {
@@ -148,7 +149,7 @@ impl StepRunner<'_> {
         let references = wanted.images.clone();
         let images = tokio::task::spawn_blocking(move || store.machine_images(&references)).await;
         let images = images.map_err(|error| error.to_string())??;
-        for (name, digest) in &images.said {
+        for (name, digest) in &images.digests {
             self.log.info(0, &format!("image {name} is {digest}")).await;
         }
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
@@ -161,7 +162,7 @@ impl StepRunner<'_> {
     }
 
     /// Gives every container its address: all names are known before the first one starts.
-    fn name_members(&mut self, wanted: &Wanted) {
+    fn name_members(&mut self, wanted: &RequestedContainers) {
         let services = wanted.services.iter();
         let services = services.map(|(name, request)| {
             let mut aliases = vec![name.clone()];

@@ -13,13 +13,12 @@ use runner_core::plan::{DockerAction, PlannedStep, is_override};
 use runner_core::prepare;
 use runner_core::workflow::DockerImage;
 
+use super::super::container_state::{CONTAINER_HOME, CONTAINER_WORKFLOW, HOME, engine_command};
 use super::super::frame::{Frame, ProcessOwner, StepProcess, StepResult, set};
 use super::super::hash::hash_files;
-use super::super::node::StageInput;
-use super::super::node_state::{PostAction, PostStep};
+use super::super::node_state::{DockerStageKind, PostAction, PostStep, StageInput};
 use super::super::step_runner::StepRunner;
 use super::start::succeeded;
-use super::{CONTAINER_HOME, CONTAINER_WORKFLOW, HOME, engine_command};
 use crate::job_services::JobAdmission;
 
 /// Where Docker actions have the workspace.
@@ -28,14 +27,6 @@ const CONTAINER_WORKSPACE: &str = "/github/workspace";
 const CONTAINER_FILES: &str = "/github/file_commands";
 /// The last number of an address in a job's network that a container has.
 const LAST_MEMBER: u8 = 250;
-
-/// Which part of an action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum DockerStageKind {
-    Pre,
-    Main,
-    Post,
-}
 
 impl StepRunner<'_> {
     /// The step itself, when its action is what the job was planned with.

@@ -1,0 +1,155 @@
+//! The containers of a job as data: what runs, what expressions see of it, and how a process of a
+//! step gets into the job's own.
+
+use std::collections::BTreeMap;
+
+use runner_core::container::engine::{self, Inspected, Member, NETWORK_NAME};
+use runner_core::container::health::{HealthCheck, HealthWatch};
+use runner_core::container::ports::PortMapping;
+use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
+use runner_core::expr::Value;
+use tokio::time::Instant;
+
+use super::frame::StepProcess;
+
+/// What carries out the engine's commands.
+pub(super) const ENGINE: &str = include_str!("containers/engine.sh");
+/// The home folder of containers, in the machine.
+pub(super) const HOME: &str = "/var/lib/orrery-home";
+/// Where containers have it, as on GitHub.
+pub(super) const CONTAINER_HOME: &str = "/github/home";
+/// Where containers have the event's payload, as on GitHub.
+pub(super) const CONTAINER_WORKFLOW: &str = "/github/workflow";
+/// Exit code of the engine where the machine cannot have containers.
+pub(super) const UNABLE: i32 = 69;
+
+/// The engine's script in the machine.
+fn engine_path() -> String {
+    format!("{OWN_DIRECTORY}/containers/engine.sh")
+}
+
+/// A command of the engine.
+pub(super) fn engine_command<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut argv = vec!["sh".to_owned(), engine_path()];
+    argv.extend(words.into_iter().map(str::to_owned));
+    argv
+}
+
+/// The containers that run for a job.
+#[derive(Default)]
+pub(crate) struct JobContainers {
+    /// Whether the engine runs.
+    pub(super) ready: bool,
+    /// The one that steps run in.
+    pub(super) job: Option<Inspected>,
+    pub(super) services: Vec<RunningService>,
+    /// Services that are not ready yet.
+    pub(super) watched: Vec<WatchedService>,
+    /// Everything in the job's network.
+    pub(super) members: Vec<Member>,
+    /// How many steps were containers so far.
+    pub(super) steps: usize,
+    /// Images built of Dockerfiles, by the step's slot.
+    pub(super) built: BTreeMap<usize, String>,
+}
+
+/// A service that runs.
+pub(super) struct RunningService {
+    pub(super) name: String,
+    pub(super) member: Member,
+    pub(super) id: String,
+    pub(super) ports: Vec<PortMapping>,
+}
+
+impl JobContainers {
+    /// `job.container` and `job.services`, as far as there are any.
+    pub(super) fn contexts(&self) -> Vec<(&'static str, Value)> {
+        let text = |text: &str| Value::text(text);
+        let mut contexts = Vec::new();
+        if let Some(job) = &self.job {
+            let fields = [("id", text(&job.id)), ("network", text(NETWORK_NAME))];
+            contexts.push(("container", Value::object(fields)));
+        }
+        if !self.services.is_empty() {
+            let services = self.services.iter().map(|service| {
+                let port =
+                    |port: &PortMapping| (port.container.to_string(), text(&port.host.to_string()));
+                let ports = Value::object(service.ports.iter().map(port));
+                let fields = [
+                    ("id", text(&service.id)),
+                    ("network", text(NETWORK_NAME)),
+                    ("ports", ports),
+                ];
+                (service.name.clone(), Value::object(fields))
+            });
+            contexts.push(("services", Value::object(services)));
+        }
+        contexts
+    }
+
+    /// Variables of a command that the runner itself runs for a step: the home folder of a job in
+    /// a container is that of the container.
+    pub(super) fn command_env(&self) -> BTreeMap<String, String> {
+        let home = self
+            .job
+            .iter()
+            .map(|_| ("HOME".to_owned(), HOME.to_owned()));
+        home.collect()
+    }
+
+    /// A process of a step, in the job's container where there is one. `path` are the folders that
+    /// steps put before `PATH`.
+    pub(super) fn place(&self, process: StepProcess, path: &[String]) -> StepProcess {
+        let Some(job) = &self.job else {
+            return process;
+        };
+        let mut env: BTreeMap<&str, &str> = BTreeMap::new();
+        env.extend(job.env.iter().map(|(name, value)| (&**name, &**value)));
+        let image_path = env.get("PATH").copied().unwrap_or_default();
+        let full_path = path.iter().map(String::as_str).chain([image_path]);
+        let full_path = full_path.collect::<Vec<_>>().join(":");
+        env.insert("HOME", CONTAINER_HOME);
+        let own = process.env.iter().filter(|(name, _)| *name != "PATH");
+        env.extend(own.map(|(name, value)| (&**name, &**value)));
+        env.insert("PATH", &full_path);
+        let words = engine::exec(&job.id, &process.cwd, env.into_iter(), &process.argv);
+        let mut argv = engine_command(["run"]);
+        argv.extend(words);
+        let unsecure = "ACTIONS_ALLOW_UNSECURE_COMMANDS";
+        let kept = process.env.iter().filter(|(name, _)| *name == unsecure);
+        StepProcess {
+            argv,
+            cwd: WORKSPACE.to_owned(),
+            env: kept
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+            directory: process.directory,
+            script: process.script,
+            limit: process.limit,
+        }
+    }
+}
+
+/// A service that is not ready yet.
+pub(super) struct WatchedService {
+    pub(super) found: Inspected,
+    /// What its health check runs.
+    pub(super) argv: Vec<String>,
+    pub(super) watch: HealthWatch,
+    pub(super) since: Instant,
+}
+
+impl WatchedService {
+    /// Nothing where the service has no health check: it is ready when it runs.
+    pub(super) fn new(found: Inspected) -> Option<Self> {
+        let check = found.health.as_deref()?;
+        let argv = HealthCheck::argv(check)?;
+        let watch = HealthWatch::new(HealthCheck::of_inspect(check)?);
+        Some(Self {
+            found,
+            argv,
+            watch,
+            since: Instant::now(),
+        })
+    }
+}
