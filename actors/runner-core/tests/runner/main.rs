@@ -19,6 +19,7 @@ mod properties;
 mod references;
 mod stored_actions;
 mod triggers;
+mod used_files;
 mod values;
 mod webhooks;
 mod yaml;
