@@ -17,6 +17,7 @@ mod plans;
 mod properties;
 mod references;
 mod stored_actions;
+mod test_reports;
 mod triggers;
 mod values;
 mod webhooks;

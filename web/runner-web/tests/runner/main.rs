@@ -24,3 +24,4 @@ mod receiver;
 mod repeated;
 mod secrets;
 mod stored;
+mod test_results;
