@@ -218,6 +218,9 @@ fn cases(rows: &mut impl ReadRows, extent: &Extent) -> Result<Vec<TestCase>, Sto
     Ok(cases.collect())
 }
 
+/// Results that one look at histories takes; older runs are left out past them.
+const MAX_ENTRIES: usize = 500_000;
+
 /// A test in a run: its workflow and job, its suite and name, how it ended.
 pub(crate) type HistoryEntry = ((String, String), (String, String), TestRun);
 
@@ -259,7 +262,7 @@ pub(crate) fn newest(
             }
         }
         seen += usize::from(takes);
-        if seen >= runs {
+        if seen >= runs || entries.len() >= MAX_ENTRIES {
             break;
         }
     }

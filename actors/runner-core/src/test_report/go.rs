@@ -1,12 +1,15 @@
 //! Lines of JSON as `go test -json` writes them (`test2json`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
 use super::text::{MAX_DETAIL, MAX_MESSAGE, MAX_OUTPUT, head, name, of_seconds, push_tail, tail};
 use super::types::{ReportFormat, TestCase, TestFailure, TestOutcome, TestReport};
 use super::{MAX_TESTS, ReportError};
+
+/// Builds whose output is kept.
+const MAX_BUILDS: usize = 1_000;
 
 #[derive(Deserialize)]
 struct Event<'a> {
@@ -43,6 +46,8 @@ struct Parser {
     /// In the order they began.
     order: Vec<(String, String)>,
     builds: HashMap<String, String>,
+    /// Packages with a bad test.
+    bad_packages: HashSet<String>,
     cases: Vec<TestCase>,
     events: usize,
     others: usize,
@@ -74,6 +79,9 @@ impl Parser {
         if action == "build-output" || action == "build-fail" {
             self.events += 1;
             let path = event.import_path.unwrap_or_default().into_owned();
+            if self.builds.len() >= MAX_BUILDS && !self.builds.contains_key(&path) {
+                return;
+            }
             let output = self.builds.entry(path).or_default();
             push_tail(output, &event.output.unwrap_or_default(), MAX_OUTPUT);
             return;
@@ -140,8 +148,7 @@ impl Parser {
         }
         let is_package = test.is_empty();
         if is_package {
-            let of_it = self.cases.iter().filter(|case| case.suite == *package);
-            let explained = of_it.into_iter().any(|case| case.outcome.is_bad());
+            let explained = self.bad_packages.contains(package);
             if !outcome.is_bad() || explained {
                 return;
             }
@@ -161,6 +168,9 @@ impl Parser {
     }
 
     fn push(&mut self, case: TestCase) {
+        if case.outcome.is_bad() {
+            self.bad_packages.insert(case.suite.clone());
+        }
         if self.cases.len() < MAX_TESTS {
             self.cases.push(case);
         } else {

@@ -13,7 +13,7 @@ use super::text::{
     push_tail, tail,
 };
 use super::types::{ReportFormat, TestCase, TestFailure, TestOutcome, TestReport};
-use super::{MAX_DEPTH, MAX_TESTS, ReportError};
+use super::{MAX_DEPTH, MAX_NOTES, MAX_TESTS, ReportError};
 
 /// Reads a file that begins like XML.
 pub(super) fn read(text: &str) -> Result<TestReport, ReportError> {
@@ -227,6 +227,8 @@ impl Parser {
     fn open_case(&mut self, start: &BytesStart<'_>) {
         let given = |wanted: &str| attribute(start, wanted).filter(|text| !text.trim().is_empty());
         let class = given("classname").or_else(|| given("class"));
+        // Node says so of every test.
+        let class = class.filter(|class| class != "test");
         let suite = class.map_or_else(|| self.suite_path(), |class| name(&class));
         let test = given("name").map_or_else(|| "(no name)".to_owned(), |test| name(&test));
         // GoogleTest says so of what it leaves out.
@@ -343,7 +345,7 @@ impl Parser {
             return;
         };
         let found = self.bad - suite.bad_before;
-        if suite.declared > found {
+        if suite.declared > found && self.notes.len() < MAX_NOTES {
             self.notes.push(format!(
                 "the suite {} says that {} tests failed, and holds {found}",
                 config_core::quoted(&suite.name),

@@ -95,12 +95,12 @@ fn from_workspace(path: &str) -> String {
     path.trim_start_matches("./").to_owned()
 }
 
-/// What looks like `path/file.ext:12` in a text, and Python's `File "path", line 12`.
+/// What looks like `path/file.ext:12` in a text, Python's `File "path", line 12`, and Perl's.
 fn places(text: &str) -> impl Iterator<Item = (&str, u32)> {
     text.lines().flat_map(|line| {
-        let python = python_place(line);
+        let named = python_place(line).or_else(|| perl_place(line));
         let tokens = line.split(|c: char| c.is_whitespace() || "()[]<>\"'`,;".contains(c));
-        python.into_iter().chain(tokens.filter_map(token_place))
+        named.into_iter().chain(tokens.filter_map(token_place))
     })
 }
 
@@ -111,6 +111,15 @@ fn python_place(line: &str) -> Option<(&str, u32)> {
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(rest.len());
     Some((file, rest[..digits].parse().ok()?))
+}
+
+/// `at t/a.t line 3.`
+fn perl_place(line: &str) -> Option<(&str, u32)> {
+    let (file, rest) = line
+        .trim_start()
+        .strip_prefix("at ")?
+        .split_once(" line ")?;
+    Some((file, rest.trim_end_matches('.').parse().ok()?))
 }
 
 fn token_place(token: &str) -> Option<(&str, u32)> {

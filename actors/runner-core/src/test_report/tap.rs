@@ -3,7 +3,7 @@
 
 use super::text::{MAX_DETAIL, MAX_MESSAGE, first_line, head, milliseconds, name, push_head, tail};
 use super::types::{ReportFormat, TestCase, TestFailure, TestOutcome, TestReport, full_name};
-use super::{MAX_DEPTH, MAX_TESTS, ReportError};
+use super::{MAX_DEPTH, MAX_NOTES, MAX_TESTS, ReportError};
 
 /// Reads a file that is no XML.
 pub(super) fn read(text: &str) -> Result<TestReport, ReportError> {
@@ -118,7 +118,8 @@ impl Parser {
     }
 
     fn check_plan(&mut self, level: &Level) {
-        if let Some(planned) = level.planned.filter(|planned| *planned > level.seen) {
+        let planned = level.planned.filter(|planned| *planned > level.seen);
+        if let Some(planned) = planned.filter(|_| self.notes.len() < MAX_NOTES) {
             let whose = if level.name.is_empty() {
                 String::new()
             } else {

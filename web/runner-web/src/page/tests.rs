@@ -29,14 +29,15 @@ pub(super) fn tests(run: &str, tests: &RunTests) -> Markup {
                 p class="reason" { (Visible(&job.name)) ": " (Visible(note)) }
             }
         }
-        (list("Failed", tests.tests.iter().filter(bad).collect(), true))
-        (list("Failed, in quarantine", tests.tests.iter().filter(held).collect(), false))
-        (list("Passed and failed on this commit", tests.tests.iter().filter(flaky).collect(), false))
+        (list("Failed", tests.tests.iter().filter(bad), true))
+        (list("Failed, in quarantine", tests.tests.iter().filter(held), false))
+        (list("Passed and failed on this commit", tests.tests.iter().filter(flaky), false))
         (slow(tests))
     }
 }
 
-fn list(title: &str, tests: Vec<&RunTest>, open: bool) -> Markup {
+fn list<'t>(title: &str, tests: impl Iterator<Item = &'t RunTest>, open: bool) -> Markup {
+    let tests: Vec<&RunTest> = tests.collect();
     html! {
         @if !tests.is_empty() {
             h3 { (title) " (" (tests.len()) ")" }

@@ -25,3 +25,4 @@ mod repeated;
 mod secrets;
 mod stored;
 mod test_results;
+mod tests_page;
