@@ -35,7 +35,7 @@ fn i17_what_node_and_perl_leave_is_read_in_a_machine() {
         "t/sum.test.js:5: ",
         "of three",
         "t/own.t:3: second: ",
-        "out/cut.report: it is cut short",
+        "`out/cut.report`: it is no XML from byte 33 on",
         "2 of 7 tests failed, 2 skipped",
         "exit code 3",
     ] {
