@@ -21,6 +21,8 @@ pub mod command;
 pub mod context;
 pub mod env_file;
 pub mod event;
+mod event_kind;
+mod event_trigger;
 pub mod expr;
 pub mod gateway;
 pub mod glob;

@@ -327,6 +327,19 @@ fn started_by(workflow: &Workflow) -> Vec<String> {
         ];
         events.push(format!("pull_request{}", filtered(&filters)));
     }
+    events.extend(on.events.iter().map(|event| {
+        let filters = [("branches", &event.branches), ("paths", &event.paths)];
+        let types = match event.types.as_slice() {
+            [] => String::new(),
+            types => format!(" {}", types.join(" ")),
+        };
+        let follows = match event.workflows.as_slice() {
+            [] => String::new(),
+            names => format!(" of {}", names.join(", ")),
+        };
+        let name = event.kind.as_str();
+        format!("{name}{types}{follows}{}", filtered(&filters))
+    }));
     if on.workflow_dispatch.is_some() {
         events.push("workflow_dispatch".to_owned());
     }

@@ -59,7 +59,7 @@ pub(crate) async fn webhook(
             ));
         }
     };
-    if event.clone_url.is_empty() {
+    if event.clone_url.is_empty() && !event.kind().is_activity() {
         return Err(Problem::bad_request(
             "the field repository.clone_url is missing: the repository cannot be fetched",
         ));
@@ -74,6 +74,7 @@ pub(crate) async fn webhook(
     Ok(match accepted.map_err(|error| of_intake(&error))? {
         Accepted::Run(run) => answer(StatusCode::ACCEPTED, id, "accepted", Some(run), None),
         Accepted::Duplicate { run } => answer(StatusCode::OK, id, "duplicate", run, None),
+        Accepted::Unwanted(reason) => answer(StatusCode::OK, id, "ignored", None, Some(reason)),
         Accepted::Full => {
             return Err(Problem::unavailable(
                 "as many runs wait as the runner takes",

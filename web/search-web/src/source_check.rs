@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use config_core::{
     Diagnostic, Diagnostics, Environment, Severity, SourceText, TextPlace, ValueError,
 };
+use search_actors::source_git;
 use search_core::role::{
     Community, FolderOrUrl, Haystack, Mcp, RoleDocument, RoleFile, Source, Tasks,
 };
 use search_engine::devdocs::DevDocs;
+use search_engine::revision::{Revision, RevisionError};
 use search_engine::tasks;
 use search_engine::walk::RootDirectory;
 
@@ -53,6 +55,13 @@ pub fn check_sources(
 }
 
 fn check(haystack: &Haystack, environment: &Environment) -> Result<(), String> {
+    if let Source::GitRepository(git) = &haystack.source {
+        let opened = Revision::open(&source_git(), &git.folder, &git.revision);
+        let files = opened.map_err(Into::into).and_then(|opened| opened.files());
+        return files
+            .map(drop)
+            .map_err(|error: RevisionError| error.to_string());
+    }
     if let Some(files) = haystack.indexed_files() {
         let opened = RootDirectory::open(&files.folder);
         return opened.map(drop).map_err(|error| error.to_string());
@@ -121,4 +130,37 @@ fn is_program(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_program(path: &Path) -> bool {
     path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i16_a_repository_or_a_name_that_is_not_there_is_told() {
+        let home = tempfile::tempdir().expect("a folder");
+        let told = |folder: &Path, revision: &str| {
+            let role = serde_json::json!({"name": "R", "haystacks": [{
+                "name": "H", "service": "GitRepository", "location": folder,
+                "extra_parameters": {"revision": revision}}]});
+            let environment = Environment::default();
+            let roles = search_core::role::parse("roles.json", &role.to_string(), &environment);
+            let roles = roles.expect("a valid file");
+            check(&roles.default_role().haystacks[0], &environment).expect_err("it is refused")
+        };
+        let missing = told(&home.path().join("none"), "main");
+        assert!(missing.contains("does not exist"), "{missing}");
+        let plain = told(home.path(), "main");
+        assert!(plain.contains("is no git repository"), "{plain}");
+        let made = std::process::Command::new("git")
+            .args(["init", "--quiet", "--bare"])
+            .arg(home.path())
+            .status();
+        assert!(made.expect("git is installed").success());
+        let unknown = told(home.path(), "v1.0.0");
+        assert!(
+            unknown.contains("no branch, tag or commit `v1.0.0`"),
+            "{unknown}"
+        );
+    }
 }

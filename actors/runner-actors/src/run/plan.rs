@@ -12,6 +12,7 @@ use runner_core::workflow::Workflow;
 
 use super::approval::admit;
 use super::head::resolve_head;
+use super::own_activity::own_activity;
 use super::services::RunServices;
 use crate::job::ProjectTests;
 use crate::job_graph;
@@ -60,6 +61,9 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         candidates.retain(|candidate| candidate.file == only);
     }
     let mut workflow = choose(services, ledger, candidates).await?;
+    if own_activity(services, ledger).await {
+        return None;
+    }
     ask_model(services, ledger, &workflow, &source).await?;
     if let Some(job) = ledger.record.only_job.clone()
         && !workflow.keep_only(&job)
@@ -199,10 +203,17 @@ async fn learn(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]
         })
     });
     let planned = planned.take(MAX_SCHEDULES).collect();
+    let followed = candidates.iter().flat_map(|candidate| &candidate.follows);
+    let followed = followed.cloned().collect();
+    let started_by = candidates
+        .iter()
+        .flat_map(|candidate| &candidate.started_by);
+    let started_by = started_by.cloned().collect();
     let (run, now_ms) = (ledger.record.id.clone(), services.settings.schedules.now_ms);
     let stored = ledger.recorder.store.write(move |rows| {
         let mut known = rows::known(rows, &event.repository)?.unwrap_or_default();
         known.learn(&event, &run, planned, now_ms());
+        known.learn_triggers(&event, followed, started_by);
         rows::put_known(rows, &known)
     });
     if let Err(error) = stored.await {

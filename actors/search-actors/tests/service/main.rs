@@ -9,4 +9,6 @@ mod graph_links;
 mod harness;
 mod learning;
 mod limits;
+mod revisions;
+mod typed;
 mod vanishing;

@@ -11,6 +11,7 @@ mod attacks;
 mod browser;
 mod checkouts;
 mod client;
+mod events;
 mod forges;
 mod gateway;
 mod harness;
