@@ -20,6 +20,7 @@ mod node_state;
 mod output;
 mod packing;
 mod process;
+mod project_tests;
 mod protocol;
 mod step_runner;
 mod steps;
@@ -35,9 +36,9 @@ use crate::log::Logs;
 use crate::records::JobEnd;
 use log_writer::LogWriter;
 use machine::{Machine, MachineRequest};
+pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};
 use step_runner::StepRunner;
-pub(crate) use test_reports::ProjectTests;
 
 /// Runs a job to its end. `cancel` becomes true when it shall end early: steps that say `always()`
 /// or `cancelled()` still run.

@@ -13,11 +13,11 @@ use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
 use tokio::sync::mpsc;
 
+use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::checkout_source::CheckoutSource;
-use crate::job::ProjectTests;
 use crate::job_services::JobServices;
 use crate::records::{JobEnd, StepRecord};
 use crate::vmm_status::VmmStatus;

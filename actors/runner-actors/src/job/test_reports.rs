@@ -12,7 +12,7 @@ use runner_core::plan::{PlannedStep, StepKind};
 use runner_core::state::StepEnd;
 use runner_core::test_report::{
     JobReports, JobTests, MAX_REPORT_BYTES, REPORTS_VARIABLE, ReportGlobs, SETTINGS_FILE,
-    SourceFiles, TestCase, TestSettings,
+    SourceFiles, TestCase,
 };
 
 use super::frame::StepResult;
@@ -32,32 +32,6 @@ const MAX_LISTED: usize = 4 << 20;
 const MAX_ANNOTATIONS: usize = 10;
 /// Files of the commit among which places of traces are looked for.
 const MAX_SOURCES: usize = 200_000;
-
-/// What a project says of its tests, and what is wrong with it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ProjectTests {
-    pub(crate) settings: TestSettings,
-    pub(crate) wrong: Option<String>,
-}
-
-impl ProjectTests {
-    /// Of the file of the commit, where it has one.
-    pub(crate) fn parse(file: Option<&[u8]>) -> Self {
-        let Some(bytes) = file else {
-            return Self::default();
-        };
-        match TestSettings::parse(SETTINGS_FILE, &String::from_utf8_lossy(bytes)) {
-            Ok(settings) => Self {
-                settings,
-                wrong: None,
-            },
-            Err(wrong) => Self {
-                settings: TestSettings::default(),
-                wrong: Some(wrong.to_string()),
-            },
-        }
-    }
-}
 
 impl StepRunner<'_> {
     /// What the job's tests said; `None` where there is nothing to tell. Never fails the job.

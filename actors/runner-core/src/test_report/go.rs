@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
+use super::limits::{MAX_TESTS, ReportError};
 use super::text::{MAX_DETAIL, MAX_MESSAGE, MAX_OUTPUT, head, name, of_seconds, push_tail, tail};
 use super::types::{ReportFormat, TestCase, TestFailure, TestOutcome, TestReport};
-use super::{MAX_TESTS, ReportError};
 
 /// Builds whose output is kept.
 const MAX_BUILDS: usize = 1_000;

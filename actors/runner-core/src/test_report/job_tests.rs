@@ -8,11 +8,11 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::limits::{MAX_FAILURES, MAX_NOTES, MAX_TESTS, ReportError};
 use super::location::SourceFiles;
 use super::settings::TestSettings;
 use super::text::head;
 use super::types::{ReportFormat, TestCase, TestCounts, TestReport};
-use super::{MAX_FAILURES, MAX_NOTES, MAX_TESTS, ReportError};
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -169,7 +169,7 @@ impl JobReports {
 
 /// A second result of one name: of attempts the last one counts, of others the worst.
 fn merge(known: &mut TestCase, new: TestCase, repeats: bool) {
-    let ran = |case: &TestCase| case.outcome != super::TestOutcome::Skipped;
+    let ran = |case: &TestCase| case.outcome != super::types::TestOutcome::Skipped;
     let both = ran(known) && ran(&new) && known.outcome.is_bad() != new.outcome.is_bad();
     let flaky = known.flaky || new.flaky || both;
     let takes_new = if repeats {

@@ -8,12 +8,12 @@ use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
+use super::limits::{MAX_DEPTH, MAX_NOTES, MAX_TESTS, ReportError};
 use super::text::{
     MAX_DETAIL, MAX_MESSAGE, MAX_OUTPUT, first_line, head, milliseconds, name, push_head,
     push_tail, tail,
 };
 use super::types::{ReportFormat, TestCase, TestFailure, TestOutcome, TestReport};
-use super::{MAX_DEPTH, MAX_NOTES, MAX_TESTS, ReportError};
 
 /// Reads a file that begins like XML.
 pub(super) fn read(text: &str) -> Result<TestReport, ReportError> {

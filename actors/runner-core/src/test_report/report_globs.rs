@@ -2,7 +2,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{MAX_JOB_BYTES, MAX_REPORT_BYTES, MAX_REPORTS};
+use super::limits::{MAX_JOB_BYTES, MAX_REPORT_BYTES, MAX_REPORTS};
 use crate::context::WORKSPACE;
 
 /// What test runners call their reports unless they are told otherwise.
@@ -173,7 +173,7 @@ impl ReportGlobs {
                 break;
             }
             if entry.bytes > MAX_REPORT_BYTES {
-                let why = super::ReportError::TooLarge(entry.bytes);
+                let why = super::limits::ReportError::TooLarge(entry.bytes);
                 notes.push(format!("{shown} is not read: {why}"));
                 continue;
             }

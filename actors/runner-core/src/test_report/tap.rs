@@ -1,9 +1,9 @@
 //! The Test Anything Protocol: plans, test points, directives, YAML diagnostics, subtests
 //! (versions 12 to 14, as node, Perl, bats and tape write them).
 
+use super::limits::{MAX_DEPTH, MAX_NOTES, MAX_TESTS, ReportError};
 use super::text::{MAX_DETAIL, MAX_MESSAGE, first_line, head, milliseconds, name, push_head, tail};
 use super::types::{ReportFormat, TestCase, TestFailure, TestOutcome, TestReport, full_name};
-use super::{MAX_DEPTH, MAX_NOTES, MAX_TESTS, ReportError};
 
 /// Reads a file that is no XML.
 pub(super) fn read(text: &str) -> Result<TestReport, ReportError> {

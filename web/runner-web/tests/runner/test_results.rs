@@ -275,7 +275,8 @@ fn i17_quarantine_changes_a_conclusion_only_where_the_project_s_file_says_so() {
         "the job goes on"
     );
 
-    // One failure beside it, a report that cannot be read, or no report at all: the step has failed.
+    // One failure beside it, a report that cannot be read, or no report at all: the step has
+    // failed.
     let other = RED.replace(
         "name='fast' time='0.5'/>",
         "name='fast'><error/></testcase>",
