@@ -313,10 +313,10 @@ fn job(files: &[(&str, &str)], settings: &str) -> JobTests {
     for (path, text) in files {
         reports.add(path, true, text.as_bytes());
     }
-    let settings = TestSettings::parse("tests.toml", settings).unwrap();
+    let settings = TestSettings::parse("tests.toml", settings).expect("they are right");
     let paths = ["tests/test_sum.py", "c_test.go", "a_test.go", "src/lib.rs"];
     let files = SourceFiles::new(paths.map(str::to_owned));
-    let day = "2026-11-24".parse().unwrap();
+    let day = "2026-11-24".parse().expect("it is a day");
     let mask = |text: &str| text.replace("hunter2", "***");
     reports.finish(&files, (&settings, "test (1)", day), &mask)
 }
