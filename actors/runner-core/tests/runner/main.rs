@@ -18,6 +18,7 @@ mod plans;
 mod properties;
 mod references;
 mod stored_actions;
+mod test_reports;
 mod triggers;
 mod used_files;
 mod values;
