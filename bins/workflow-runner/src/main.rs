@@ -9,9 +9,11 @@ mod image_arguments;
 mod images;
 mod repository;
 mod reviews;
+mod runner_api;
 mod serve;
 mod store_options;
 mod summary;
+mod tests;
 
 use std::process::ExitCode;
 
@@ -54,6 +56,10 @@ fn main() -> ExitCode {
         Command::Waiting(options) => {
             let environment = daemon::environment::take();
             reviews::waiting(&options, &environment)
+        }
+        Command::Tests(options) => {
+            let environment = daemon::environment::take();
+            tests::run(&options, &environment)
         }
         Command::Config(options) => {
             let environment = daemon::environment::take();

@@ -5,7 +5,7 @@ use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, Disp
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
 use runner_actors::messages::{CancelRun, NotRepeated, RepeatRun};
-use runner_actors::{Accepted, NewDelivery, RunRecord, StoredEvent};
+use runner_actors::{Accepted, NewDelivery, RunRecord, RunTestFilter, StoredEvent};
 use serde::{Deserialize, Serialize};
 use store::Blob;
 use supervision::ActorTree;
@@ -121,6 +121,8 @@ async fn run_page(
     with_lines: bool,
 ) -> Result<HttpResponse, Problem> {
     let (view, can_sign_out) = (&state.view, state.has_token);
+    let tests = view.tests(&record, RunTestFilter::default()).await;
+    let tests = tests.map_err(|error| of_store(&error))?;
     let (path, artifacts) = (view.logs().path(&record.id), view.artifacts(&record.id));
     let made = tokio::task::spawn_blocking(move || {
         let log = RunLog::read(&path)?;
@@ -128,6 +130,7 @@ async fn run_page(
             run: &record,
             artifacts: &artifacts,
             log: &log,
+            tests: &tests,
             with_lines,
             can_sign_out,
         };

@@ -26,6 +26,7 @@ mod reviews;
 mod run_facts;
 mod server;
 mod state;
+mod tests_api;
 
 pub use api::{openapi, routes};
 pub use server::{RunnerServer, ServerOptions, ServingServices};
