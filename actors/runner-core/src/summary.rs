@@ -110,7 +110,7 @@ fn wrong(report: &FileReport) -> WrongFile {
 /// `setup-…`.
 fn needs_store(report: &FileReport) -> bool {
     let from_store = |need: &Need| match need {
-        Need::Action(_) | Need::RemoteWorkflow(_) | Need::Version(_) => true,
+        Need::Action(_) | Need::RemoteWorkflow(_) | Need::Version(_) | Need::Image(_) => true,
         Need::NativeInput(name) => name.contains("/setup-") || name.contains("rust-toolchain"),
         _ => false,
     };
