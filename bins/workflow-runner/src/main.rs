@@ -5,6 +5,7 @@ mod arguments;
 mod check;
 mod exec;
 mod hook;
+mod replica;
 mod repository;
 mod reviews;
 mod runner_api;
