@@ -41,5 +41,6 @@ pub mod shell;
 pub mod source_location;
 pub mod state;
 pub mod summary;
+pub mod test_report;
 pub mod workflow;
 mod yaml;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_core::state::{Conclusion, RunState};
+use runner_core::test_report::{JobTests, summary};
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::active_run::ActiveRun;
@@ -21,6 +22,7 @@ use crate::log::LineKind;
 use crate::permits::HeldPermits;
 use crate::records::JobEnd;
 use crate::review;
+use crate::test_rows::NewJobTests;
 
 /// Events of jobs on their way to their run.
 const EVENT_CAPACITY: usize = 64;
@@ -354,6 +356,9 @@ async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, r
     run.refused |= report.refused;
     let (job, instance) = (copy.job, copy.instance);
     ActiveRun::note_environment(ledger, index, &report);
+    if let Some(tests) = &report.tests {
+        store_tests(ledger, index, tests).await;
+    }
     let record = &mut ledger.record.jobs[index];
     record.conclusion = Some(report.conclusion);
     record.end = report.end;
@@ -364,6 +369,20 @@ async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, r
     run.state
         .finished(job, instance, report.conclusion, &report.outputs);
     ledger.save(vec![status]).await;
+}
+
+/// Stores the tests of a job before its end: whoever reads of them finds them.
+async fn store_tests(ledger: &mut Ledger, index: usize, tests: &Arc<JobTests>) {
+    let (run, job) = (ledger.record.clone(), ledger.record.jobs[index].clone());
+    let read = Arc::clone(tests);
+    let packed = move || NewJobTests::of(&run, &job, &read, now_ms());
+    let Ok(packed) = tokio::task::spawn_blocking(packed).await else {
+        return;
+    };
+    ledger.save_tests(packed).await;
+    let job = &mut ledger.record.jobs[index];
+    job.tests = Some(tests.counts);
+    job.summary = Some(summary(tests));
 }
 
 async fn end(

@@ -4,6 +4,7 @@ mod action;
 mod availability;
 mod blocks;
 mod checks;
+mod commands;
 mod context_properties;
 mod environment;
 mod events;

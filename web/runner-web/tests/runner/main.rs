@@ -25,3 +25,5 @@ mod receiver;
 mod repeated;
 mod secrets;
 mod stored;
+mod test_results;
+mod tests_page;
