@@ -7,6 +7,7 @@ mod exec;
 mod hook;
 mod image_arguments;
 mod images;
+mod replica;
 mod repository;
 mod reviews;
 mod runner_api;
