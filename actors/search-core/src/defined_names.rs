@@ -21,7 +21,10 @@ const MIN_NAME: usize = 3;
 #[must_use]
 pub fn names_for_ranking(key: &str, text: &str, role: FileRole) -> String {
     let mut names = String::new();
-    if !matches!(role, FileRole::Main | FileRole::Example | FileRole::Documentation) {
+    if !matches!(
+        role,
+        FileRole::Main | FileRole::Example | FileRole::Documentation
+    ) {
         return names;
     }
     let mut seen = FxHashSet::default();
@@ -58,7 +61,9 @@ mod tests {
 
     #[test]
     fn i16_long_lists_are_bounded() {
-        let text: String = (0..2_000).map(|n| format!("fn name_{n}() {{}}\n")).collect();
+        let text: String = (0..2_000)
+            .map(|n| format!("fn name_{n}() {{}}\n"))
+            .collect();
         let names = names_for_ranking("a.rs", &text, FileRole::Main);
         assert!(names.len() <= MAX_NAMES_BYTES && names.starts_with("name_0\nname_1\n"));
         assert!(names.len() > MAX_NAMES_BYTES - 16 && !names.ends_with('\n'));

@@ -152,7 +152,11 @@ impl<'s> EmbeddingRanker<'s> {
             let made = source.and_then(|source| source.embeddings.as_deref());
             made.is_some_and(|made| made.kind == ContentKind::Code)
         };
-        let code: Vec<u32> = results.iter().filter(is_code).map(|one| one.length).collect();
+        let code: Vec<u32> = results
+            .iter()
+            .filter(is_code)
+            .map(|one| one.length)
+            .collect();
         if share_read(&code) >= ENOUGH_READ {
             return Ok(());
         }

@@ -220,7 +220,7 @@ impl<'r> Refiner<'r> {
             1.0
         };
         // What defines just what the query names has more than what is called alike.
-        let alike = role * DEFINED_WORDS * self.matches.definition_share(&record.defined);
+        let alike = role * DEFINED_WORDS * self.called_alike(record);
         one.refinement = Refinement {
             definition: (DEFINITION * defined * aside).max(alike) * scale.unit,
             identifiers: IDENTIFIER * held as f32 * scale.unit,
@@ -233,6 +233,15 @@ impl<'r> Refiner<'r> {
             role_of: record.role,
         };
         one.candidate.score += one.refinement.sum();
+    }
+
+    /// How much of what a document defines is called like the query. Who asks how to do something
+    /// means no code.
+    fn called_alike(&mut self, record: &DocumentRecord) -> f32 {
+        if self.query.asks_how() {
+            return 0.0;
+        }
+        self.matches.definition_share(&record.defined)
     }
 
     fn role_factor(&self, role: FileRole, source: u32) -> f32 {

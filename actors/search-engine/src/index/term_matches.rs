@@ -144,3 +144,44 @@ impl<'q> TermMatches<'q> {
         self.matched.len() - 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use search_core::query::{ParsedQuery, SearchRequest, parse};
+
+    use super::TermMatches;
+
+    fn query(text: &str) -> ParsedQuery {
+        parse(&SearchRequest::for_text(text)).expect("a query")
+    }
+
+    /// Shares where all terms are worth the same.
+    fn share(text: &str, of: impl FnOnce(&mut TermMatches<'_>) -> f32) -> f32 {
+        let query = query(text);
+        let weights: Vec<f32> = query.terms().iter().map(|term| term.count as f32).collect();
+        of(&mut TermMatches::new(&query, &weights))
+    }
+
+    #[test]
+    fn i16_a_definition_is_called_like_the_query_as_far_as_both_agree() {
+        let defined = |names: &str| share("download archive", |all| all.definition_share(names));
+        assert_eq!(defined(""), 0.0);
+        assert_eq!(defined("parse\nRender"), 0.0);
+        assert!((defined("parse\ndownload_archive") - 1.0).abs() < 1e-6);
+        assert!((defined("downloadArchives") - 1.0).abs() < 1e-6);
+        // Half of the query; half of the query and half of the name.
+        let (half, quarter) = (defined("download"), defined("downloadPage"));
+        assert!((half - 0.5_f32.powf(0.7)).abs() < 1e-6, "{half}");
+        assert!((quarter - 0.25_f32.powf(0.7)).abs() < 1e-6, "{quarter}");
+        assert_eq!(defined("downloadPage\ndownload"), half);
+    }
+
+    #[test]
+    fn i16_words_of_files_count_more_than_those_of_folders() {
+        let path = |key: &str| share("serialization errors", |all| all.path_share(key));
+        assert_eq!(path("a/b.rs"), 0.0);
+        assert!((path("a/serializer.rs") - 0.5).abs() < 1e-6);
+        assert!((path("serializer/mod.rs") - 0.25).abs() < 1e-6);
+        assert!((path("errors/serializer.rs") - 0.75).abs() < 1e-6);
+    }
+}
