@@ -6,9 +6,8 @@
 //! FOLDER holds `repos.json`, `annotations/NAME.json` and the checkouts in `repos/NAME`;
 //! repositories without annotations or a checkout are left out. Each is indexed twice by the actors
 //! of the search server: only the folder that the benchmark names, and the whole tree. nDCG@10 over
-//! files, each of those that answer counting alike, as the mean over queries; and the share of them
-//! among the passages that a program gets within a thousand tokens. `--results` writes a line of
-//! JSON a query: its results, and what their scores are made of.
+//! files, each of those that answer counting alike, as the mean over queries. `--results` writes a
+//! line of JSON a query: its results, and what their scores are made of.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 #[path = "support/role.rs"]
@@ -33,9 +32,6 @@ const FUNCTIONS: [RelevanceFunction; 2] = [role::FUNCTIONS[1], role::FUNCTIONS[2
 
 /// How deep right files are looked for.
 const DEPTH: usize = 100;
-
-/// Tokens that a program gets.
-const BUDGET: usize = 1_000;
 
 /// What is searched of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,8 +58,6 @@ struct Judged {
     function: RelevanceFunction,
     category: Category,
     ndcg: f64,
-    /// Share of the right files within the budget.
-    within: f64,
 }
 
 /// What is to be measured, and where.
@@ -182,7 +176,6 @@ impl Run {
                     function,
                     category: task.category,
                     ndcg,
-                    within: recall(&role, &task.query, &right),
                 };
                 if self.lists_misses && ndcg < 1.0 {
                     miss(&judged, task, &right, &ranking);
@@ -237,7 +230,7 @@ impl Run {
             for category in Category::ALL {
                 print!(" {:>13}", category.as_str());
             }
-            println!("  within {BUDGET} tokens");
+            println!();
             for function in FUNCTIONS {
                 let of = |one: &&Judged| one.scope == scope && one.function == function;
                 print!("  {:26} {:8.4}", function.as_str(), self.mean(of));
@@ -245,7 +238,7 @@ impl Run {
                     let mean = self.mean(|one| of(one) && one.category == category);
                     print!(" {mean:13.4}");
                 }
-                println!(" {:20.4}", self.mean_of(of, |one| one.within));
+                println!();
             }
         }
         println!("\n{:28} {:>17} {:>17}", "by repository", "folder", "tree");
@@ -265,11 +258,7 @@ impl Run {
     }
 
     fn mean(&self, of: impl Fn(&&Judged) -> bool) -> f64 {
-        self.mean_of(of, |one| one.ndcg)
-    }
-
-    fn mean_of(&self, of: impl Fn(&&Judged) -> bool, measure: impl Fn(&Judged) -> f64) -> f64 {
-        let chosen: Vec<f64> = self.judged.iter().filter(of).map(measure).collect();
+        let chosen: Vec<f64> = self.judged.iter().filter(of).map(|one| one.ndcg).collect();
         chosen.iter().sum::<f64>() / chosen.len().max(1) as f64
     }
 }
@@ -295,22 +284,6 @@ fn miss(judged: &Judged, task: &CodeTask, right: &[String], ranking: &[String]) 
             .collect::<Vec<_>>()
             .join("  ")
     );
-}
-
-/// The share of the right files among the passages that a program gets within the budget.
-fn recall(role: &SearchableRole, query: &str, right: &[String]) -> f64 {
-    let params = SearchParams {
-        request: SearchRequest::for_text(query),
-        limit: 10,
-        budget_tokens: BUDGET,
-        ..SearchParams::default()
-    };
-    let passages = search(role, &params)
-        .ok()
-        .and_then(|answer| answer.passages);
-    let passages = passages.unwrap_or_default();
-    let is_there = |key: &&String| passages.iter().any(|one| key_of(&one.id) == **key);
-    right.iter().filter(is_there).count() as f64 / right.len() as f64
 }
 
 /// An id is that of the source, and the key there.
