@@ -5,10 +5,13 @@ mod arguments;
 mod check;
 mod exec;
 mod hook;
+mod replica;
 mod repository;
 mod reviews;
+mod runner_api;
 mod serve;
 mod summary;
+mod tests;
 
 use std::process::ExitCode;
 
@@ -47,6 +50,10 @@ fn main() -> ExitCode {
         Command::Waiting(options) => {
             let environment = daemon::environment::take();
             reviews::waiting(&options, &environment)
+        }
+        Command::Tests(options) => {
+            let environment = daemon::environment::take();
+            tests::run(&options, &environment)
         }
         Command::Config(options) => {
             let environment = daemon::environment::take();

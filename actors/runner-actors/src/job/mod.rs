@@ -20,10 +20,13 @@ mod node_state;
 mod output;
 mod packing;
 mod process;
+mod project_tests;
 mod protocol;
 mod step_runner;
 mod steps;
+mod test_reports;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_clients::vmm::VmmClient;
@@ -33,6 +36,7 @@ use crate::log::Logs;
 use crate::records::JobEnd;
 use log_writer::LogWriter;
 use machine::{Machine, MachineRequest};
+pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};
 use step_runner::StepRunner;
 
@@ -84,7 +88,7 @@ pub(crate) async fn run_job(
     let minutes = request.instance.timeout_minutes;
     let limit = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 24.0 * 3600.0));
     let mut runner = StepRunner::new(&request, &machine, &log, cancel, events);
-    let report = match tokio::time::timeout(limit, runner.run()).await {
+    let mut report = match tokio::time::timeout(limit, runner.run()).await {
         Ok(report) => report,
         Err(_) => {
             let reason = format!("the job took longer than its {minutes} minutes");
@@ -92,6 +96,9 @@ pub(crate) async fn run_job(
             JobReport::failed(JobEnd::TimedOut, reason)
         }
     };
+    if report.end != JobEnd::Lost {
+        report.tests = Box::pin(runner.read_tests()).await.map(Arc::new);
+    }
     drop(runner);
     machine.give_back().await;
     log.flush().await;

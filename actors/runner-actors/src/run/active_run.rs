@@ -220,6 +220,8 @@ impl ActiveRun {
             kept_from: None,
             outputs: Vec::new(),
             steps: Vec::new(),
+            tests: None,
+            summary: None,
         }
     }
 
@@ -406,6 +408,7 @@ impl ActiveRun {
             caches: jobs.caches.clone(),
             services: settings.services.is_some().then(|| jobs.services.clone()),
             vmm_status: jobs.vmm_status.clone(),
+            tests: Arc::clone(&self.planned.tests),
         }
     }
 }
