@@ -38,7 +38,7 @@ const fn name_bonus(kind: NameKind) -> f32 {
 }
 
 /// What defining what the query names adds; a file that is called so as well has both.
-const DEFINITION: f32 = 2.0;
+const DEFINITION: f32 = 1.6;
 
 /// From how much of a definition on vectors have no say.
 const DECIDING: f32 = 0.5;
@@ -61,6 +61,9 @@ const WORDS_OF_NAMED: f32 = 0.3;
 
 /// What the words of a path add where they are all words of the query.
 const PATH: f32 = 1.3;
+
+/// The same for one word, which may be a name: names decide there.
+const PATH_OF_WORD: f32 = 1.0;
 
 /// The same where the document is called like the query, which counts by itself.
 const PATH_OF_NAMED: f32 = 0.3;
@@ -95,6 +98,7 @@ pub(super) struct Refiner<'r> {
     query: &'r ParsedQuery,
     outcome: &'r LexicalMatches,
     matches: TermMatches<'r>,
+    is_one_word: bool,
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
     /// By source: whether anything else than manuals is among the results.
@@ -163,6 +167,12 @@ impl<'r> Refiner<'r> {
             query,
             outcome,
             matches: TermMatches::new(query, &outcome.term_weights),
+            is_one_word: query
+                .words()
+                .iter()
+                .filter(|word| query.is_looked_for(word))
+                .count()
+                < 2,
             named_roles: named_roles(query),
             has_code: Vec::new(),
         }
@@ -209,7 +219,11 @@ impl<'r> Refiner<'r> {
             one.candidate.score = fusion.lexical_part;
         }
         let of_words = one.candidate.score;
-        let path = if name > 0.0 { PATH_OF_NAMED } else { PATH };
+        let path = match (name > 0.0, self.is_one_word) {
+            (true, _) => PATH_OF_NAMED,
+            (false, true) => PATH_OF_WORD,
+            (false, false) => PATH,
+        };
         let path = path * self.matches.path_share(&record.key) * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
@@ -236,9 +250,9 @@ impl<'r> Refiner<'r> {
     }
 
     /// How much of what a document defines is called like the query. Who asks how to do something
-    /// means no code.
+    /// means no code, and one word is a name, whose definition counts.
     fn called_alike(&mut self, record: &DocumentRecord) -> f32 {
-        if self.query.asks_how() {
+        if self.query.asks_how() || self.is_one_word {
             return 0.0;
         }
         self.matches.definition_share(&record.defined)
