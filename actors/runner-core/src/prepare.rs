@@ -162,6 +162,7 @@ pub fn default_name(step: &PlannedStep) -> String {
         StepKind::Composite(action) => format!("Run {}", action.uses),
         StepKind::Node(action) => format!("Run {}", action.uses),
         StepKind::Docker(action) => format!("Run {}", action.uses),
+        StepKind::Deferred(action) => format!("Run {}", action.uses),
     }
 }
 

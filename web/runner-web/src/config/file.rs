@@ -87,6 +87,7 @@ pub struct File {
     pub(super) actions_url: Option<Url>,
     pub(super) actions_owners: Vec<String>,
     pub(super) image_registries: Vec<String>,
+    pub(super) original_actions: Vec<String>,
     pub(super) git: PathBuf,
     pub(super) max_jobs: usize,
     pub(super) max_jobs_per_repository: usize,
@@ -162,6 +163,7 @@ impl Default for File {
             actions_url: None,
             actions_owners: Vec::new(),
             image_registries: Vec::new(),
+            original_actions: Vec::new(),
             git: "git".into(),
             max_jobs: 8,
             max_jobs_per_repository: 4,
@@ -239,6 +241,9 @@ table! {
         /// registries, or parts of one as `registry.example/team`, whose images are fetched when a
         /// job names one; without any only images that `workflow-runner images add` has added
         "image_registries" = list(TextKind::STRING) => image_registries;
+        /// native actions whose originals run in their place, as `actions/setup-node`: from the
+        /// store of actions
+        "original_actions" = list(TextKind::STRING) => original_actions;
         /// the git program
         "git" = PATH => git;
         /// jobs at once

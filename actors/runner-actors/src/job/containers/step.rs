@@ -170,6 +170,11 @@ impl StepRunner<'_> {
         kind: DockerStageKind,
         input: StageInput,
     ) -> StepResult {
+        if !self.containers.ready {
+            return StepResult::error(
+                "its container is known only now, and images are put into the machine before the first step: have the action in the commit",
+            );
+        }
         let image = match self.action_image(action).await {
             Ok(image) => image,
             Err(reason) => return StepResult::error(reason),
