@@ -343,7 +343,7 @@ impl StepRunner<'_> {
             StepKind::Deferred(action) => {
                 StepResult::error(format!("{} is not there", action.uses))
             }
-            StepKind::Docker(action) => self.own_or_stored_docker(step, action, frame).await,
+            StepKind::Docker(action) => self.docker(step, action, frame).await,
             StepKind::Refused { uses } => StepResult::error(format!("{uses} is not done here")),
         }
     }

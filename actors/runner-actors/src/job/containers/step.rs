@@ -29,24 +29,8 @@ const CONTAINER_FILES: &str = "/github/file_commands";
 const LAST_MEMBER: u8 = 250;
 
 impl StepRunner<'_> {
-    /// The step itself, when its action is what the job was planned with.
-    pub(in super::super) async fn own_or_stored_docker(
-        &mut self,
-        step: &PlannedStep,
-        action: &DockerAction,
-        frame: &Frame,
-    ) -> StepResult {
-        if let Some(location) = &action.location {
-            let same = self.check_own_action(&action.uses, location, &action.directory);
-            if let Err(result) = same {
-                return result;
-            }
-        }
-        self.docker(step, action, frame).await
-    }
-
     /// The step itself; what runs after the job is kept.
-    async fn docker(
+    pub(in super::super) async fn docker(
         &mut self,
         step: &PlannedStep,
         action: &DockerAction,
