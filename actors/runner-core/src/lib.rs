@@ -26,6 +26,7 @@ pub mod gateway;
 pub mod glob;
 pub mod id_token;
 pub mod inject;
+pub mod keep;
 pub mod limits;
 pub mod mask;
 pub mod model;

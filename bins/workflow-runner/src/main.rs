@@ -7,7 +7,9 @@ mod exec;
 mod hook;
 mod repository;
 mod reviews;
+mod runner_api;
 mod serve;
+mod shell;
 mod summary;
 
 use std::process::ExitCode;
@@ -47,6 +49,18 @@ fn main() -> ExitCode {
         Command::Waiting(options) => {
             let environment = daemon::environment::take();
             reviews::waiting(&options, &environment)
+        }
+        Command::Shell(options) => {
+            let environment = daemon::environment::take();
+            shell::open(&options, &environment)
+        }
+        Command::Kept(options) => {
+            let environment = daemon::environment::take();
+            shell::list(&options, &environment)
+        }
+        Command::Release(options) => {
+            let environment = daemon::environment::take();
+            shell::release(&options, &environment)
         }
         Command::Config(options) => {
             let environment = daemon::environment::take();

@@ -4,20 +4,13 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
-use config_core::{Environment, Secret};
-use http_clients::http::{HttpClient, HttpError, HttpOptions, Request};
+use anyhow::bail;
+use config_core::Environment;
+use http_clients::http::Request;
 use serde_json::{Value, json};
-use url::Url;
 
-use crate::arguments::{ReviewOptions, RunnerOptions, ServeOptions, WaitingOptions, print, say};
-use crate::serve;
-
-/// A runner's API.
-struct RunnerApi {
-    base: Url,
-    token: Option<Secret<String>>,
-}
+use crate::arguments::{ReviewOptions, WaitingOptions, print, say};
+use crate::runner_api::{RunnerApi, path_part};
 
 /// Says something to a run that waits; `verdict` is `approve` or `reject`.
 pub(crate) fn review(
@@ -101,67 +94,4 @@ fn list(options: &WaitingOptions, environment: &Environment) -> anyhow::Result<S
         text.push_str("no run waits\n");
     }
     Ok(text)
-}
-
-/// An id is one part of a path.
-fn path_part(run: &str) -> anyhow::Result<&str> {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    if run.is_empty() || !run.chars().all(is_part) {
-        bail!("`{run}` is no id of a run: `workflow-runner waiting` shows those that wait");
-    }
-    Ok(run)
-}
-
-impl RunnerApi {
-    fn of(options: &RunnerOptions, environment: &Environment) -> anyhow::Result<Self> {
-        let serve = ServeOptions {
-            config: options.config.clone(),
-            listen: None,
-            data: None,
-            log_format: None,
-            check: false,
-        };
-        let config = serve::read(&serve, &serve::without_webhooks(environment));
-        let config = config.map_err(anyhow::Error::msg)?;
-        let base = match &options.url {
-            Some(url) => url.clone(),
-            None => format!("http://{}/", config.listen),
-        };
-        let mut base = Url::parse(&base).with_context(|| format!("--url `{base}`"))?;
-        if !matches!(base.scheme(), "http" | "https") {
-            bail!("--url `{base}`: give an http or https address, such as http://127.0.0.1:3000");
-        }
-        if !base.path().ends_with('/') {
-            base.set_path(&format!("{}/", base.path()));
-        }
-        Ok(Self {
-            base,
-            token: config.token,
-        })
-    }
-
-    fn at(&self, path: &str) -> anyhow::Result<Url> {
-        Ok(self.base.join(path)?)
-    }
-
-    fn ask(&self, request: Request) -> anyhow::Result<Value> {
-        let request = match &self.token {
-            Some(token) => request.authorization("Bearer", token),
-            None => request,
-        };
-        let answer = actix_rt::System::new().block_on(async move {
-            let http = HttpClient::new(HttpOptions::default());
-            let response = http.call(request).await?;
-            if response.is_success() {
-                return Ok(Ok(response.json()?));
-            }
-            Ok::<_, HttpError>(Err((response.status, response.text())))
-        });
-        let answer = answer.with_context(|| format!("the runner at {} does not answer", self.base));
-        answer?.map_err(|(status, text)| {
-            let problem: Value = serde_json::from_str(&text).unwrap_or_default();
-            let detail = problem["detail"].as_str().unwrap_or("no reason is given");
-            anyhow::anyhow!("the runner says {status}: {detail}")
-        })
-    }
 }

@@ -25,6 +25,7 @@ mod problems;
 mod reviews;
 mod run_facts;
 mod server;
+mod shell;
 mod state;
 
 pub use api::{openapi, routes};

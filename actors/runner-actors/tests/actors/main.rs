@@ -10,5 +10,6 @@ mod coordinator;
 mod garbage_collector;
 mod harness;
 mod job;
+mod kept;
 mod recovery;
 mod schedules;

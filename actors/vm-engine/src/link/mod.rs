@@ -21,6 +21,7 @@ mod reader;
 mod streams;
 mod tar;
 mod tar_pipe;
+mod terminal;
 mod thread;
 
 #[cfg(test)]
@@ -154,9 +155,14 @@ impl Link {
             credits: Credits::default(),
             owed: 0,
             held: false,
+            input: spec.terminal.map(|_| terminal::gate()),
+        };
+        let used = match spec.terminal {
+            Some(_) => Use::Terminal { started: false },
+            None => Use::Exec { started: false },
         };
         let waiter = ChannelWaiter::Exec(Arc::new(Mutex::new(listener)));
-        let channel = self.enter(Use::Exec { started: false }, waiter)?;
+        let channel = self.enter(used, waiter)?;
         self.request(channel, &ToGuest::Exec(spec), SEND_TIMEOUT)?;
         Ok(ExecTicket(channel))
     }
