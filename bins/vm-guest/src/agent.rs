@@ -187,7 +187,11 @@ impl Agent {
     }
 
     fn exec(&self, channel: Channel, spec: vm_core::ExecSpec) {
-        let exec = Arc::new(Exec::new(channel, self.network.get().is_some()));
+        let exec = Arc::new(Exec::new(
+            channel,
+            self.network.get().is_some(),
+            spec.terminal.is_some(),
+        ));
         let (port, reaper) = (Arc::clone(&self.port), Arc::clone(&self.reaper));
         let spawner = Arc::clone(&self.spawner);
         let running = Arc::clone(&exec);

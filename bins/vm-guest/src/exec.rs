@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,7 +23,7 @@ use crate::gate::Gate;
 use crate::port::Port;
 use crate::reaper::ProcessReaper;
 use crate::thread::thread;
-use crate::tty::Tty;
+use crate::tty::{Tty, Typed};
 
 /// Where programs are looked for unless the request says otherwise.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -47,10 +47,12 @@ pub(crate) struct Exec {
     ended: Arc<AtomicBool>,
     /// Its terminal, when it has one.
     tty: Mutex<Option<Arc<Tty>>>,
+    /// What is typed there; gone once the program has ended.
+    typed: Mutex<Option<Typed>>,
 }
 
 impl Exec {
-    pub(crate) fn new(channel: Channel, proxied: bool) -> Self {
+    pub(crate) fn new(channel: Channel, proxied: bool, on_terminal: bool) -> Self {
         Self {
             gate: Arc::default(),
             killed: AtomicBool::new(false),
@@ -60,6 +62,7 @@ impl Exec {
             proxied,
             ended: Arc::default(),
             tty: Mutex::default(),
+            typed: Mutex::new(on_terminal.then(Typed::new)),
         }
     }
 
@@ -71,8 +74,8 @@ impl Exec {
 
     /// What is typed on its terminal.
     pub(crate) fn type_in(&self, bytes: Vec<u8>) {
-        if let Some(tty) = self.tty() {
-            tty.type_in(bytes);
+        if let Some(typed) = &*self.typed() {
+            typed.push(bytes);
         }
     }
 
@@ -82,6 +85,10 @@ impl Exec {
             // A terminal whose program has ended has no size.
             let _ = tty.resize(size);
         }
+    }
+
+    fn typed(&self) -> MutexGuard<'_, Option<Typed>> {
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tty(&self) -> Option<Arc<Tty>> {
@@ -115,6 +122,7 @@ impl Exec {
         if let Some(tty) = self.tty() {
             tty.end();
         }
+        *self.typed() = None;
         port.send(channel, &ToHost::Ended(end));
         let _ = fs::remove_file(script_path(channel));
     }
@@ -146,9 +154,10 @@ impl Exec {
             self.kill_all();
         }
         port.send(channel, &ToHost::Started(pid.unsigned_abs()));
-        if let Some(tty) = self.tty() {
+        let typed = self.typed().as_mut().and_then(Typed::take);
+        if let (Some(tty), Some(typed)) = (self.tty(), typed) {
             // A terminal that takes no input still shows what is written.
-            let _ = tty.begin(channel, port);
+            let _ = tty.begin(channel, port, typed);
         }
         let pump = |stream, pipe: Option<File>| {
             let pump = Pump {

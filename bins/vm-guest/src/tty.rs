@@ -15,12 +15,39 @@ use vm_core::guest::{Channel, ToHost};
 use crate::port::Port;
 use crate::thread::thread;
 
+/// What is typed on a terminal, on its way to it; the host keeps to its window. There before the
+/// terminal is: what comes early waits.
+#[derive(Debug)]
+pub(crate) struct Typed {
+    sender: Sender<Vec<u8>>,
+    receiver: Option<Receiver<Vec<u8>>>,
+}
+
+impl Typed {
+    /// Nothing yet.
+    pub(crate) fn new() -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            sender,
+            receiver: Some(receiver),
+        }
+    }
+
+    /// The next that was typed.
+    pub(crate) fn push(&self, bytes: Vec<u8>) {
+        let _ = self.sender.send(bytes);
+    }
+
+    /// Where it is taken from, once.
+    pub(crate) fn take(&mut self) -> Option<Receiver<Vec<u8>>> {
+        self.receiver.take()
+    }
+}
+
 /// The agent's end of a terminal.
 #[derive(Debug)]
 pub(crate) struct Tty {
     master: File,
-    /// What is typed, on its way; gone once the program has ended.
-    typed: Mutex<Option<Sender<Vec<u8>>>>,
     /// Whether credit may still be given: nothing follows the program's end.
     open: Arc<Mutex<bool>>,
 }
@@ -37,7 +64,6 @@ impl Tty {
         let slave = rustix::fs::open(&name, flags, Mode::empty())?;
         let tty = Self {
             master: master.into(),
-            typed: Mutex::default(),
             open: Arc::new(Mutex::new(true)),
         };
         tty.resize(size)?;
@@ -61,34 +87,25 @@ impl Tty {
     }
 
     /// Passes on what is typed, in a thread: a program that reads nothing holds up nobody else.
-    pub(crate) fn begin(&self, number: Channel, port: &Arc<Port>) -> io::Result<()> {
-        let (sender, typed) = channel();
+    pub(crate) fn begin(
+        &self,
+        number: Channel,
+        port: &Arc<Port>,
+        typed: Receiver<Vec<u8>>,
+    ) -> io::Result<()> {
         let keyboard = Keyboard {
             channel: number,
             master: self.master.try_clone()?,
             port: Arc::clone(port),
             open: Arc::clone(&self.open),
         };
-        *self.lock() = Some(sender);
         thread("keyboard").spawn(move || keyboard.run(&typed))?;
         Ok(())
     }
 
-    /// The next that was typed; the host keeps to its window.
-    pub(crate) fn type_in(&self, bytes: Vec<u8>) {
-        if let Some(typed) = &*self.lock() {
-            let _ = typed.send(bytes);
-        }
-    }
-
-    /// Nothing more is passed on, and no credit is given any more.
+    /// No credit is given any more.
     pub(crate) fn end(&self) {
-        *self.lock() = None;
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = false;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Sender<Vec<u8>>>> {
-        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

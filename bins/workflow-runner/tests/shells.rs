@@ -130,7 +130,9 @@ fn cache() -> PathBuf {
 impl Site {
     fn new(driver: &str, keep: &str) -> Self {
         std::fs::create_dir_all(cache()).unwrap();
-        let folder = tempfile::Builder::new().prefix("shells-").tempdir_in(cache());
+        let folder = tempfile::Builder::new()
+            .prefix("shells-")
+            .tempdir_in(cache());
         let folder = folder.unwrap();
         let path = |name: &str| folder.path().join(name);
         std::fs::create_dir(path("vms")).unwrap();
@@ -292,9 +294,14 @@ fn look_around(driver: &str, pauses: bool) {
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("401"));
 
     // As a person has it.
-    let mut shell = Pty::spawn(&site.command(&["shell", &run, "build", "--by", "grace"]), 100, 30);
+    let mut shell = Pty::spawn(
+        &site.command(&["shell", &run, "build", "--by", "grace"]),
+        100,
+        30,
+    );
     shell.wait_for("a shell in the kept VM");
-    shell.send("PS1='> '; clear; stty size; pwd; cat ~/file; echo $FROM_STEP-$OPEN-${KEY-hidden}\r");
+    shell
+        .send("PS1='> '; clear; stty size; pwd; cat ~/file; echo $FROM_STEP-$OPEN-${KEY-hidden}\r");
     let shown = shell.wait_for("one-acme/rocket-hidden");
     for part in ["30 100", "/workspace/sub", "made-by-step-one"] {
         assert!(shown.contains(part), "{part}: {shown}");
@@ -351,7 +358,10 @@ fn look_around(driver: &str, pauses: bool) {
     // The budget of one VM refuses another; released, it is gone at once.
     let (second, _) = site.run(WORKFLOW);
     let log = site.log(&second);
-    assert!(log.contains("its VM is not kept: 1 VMs are kept already"), "{log}");
+    assert!(
+        log.contains("its VM is not kept: 1 VMs are kept already"),
+        "{log}"
+    );
     let (code, text) = site.output(&["release", &run, "build"]);
     assert!(code == Some(0) && text.contains("given back"), "{text}");
     assert_eq!(site.vms(), Vec::<Value>::new());

@@ -118,6 +118,7 @@ async fn i17_neither_a_strangers_vm_is_kept_nor_one_that_nobody_asked_for() {
     let sha = site.commit(WORKFLOW);
     let mut event = site.push(REPOSITORY, "main", &sha);
     event.untrusted = true;
+    event.before = Some(sha.clone());
     let run = runner.start_event(event).await;
     runner.ended(&run).await;
     let log = runner.log(&run).await;

@@ -68,6 +68,15 @@ impl<'m> Shell<'m> {
     }
 }
 
+/// Waits until a `sleep` runs.
+fn until_sleeping(vm: &dyn Machine) {
+    let until = Instant::now() + TEST_TIMEOUT;
+    let found = ExecEnd::Exited { code: 0 };
+    while run(vm, "grep -qx sleep /proc/[0-9]*/comm 2>/dev/null").end != found {
+        assert!(Instant::now() < until, "no sleep runs");
+    }
+}
+
 #[test]
 fn i17_a_terminal_echoes_has_a_size_takes_ctrl_c_and_ends_with_a_code() {
     let lab = Lab::new();
@@ -91,7 +100,7 @@ fn i17_a_terminal_echoes_has_a_size_takes_ctrl_c_and_ends_with_a_code() {
     shell.type_in("sleep 1000; echo not-\"reached\"\n");
     shell.until("sleep 1000");
     // Until the sleep runs, Ctrl-C would be the shell's.
-    while run(vm, "pgrep -x sleep").end != (ExecEnd::Exited { code: 0 }) {}
+    until_sleeping(vm);
     shell.type_in("\x03");
     shell.until("^C");
     shell.type_in("echo code-$?\n");
@@ -105,7 +114,8 @@ fn i17_a_terminal_echoes_has_a_size_takes_ctrl_c_and_ends_with_a_code() {
     shell.until("begun");
     vm.kill_exec(shell.ticket).unwrap();
     assert_eq!(shell.end(), ExecEnd::Killed);
-    assert_eq!(run(vm, "pgrep -fx 'sleep 7777' | wc -l").stdout, "0\n");
+    let left = run(vm, "grep -lx sleep /proc/[0-9]*/comm 2>/dev/null | wc -l");
+    assert_eq!(left.stdout, "0\n");
     // Nobody is there to type to, and that is no fault.
     assert_eq!(vm.type_in(ExecTicket(1), b"x", TEST_TIMEOUT).unwrap(), 1);
 }
@@ -135,7 +145,7 @@ fn i17_a_flood_on_a_terminal_is_bounded_both_ways() {
 
     // Input that nobody reads: the window, and the terminal's own few kilobytes.
     let shell = Shell::open(vm, &["sh", "-c", "stty raw -echo; exec sleep 1000"]);
-    while run(vm, "pgrep -x sleep").end != (ExecEnd::Exited { code: 0 }) {}
+    until_sleeping(vm);
     let keys = vec![b'x'; 1 << 20];
     let taken = vm
         .type_in(shell.ticket, &keys, Duration::from_secs(3))
