@@ -51,7 +51,8 @@ fn main() -> ExitCode {
             reviews::waiting(&options, &environment)
         }
         Command::Shell(options) => {
-            let environment = daemon::environment::take();
+            // The shell's keys come from the standard input.
+            let environment = daemon::environment::as_given();
             shell::open(&options, &environment)
         }
         Command::Kept(options) => {

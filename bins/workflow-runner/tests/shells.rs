@@ -309,9 +309,11 @@ fn look_around(driver: &str, pauses: bool) {
     assert!(!shown.contains("hunter2"), "{shown}");
     site.until_paused(false);
     assert_eq!(site.get("/runs/kept")[0]["shells"], 1);
+    // Asked for before it changes: a line that is being typed is drawn anew at that moment.
+    shell.send("until test \"$(stty size)\" = '40 120'; do sleep 0.1; done; echo re-\"sized\"\r");
+    shell.wait_for("until test");
     shell.resize(120, 40);
-    shell.send("stty size\r");
-    shell.wait_for("40 120");
+    shell.wait_for("re-sized");
     shell.send("sleep 1000; echo never-\"said\"\r");
     shell.wait_for("sleep 1000");
     shell.send("\x03");
