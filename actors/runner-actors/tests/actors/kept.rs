@@ -68,7 +68,7 @@ async fn i17_a_kept_vm_is_given_back_at_its_deadline_and_not_before() {
     };
     let before = asked();
     until("the garbage collector has looked", || asked() >= before + 2).await;
-    assert_eq!(site.vmm.vms(), [vm.clone()]);
+    assert_eq!(site.vmm.vms(), std::slice::from_ref(&vm));
     assert_eq!(runner.view.kept().list(None)[0].left_ms, 1);
 
     NOW.fetch_add(1, Ordering::SeqCst);
